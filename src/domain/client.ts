@@ -60,6 +60,21 @@ export const scopesOf = (listener?: ListenerName): Scope[] =>
 export const listenerOf = (kind: ClientKind): ListenerName =>
   kind === 'client' ? 'public' : 'private'
 
+/** How a client proves who it is: with its secret, with its keys, or to another issuer. */
+export type ClientAuthentication = 'client_secret' | 'private_key_jwt' | 'none'
+
+/** How a client with these credentials proves who it is. */
+export const authenticationOf = ({
+  hasSecret,
+  jwks,
+}: {
+  readonly hasSecret: boolean
+  readonly jwks: string | null
+}): ClientAuthentication => {
+  if (jwks !== null) return 'private_key_jwt'
+  return hasSecret ? 'client_secret' : 'none'
+}
+
 /** What a client's assertion may be signed with (RFC 7518, RFC 8037, RFC 9864); never a shared secret. */
 export const assertionAlgorithms = ['ES256', 'PS256', 'EdDSA', 'Ed25519', 'RS256'] as const
 

@@ -1,10 +1,13 @@
 import { approvalKinds, parsePayload } from '../../domain/approval.ts'
-import type { ProvenanceAct } from '../../domain/client.ts'
+import {
+  authenticationOf,
+  type ClientAuthentication,
+  type ProvenanceAct,
+} from '../../domain/client.ts'
 import { listKeyThumbprints } from '../../domain/client-keys.ts'
 import type { ApprovalRow } from '../../storage/approvals/approvals.ts'
 import { findAdministeredClient } from '../../storage/clients/clients.ts'
 import type { Connection } from '../../storage/engine/database.ts'
-import { authenticationOf, type ClientRecord } from '../clients/clients.ts'
 import type { ApprovalSubject } from './subject.ts'
 
 /** A client that a request is about, as it is now. */
@@ -13,7 +16,7 @@ interface SubjectClient {
   readonly kind: string
   readonly active: boolean
   readonly scopes: readonly string[]
-  readonly authentication: ClientRecord['authentication']
+  readonly authentication: ClientAuthentication
   readonly credentialsVersion: number
   readonly credentialsChangedAt: string
   /** Who registered it or gave it credentials, beside the client itself, in the order of time. */

@@ -29,7 +29,7 @@ export interface ClientRecord {
   readonly scopes: readonly string[]
   readonly active: boolean
   /** How it proves who it is. */
-  readonly authentication: 'client_secret' | 'private_key_jwt' | 'none'
+  readonly authentication: clientRules.ClientAuthentication
   /** Its public keys, a JWK Set (RFC 7517 section 5). */
   readonly jwks: JwkSet | null
   /** Until when the secret before the last rotation is taken. */
@@ -54,18 +54,6 @@ interface JwkSet {
   readonly keys: readonly Readonly<Record<string, string>>[]
 }
 
-/** How a client proves who it is: with its keys, with its secret, or to another issuer. */
-export const authenticationOf = ({
-  hasSecret,
-  jwks,
-}: Pick<
-  storedClients.AdministeredClient,
-  'hasSecret' | 'jwks'
->): ClientRecord['authentication'] => {
-  if (jwks !== null) return 'private_key_jwt'
-  return hasSecret ? 'client_secret' : 'none'
-}
-
 export const clientRecord = ({
   createdAt,
   credentialsChangedAt: _1,
@@ -78,7 +66,7 @@ export const clientRecord = ({
   ...client
 }: storedClients.AdministeredClient): ClientRecord => ({
   ...client,
-  authentication: authenticationOf({ hasSecret, jwks }),
+  authentication: clientRules.authenticationOf({ hasSecret, jwks }),
   jwks: jwks === null ? null : (JSON.parse(jwks) as JwkSet),
   previousSecretUntil: previousSecretUntil?.toISOString() ?? null,
   createdAt: createdAt.toISOString(),

@@ -64,6 +64,41 @@ export function watchLinks(registry: Registry, load: () => readonly LinkLoad[]):
   }
 }
 
+/** A fault of a link has one line in the log in so long: a peer decides how many there are. */
+const lineEveryMs = 60_000
+
+type FaultLine = (linkName: string, reason: LinkFault, detail: string | undefined) => void
+
+/** Writes the first fault of a link and a reason at once, and the last of each following minute with how many there were. */
+function createFaultLines(log: Logger): FaultLine {
+  const open = new Map<string, { count: number; detail: string | undefined }>()
+  return (link, reason, detail) => {
+    const key = `${link}\n${reason}`
+    const write = (count: number, said: string | undefined) =>
+      log.warn(
+        { link, reason, count, ...(said !== undefined && { detail: said }) },
+        'a link was refused something',
+      )
+    const known = open.get(key)
+    if (known) {
+      known.count += 1
+      known.detail = detail
+      return
+    }
+    const line = { count: 0, detail }
+    open.set(key, line)
+    write(1, detail)
+    const timer = setInterval(() => {
+      if (line.count > 0) write(line.count, line.detail)
+      else {
+        clearInterval(timer)
+        open.delete(key)
+      }
+      line.count = 0
+    }, lineEveryMs).unref()
+  }
+}
+
 /** Counts for metrics, and writes to the log. */
 export function linkObserver(registry: Registry, log: Logger): LinkObserver {
   const counter = (name: string, help: string, ...labels: readonly string[]) =>
@@ -93,11 +128,11 @@ export function linkObserver(registry: Registry, log: Logger): LinkObserver {
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 4],
     registers: [registry],
   })
+  const writeFault = createFaultLines(log)
   return {
     failed(link, reason, detail) {
       failures.inc({ link, reason })
-      const said = { link, reason, ...(detail !== undefined && { detail }) }
-      log.warn(said, 'a link was refused something')
+      writeFault(link, reason, detail)
     },
     answered(link, { at, outcome, replayed, type }) {
       answers.inc({ link, type, outcome })

@@ -19,8 +19,12 @@ import type { LinkFault } from './observer.ts'
 import type { Profile } from './profile-schema.ts'
 import { functionOf } from './question.ts'
 
-/** Messages in a row that cannot be read, and MACs in a row that are wrong. */
-const faultsMax = 5
+/**
+ * How many faults in a row end a connection: messages that cannot be read and are not answered, messages that cannot be read at
+ * all, answered or not, and wrong MACs.
+ */
+const faultsMost = { message: 5, unreadable: 50, mac: 5 }
+type CountedFault = keyof typeof faultsMost
 /** A peer that is silent for so long is asked by TCP whether it is there: one that is gone keeps no place. */
 const keepAliveMs = 30_000
 /** How long a sign-off may take, and then the last answers to be read. */
@@ -244,6 +248,14 @@ function createRequests(talk: Talk) {
   }
 }
 
+/** A message that cannot be read, with what can be read of it. */
+interface UnreadableMessage {
+  readonly readable: IsoMessage
+  readonly refusal: IsoMessage
+  /** Of the codec: a field and a place. */
+  readonly detail: string
+}
+
 /** How frames are taken: read, counted, answered. */
 function answering(
   talk: Talk,
@@ -251,32 +263,43 @@ function answering(
 ): Parameters<typeof connections.createQueue>[0]['begin'] {
   const { link, profile, services } = talk
   const { observe } = services
-  const inARow = { message: 0, mac: 0 }
+  const inARow = { message: 0, unreadable: 0, mac: 0 }
   /** What comes behind it is understood as it is after it: a sign-on, or the answer to one. */
   let before: Promise<void> | null = null
 
   /** Counts what is wrong in a row: too much of it ends the connection. */
-  function count(fault: 'message' | 'mac', isWrong: boolean, detail?: string): void {
-    inARow[fault] = isWrong ? inARow[fault] + 1 : 0
-    if (inARow[fault] >= faultsMax) talk.fail(fault, detail)
+  function count(counted: readonly CountedFault[], isWrong: boolean, detail?: string): void {
+    for (const each of counted) inARow[each] = isWrong ? inARow[each] + 1 : 0
+    const fault = counted.includes('mac') ? 'mac' : 'message'
+    if (counted.some((each) => inARow[each] >= faultsMost[each])) talk.fail(fault, detail)
     else if (isWrong) observe.failed(link.linkName, fault, detail)
   }
 
   /** Answers a message that cannot be read, where what can be read of it says which one it is; null where not. */
   function refuse(
-    { at, header, message: bytes }: connections.ReceivedFrame,
+    frame: connections.ReceivedFrame,
     { message: detail }: CodecError,
   ): Promise<void> | null {
-    const readable = decodeReadable(profile.layout, bytes)
+    const readable = decodeReadable(profile.layout, frame.message)
     const refusal = answerToUnreadable(talk, readable)
-    if (!readable || !refusal) {
-      count('message', true, detail)
-      return null
+    if (readable && refusal) return answerUnreadable(frame, { readable, refusal, detail })
+    count(['message', 'unreadable'], true, detail)
+    return null
+  }
+
+  async function answerUnreadable(
+    { at, header, message: bytes }: connections.ReceivedFrame,
+    { detail, readable, refusal }: UnreadableMessage,
+  ): Promise<void> {
+    // An answer echoes fields: a peer without the key would get a MAC over fields of its choice.
+    if (!(await hasRightMac(talk.macParts, readable, bytes))) {
+      count(['message', 'unreadable'], true, detail)
+      return
     }
-    count('message', false)
-    observe.failed(link.linkName, 'message', detail)
+    count(['message'], false)
+    count(['unreadable'], true, detail)
     observe.answered(link.linkName, { type: 'other', outcome: '30', replayed: false, at })
-    return talk.transmit(refusal, { message: readable, header })
+    await talk.transmit(refusal, { message: readable, header })
   }
 
   async function answer(
@@ -293,13 +316,13 @@ function answering(
     if (handled.answer) await talk.transmit(handled.answer, { message, header })
     const type = workOf(profile, message) ? message.mti : 'other'
     observe.answered(link.linkName, { type, outcome, replayed, at })
-    count('mac', isForged)
+    count(['mac'], isForged)
   }
 
   async function take(frame: connections.ReceivedFrame, message: IsoMessage): Promise<void> {
     if (functionOf(message.mti) !== 'answer') return answer(frame, message)
     const isRight = await hasRightMac(talk.macParts, message, frame.message)
-    count('mac', !isRight)
+    count(['mac'], !isRight)
     if (isRight) settle(message)
   }
 
@@ -313,7 +336,7 @@ function answering(
     const faulted = (error: unknown) => observe.faulted(link.linkName, error)
     const read = decoded(profile, frame.message)
     if (read instanceof CodecError) return refuse(frame, read)?.catch(faulted) ?? null
-    count('message', false)
+    count(['message', 'unreadable'], false)
     const taken = begin(frame, read).catch(faulted)
     if (changesConversation(profile, read)) {
       const settled = taken.finally(() => {

@@ -156,6 +156,29 @@ test('a wrong MAC answers 63, and no question is asked', async () => {
   assert.equal(await triesOf(), 2)
 })
 
+test('a message that cannot be read is answered 30 under a right MAC, and not at all under another', async () => {
+  const { framing, layout } = wire.profile
+  const send = async (trace: string, key: Uint8Array): Promise<void> => {
+    const fields = { 7: '1122170000', 11: trace, 41: 'TERM0001', 64: '0'.repeat(16) }
+    const bytes = encode(layout, { mti: '0100', fields })
+    bytes.write('ABCD', bytes.indexOf('1122170000'), 'latin1')
+    const mac = await messageMacs.retail(chainOf(key), bytes.subarray(0, -16))
+    bytes.write(mac.toString('hex').toUpperCase(), bytes.length - 16, 'latin1')
+    wire.send(frameOf(framing, bytes))
+  }
+  const before = wire.received.length
+  await send('400001', drawTdesKey())
+  const answered = wire.awaitTrace('400002')
+  await send('400002', macKey)
+  const answer = await answered
+  assert.deepEqual([answer.mti, answer.fields['39']], ['0110', '30'])
+  const bytes = encode(layout, answer)
+  const due = await messageMacs.retail(chainOf(macKey), bytes.subarray(0, -16))
+  assert.equal(answer.fields['64'], due.toString('hex').toUpperCase())
+  assert.equal((await ask('0800', { 70: '301' })).fields['39'], '00')
+  assert.equal(wire.received.length, before)
+})
+
 test('a key that comes by 0800 is used beside the old one, and a wrong check value changes nothing', async () => {
   const next = drawTdesKey()
   const checkValue = tdesKeyCheckValue(next).toString('hex').toUpperCase()

@@ -77,18 +77,20 @@ set holder = null, leased_until = '-infinity', due_at = clock.at,
 from clock
 where client_id = :clientId and webhook_id = :webhookId and holder = :holder;
 
--- The answer of an address that the endpoint no longer has holds nothing back.
+-- The answer of an address that the endpoint no longer has holds nothing back. A cluster computes no
+-- time from the columns of a change: `rest` computes it, and an instant of milliseconds is a range.
 -- name: rest_delivery_queue
-with clock as materialized (select now() as at)
+with rest as materialized (select now() + make_interval(secs => :seconds) as until)
 update delivery_queue
-set rests_until = greatest(rests_until, clock.at + make_interval(secs => :seconds))
-from clock
+set rests_until = greatest(rests_until, rest.until)
+from rest
 where client_id = :clientId and webhook_id = :webhookId
   and exists (
     select 1
     from webhook
     where webhook.client_id = :clientId and webhook.webhook_id = :webhookId
-      and date_trunc('milliseconds', url_since) = :urlSince
+      and url_since >= :urlSince::timestamptz
+      and url_since < :urlSince::timestamptz + interval '1 ms'
   );
 
 -- name: mark_delivery_queue_due

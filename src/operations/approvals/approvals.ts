@@ -177,10 +177,13 @@ type ListedApproval = Approval & { readonly position: ApprovalPosition }
 export async function listApprovals(
   { database }: Pick<ApprovalOperations, 'database'>,
   viewer: Party,
-  { state }: Pick<ApprovalFilter, 'state'>,
+  filter: ApprovalFilter,
   page: { readonly after: ApprovalPosition | null; readonly limit: number },
 ): Promise<readonly ListedApproval[]> {
-  const requesterId = seesAll(viewer) ? null : viewer.clientId
+  const isOwn = filter.requesterId === null || filter.requesterId === viewer.clientId
+  if (!isOwn && !seesAll(viewer)) return []
+  const requesterId = seesAll(viewer) ? filter.requesterId : viewer.clientId
+  const { state } = filter
   const rows = await findApprovals(database, { state, requesterId }, page.after, page.limit)
   return rows.map((row) => ({ ...describeApproval(row), position: row }))
 }

@@ -283,6 +283,21 @@ suite('an installation where a new administrator needs another person', () => {
     assert.equal(all.body[0].payload, undefined)
   })
 
+  test('lists the requests of one requester, and to others than approvers only their own', async () => {
+    const [dora, lea] = [somebody('dora', 'security-officer'), somebody('lea', 'support')]
+    const asked = await ask(dora)
+    await ask()
+    const path = `/approvals?requestedBy=${dora.personId}`
+    const listed = await callAs(service, sol, 'GET', path)
+    assert.deepEqual(
+      listed.body.map(({ approvalId }: { approvalId: string }) => approvalId),
+      [asked.approvalId],
+    )
+    const waiting = await callAs(service, sol, 'GET', `${path}&state=refused`)
+    assert.deepEqual([waiting.status, waiting.body], [200, []])
+    assert.deepEqual((await callAs(service, lea, 'GET', path)).body, [])
+  })
+
   test('leaves all else as it was', async () => {
     const body = {
       clientId: `c-${crypto.randomUUID()}`,

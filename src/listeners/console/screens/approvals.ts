@@ -58,13 +58,15 @@ export const approvalsScreen: Screen = {
   async show(visit) {
     const { list: asked = 'waiting' } = visit.query
     const shown = Object.hasOwn(lists, asked) ? (asked as ListName) : 'waiting'
-    const address = shown === 'waiting' ? '/approvals?state=waiting' : '/approvals'
-    const { entries, next } = await list(visit, address, ListedApprovalSchema, 100)
-    const isShown: Readonly<Record<ListName, (each: ListedApproval) => boolean>> = {
-      waiting: () => true,
-      mine: ({ requestedBy }) => requestedBy.id === visit.person.personId,
-      decided: ({ state }) => state !== 'waiting',
+    const addresses: Readonly<Record<ListName, string>> = {
+      waiting: '/approvals?state=waiting',
+      mine: path`/approvals?requestedBy=${visit.person.personId}`,
+      decided: '/approvals',
     }
+    const { entries, next } = await list(visit, addresses[shown], ListedApprovalSchema, 100)
+    const rows = entries.filter(({ state }) => shown !== 'decided' || state !== 'waiting')
+    // Only the last page can say that there is nothing: the earlier decisions are on the pages after this one.
+    const empty = next === null ? lists[shown].empty : 'Nothing on this page. See the next page.'
     return {
       title: 'Approvals',
       body: html`<nav class="filters" aria-label="Which approvals">${Object.entries(lists).map(
@@ -73,8 +75,8 @@ export const approvalsScreen: Screen = {
       )}</nav>${listed(
         'Approvals',
         ['What', 'State', 'Asked for by', 'Asked', 'Until', 'Decided by'],
-        entries.filter(isShown[shown]).map(approvalRow),
-        lists[shown].empty,
+        rows.map(approvalRow),
+        empty,
       )}${pages(visit, next)}`,
     }
   },

@@ -37,14 +37,14 @@ export function approvalRoutes({ app, approvals }: PrivateApi): void {
       },
     },
     async (request, reply) => {
-      const { cursor, limit, state = null } = request.query
+      const { cursor, limit, requestedBy: requesterId = null, state = null } = request.query
       const pageSize = parseLimit(limit)
       const after = readCursor(cursor, ([at, id]) => {
         const requestedAt = parseInstant(at)
         return requestedAt !== null && isUuid(id) ? { requestedAt, approvalId: id } : null
       })
       const page = { after, limit: pageSize + 1 }
-      const filter = { state } as { state: operations.Approval['state'] | null }
+      const filter = { requesterId, state: state as operations.Approval['state'] | null }
       const listed = await operations.listApprovals(approvals, callerOf(request), filter, page)
       return pageOf(request, reply, listed, {
         limit: pageSize,

@@ -86,7 +86,17 @@ export const ApprovalSchema = Type.Object({
 })
 
 export const ApprovalsQuerySchema = Type.Object(
-  { ...pageMembers, state: Type.Optional(states) },
+  {
+    ...pageMembers,
+    requestedBy: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        description: 'A client, or the id that a person acts under: only what that one asked for.',
+      }),
+    ),
+    state: Type.Optional(states),
+  },
   closed,
 )
 

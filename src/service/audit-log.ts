@@ -87,14 +87,16 @@ export function watchAuditLog(
       if (state) this.set(state.findings.length)
     },
   })
+  // A series that is dropped raises no alert.
+  let known = { waitingMs: 0, atMs: performance.now() }
   new Gauge({
     name: 'pinfold_audit_unentered_seconds',
-    help: 'For how long the oldest act has waited that is not entered in the audit log; 0 where there is none.',
+    help: 'For how long the oldest act has waited that is not entered in the audit log; 0 where there is none. While that cannot be read, the last value grows with time.',
     registers,
     async collect() {
-      this.reset()
       const health = await readEnteringHealth(audit.database).catch(() => null)
-      if (health) this.set(health.waitingMs / 1_000)
+      if (health) known = { waitingMs: health.waitingMs, atMs: performance.now() }
+      this.set((known.waitingMs + (health ? 0 : performance.now() - known.atMs)) / 1_000)
     },
   })
   const figures: readonly (readonly [string, string, (log: AuditLogHealth) => number | null])[] = [

@@ -62,7 +62,32 @@ const lateMs = 120_000
 /** So long no act was entered: what is done meanwhile is on record nowhere but in the database. */
 const failedMs = 600_000
 
-export async function readEnteringHealth(database: Database): Promise<EnteringHealth> {
+/** On a cluster every shard is asked: an answer is good for so long. */
+const goodOnClusterMs = 2_000
+
+interface KeptEntering {
+  readonly health: Promise<EnteringHealth>
+  untilMs: number
+}
+const keptEntering = new WeakMap<Database, KeptEntering>()
+
+/** Reads how acts are entered. Callers at one time share one read; a read that fails is not kept. */
+export function readEnteringHealth(database: Database): Promise<EnteringHealth> {
+  const known = keptEntering.get(database)
+  if (known && performance.now() < known.untilMs) return known.health
+  const kept = { health: readEntering(database), untilMs: Number.POSITIVE_INFINITY }
+  keptEntering.set(database, kept)
+  const end = (goodForMs: number) => {
+    kept.untilMs = performance.now() + goodForMs
+  }
+  kept.health.then(
+    () => end(database.isCluster() ? goodOnClusterMs : 0),
+    () => end(0),
+  )
+  return kept.health
+}
+
+async function readEntering(database: Database): Promise<EnteringHealth> {
   const waitingMs = await findWaitingMs(database)
   const status = waitingMs > failedMs ? 'fail' : waitingMs > lateMs ? 'warn' : 'pass'
   return { status, waitingMs, isEntering: await isLeaseHeld(database, auditLeaseName) }

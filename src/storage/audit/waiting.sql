@@ -53,7 +53,8 @@ cross join lateral (
   limit 1
 ) as next;
 
--- A cluster takes no limit in a lateral subquery: its nodes look at all that is not entered.
+-- A cluster takes no limit in a lateral subquery: its nodes look at the next 2000 positions of
+-- each feed. Positions may have gaps, each as long as what is published at once, which is less.
 -- name: find_age_of_event_to_enter_on_nodes
 select greatest(0, extract(epoch from clock_timestamp() - min(occurred_at)) * 1000)::float8
   as "ageMs"
@@ -61,4 +62,5 @@ from feed_head
 left join audit_feed on audit_feed.client_id = feed_head.client_id
 join published_event on published_event.client_id = feed_head.client_id
   and published_event.position > coalesce(audit_feed.position, 0)
+  and published_event.position <= coalesce(audit_feed.position, 0) + 2000
 where last_position > coalesce(audit_feed.position, 0);

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import { auditLeaseName } from '../../../src/operations/audit/health.ts'
+import { readWithin } from '../../../src/listeners/private/read-within.ts'
+import { auditLeaseName, readEnteringHealth } from '../../../src/operations/audit/health.ts'
 import { recordFinding } from '../../../src/operations/audit/record-finding.ts'
 import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { auditEnteringFindings } from '../../../src/service/doctor/audit-check.ts'
@@ -118,6 +119,41 @@ test('a feed that is published and not entered warns, and says nothing wrong whi
   assert.match(stopped?.found ?? '', /is entered once the service is started/)
   await enterAll(service.database)
   assert.equal((await healthOf(service)).checks['audit-log:entering'][0].status, 'pass')
+})
+
+test('an audit log that cannot be read fails, and its metric goes on', async () => {
+  const service = await openTestService()
+  const gauge = async () => {
+    const metrics = await service.call('GET', '//metrics', { listener: 'private', token: null })
+    return Number(/^pinfold_audit_unentered_seconds (\S+)$/m.exec(metrics.text)?.[1])
+  }
+  const before = await gauge()
+  await sql(service.database, 'alter table refused_disclosure rename to another')
+  const { checks, code } = await healthOf(service)
+  assert.deepEqual([code, checks['audit-log:entering'][0].status], [503, 'fail'])
+  assert.equal(checks['audit-log:rows'][0].status, 'pass')
+  const first = await gauge()
+  assert.ok(first > before)
+  assert.ok((await gauge()) > first)
+})
+
+test('those who ask at one time share one read of what is not entered', async () => {
+  const service = await openTestService()
+  const [one, other] = [readEnteringHealth(service.database), readEnteringHealth(service.database)]
+  assert.equal(one, other)
+  await one
+  // On a cluster the answer is good for two seconds.
+  if (service.database.isCluster()) return
+  const later = readEnteringHealth(service.database)
+  assert.notEqual(later, one)
+  await later
+})
+
+test('a read that does not end, or fails, is given up in time', async () => {
+  const { promise } = Promise.withResolvers<string>()
+  assert.equal(await readWithin(20, () => promise), null)
+  assert.equal(await readWithin(20_000, async () => assert.fail('away')), null)
+  assert.equal(await readWithin(20_000, async () => 'read'), 'read')
 })
 
 test('a row that no entry accounts for is a warning', async () => {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import Type from 'typebox'
 import { readBrokenGlass } from '../../../operations/approvals/approvals.ts'
 import { readCheckState } from '../../../operations/audit/findings.ts'
@@ -9,11 +8,14 @@ import {
   readEnteringHealth,
 } from '../../../operations/audit/health.ts'
 import type { PrivateApi } from '../api.ts'
+import { readWithin } from '../read-within.ts'
 
 /** Beyond it what waits to be signed or sent no longer waits for the work of a second. */
 const lateMs = 60_000
 /** Who watches asks again soon, and has to be answered by then. */
 const answersWithinMs = 2_000
+/** What is read from a database that answers: several statements. */
+const readsWithinMs = 5_000
 
 /** One thing that was looked at, as the health document has it. */
 interface Check {
@@ -96,7 +98,10 @@ export function healthRoute(api: PrivateApi): void {
     // Without a database there is nothing to read, and each read would wait for it.
     const known = database.status === 'fail' ? [] : reads
     const found = await Promise.all(
-      known.map(([name, read]) => read().catch(() => ({ [name]: unreadable }))),
+      known.map(
+        async ([name, read]) =>
+          (await readWithin(readsWithinMs, read)) ?? { [name]: unreadable(name) },
+      ),
     )
     const all: Checks = { database, hsm, ...Object.assign({}, ...found) }
     const statuses = Object.values(all).map(({ status }) => status)
@@ -115,19 +120,16 @@ const vacuumCheck = (last: Date | null): Check => ({
     : 'The embedded database has not been vacuumed since it was opened.',
 })
 
-const unreadable: Check = { status: 'warn', output: 'It could not be read.' }
+/** Nobody knows how the audit log is while it cannot be read, so that this fails. */
+const unreadable = (name: HealthCheckName): Check => ({
+  status: name.startsWith('audit-log:') ? 'fail' : 'warn',
+  output: 'It could not be read in time. The log of the service, or of the database, says why.',
+})
 
 /** What fails says nothing of why: this document is for anybody on this listener, the log is not. */
 async function answers(ping: () => Promise<void>): Promise<Check> {
   const startedMs = performance.now()
-  const late = sleep(answersWithinMs, false, { ref: false })
-  const isThere = await Promise.race([
-    ping().then(
-      () => true,
-      () => false,
-    ),
-    late,
-  ])
+  const isThere = await readWithin(answersWithinMs, () => ping().then(() => true))
   if (!isThere) return { status: 'fail', output: 'It does not answer.' }
   const observedValue = Math.round(performance.now() - startedMs)
   return { status: 'pass', observedValue, observedUnit: 'ms' }

@@ -20,7 +20,7 @@ export interface ApprovalOperations {
   readonly hsm: Hsm
   /** What needs one here. */
   readonly required: ReadonlySet<rules.ApprovalKind>
-  /** So many cards are unblocked at once without one. */
+  /** So many cards does one operator unblock together in an hour without one. */
   readonly unblockCardsMost: number
   /** Whether a client that was registered by nobody here may request what needs one. */
   readonly takesFirstAdministrators: boolean

@@ -3,6 +3,7 @@ import { Problem, type ProblemCode } from '../../domain/problem.ts'
 import { Secret } from '../../domain/secret.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import { insertAct } from '../../storage/audit/acts.ts'
+import { spendLimit } from '../../storage/cards/limits.ts'
 import { findOwner, findSealedNames } from '../../storage/cards/search.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { rememberAnswer } from '../../storage/idempotency/idempotency.ts'
@@ -140,14 +141,50 @@ export async function unblockMany(
   return { result: results, replayed: begun.replayed }
 }
 
-/** The part of a request that is about one card: a line end is in no key that a caller gives. */
+/** Of one operator, within any hour. */
+const unblocksWindowSeconds = 3_600
+const usedUp = new Error('So many cards are not left.')
+
+/**
+ * Counts the cards that an operator unblocks together without an approval, over all calls of an hour. A repeat under the same
+ * idempotency key counts once.
+ * @returns whether so many were left; if not, none of them is counted.
+ */
+export async function spendUnblocks(
+  operations: CardOperations,
+  { operatorId }: Operator,
+  { count, countMost }: { readonly count: number; readonly countMost: number },
+  request: RepeatableRequest | null,
+): Promise<boolean> {
+  if (count > countMost) return false
+  const limit = {
+    limitName: 'unblock_cards',
+    purpose: 'cards unblocked together',
+    uses: countMost,
+    windowSeconds: unblocksWindowSeconds,
+  }
+  try {
+    await once(operations, request && requestOf(request, 'count'), async (connection) => {
+      for (let spent = 0; spent < count; spent += 1) {
+        if (!(await spendLimit(connection, 'client', operatorId, limit))) throw usedUp
+      }
+      return null
+    })
+    return true
+  } catch (error) {
+    if (error === usedUp) return false
+    throw error
+  }
+}
+
+/** The part of a request that is about one card, or counts them: a line end is in no key that a caller gives. */
 const requestOf = (
   { idempotencyKey, request, ...others }: RepeatableRequest,
-  publicToken: PublicToken,
+  part: string,
 ): RepeatableRequest => ({
   ...others,
-  idempotencyKey: `${idempotencyKey}\n${publicToken}`,
-  request: new Secret(`${request.reveal()}\n${publicToken}`),
+  idempotencyKey: `${idempotencyKey}\n${part}`,
+  request: new Secret(`${request.reveal()}\n${part}`),
 })
 
 /** Who a card is for, and the entry of the audit log that says who was shown it. */

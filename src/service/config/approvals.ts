@@ -4,7 +4,7 @@ import type { VariableReader } from './variables.ts'
 /** What another person approves in this installation. */
 export interface ApprovalConfig {
   readonly required: ReadonlySet<ApprovalKind>
-  /** So many cards are unblocked at once without an approval. */
+  /** So many cards does one operator unblock together in an hour without an approval. */
   readonly unblockCardsMost: number
   /** Whether a client that the configuration named may request what needs an approval. */
   readonly takesFirstAdministrators: boolean

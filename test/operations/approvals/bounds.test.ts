@@ -160,6 +160,29 @@ test('computes the thumbprint of RFC 7638, and none of what is no key', () => {
   assert.deepEqual(listKeyThumbprints(undefined), [])
 })
 
+test('counts the cards that one person unblocks in an hour over all calls, and a repeat once', async () => {
+  const own = await openTestService({
+    env: { APPROVALS: 'unblock-cards', APPROVALS_UNBLOCK_CARDS: '3', RATE_LIMIT: 'off' },
+  })
+  const [lea, leo] = [somebody('lea', 'support-lead'), somebody('leo', 'support-lead')]
+  const unblock = (person: typeof lea, count: number, key: string = crypto.randomUUID()) => {
+    const publicTokens = ['4820117360', '4820117361', '4820117362', '4820117363'].slice(0, count)
+    const body = { publicTokens, kind: 'pin', reason: 'An outage' }
+    return callAs(own, person, 'POST', '/cards/unblock', { body, key })
+  }
+  const key = crypto.randomUUID()
+  for (let repeat = 0; repeat < 3; repeat += 1) {
+    assert.equal((await unblock(lea, 2, key)).status, 200)
+  }
+  // Two more would be four: none of them is counted, and one is left.
+  assert.equal((await unblock(lea, 2)).status, 202)
+  assert.equal((await unblock(lea, 1)).status, 200)
+  assert.equal((await unblock(lea, 1)).status, 202)
+  // Every person has a count of their own.
+  assert.equal((await unblock(leo, 4)).status, 202)
+  assert.equal((await unblock(leo, 3)).status, 200)
+})
+
 test('shows the approver what happened to each card of an act on many', async () => {
   const [lea, leo] = [somebody('lea', 'support-lead'), somebody('leo', 'support-lead')]
   const { publicToken } = await service.createCard()

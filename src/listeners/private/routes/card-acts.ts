@@ -96,8 +96,16 @@ export function unblockManyRoute({ app, approvals, cards }: PrivateApi): void {
         ...supportAct,
         approval: approvalByBody(cardSchemas.UnblockCardsSchema, {
           kinds: ['unblock-cards'],
-          findKinds: ({ publicTokens }) =>
-            publicTokens.length > approvals.unblockCardsMost ? ['unblock-cards'] : [],
+          async findKinds({ publicTokens }, request) {
+            if (!approvals.required.has('unblock-cards')) return []
+            const isWithin = await acts.spendUnblocks(
+              cards,
+              operatorOnCards(request),
+              { count: publicTokens.length, countMost: approvals.unblockCardsMost },
+              repeatable(request),
+            )
+            return isWithin ? [] : ['unblock-cards']
+          },
         }),
       },
       schema: {

@@ -125,7 +125,10 @@ async function connectOnce(
   }
 }
 
-/** Connects, to one whose certificate is among those that are named, where some are; else null. */
+/**
+ * Connects. Null where the certificate of the other side is none of those that are named, where some are, or has a key with
+ * which anybody could seem to be the other side.
+ */
 async function dialBound({
   dial,
   link,
@@ -138,9 +141,9 @@ async function dialBound({
   const socket = await dial({ host, port, tls: identity && contextOf(identity) })
   // Unheard, an error before the session has it would end the process.
   socket.on('error', () => undefined)
-  if (certificates.length === 0 || certificates.includes(clientThumbprintOf(socket) ?? '')) {
-    return socket
-  }
+  const thumbprint = clientThumbprintOf(socket)
+  const isNamed = certificates.length === 0 || certificates.includes(thumbprint ?? '')
+  if (isNamed && (!link.tls || thumbprint !== null)) return socket
   socket.destroy()
   observe.failed(linkName, 'refused peer')
   return null

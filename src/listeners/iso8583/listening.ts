@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import { createServer as createTlsServer } from 'node:tls'
+import { createServer as createTlsServer, TLSSocket } from 'node:tls'
 import type { Link } from '../../operations/links/links.ts'
 import { addressesIn } from '../http/caller-address.ts'
 import { clientThumbprintOf, contextOf, type TlsIdentity } from '../http/tls.ts'
@@ -125,8 +125,14 @@ function serverOf(
 function peerRule({ certificates, peers, tls }: Link): (socket: Socket) => boolean {
   const isNamed = addressesIn(['127.0.0.0/8', '::1/128', ...peers])
   return (socket) => {
-    if (certificates.length === 0) return isNamed(socket.remoteAddress)
+    if (certificates.length === 0) return isNamed(socket.remoteAddress) && !hasRefusedKey(socket)
     const thumbprint = tls ? clientThumbprintOf(socket) : null
     return thumbprint !== null && certificates.includes(thumbprint)
   }
 }
+
+/** Whether a peer shows a certificate that does not count, as one with a weak key. */
+const hasRefusedKey = (socket: Socket): boolean =>
+  socket instanceof TLSSocket &&
+  socket.getPeerX509Certificate() !== undefined &&
+  clientThumbprintOf(socket) === null

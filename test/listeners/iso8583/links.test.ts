@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash, X509Certificate } from 'node:crypto'
+import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { connect, createServer, type Server, type Socket } from 'node:net'
@@ -33,6 +33,7 @@ import {
   purchase,
   until,
 } from '../../support/switch.ts'
+import { exponentOnePrivateJwk } from '../../support/weak-rsa-keys.ts'
 
 const admin = { as: 'admin', listener: 'private' } as const
 const env = { RATE_LIMIT: 'off' }
@@ -249,9 +250,9 @@ test('with TLS a link is its network’s by the certificate that is bound to it'
   const others = await authority.issue('other.test')
   const strange = await (await makeAuthority()).issue('switch.test')
   const link = await openLink(service, { tls: true, certificates: [thumbprintOf(own)] })
-  const open = (identity: Identity | null) => {
+  const open = (identity: Identity | null, to = link) => {
     const socket = connectTls({
-      port: link.port,
+      port: to.port,
       host: '127.0.0.1',
       servername: 'cards.test',
       ca: authority.pem,
@@ -264,8 +265,16 @@ test('with TLS a link is its network’s by the certificate that is bound to it'
   await once(socket, 'secureConnect')
   const wire = await connectSwitch(link, socket)
   assert.equal(await wire.signOn(), '00')
-  for (const identity of [others, strange, null]) {
-    const refused = open(identity)
+  const weakKey = createPrivateKey({ key: exponentOnePrivateJwk, format: 'jwk' })
+  const weak = await authority.issue('switch.test', { key: weakKey })
+  const unbound = await openLink(service, { tls: true })
+  for (const [identity, to] of [
+    [others, link],
+    [strange, link],
+    [null, link],
+    [weak, unbound],
+  ] as const) {
+    const refused = open(identity, to)
     let isAnswered = false
     refused.on('data', () => {
       isAnswered = true
@@ -322,6 +331,11 @@ test('a link is dialled with TLS, with this side’s certificate, and to whom it
   const strange = await openNetwork(await (await makeAuthority()).issue('network.test'))
   const unknown = await openLink(service, { ...dialled, port: strange.port })
   await until(() => isLogged(unknown.linkName, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'))
+  // Issued by the authority to a key with which anybody could seem to be the network.
+  const weakKey = createPrivateKey({ key: exponentOnePrivateJwk, format: 'jwk' })
+  const weak = await openNetwork(await authority.issue('network.test', { key: weakKey }))
+  const guessed = await openLink(service, { ...dialled, port: weak.port })
+  await until(() => isLogged(guessed.linkName, 'refused peer'))
   // And one that speaks no TLS.
   const port = await freePort()
   const plain = createServer((socket) => socket.on('error', () => undefined).end('plain'))
@@ -329,7 +343,7 @@ test('a link is dialled with TLS, with this side’s certificate, and to whom it
   const open = await openLink(service, { ...dialled, port })
   await until(() => isLogged(open.linkName, 'a link failed'))
   plain.close()
-  assert.deepEqual([other.codes, strange.codes], [[], []])
+  assert.deepEqual([other.codes, strange.codes, weak.codes], [[], [], []])
 })
 
 test('a network that wants no sign-on is dialled without one', async () => {

@@ -256,6 +256,17 @@ interface UnreadableMessage {
   readonly detail: string
 }
 
+/** Counts what is wrong in a row: too much of it ends the connection. */
+function createFaultCount({ fail, link, services: { observe } }: Talk) {
+  const inARow = { message: 0, unreadable: 0, mac: 0 }
+  return (counted: readonly CountedFault[], isWrong: boolean, detail?: string): void => {
+    for (const each of counted) inARow[each] = isWrong ? inARow[each] + 1 : 0
+    const fault = counted.includes('mac') ? 'mac' : 'message'
+    if (counted.some((each) => inARow[each] >= faultsMost[each])) fail(fault, detail)
+    else if (isWrong) observe.failed(link.linkName, fault, detail)
+  }
+}
+
 /** How frames are taken: read, counted, answered. */
 function answering(
   talk: Talk,
@@ -263,17 +274,9 @@ function answering(
 ): Parameters<typeof connections.createQueue>[0]['begin'] {
   const { link, profile, services } = talk
   const { observe } = services
-  const inARow = { message: 0, unreadable: 0, mac: 0 }
+  const count = createFaultCount(talk)
   /** What comes behind it is understood as it is after it: a sign-on, or the answer to one. */
   let before: Promise<void> | null = null
-
-  /** Counts what is wrong in a row: too much of it ends the connection. */
-  function count(counted: readonly CountedFault[], isWrong: boolean, detail?: string): void {
-    for (const each of counted) inARow[each] = isWrong ? inARow[each] + 1 : 0
-    const fault = counted.includes('mac') ? 'mac' : 'message'
-    if (counted.some((each) => inARow[each] >= faultsMost[each])) talk.fail(fault, detail)
-    else if (isWrong) observe.failed(link.linkName, fault, detail)
-  }
 
   /** Answers a message that cannot be read, where what can be read of it says which one it is; null where not. */
   function refuse(
@@ -326,18 +329,14 @@ function answering(
     if (isRight) settle(message)
   }
 
-  async function begin(frame: connections.ReceivedFrame, message: IsoMessage): Promise<void> {
-    await before
-    return take(frame, message)
-  }
-
   return (frame) => {
     if (talk.isEnded) return null
     const faulted = (error: unknown) => observe.faulted(link.linkName, error)
     const read = decoded(profile, frame.message)
     if (read instanceof CodecError) return refuse(frame, read)?.catch(faulted) ?? null
     count(['message', 'unreadable'], false)
-    const taken = begin(frame, read).catch(faulted)
+    const ready = before ?? Promise.resolve()
+    const taken = ready.then(() => take(frame, read)).catch(faulted)
     if (changesConversation(profile, read)) {
       const settled = taken.finally(() => {
         if (before === settled) before = null

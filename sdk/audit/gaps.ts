@@ -74,6 +74,8 @@ export function createGaps({ isSuccessor, olderCards }: Beginning, report: Repor
       if (number !== undefined) lastNumber = follow('number', lastNumber, Number(number), where)
       if (typeof card !== 'string') return
       if (typeof sequence === 'number') countEvent(card, sequence, where)
+      const blocked = /^(pin|cvv)\.blocked$/.exec(String(act))?.[1]
+      if (blocked && details.blockedBy === 'client') tries.takeAway(card, `${blocked}.attempted`)
       const { tryNumber } = details
       const isTry = act === 'pin.attempted' || act === 'cvv.attempted'
       if (isTry && typeof tryNumber === 'number') {

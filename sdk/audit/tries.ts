@@ -32,6 +32,9 @@ interface Tries {
 /** For how long the result of a try may be awaited while those after it are entered. */
 const settleMs = 120_000
 
+/** The most tries of a card. A client's block takes those that are left, and with them their numbers. */
+const triesMost = 15
+
 /** Follows the tries that the entries of one log tell of. */
 export function createTries(
   {
@@ -46,6 +49,8 @@ export function createTries(
   report: Report,
 ) {
   const tries = new Map<string, Tries>()
+  /** How many numbers clients' blocks may have taken, of each card and kind. */
+  const taken = new Map<string, number>()
   let newest = 0
   const missingOf = ({ base, below, highest, others, top }: Tries) => ({
     inner: highest - top - (others.size - below),
@@ -56,9 +61,10 @@ export function createTries(
     // Where the log ends so soon, the missing one may still come.
     if (missingSince === null || newest - missingSince < settleMs) return
     const { inner, leading } = missingOf(own)
-    const isBefore = leading > silences && isOlder(card)
+    const explained = silences + (taken.get(`${card} ${act}`) ?? 0)
+    const isBefore = leading > explained && isOlder(card)
     const missing = inner + (isBefore ? 0 : leading)
-    if (missing <= silences) return
+    if (missing <= explained) return
     const detail = `${missing} tries (${act}) of card ${card} up to here were never entered`
     report('try_skipped', where, detail)
   }
@@ -66,6 +72,11 @@ export function createTries(
     /** Takes in the time of any entry. */
     pass(time: number): void {
       newest = Math.max(newest, time)
+    },
+    /** Takes in that a client blocked a card: the tries that it takes away are made by nobody, and have no entries. */
+    takeAway(card: string, act: string): void {
+      const key = `${card} ${act}`
+      taken.set(key, (taken.get(key) ?? 0) + triesMost)
     },
     count(entered: EnteredTry): void {
       const { act, card, silences, time, value, where } = entered

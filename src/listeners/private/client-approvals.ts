@@ -40,8 +40,9 @@ export function kindsOfClientChange(
     return isAnother ? [kindOfCredentials[before.kind]] : []
   }
   const isEnabled = active === true && !before.active && isGuarded(before.scopes)
+  const added = scopes?.filter((scope) => !before.scopes.includes(scope))
   return [
-    ...(isGuarded(scopes) || isEnabled ? (['disclosure-scopes'] as const) : []),
+    ...(isGuarded(added) || isEnabled ? (['disclosure-scopes'] as const) : []),
     ...(hasCredentials && isGuarded(before.scopes) ? ([kindOfCredentials.client] as const) : []),
   ]
 }

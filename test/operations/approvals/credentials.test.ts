@@ -136,7 +136,8 @@ suite('an installation where everything that can be approved needs another perso
   test('carries out no request for guarded scopes where the client has a secret that one person has set', async () => {
     const { clientId } = await makeClient(service, 'client', ['pin.reveal'])
     const path = `/clients/${clientId}`
-    const asked = await callAs(service, sue, 'PATCH', path, { body: { scopes: ['pin.reveal'] } })
+    const body = { scopes: ['pin.reveal', 'pin.write'] }
+    const asked = await callAs(service, sue, 'PATCH', path, { body })
     assert.equal(asked.status, 202, JSON.stringify(asked.body))
     // As if the client had held no such scope when the request was stored, a moment after the gate read it.
     assert.equal((await callAs(service, sue, 'PATCH', path, { body: { scopes: [] } })).status, 200)

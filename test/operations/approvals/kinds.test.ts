@@ -153,6 +153,10 @@ test('a client gets scopes that disclose once another person has approved, as it
     body: { active: true },
   })
   assert.equal(enabled.status, 202)
+  const fewer = await callAs(service, sue, 'PATCH', '/clients/discloser', {
+    body: { scopes: ['cards.encrypted', 'cards.read'] },
+  })
+  assert.equal(fewer.status, 200)
   const less = await callAs(service, sue, 'PATCH', '/clients/discloser', { body: { scopes: [] } })
   assert.equal(less.status, 200)
 })

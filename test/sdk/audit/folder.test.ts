@@ -400,6 +400,33 @@ test('a try of a card that was never entered is found, the first as well, in whi
   assert.deepEqual(await findings(() => undefined, await exportLog(key, soon)), [])
 })
 
+test('the tries that a block by the client takes away are not missed', async () => {
+  const later = '2026-11-22T00:02:00.000000Z'
+  const block = (blockedBy: string): AuditEntry => ({
+    entry: `block by ${blockedBy}`,
+    at,
+    act: 'cvv.blocked',
+    client: 'client-1',
+    card: 'card-9',
+    sequence: 1,
+    outcome: 'done',
+    details: { blockedBy },
+  })
+  const found = async (blockedBy: string, number: number, act = 'cvv.attempted') =>
+    findings(
+      () => undefined,
+      await exportLog(key, [
+        block(blockedBy),
+        tryOf('card-9', number, act),
+        { ...tryOf('card-8', 1), at: later },
+      ]),
+    )
+  assert.deepEqual(await found('client', 4), [])
+  assert.deepEqual(await found('client', 17), ['try_skipped entry 1'])
+  assert.deepEqual(await found('client', 4, 'pin.attempted'), ['try_skipped entry 1'])
+  assert.deepEqual(await found('tries', 4), ['try_skipped entry 1'])
+})
+
 test('so many cards may begin in the midst of a log as it says, where it begins, to be older', async () => {
   const begun = (olderCards: number): AuditEntry => ({
     ...{ entry: 'begun', at, act: 'log.began', subject: key.origin, outcome: 'done' },

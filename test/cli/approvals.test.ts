@@ -13,14 +13,16 @@ let env: Record<string, string>
 before(async () => {
   program = await serveProgram({ env: { LINK_PORT: '0', APPROVALS: 'erasure,disclosure-scopes' } })
   env = { DATA_DIR: program.dataDir, LINK_PORT: '0' }
+  // Scopes are taken away by one person. That one of them is given again needs two.
+  const fewer = await run('clients', 'change', 'demo-client', '--scopes', 'pin.write')
+  assert.equal(fewer.code, 0, fewer.stderr)
 })
 
 const run = (...words: string[]): Promise<Ended> => pinfold(env, ...words)
 
 const ask = async (): Promise<string> => {
-  const { code, stderr, stdout } = await run(
-    ...['clients', 'change', 'demo-client', '--scopes', 'pin.reveal', '--json'],
-  )
+  const change = ['clients', 'change', 'demo-client', '--scopes', 'pin.reveal,pin.write']
+  const { code, stderr, stdout } = await run(...change, '--json')
   assert.equal(code, 4, stderr)
   assert.match(
     stderr,
@@ -39,7 +41,7 @@ test('a command that needs another person says so, and what it asked for can be 
   )
   const shown = await run('approvals', 'show', approvalId, '--json')
   const approval = JSON.parse(shown.stdout)
-  assert.deepEqual(JSON.parse(approval.payload).body, { scopes: ['pin.reveal'] })
+  assert.deepEqual(JSON.parse(approval.payload).body, { scopes: ['pin.reveal', 'pin.write'] })
   const withdrawn = await run('approvals', 'withdraw', approvalId)
   assert.equal(withdrawn.code, 0, withdrawn.stderr)
   assert.match(withdrawn.stdout, /state +withdrawn/)

@@ -80,6 +80,7 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['/keys body/clientId', '/keys/import body/clientId', '/keys/export body/clientId'],
     ...['/keys/zones/retire body/clientId', '/component-entries body/clientId'],
+    '/approvals querystring/requestedBy',
     ...[
       '/links body/networkId',
       '/disclosures querystring/clientId',

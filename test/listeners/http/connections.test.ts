@@ -255,7 +255,10 @@ const hear = async (socket: Socket): Promise<{ answer: string; lastedMs: number 
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
   socket.on('error', () => undefined)
   const late = AbortSignal.timeout(promisedMs)
-  await Promise.race([once(socket, 'end'), once(socket, 'close'), once(late, 'abort')])
+  // A peer that still writes as it ends meets a reset, which is an end, too.
+  const { promise: ended, resolve } = Promise.withResolvers<void>()
+  socket.once('end', resolve).once('close', resolve)
+  await Promise.race([ended, once(late, 'abort')])
   const lastedMs = performance.now() - startedAtMs
   return { answer: Buffer.concat(chunks).toString('latin1'), lastedMs }
 }

@@ -74,7 +74,7 @@ const connectionOptions: Readonly<Record<keyof ConnectionOptions, Option>> = {
 }
 
 /** The options of a command beside its own: it takes none that would change nothing. */
-export const sharedOptionsOf = ({ connection = connectionNames }: Command): Options => ({
+export const listSharedOptions = ({ connection = connectionNames }: Command): Options => ({
   ...commonOptions,
   ...Object.fromEntries(connection.map((name) => [name, connectionOptions[name]])),
 })
@@ -84,7 +84,7 @@ const connectionNames = ['url', 'private-url', 'client', 'jwk-file', 'as-person'
 /** @throws UsageError for an option that there is not, and for names too few or too many. */
 export function parseCall(command: Command, words: readonly string[]): Call {
   const { positionals: names, values } = parseOptions(
-    { ...command.options, ...sharedOptionsOf(command) },
+    { ...command.options, ...listSharedOptions(command) },
     words,
   )
   const options = values as OptionValues

@@ -157,7 +157,7 @@ function helpOf(command: cli.Command): string {
     `  ${summary}`,
     description?.replaceAll(/^/gm, '  '),
     options && optionLines(options),
-    optionLines(cli.sharedOptionsOf(command)),
+    optionLines(cli.listSharedOptions(command)),
     `  Example:\n    ${example}`,
   ]
   return paragraphs.filter((each) => each !== undefined).join('\n\n')

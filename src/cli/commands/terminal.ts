@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pinKeys, requestCardData } from '../../../sdk/device/device.ts'
 import { escapeLine } from '../../domain/terminal-text.ts'
-import { responseCodeOf } from '../../listeners/iso8583/answer.ts'
+import { findResponseCode } from '../../listeners/iso8583/answer.ts'
 import { loadProfiles } from '../../listeners/iso8583/profile.ts'
 import type { LinkOutcome, Profile } from '../../listeners/iso8583/profile-schema.ts'
 import { pinKeyOf } from '../../listeners/iso8583/question.ts'
@@ -236,12 +236,12 @@ async function play(stage: Stage, card: TestCard, isSilent: boolean): Promise<re
     if (!isSilent) print(`— ${title} —\n`)
     turns.push({ title, due, got: (await ask()).fields['39'] ?? '' })
   }
-  const accepted = responseCodeOf(profile, profile.version === '1993' ? '1804' : '0800', '00')
+  const accepted = findResponseCode(profile, profile.version === '1993' ? '1804' : '0800', '00')
   try {
     await turn('sign-on', accepted, () => terminal.signOn())
     await turn('echo', accepted, () => terminal.echo())
     for (const { message, outcome, title } of writeScenes(stage, card)) {
-      const due = responseCodeOf(profile, message.mti, outcome)
+      const due = findResponseCode(profile, message.mti, outcome)
       await turn(title, due, () => terminal.ask(message))
     }
     return turns

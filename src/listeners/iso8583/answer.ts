@@ -23,13 +23,13 @@ export function answerTo(
     fields: {
       ...Object.fromEntries(echoed),
       ...others,
-      39: responseCodeOf(profile, mti, outcome),
+      39: findResponseCode(profile, mti, outcome),
     },
   }
 }
 
 /** Field 39 of the answer to a message of this type. */
-export function responseCodeOf(profile: Profile, mti: string, outcome: LinkOutcome): string {
+export function findResponseCode(profile: Profile, mti: string, outcome: LinkOutcome): string {
   const codes: Readonly<Record<string, string | undefined>> = profile.accepted
   // Reversals and messages of the network's own have one code each, as requests and as advices.
   const isAdvice = functionOf(mti) === 'advice' && !['4', '8'].includes(classOf(mti))

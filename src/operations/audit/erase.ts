@@ -14,7 +14,7 @@ import type { Connection, Database } from '../../storage/engine/database.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import type { AuditLogOperations } from './audit-log.ts'
 import type { CheckSigner } from './check-state.ts'
-import { isRequestOf } from './erasure-check.ts'
+import { requestsErasure } from './erasure-check.ts'
 import { findErasureParties } from './erasure-parties.ts'
 import { followEntries } from './follow.ts'
 import { recordFinding } from './record-finding.ts'
@@ -295,7 +295,7 @@ async function findRequest(
   const isRecorded = await hasAct(connection, requestAct)
   const numbers = (await listAuditLogs(connection)).map(({ log }) => log)
   const entry = await findAuditEntry(connection, numbers, requestAct)
-  if (entry) return isRequestOf(erasure, entry) ? 'entered' : 'unfounded'
+  if (entry) return requestsErasure(erasure, entry) ? 'entered' : 'unfounded'
   return isRecorded ? 'waiting' : 'unfounded'
 }
 

@@ -60,7 +60,7 @@ const isFounded = ({ isBehind, requestedBy }: SaidErasure, row: ErasureRow | und
   isBehind && row !== undefined && row.requestedBy === requestedBy
 
 /** Whether the text of an entry requests this erasure: by its id, its kind and its requester. */
-export function isRequestOf(
+export function requestsErasure(
   { erasureId, kind, requestedBy }: ErasureRow,
   { act, text }: { readonly act: string; readonly text: string | null },
 ): boolean {

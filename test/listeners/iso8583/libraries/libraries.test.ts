@@ -7,7 +7,7 @@ import { openTestService, type TestService } from '../../../support/service.ts'
 import { openLink, profileOf } from '../../../support/switch.ts'
 import { everyFieldSteps } from './every-field.ts'
 import { libraries, type WalkAnswer, type WalkDocument } from './programs.ts'
-import { responseCodeOf, tagsOf, type WalkStep, walkSteps, wholeFields } from './walk.ts'
+import { findResponseCode, tagsOf, type WalkStep, walkSteps, wholeFields } from './walk.ts'
 
 /** `npm run test:libraries` ([docs/iso8583.md](../../../../docs/iso8583.md#other-libraries)). */
 
@@ -131,7 +131,7 @@ const assertAnswer = (profile: Profile, step: WalkStep, answer: WalkAnswer | und
   const expected = {
     ...echoedFields(profile, step),
     ...shownFields,
-    39: responseCodeOf(profile, outcome),
+    39: findResponseCode(profile, outcome),
   }
   assert.deepEqual(fields, expected, name)
   if (outcome === 'approved') assert.match(String(approval), /^[0-9A-Z]{6}$/, name)

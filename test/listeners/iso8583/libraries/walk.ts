@@ -60,7 +60,7 @@ const codes1993: Readonly<Record<Outcome, string>> = {
 }
 
 /** Field 39 as the documents have it, and not as the code has it. */
-export const responseCodeOf = (profile: Profile, outcome: Outcome): string => {
+export const findResponseCode = (profile: Profile, outcome: Outcome): string => {
   if (profile.version === '1993') return codes1993[outcome]
   const isMastercard = profile.name === 'mastercard-public'
   return isMastercard && outcome === 'wrongCvv2' ? '05' : codes1987[outcome]
@@ -325,7 +325,7 @@ const reversals = (walker: Walker): WalkStep[] => {
 
 const advices = (walker: Walker): WalkStep[] => {
   const { 52: _, 53: __, ...asked } = walker.purchase(walker.card.pin)
-  const advice = { ...asked, 38: 'ABC123', 39: responseCodeOf(walker.profile, 'approved') }
+  const advice = { ...asked, 38: 'ABC123', 39: findResponseCode(walker.profile, 'approved') }
   return [
     walker.step('an advice', 'accepted', '0220', advice),
     walker.step('its repeat', 'accepted', '0221', advice, { repeats: 'an advice' }),

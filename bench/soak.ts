@@ -48,7 +48,7 @@ const filesStatement = statement(
    where pg_relation_filepath(oid) is not null`,
 )
 
-/** The table of each file of the database. While the service runs, nobody else may open it. */
+/** Returns the table of each database file. No service may run then: one process opens the database. */
 async function readTableFiles(folder: string): Promise<ReadonlyMap<string, string>> {
   const database = await openPglite(folder)
   try {
@@ -185,7 +185,8 @@ await runBench(async (bench) => {
       const sorted = tookMs.toSorted((a, b) => a - b)
       console.log(
         `${stretch * stretchSize}: ${Math.round(perSecond)}/s, p50 ${quantile(sorted, 0.5)} ms, ` +
-          `p99 ${quantile(sorted, 0.99)} ms, processor ${processorMs.toFixed(2)} ms; ${describeSizes(await measureFiles(folder, tableOf))}; ` +
+          `p99 ${quantile(sorted, 0.99)} ms, processor ${processorMs.toFixed(2)} ms; ` +
+          `${describeSizes(await measureFiles(folder, tableOf))}; ` +
           `vacuums seen: ${vacuums.count()}`,
       )
     }

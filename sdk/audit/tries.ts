@@ -73,7 +73,7 @@ export function createTries(
     pass(time: number): void {
       newest = Math.max(newest, time)
     },
-    /** Takes in that a client blocked a card: the tries that it takes away are made by nobody, and have no entries. */
+    /** Counts a block by the client: it takes the remaining tries of the card, which then have no entries. */
     takeAway(card: string, act: string): void {
       const key = `${card} ${act}`
       taken.set(key, (taken.get(key) ?? 0) + triesMost)

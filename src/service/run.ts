@@ -151,8 +151,7 @@ function welcome(
   // One for each role. The people beside them have theirs in the sandbox's file.
   const people = new Map(sandbox?.people.toReversed().map((each) => [each.role, each.signInUrl]))
   const lines = [...people].toReversed().map(([role, url]) => `  ${role.padEnd(17)} ${url}\n`)
-  const links =
-    people.size === 0 ? '' : `\nThe console signs in whoever follows a link:\n\n${lines.join('')}`
+  const links = people.size === 0 ? '' : `\nSign-in links of the console:\n\n${lines.join('')}`
   const several = processes > 1 ? `\n  Processes         ${processes}` : ''
   const hasDemo = sandboxFile !== null && config.outsideIssuer === null
   const demo = hasDemo ? `\n  Demo              ${baseUrl}/demo` : ''

@@ -134,14 +134,14 @@ async function createApp(options: PeopleIssuerOptions): Promise<FastifyInstance>
   return app
 }
 
-/** Of each kind of what the library keeps: what belongs to somebody who is signed in, and the rest. */
+/** The most records of each kind that the library stores: of persons who are signed in, and of all other callers. */
 const keptMostUsually = { signedIn: 10_000, anonymous: 2_000 }
 
 const keptStore = (max: number) => new LRUCache<string, AdapterPayload>({ max })
 
 /**
- * What the library keeps, in memory: it goes when it is over, or the oldest of its kind where there is too much of it. A flood
- * of calls by strangers takes the place of their own kind alone, and nobody who is signed in is forgotten for it.
+ * Stores the library's records in memory. A record is deleted when it expires, or as the oldest of its kind when there are too
+ * many. A flood of anonymous calls displaces anonymous records only, never those of a person who is signed in.
  */
 function memoryAdapter({ keptMost = keptMostUsually }: PeopleIssuerOptions): AdapterFactory {
   return () => {
@@ -262,8 +262,8 @@ const clientsOf = ({ clientId, redirectUri }: PeopleIssuerOptions): Configuratio
   }))
 
 /**
- * Who follows a link signs in by it, whoever is signed in already. Any other client than the console is given a code only once
- * the person says so: the command line is called back at any port of this machine, where another program may listen.
+ * A sign-in link signs in its person, even if another person is signed in. A client other than the console gets a code only
+ * after the person agrees: the command line is called back at any port of this machine, where another program may listen.
  */
 function interactionsOf({ clientId, issuer }: PeopleIssuerOptions): Configuration['interactions'] {
   const policy = interactionPolicy.base()

@@ -17,7 +17,7 @@ export function repeatable(
   const { carriesOut, clientId } = callerOf(request)
   return {
     clientId,
-    // A key of a caller has no space: nobody takes the one that an approved request is sent under.
+    // A caller's key has no space, so no caller can use the key of an approved request.
     idempotencyKey: carriesOut ? `approval ${idempotencyKey}` : idempotencyKey,
     // Members in one order, so that the same body is the same however it was written.
     request: new Secret(`${request.method}\n${path}\n${stringify(request.body ?? null)}`),

@@ -126,8 +126,8 @@ async function connectOnce(
 }
 
 /**
- * Connects. Null where the certificate of the other side is none of those that are named, where some are, or has a key with
- * which anybody could seem to be the other side.
+ * Connects to the peer. Returns null if the link names certificates and the peer has another, or if the peer's certificate has
+ * a weak key.
  */
 async function dialBound({
   dial,

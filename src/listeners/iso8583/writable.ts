@@ -57,7 +57,7 @@ function exampleOf(
   }
 }
 
-/** What is shown of a CVV2, whatever it came to. */
+/** The fields that show the result of a CVV2, for each result. */
 const cvv2Results = (profile: Profile): readonly Readonly<Record<string, string>>[] =>
   (['match', 'mismatch', 'not_checked', 'unresolved'] as const).map((result) =>
     cvv2ResultOf(profile, {

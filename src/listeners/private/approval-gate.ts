@@ -108,10 +108,10 @@ export function guardByApproval(app: FastifyInstance, approvals: ApprovalOperati
 }
 
 /**
- * Judges a call once more where it is done. What the gate read may have changed since, so that the call needs an approval now.
- * @param fault what cannot be asked for, whoever approved it.
- * @throws `Problem` `unavailable`: the repeat of the call is kept for another person. `validation_failed` for the fault of an
- *   approved call.
+ * Checks a call again in its transaction: what the gate read may have changed, so that the call needs an approval now.
+ * @param fault a fault of the call that no approval can lift.
+ * @throws `Problem` `unavailable` if the call needs an approval now; its repeat is stored for another person.
+ *   `validation_failed` for the fault of an approved call.
  */
 export function judgeAgain(
   { required }: Pick<ApprovalOperations, 'required'>,

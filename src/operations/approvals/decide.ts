@@ -197,7 +197,7 @@ async function commit(
   decision: Pick<ApprovalDecision, 'state'> & Partial<ApprovalDecision>,
 ): Promise<ApprovalRow> {
   const isOver = decision.state !== 'approved'
-  // What was never done by anyone's decision is not kept: a requester would fill the database with it.
+  // Payloads of requests without a decision are deleted: a requester could fill the database with them.
   const isDropped = ['expired', 'stale', 'withdrawn'].includes(decision.state)
   const forgetsPayload = isDropped || (isOver && approvalKinds[kind].isForgotten)
   const full = { ...undecided, ...decision, forgetsPayload }

@@ -13,7 +13,7 @@ type Values<Parameters> = { readonly [Name in keyof Parameters]: SqlValue }
  * Reads the statements of the `.sql` file beside a module. In it, each statement follows a line `-- name: find_link` and
  * takes its parameters by name, as `:linkName`.
  * @param moduleUrl the module's `import.meta.url`.
- * @returns what gives one of them, by its name. `test/storage/statements.test.ts` holds the types that are named there to
+ * @returns a function that gives a statement by its name. `npm run check:statements` compares the types named there with
  * the parameters and columns that the database knows.
  */
 export function loadStatements(moduleUrl: string) {

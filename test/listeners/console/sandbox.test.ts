@@ -74,9 +74,15 @@ suite('in a sandbox', () => {
   /** What a page on another port of this machine sends a browser to. */
   const askForCode = (callback: string, more: Readonly<Record<string, string>> = {}) =>
     `${url}/console/issuer/auth?${new URLSearchParams({
-      ...{ client_id: 'pinfold-cli', response_type: 'code', redirect_uri: callback },
-      ...{ scope: 'openid profile groups', state: 's', nonce: 'n' },
-      ...{ code_challenge: 'A'.repeat(43), code_challenge_method: 'S256', ...more },
+      client_id: 'pinfold-cli',
+      response_type: 'code',
+      redirect_uri: callback,
+      scope: 'openid profile groups',
+      state: 's',
+      nonce: 'n',
+      code_challenge: 'A'.repeat(43),
+      code_challenge_method: 'S256',
+      ...more,
     })}`
 
   test('another program gets no code of who is signed in, before that person allows it', async () => {
@@ -120,8 +126,10 @@ suite('in a sandbox', () => {
 
   test('however many strangers ask, who is signed in stays signed in', async () => {
     const issuer = createPeopleIssuer({
-      ...{ issuer: `${url}/console/issuer`, clientId: 'console', audience: url },
-      ...{ redirectUri: `${url}/console/sign-in/callback` },
+      issuer: `${url}/console/issuer`,
+      clientId: 'console',
+      audience: url,
+      redirectUri: `${url}/console/sign-in/callback`,
       keptMost: { signedIn: 100, anonymous: 100 },
       people: [{ subject: 'one', name: 'One', groups: ['viewer'], link: 'the-link' }],
     })

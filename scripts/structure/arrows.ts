@@ -35,19 +35,20 @@ export const arrows = {
     'domain',
   ],
   'listeners/private/schemas': ['listeners/http', 'operations/keys', 'domain'],
-  'listeners/console': [
+  'listeners/iso8583': ['listeners/iso8583/codec', 'listeners/http', 'operations', 'domain'],
+  'listeners/iso8583/codec': ['domain'],
+  console: [
     'listeners/http',
     'listeners/oauth',
     'listeners/private/schemas',
     'operations/people',
     'domain',
   ],
-  'listeners/iso8583': ['listeners/iso8583/codec', 'listeners/http', 'operations', 'domain'],
-  'listeners/iso8583/codec': ['domain'],
   sandbox: ['operations', 'storage', 'hsm/contract', 'domain'],
 
   'operations/idempotency': ['storage', 'hsm/contract', 'domain'],
-  'operations/audit': ['operations/idempotency', 'storage', 'hsm/contract', 'domain'],
+  'operations/acts': ['storage', 'domain'],
+  'operations/audit-log': ['operations/idempotency', 'storage', 'hsm/contract', 'domain'],
   'operations/approvals': ['operations/idempotency', 'storage', 'hsm/contract', 'domain'],
   'operations/cards': ['operations/idempotency', 'storage', 'hsm/contract', 'domain'],
   'operations/card-data': ['operations/cards', 'storage', 'hsm/contract', 'domain'],
@@ -69,15 +70,21 @@ export const arrows = {
     'domain',
   ],
   'operations/clients': [
-    'operations/audit',
-    'operations/cards',
+    'operations/acts',
+    'operations/idempotency',
+    'storage',
+    'hsm/contract',
+    'domain',
+  ],
+  'operations/products': [
+    'operations/acts',
     'operations/idempotency',
     'storage',
     'hsm/contract',
     'domain',
   ],
   'operations/links': [
-    'operations/audit',
+    'operations/acts',
     'operations/authorizations',
     'operations/idempotency',
     'operations/keys',
@@ -85,9 +92,9 @@ export const arrows = {
     'hsm/contract',
     'domain',
   ],
-  'operations/people': ['operations/audit', 'storage', 'domain'],
+  'operations/people': ['operations/acts', 'storage', 'domain'],
   'operations/keys': [
-    'operations/audit',
+    'operations/acts',
     'operations/idempotency',
     'storage',
     'hsm/contract',
@@ -95,7 +102,8 @@ export const arrows = {
   ],
 
   'storage/engine': ['domain'],
-  'storage/audit': ['storage/engine', 'domain'],
+  'storage/acts': ['storage/engine', 'domain'],
+  'storage/audit-log': ['storage/engine', 'domain'],
   'storage/approvals': ['storage/engine', 'domain'],
   // A key is claimed with the transaction that its network begins, or neither is.
   'storage/idempotency': ['storage/engine', 'storage/links', 'domain'],
@@ -108,7 +116,9 @@ export const arrows = {
     'storage/links',
     'domain',
   ],
+  'storage/card-data': ['storage/engine', 'domain'],
   'storage/clients': ['storage/engine', 'domain'],
+  'storage/products': ['storage/engine', 'domain'],
   'storage/webhooks': ['storage/engine', 'storage/clients', 'storage/events', 'domain'],
   'storage/links': ['storage/engine', 'domain'],
   'storage/people': ['storage/engine', 'domain'],
@@ -121,7 +131,7 @@ export const arrows = {
   'hsm/pkcs11': ['hsm/contract', 'hsm/keys', 'hsm/verbs', 'crypto', 'domain'],
 
   // It runs where neither the service nor its database is.
-  witness: ['storage/audit/checkpoint-file.ts', 'domain'],
+  witness: ['storage/audit-log/checkpoint-file.ts', 'domain'],
 
   outbound: ['domain'],
   crypto: [],

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { lastClockYear } from '../domain/calendar.ts'
 import { validationFailed } from '../domain/problem.ts'
-import type { CardOperations } from '../operations/cards/cards.ts'
+import type { CardContext } from '../operations/cards/cards.ts'
 import { sweep } from '../operations/cards/status.ts'
 import { type Answer, once, type RepeatableRequest } from '../operations/idempotency/idempotency.ts'
 
@@ -36,11 +36,7 @@ export function movableClock(start: Date | null): MovableClock {
 }
 
 /** The clock, and what becomes due when it moves: the expiry of cards is recorded at once. */
-export const sweepingClock = (
-  clock: MovableClock,
-  operations: CardOperations,
-  stop: AbortSignal,
-) => ({
+export const sweepingClock = (clock: MovableClock, context: CardContext, stop: AbortSignal) => ({
   now: clock.now,
   async moveTo(
     instant: Date,
@@ -54,11 +50,11 @@ export const sweepingClock = (
       if (isMoved) return { now }
       throw validationFailed({ pointer: '/now', detail: `must not be before ${now}` })
     }
-    const answer = await once(operations, request, async () => {
+    const answer = await once(context, request, async () => {
       moved ??= move()
       return moved
     })
-    if (!answer.replayed) await sweep(operations, stop)
+    if (!answer.replayed) await sweep(context, stop)
     return answer
   },
 })

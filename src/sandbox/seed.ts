@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 import type { BlockCipher } from '../hsm/contract/catalogue.ts'
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import { upsertClient } from '../storage/clients/clients.ts'
-import { grantProduct, insertProduct } from '../storage/clients/products.ts'
-import { hasZoneKey, insertZoneKey, type ZoneKeyRow } from '../storage/clients/zone-keys.ts'
 import type { Database } from '../storage/engine/database.ts'
 import { findSandboxSecret, insertSandboxSecret } from '../storage/engine/installation.ts'
+import { hasZoneKey, insertZoneKey, type ZoneKeyRow } from '../storage/keys/zone-keys.ts'
 import { findLink, findListeningLink, insertLink, updateLink } from '../storage/links/links.ts'
+import { grantProduct, insertProduct } from '../storage/products/products.ts'
 import * as demoData from './demo-data.ts'
 
 interface SandboxOptions {

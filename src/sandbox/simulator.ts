@@ -5,7 +5,7 @@ import type { Pin } from '../domain/pin.ts'
 import { Problem } from '../domain/problem.ts'
 import type {
   Authorization,
-  AuthorizationOperations,
+  AuthorizationContext,
   EntryMode,
 } from '../operations/authorizations/authorization.ts'
 import { authorize } from '../operations/authorizations/authorize.ts'
@@ -32,20 +32,20 @@ interface Simulation {
  * @throws `Problem` `card_not_found` for another client's card, where a client asks.
  */
 export const createSimulator =
-  (operations: AuthorizationOperations) =>
+  (context: AuthorizationContext) =>
   async (
     { clientId, requestId }: SimulatorCaller,
     { cvv, entryMode, expiryDate, pin, publicToken }: Simulation,
     request: RepeatableRequest | null,
   ): Promise<Answer<Authorization>> => {
-    const { database } = operations
+    const { database } = context
     if (!isPublicToken(publicToken)) throw new Problem('card_not_found')
     const { clientId: networkId } = simulatorNetwork
     const { keyName } = simulatorZoneKey
     const card = await findAuthorizedCard(database, { publicToken }, { networkId, keyName })
     const isTheirs = clientId === null || card?.clientId === clientId
     if (!card || !isTheirs) throw new Problem('card_not_found')
-    const pinBlock = pin === undefined ? null : await makePinBlock(operations, card, pin)
+    const pinBlock = pin === undefined ? null : await makePinBlock(context, card, pin)
     const asked = {
       networkId,
       requestId,
@@ -56,10 +56,10 @@ export const createSimulator =
       ...(pinBlock && { pinBlock }),
       ...(cvv !== undefined && { cvv2: cvv }),
     } as const
-    return authorize(operations, asked, request)
+    return authorize(context, asked, request)
   }
 
-async function makePinBlock({ hsm }: AuthorizationOperations, card: AuthorizedCard, pin: Pin) {
+async function makePinBlock({ hsm }: AuthorizationContext, card: AuthorizedCard, pin: Pin) {
   const { keyName, pinBlockFormat: format } = simulatorZoneKey
   if (card.zoneKeyBlock === null) throw new Problem('card_not_found')
   const { bytes } = await hsm.generatePinBlock(card, pin, format, card.zoneKeyBlock)

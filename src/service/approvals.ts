@@ -2,9 +2,9 @@ import type { Logger } from 'pino'
 import { Gauge, type Registry } from 'prom-client'
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import type { Server } from '../listeners/http/server.ts'
-import { type ApprovalOperations, readBrokenGlass } from '../operations/approvals/approvals.ts'
+import { type ApprovalContext, readBrokenGlass } from '../operations/approvals/approvals.ts'
 import type { SendApproved } from '../operations/approvals/carry-out.ts'
-import { createSequencer } from '../operations/audit/sequence.ts'
+import { createSequencer } from '../operations/audit-log/sequence.ts'
 import type { Database } from '../storage/engine/database.ts'
 import type { Config } from './config/config.ts'
 import type { InProcessCalls } from './in-process-calls.ts'
@@ -15,7 +15,7 @@ export const createApprovals = (
   database: Database,
   hsm: Hsm,
   log: Logger,
-): ApprovalOperations => ({
+): ApprovalContext => ({
   database,
   hsm,
   ...approvals,
@@ -31,7 +31,7 @@ export const createApprovals = (
 /** Shows how often somebody let their own request pass, read when somebody asks. */
 export function watchApprovals(
   registry: Registry,
-  approvals: Pick<ApprovalOperations, 'database'>,
+  approvals: Pick<ApprovalContext, 'database'>,
 ): void {
   new Gauge({
     name: 'pinfold_approvals_broken_glass',

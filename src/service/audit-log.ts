@@ -3,17 +3,17 @@ import { Gauge, type Registry } from 'prom-client'
 import { Problem, StartRefusal } from '../domain/problem.ts'
 import { parseWitnessPolicy } from '../domain/witness-policy.ts'
 import type { Hsm } from '../hsm/contract/hsm.ts'
-import type { AuditLogOperations } from '../operations/audit/audit-log.ts'
-import { readCheckState } from '../operations/audit/findings.ts'
+import type { AuditLogContext } from '../operations/audit-log/audit-log.ts'
+import { readCheckState } from '../operations/audit-log/findings.ts'
 import {
   type AuditLogHealth,
   readAuditLogHealth,
   readEnteringHealth,
-} from '../operations/audit/health.ts'
-import type { Witnesses } from '../operations/audit/witnesses.ts'
+} from '../operations/audit-log/health.ts'
+import type { Witnesses } from '../operations/audit-log/witnesses.ts'
 import { guardedRequests, textPoster } from '../outbound/guarded-request.ts'
 import { machineNames } from '../outbound/resolve-host.ts'
-import { checkpointFile } from '../storage/audit/checkpoint-file.ts'
+import { checkpointFile } from '../storage/audit-log/checkpoint-file.ts'
 import type { Database } from '../storage/engine/database.ts'
 import type { Config } from './config/config.ts'
 
@@ -25,7 +25,7 @@ export async function createAuditLog(
   { audit, sandbox }: Pick<Config, 'audit' | 'sandbox'>,
   database: Database,
   hsm: Hsm,
-): Promise<AuditLogOperations> {
+): Promise<AuditLogContext> {
   if (audit.mlDsa) {
     await hsm.generateAuditMlDsaKey().catch((error: unknown) => {
       if (!(error instanceof Problem) || error.code !== 'key_refused') throw error
@@ -74,7 +74,7 @@ async function openWitnesses(
 /** Shows how the audit log is, and what checks found of rows that no entry accounts for, read when somebody asks. */
 export function watchAuditLog(
   registry: Registry,
-  audit: Pick<AuditLogOperations, 'database' | 'found' | 'witnesses'>,
+  audit: Pick<AuditLogContext, 'database' | 'found' | 'witnesses'>,
 ): void {
   const registers = [registry]
   new Gauge({

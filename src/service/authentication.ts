@@ -11,7 +11,7 @@ import {
 import { createAuthorizationServer } from '../listeners/oauth/authorization-server.ts'
 import type { ClientRegister } from '../listeners/oauth/client-store.ts'
 import type { PublicAuthorizationServer } from '../listeners/public/routes/oauth.ts'
-import { recordRegistration } from '../operations/audit/acts.ts'
+import { recordRegistration } from '../operations/acts/acts.ts'
 import {
   type FirstAdministrator,
   parseFirstAdministrators,

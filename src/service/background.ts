@@ -4,22 +4,22 @@ import type { Logger } from 'pino'
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import { carryOutApproved } from '../operations/approvals/carry-out.ts'
 import { expireApprovals } from '../operations/approvals/decide.ts'
-import type { AuditLogOperations } from '../operations/audit/audit-log.ts'
-import { checkDue, nightly } from '../operations/audit/check.ts'
-import { eraseDue } from '../operations/audit/erase.ts'
-import { auditLeaseName } from '../operations/audit/health.ts'
-import { batchSize, createSequencer } from '../operations/audit/sequence.ts'
-import { createFollower, createSigner } from '../operations/audit/sign.ts'
+import type { AuditLogContext } from '../operations/audit-log/audit-log.ts'
+import { checkDue, nightly } from '../operations/audit-log/check.ts'
+import { eraseDue } from '../operations/audit-log/erase.ts'
+import { auditLeaseName } from '../operations/audit-log/health.ts'
+import { batchSize, createSequencer } from '../operations/audit-log/sequence.ts'
+import { createFollower, createSigner } from '../operations/audit-log/sign.ts'
 import { countAnswered } from '../operations/authorizations/records.ts'
 import { recordLostBlocks } from '../operations/authorizations/settle.ts'
 import { sweep } from '../operations/cards/status.ts'
 import { longestRestMs } from '../operations/events/publish.ts'
-import type { KeyOperations } from '../operations/keys/keys.ts'
+import type { KeyContext } from '../operations/keys/keys.ts'
 import { advanceKeys, followKeys } from '../operations/keys/rotate.ts'
 import { recordUses } from '../operations/keys/uses.ts'
 import { startDelivery } from '../operations/webhooks/delivery.ts'
 import { pruneApprovals } from '../storage/approvals/approvals.ts'
-import { thinCheckpoints } from '../storage/audit/checkpoints.ts'
+import { thinCheckpoints } from '../storage/audit-log/checkpoints.ts'
 import { prunePinEnvelopes } from '../storage/cards/changes.ts'
 import { pruneLimits } from '../storage/cards/limits.ts'
 import { pruneWrongExpiries } from '../storage/cards/wrong-expiries.ts'
@@ -53,19 +53,19 @@ export function startBackground(
 ): Background {
   const { audit, delivering, issuing, keys, tls } = service
   const delivery = startDelivery(delivering)
-  const operations = { ...issuing, database }
+  const context = { ...issuing, database }
   const jobs = startJobs(
     [
       // Cards that expired, blocks that a lost program did not record, and what may be forgotten.
       ...[
-        (stop: AbortSignal) => sweep(operations, stop),
-        (stop: AbortSignal) => recordLostBlocks(operations, stop),
+        (stop: AbortSignal) => sweep(context, stop),
+        (stop: AbortSignal) => recordLostBlocks(context, stop),
         (stop: AbortSignal) => forgetUsedOnce(database, new Date(), stop),
       ].map((run) => ({ everyMs: 30_000, failure: 'a sweep failed', run })),
       {
         everyMs: 30_000,
         failure: 'answers to card networks could not be counted',
-        run: (stop) => countAnswered(operations, stop),
+        run: (stop) => countAnswered(context, stop),
       },
       ...keyJobs(keys),
       {
@@ -194,7 +194,7 @@ export async function forgetUsedOnce(
  * Follows the keys, records their uses, and brings rotations on. While the keys cannot be read for long,
  * the HSM refuses by itself.
  */
-export function keyJobs(keys: KeyOperations): readonly Job[] {
+export function keyJobs(keys: KeyContext): readonly Job[] {
   const uses = recordUses(keys)
   const everyMs = keys.timings.refreshMs
   return [
@@ -255,7 +255,7 @@ const batchesAtOnce = 10
  * Enters what was done in the audit log, and signs it. One process does, by lease: it spares work, and the log is right
  * without it.
  */
-export function auditLogJob(audit: AuditLogOperations): Job {
+export function auditLogJob(audit: AuditLogContext): Job {
   const { database } = audit
   const holder = randomUUID()
   const [enter, sign, follow] = [createSequencer(audit), createSigner(audit), createFollower(audit)]

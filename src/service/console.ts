@@ -2,21 +2,17 @@ import { createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { decodeJwt, type JWK } from 'jose'
 import { readConsoleAssets } from '../../web/site/console-assets.ts'
-import { isRole, type Role } from '../domain/person.ts'
-import { StartRefusal } from '../domain/problem.ts'
-import { findRsaFaultOfJwk } from '../domain/rsa-key.ts'
-import { mountConsole } from '../listeners/console/console.ts'
+import { mountConsole } from '../console/console.ts'
 import {
   createPeopleIssuer,
   type PeopleIssuer,
   type SandboxPerson,
-} from '../listeners/console/people-issuer.ts'
-import {
-  createRelyingParty,
-  personOf,
-  type RelyingPartyOptions,
-} from '../listeners/console/relying-party.ts'
-import { acts, screensOf } from '../listeners/console/screens.ts'
+} from '../console/people-issuer.ts'
+import { createRelyingParty, personOf, type RelyingPartyOptions } from '../console/relying-party.ts'
+import { acts, screensOf } from '../console/screens.ts'
+import { isRole, type Role } from '../domain/person.ts'
+import { StartRefusal } from '../domain/problem.ts'
+import { findRsaFaultOfJwk } from '../domain/rsa-key.ts'
 import type { CallerAddresses } from '../listeners/http/caller-address.ts'
 import type { RateLimiter } from '../listeners/http/rate-limit.ts'
 import type { Server } from '../listeners/http/server.ts'

@@ -3,7 +3,7 @@ import { Counter, Histogram, type Registry } from 'prom-client'
 import type { Rests } from '../operations/events/rests.ts'
 import type { DeliveryContext, DeliveryObserver } from '../operations/webhooks/delivery-context.ts'
 import { createPost } from '../operations/webhooks/post.ts'
-import type { WebhookOperations } from '../operations/webhooks/webhooks.ts'
+import type { WebhookContext } from '../operations/webhooks/webhooks.ts'
 import { nameServers } from '../outbound/resolve-host.ts'
 import { type TargetCheck, targetCheck } from '../outbound/target-url.ts'
 import type { Config } from './config/config.ts'
@@ -18,7 +18,7 @@ interface DeliveryParts {
 /** Makes what delivers events, from the configuration. */
 export function createDelivering(
   config: Config,
-  { database, hsm, rests }: WebhookOperations & { readonly rests: Rests },
+  { database, hsm, rests }: WebhookContext & { readonly rests: Rests },
   registry: Registry,
   log: Logger,
 ): DeliveryParts {

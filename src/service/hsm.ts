@@ -13,7 +13,7 @@ import {
   readMasterKeys,
   readOrMakeMasterKeys,
 } from '../hsm/software/master-keys.ts'
-import { recordKeyAct } from '../operations/audit/acts.ts'
+import { recordKeyAct } from '../operations/acts/acts.ts'
 import { keyTimings, referenceOf } from '../operations/keys/keys.ts'
 import { seededDigits } from '../sandbox/clock.ts'
 import type { Database } from '../storage/engine/database.ts'

@@ -5,12 +5,12 @@ import type { Admissions } from '../listeners/http/in-flight.ts'
 import { createGateway, type Gateway } from '../listeners/iso8583/gateway.ts'
 import { linkObserver, watchLinks } from '../listeners/iso8583/observer.ts'
 import type { Profiles } from '../listeners/iso8583/profile-schema.ts'
-import type { AuthorizationOperations } from '../operations/authorizations/authorization.ts'
-import type { KeyOperations } from '../operations/keys/keys.ts'
+import type { AuthorizationContext } from '../operations/authorizations/authorization.ts'
+import type { KeyContext } from '../operations/keys/keys.ts'
 import {
   isPlainLink,
   type Link,
-  type LinkOperations,
+  type LinkContext,
   linkUpkeep,
   listLinksToRun,
 } from '../operations/links/links.ts'
@@ -23,8 +23,8 @@ import type { OpenTls } from './tls.ts'
 
 interface LinksOptions {
   readonly databases: Databases
-  readonly authorizing: AuthorizationOperations
-  readonly keys: KeyOperations
+  readonly authorizing: AuthorizationContext
+  readonly keys: KeyContext
   readonly admissions: Admissions
   readonly profiles: Profiles
   /** Whether links may speak in clear beyond this machine. */
@@ -49,7 +49,7 @@ export function createLinks({
   profiles,
   registry,
   tls,
-}: LinksOptions): { readonly gateway: Gateway; readonly operations: LinkOperations } {
+}: LinksOptions): { readonly gateway: Gateway; readonly context: LinkContext } {
   const { background, networks } = databases
   const admission = admissions.network
   const reported = new Set<string>()
@@ -83,12 +83,12 @@ export function createLinks({
     dial,
   })
   watchLinks(registry, gateway.load)
-  const operations: LinkOperations = {
+  const context: LinkContext = {
     database: background,
     hsm: keys.hsm,
     profiles: new Set(profiles.keys()),
     allowsPlain,
     tls: tls && { knowsAuthority: tls.identity().ca !== undefined },
   }
-  return { gateway, operations }
+  return { gateway, context }
 }

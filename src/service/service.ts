@@ -15,15 +15,15 @@ import { createPrivateServer } from '../listeners/private/server.ts'
 import type { DemoSite } from '../listeners/public/routes/demo.ts'
 import { stringFormats } from '../listeners/public/schemas/formats.ts'
 import { createPublicServer } from '../listeners/public/server.ts'
-import type { ApprovalOperations } from '../operations/approvals/approvals.ts'
+import type { ApprovalContext } from '../operations/approvals/approvals.ts'
 import type { SendApproved } from '../operations/approvals/carry-out.ts'
-import type { AuditLogOperations } from '../operations/audit/audit-log.ts'
-import type { AuthorizationOperations } from '../operations/authorizations/authorization.ts'
-import type { CardDataOperations } from '../operations/card-data/card-data.ts'
+import type { AuditLogContext } from '../operations/audit-log/audit-log.ts'
+import type { AuthorizationContext } from '../operations/authorizations/authorization.ts'
+import type { CardDataContext } from '../operations/card-data/card-data.ts'
 import { hashClientSecret } from '../operations/clients/credentials.ts'
 import { createRests, type Rests, wakingDatabase } from '../operations/events/rests.ts'
 import { createEventStreams } from '../operations/events/streams.ts'
-import type { KeyOperations } from '../operations/keys/keys.ts'
+import type { KeyContext } from '../operations/keys/keys.ts'
 import type { DeliveryContext } from '../operations/webhooks/delivery-context.ts'
 import { type MovableClock, movableClock, sweepingClock } from '../sandbox/clock.ts'
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
@@ -41,20 +41,14 @@ import {
 } from './authentication.ts'
 import type { Config } from './config/config.ts'
 import { createConsole, peopleOfSandbox } from './console.ts'
+import { createIssuing, createKeyManagement } from './contexts.ts'
 import { createDelivering } from './delivery.ts'
 import { createDemo } from './demo.ts'
 import { openHsm } from './hsm.ts'
 import { type InProcessCalls, inProcessCalls } from './in-process-calls.ts'
 import { createAdmissions, createLimiters, createListenerConnections } from './limits.ts'
 import { createLinks } from './links.ts'
-import {
-  authorizingObserver,
-  createIssuing,
-  createKeyManagement,
-  watchAdmissions,
-  watchKeys,
-  watchPools,
-} from './operations.ts'
+import { authorizingObserver, watchAdmissions, watchKeys, watchPools } from './metrics.ts'
 import type { Peers } from './processes/peers.ts'
 import {
   followClock,
@@ -69,11 +63,11 @@ import { certificateListeners, type OpenTls, openTls } from './tls.ts'
 export interface Service {
   readonly publicServer: Server
   readonly privateServer: Server
-  readonly issuing: CardDataOperations
+  readonly issuing: CardDataContext
   readonly delivering: DeliveryContext
-  readonly keys: KeyOperations
-  readonly audit: AuditLogOperations
-  readonly approvals: ApprovalOperations
+  readonly keys: KeyContext
+  readonly audit: AuditLogContext
+  readonly approvals: ApprovalContext
   /** Carries out what is approved. */
   readonly sendApproved: SendApproved
   /** Calls of the private listener by this process. */
@@ -153,10 +147,10 @@ const wakingDatabases = (databases: Databases, rests: Rests): Databases =>
 /** What the servers are made of. */
 interface Wired {
   readonly databases: Databases
-  readonly issuing: CardDataOperations
-  readonly keys: KeyOperations
-  readonly audit: AuditLogOperations
-  readonly approvals: ApprovalOperations
+  readonly issuing: CardDataContext
+  readonly keys: KeyContext
+  readonly audit: AuditLogContext
+  readonly approvals: ApprovalContext
   readonly clock: MovableClock
   readonly authentication: Authentication
   readonly demo: DemoSite | null
@@ -194,7 +188,7 @@ async function createServers(
     connections: connections.public,
     tls: tls.public?.servers ?? null,
     verifier: verifiers.public,
-    operations: issuing,
+    issuing,
     processorPath,
     baseUrl,
     audit: { ...audit, database: databases.clients },
@@ -224,7 +218,7 @@ async function createServers(
     authorizing,
     cards: background,
     keys,
-    links: links.operations,
+    links: links.context,
     administration: {
       database: databases.background,
       hsm,
@@ -272,7 +266,7 @@ function createNetworkSide(config: Config, wired: Wired, log: Logger) {
   watchApprovals(registry, { database: databases.background })
   const observe = authorizingObserver(registry, log)
   const { hsm, now } = issuing
-  const authorizing: AuthorizationOperations = { database: databases.networks, hsm, now, observe }
+  const authorizing: AuthorizationContext = { database: databases.networks, hsm, now, observe }
   const admissions = createAdmissions(config)
   watchAdmissions(registry, admissions)
   const tls = openTls(config, registry, log)
@@ -315,7 +309,7 @@ const watchedOptions = (config: Config, databases: Databases, hsm: Hsm, peers: P
 /** What both listeners are made with. */
 const commonOptions = (
   config: Config,
-  issuing: CardDataOperations,
+  issuing: CardDataContext,
   metrics: Metrics,
   log: Logger,
 ) => ({

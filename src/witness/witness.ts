@@ -15,7 +15,7 @@ import {
   verifierKeyText,
 } from '../domain/audit-notes.ts'
 import { emptyRoot, verifyConsistency } from '../domain/audit-tree.ts'
-import { checkpointFile } from '../storage/audit/checkpoint-file.ts'
+import { checkpointFile } from '../storage/audit-log/checkpoint-file.ts'
 
 /** Who cosigns checkpoints, and of which logs. */
 interface WitnessSettings {

@@ -10,12 +10,12 @@ import {
   pruneApprovals,
 } from '../../src/storage/approvals/approvals.ts'
 import { claimApproval } from '../../src/storage/approvals/queue.ts'
-import { lockAuditLog } from '../../src/storage/audit/log.ts'
+import { lockAuditLog } from '../../src/storage/audit-log/log.ts'
 import {
   listEventsToEnter,
   takeAttemptsToEnter,
   takeRefusalsToEnter,
-} from '../../src/storage/audit/sources.ts'
+} from '../../src/storage/audit-log/sources.ts'
 import { pruneCounts } from '../../src/storage/cards/authorization-counts.ts'
 import { pruneAuthorizations } from '../../src/storage/cards/authorization-records.ts'
 import { findAuthorizedCard } from '../../src/storage/cards/authorizations.ts'

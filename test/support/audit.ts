@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { commitEntries } from '../../src/domain/audit-entry.ts'
 import {
-  type AuditLogOperations,
+  type AuditLogContext,
   appendEntries,
   openAuditLog,
-} from '../../src/operations/audit/audit-log.ts'
-import { createSequencer } from '../../src/operations/audit/sequence.ts'
-import { createSigner } from '../../src/operations/audit/sign.ts'
+} from '../../src/operations/audit-log/audit-log.ts'
+import { createSequencer } from '../../src/operations/audit-log/sequence.ts'
+import { createSigner } from '../../src/operations/audit-log/sign.ts'
 import { publishBatch } from '../../src/operations/events/publish.ts'
-import { lockAuditLog } from '../../src/storage/audit/log.ts'
+import { lockAuditLog } from '../../src/storage/audit-log/log.ts'
 import type { Database } from '../../src/storage/engine/database.ts'
 import { sql } from './service.ts'
 
@@ -52,7 +52,7 @@ export const entriesOf = (database: Database): Promise<StoredEntry[]> =>
 
 /** Appends so many entries of nobody, in the log's own way. */
 export const appendMany = async (
-  { database, origin }: Pick<AuditLogOperations, 'database' | 'origin'>,
+  { database, origin }: Pick<AuditLogContext, 'database' | 'origin'>,
   count: number,
 ): Promise<void> => {
   await openAuditLog({ database, origin })
@@ -78,7 +78,7 @@ export const signedSize = async (database: Database): Promise<number> => {
 }
 
 /** Has all that is entered signed: a checkpoint a second at most. */
-export const signAll = async (audit: AuditLogOperations): Promise<void> => {
+export const signAll = async (audit: AuditLogContext): Promise<void> => {
   const sign = createSigner(audit)
   const { size } = await openAuditLog(audit)
   while ((await signedSize(audit.database)) < size) {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import type { DigestedTable } from '../../src/storage/audit/digested-columns.ts'
+import type { DigestedTable } from '../../src/storage/audit-log/digested-columns.ts'
 import { splitStatements } from '../../src/storage/engine/statements.ts'
 
 function readStatement(module: 'card-digests' | 'checks', name: string): string {
-  const file = new URL(`../../src/storage/audit/${module}.sql`, import.meta.url)
+  const file = new URL(`../../src/storage/audit-log/${module}.sql`, import.meta.url)
   const text = splitStatements(readFileSync(file, 'utf8')).get(name)
   if (text === undefined) throw new Error(`${file.pathname} has no statement ${name}.`)
   return text

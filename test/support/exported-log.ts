@@ -22,7 +22,7 @@ import {
   tileWidth,
 } from '../../src/domain/audit-tree.ts'
 
-import type { NewEntry } from '../../src/storage/audit/entries.ts'
+import type { NewEntry } from '../../src/storage/audit-log/entries.ts'
 
 /** A log's key, and what it is verified by. */
 export type LogKey = {

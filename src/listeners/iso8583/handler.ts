@@ -1,5 +1,5 @@
 import { Problem } from '../../domain/problem.ts'
-import type { KeyOperations } from '../../operations/keys/keys.ts'
+import type { KeyContext } from '../../operations/keys/keys.ts'
 import type { Link } from '../../operations/links/links.ts'
 import { type LinkMacs, takeSentKey } from '../../operations/links/macs.ts'
 import type { LinkQuestions } from '../../operations/links/questions.ts'
@@ -16,7 +16,7 @@ export interface LinkServices {
   readonly questions: LinkQuestions
   readonly advices: LinkAdvices
   readonly macs: LinkMacs
-  readonly keys: KeyOperations
+  readonly keys: KeyContext
   readonly observe: LinkObserver
   /** Lets a question begin. @throws `Problem` where it has waited too long. */
   admit(networkId: string): Promise<() => void>

@@ -3,13 +3,13 @@ import type { Static } from 'typebox'
 import { isClientId, type Requester } from '../../domain/client.ts'
 import { isPublicToken, type PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { ApprovalOperations } from '../../operations/approvals/approvals.ts'
-import type { AuditLogOperations } from '../../operations/audit/audit-log.ts'
-import type { AuthorizationOperations } from '../../operations/authorizations/authorization.ts'
-import type { CardDataOperations } from '../../operations/card-data/card-data.ts'
-import type { ClientOperations } from '../../operations/clients/clients.ts'
-import type { KeyOperations } from '../../operations/keys/keys.ts'
-import type { LinkOperations } from '../../operations/links/links.ts'
+import type { ApprovalContext } from '../../operations/approvals/approvals.ts'
+import type { AuditLogContext } from '../../operations/audit-log/audit-log.ts'
+import type { AuthorizationContext } from '../../operations/authorizations/authorization.ts'
+import type { CardDataContext } from '../../operations/card-data/card-data.ts'
+import type { ClientContext } from '../../operations/clients/clients.ts'
+import type { KeyContext } from '../../operations/keys/keys.ts'
+import type { LinkContext } from '../../operations/links/links.ts'
 import { callerOf } from '../http/authentication.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { readCursor } from '../http/pages.ts'
@@ -35,13 +35,13 @@ interface AuditPages {
 /** What the routes of the private listener work with. */
 export interface PrivateApi {
   readonly app: Server
-  readonly authorizing: AuthorizationOperations
-  readonly cards: CardDataOperations
-  readonly keys: KeyOperations
-  readonly administration: ClientOperations
-  readonly links: LinkOperations
-  readonly approvals: ApprovalOperations
-  readonly audit: AuditLogOperations
+  readonly authorizing: AuthorizationContext
+  readonly cards: CardDataContext
+  readonly keys: KeyContext
+  readonly administration: ClientContext
+  readonly links: LinkContext
+  readonly approvals: ApprovalContext
+  readonly audit: AuditLogContext
   readonly auditPages: AuditPages
   /** Every limit that the configuration sets. */
   readonly effectiveLimits: readonly Static<typeof EffectiveLimitSchema>[]

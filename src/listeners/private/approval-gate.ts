@@ -3,7 +3,7 @@ import type { Static, TSchema } from 'typebox'
 import type { ApprovalKind, AskedRequest } from '../../domain/approval.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 import { Secret } from '../../domain/secret.ts'
-import type { ApprovalOperations } from '../../operations/approvals/approvals.ts'
+import type { ApprovalContext } from '../../operations/approvals/approvals.ts'
 import { askForApproval } from '../../operations/approvals/ask.ts'
 import { callerOf, scopesOfAccess } from '../http/authentication.ts'
 import { answerOf, repeatable } from '../http/repeatable.ts'
@@ -63,7 +63,7 @@ declare module 'fastify' {
  * Stands before every route that names a kind of approval: where that kind needs one here, a call that is valid and allowed is
  * kept for another person to approve, and answered 202. One that is approved passes.
  */
-export function guardByApproval(app: FastifyInstance, approvals: ApprovalOperations): void {
+export function guardByApproval(app: FastifyInstance, approvals: ApprovalContext): void {
   app.addHook('onRoute', (route) => {
     if (!route.config?.approval) return
     const { body, response } = Object(route.schema)
@@ -114,7 +114,7 @@ export function guardByApproval(app: FastifyInstance, approvals: ApprovalOperati
  *   `validation_failed` for the fault of an approved call.
  */
 export function judgeAgain(
-  { required }: Pick<ApprovalOperations, 'required'>,
+  { required }: Pick<ApprovalContext, 'required'>,
   request: FastifyRequest,
   kinds: readonly ApprovalKind[],
   fault: ProblemError | null = null,

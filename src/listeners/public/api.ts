@@ -2,8 +2,8 @@ import type { FastifyRequest } from 'fastify'
 import type { Requester } from '../../domain/client.ts'
 import { isPublicToken, isUuid, type PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { AuditLogOperations } from '../../operations/audit/audit-log.ts'
-import type { CardDataOperations } from '../../operations/card-data/card-data.ts'
+import type { AuditLogContext } from '../../operations/audit-log/audit-log.ts'
+import type { CardDataContext } from '../../operations/card-data/card-data.ts'
 import type { EventStreams } from '../../operations/events/streams.ts'
 import { callerOf } from '../http/authentication.ts'
 import type { Server } from '../http/server.ts'
@@ -11,13 +11,13 @@ import type { Server } from '../http/server.ts'
 /** What the routes of the public listener work with. */
 export interface PublicApi {
   readonly app: Server
-  readonly operations: CardDataOperations
+  readonly issuing: CardDataContext
   /** What every path of the specification begins with: `/thr/processor`. */
   readonly base: string
   /** The URL of this service, which its answers name. */
   readonly baseUrl: string
   readonly eventStreams: EventStreams
-  readonly audit: AuditLogOperations
+  readonly audit: AuditLogContext
   /** What is wrong with an address that a client wants called, or null. */
   faultOfTarget(url: string): string | null
 }

@@ -10,12 +10,12 @@ import type { PublicApi } from './api.ts'
  * whatever refused it, and wherever. What can be no card's token may be a card number, and is left out.
  */
 export const recordingRefusals =
-  ({ operations }: Pick<PublicApi, 'operations'>, act: 'pin.revealed' | 'card_data.revealed') =>
+  ({ issuing }: Pick<PublicApi, 'issuing'>, act: 'pin.revealed' | 'card_data.revealed') =>
   (request: FastifyRequest, { code, status }: Problem): Promise<void> => {
     const { publicToken } = Object(request.params)
     // Of a body it is not certain here that it is valid.
     const { deviceKey, includePin } = Object(request.body)
-    return operations.refusedDisclosures.record(
+    return issuing.refusedDisclosures.record(
       {
         clientId: callerOf(request).clientId,
         publicToken: isPublicToken(publicToken) ? publicToken : null,

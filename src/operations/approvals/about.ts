@@ -26,7 +26,7 @@ interface SubjectClient {
 }
 
 /** What an approver looks at beside the payload. */
-export interface ApprovalContext {
+export interface ApprovalBackground {
   /** Null where the request is about no client, or about one that is not there. */
   readonly client: SubjectClient | null
   /** Of the public keys in the request (RFC 7638). */
@@ -34,11 +34,11 @@ export interface ApprovalContext {
 }
 
 /** What a request is about, read for whoever looks at it. @param payload null once it is forgotten. */
-export async function findContext(
+export async function findBackground(
   connection: Connection,
   { kind, subject }: ApprovalRow,
   payload: string | null,
-): Promise<ApprovalContext> {
+): Promise<ApprovalBackground> {
   const { isForgotten } = approvalKinds[kind]
   const { clientId } = JSON.parse(subject) as ApprovalSubject
   const isAboutClient = clientId !== null && !isForgotten

@@ -2,6 +2,7 @@ import * as rules from '../../domain/approval.ts'
 import type { Person } from '../../domain/person.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
+import { insertAct } from '../../storage/acts/acts.ts'
 import {
   type ApprovalFilter,
   type ApprovalPosition,
@@ -10,12 +11,11 @@ import {
   findApproval,
   findApprovals,
 } from '../../storage/approvals/approvals.ts'
-import { insertAct } from '../../storage/audit/acts.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
-import { type ApprovalContext, findContext } from './about.ts'
+import { type ApprovalBackground, findBackground } from './about.ts'
 
 /** What the operations on approvals work with. */
-export interface ApprovalOperations {
+export interface ApprovalContext {
   readonly database: Database
   readonly hsm: Hsm
   /** What needs one here. */
@@ -73,7 +73,7 @@ export interface Approval {
 }
 
 /** One approval, with all that is shown of it. */
-export interface ShownApproval extends Approval, ApprovalContext {
+export interface ShownApproval extends Approval, ApprovalBackground {
   /** The exact text that the hash is of; null once it is forgotten. */
   readonly payload: string | null
   /** What the route answered; null before, and for who may not call that route. */
@@ -128,7 +128,7 @@ const partyOf = (id: string, name: string | null): NamedParty => ({
 
 /** An approval with its payload and, where the viewer may have it, its outcome. */
 export async function showApproval(
-  { hsm }: Pick<ApprovalOperations, 'hsm'>,
+  { hsm }: Pick<ApprovalContext, 'hsm'>,
   connection: Connection,
   viewer: Party,
   row: ApprovalRow,
@@ -142,7 +142,7 @@ export async function showApproval(
   const outcome = mayHave ? await open('outcome', row.outcome) : null
   return {
     ...describeApproval(row),
-    ...(await findContext(connection, row, payload)),
+    ...(await findBackground(connection, row, payload)),
     payload,
     outcome: outcome === null ? null : (JSON.parse(outcome) as unknown),
   }
@@ -162,7 +162,7 @@ export const visibleApproval = (viewer: Party, row: ApprovalRow | null): Approva
 
 /** One approval. @throws `Problem` `not_found`. */
 export const readApproval = async (
-  approvals: Pick<ApprovalOperations, 'database' | 'hsm'>,
+  approvals: Pick<ApprovalContext, 'database' | 'hsm'>,
   viewer: Party,
   approvalId: string,
 ): Promise<ShownApproval> => {
@@ -175,7 +175,7 @@ type ListedApproval = Approval & { readonly position: ApprovalPosition }
 
 /** Approvals, the newest first; whoever may not see them all, their own. */
 export async function listApprovals(
-  { database }: Pick<ApprovalOperations, 'database'>,
+  { database }: Pick<ApprovalContext, 'database'>,
   viewer: Party,
   filter: ApprovalFilter,
   page: { readonly after: ApprovalPosition | null; readonly limit: number },
@@ -189,9 +189,8 @@ export async function listApprovals(
 }
 
 /** How often somebody let their own request pass within the last 30 days. */
-export const readBrokenGlass = ({
-  database,
-}: Pick<ApprovalOperations, 'database'>): Promise<number> => countBrokenGlass(database)
+export const readBrokenGlass = ({ database }: Pick<ApprovalContext, 'database'>): Promise<number> =>
+  countBrokenGlass(database)
 
 /** A step of an approval. */
 type ApprovalStep =

@@ -13,7 +13,7 @@ import type { Connection } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import {
-  type ApprovalOperations,
+  type ApprovalContext,
   type Party,
   recordStep,
   type ShownApproval,
@@ -38,7 +38,7 @@ interface Wanted extends AskedRequest {
  * the same approval.
  */
 export async function askForApproval(
-  approvals: ApprovalOperations,
+  approvals: ApprovalContext,
   requester: Party,
   wanted: Wanted,
   request: RepeatableRequest | null,

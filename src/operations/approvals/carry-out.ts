@@ -16,7 +16,7 @@ import {
 import { findClient } from '../../storage/clients/clients.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { findPerson } from '../../storage/people/people.ts'
-import { type ApprovalOperations, recordStep, requesterOf } from './approvals.ts'
+import { type ApprovalContext, recordStep, requesterOf } from './approvals.ts'
 import { findRecorded } from './recorded.ts'
 
 /** A request that was approved, and whose it is. */
@@ -68,7 +68,7 @@ const batchesMost = 4
 const backoffMostSeconds = 300
 
 type CarryOutContext = Pick<
-  ApprovalOperations,
+  ApprovalContext,
   'database' | 'hsm' | 'enterActs' | 'approvalUnrecorded'
 >
 

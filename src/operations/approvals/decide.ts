@@ -10,7 +10,7 @@ import {
 import type { Connection } from '../../storage/engine/database.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import {
-  type ApprovalOperations,
+  type ApprovalContext,
   type Party,
   recordStep,
   type ShownApproval,
@@ -34,7 +34,7 @@ interface Decider extends Party {
  *   `approval_stale`.
  */
 export const approve = (
-  approvals: ApprovalOperations,
+  approvals: ApprovalContext,
   decider: Decider,
   payloadHash: string,
   request: RepeatableRequest | null,
@@ -50,7 +50,7 @@ export const approve = (
 
 /** Refuses it: by whoever could approve it, however long ago they signed in. @throws as {@link approve}. */
 export const refuseRequest = (
-  approvals: ApprovalOperations,
+  approvals: ApprovalContext,
   decider: Decider,
   reason: string,
   request: RepeatableRequest | null,
@@ -63,7 +63,7 @@ export const refuseRequest = (
 
 /** Takes it back: by whoever asked for it. @throws `Problem` `not_found`, `not_requester`, `approval_over`. */
 export const withdraw = (
-  approvals: ApprovalOperations,
+  approvals: ApprovalContext,
   decider: Decider,
   request: RepeatableRequest | null,
 ): Promise<Answer<ShownApproval>> =>
@@ -78,7 +78,7 @@ export const withdraw = (
  * @throws `Problem` as {@link approve}, and `not_requester`.
  */
 export async function breakGlass(
-  approvals: ApprovalOperations,
+  approvals: ApprovalContext,
   decider: Decider,
   reason: string,
   request: RepeatableRequest | null,
@@ -99,7 +99,7 @@ interface Decided {
 }
 
 async function decide(
-  approvals: ApprovalOperations,
+  approvals: ApprovalContext,
   decider: Decider,
   request: RepeatableRequest | null,
   work: (connection: Connection, row: ApprovalRow) => Promise<Decided>,
@@ -218,7 +218,7 @@ const expiredAtOnce = 100
 
 /** Ends what was asked for more than 24 hours ago and waits still. */
 export async function expireApprovals(
-  { database }: Pick<ApprovalOperations, 'database'>,
+  { database }: Pick<ApprovalContext, 'database'>,
   stop: AbortSignal,
 ): Promise<void> {
   for (const { approvalId } of await listLateApprovals(database, expiredAtOnce)) {

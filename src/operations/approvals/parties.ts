@@ -4,9 +4,9 @@ import { Problem } from '../../domain/problem.ts'
 import type { ApprovalRow } from '../../storage/approvals/approvals.ts'
 import { listProvenance } from '../../storage/clients/provenance.ts'
 import type { Connection } from '../../storage/engine/database.ts'
-import { type ApprovalOperations, type Party, requesterOf } from './approvals.ts'
+import { type ApprovalContext, type Party, requesterOf } from './approvals.ts'
 
-type Rules = Pick<ApprovalOperations, 'takesFirstAdministrators'>
+type Rules = Pick<ApprovalContext, 'takesFirstAdministrators'>
 
 /**
  * Everyone who cannot approve what a party requests now: a person alone; a client with its controllers and the people

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 import { type ApprovalKind, type ApprovedState, approvalKinds } from '../../domain/approval.ts'
 import { Problem } from '../../domain/problem.ts'
-import { findAuditLog } from '../../storage/audit/log.ts'
+import { findAuditLog } from '../../storage/audit-log/log.ts'
 import { findAdministeredClient } from '../../storage/clients/clients.ts'
-import { listZoneKeys } from '../../storage/clients/zone-keys.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { findMasterKeyCheckValue, lockInstallation } from '../../storage/engine/installation.ts'
 import { listHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import { findZoneMasterKey } from '../../storage/keys/key-blocks.ts'
+import { listZoneKeys } from '../../storage/keys/zone-keys.ts'
 import { findLink } from '../../storage/links/links.ts'
 
 /** Names of what a request is about, as it says them; null where it names none. */

@@ -6,7 +6,7 @@ import {
 } from '../../storage/cards/new-authorizations.ts'
 import { type RememberedRequest, storeAnswer } from '../../storage/idempotency/idempotency.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
-import type { Authorization, AuthorizationOperations } from './authorization.ts'
+import type { Authorization, AuthorizationContext } from './authorization.ts'
 
 /** How an answer is recorded, and what is answered where that cannot be. */
 export interface Recorder {
@@ -21,7 +21,7 @@ export interface Recorder {
  * merely slow, and whose repeat took it for lost, has one answer.
  */
 export async function recordAnswer(
-  { database, hsm, observe }: AuthorizationOperations,
+  { database, hsm, observe }: AuthorizationContext,
   { claimId, keyed, lost }: Recorder,
   result: Authorization,
 ): Promise<idempotency.Answer<Authorization>> {
@@ -58,21 +58,21 @@ interface LostQuestion {
  * @throws `Problem` `idempotency_key_reused`, `idempotency_key_in_use`.
  */
 export async function answerRepeat(
-  operations: AuthorizationOperations,
+  context: AuthorizationContext,
   keyed: idempotency.KeyedRequest,
   { lost, record }: LostQuestion,
 ): Promise<idempotency.Answer<Authorization>> {
-  const { answer, claimId } = await awaitFirst(operations, keyed)
-  if (answer) return idempotency.replayAnswer(operations.hsm, keyed, { answer, claimId })
+  const { answer, claimId } = await awaitFirst(context, keyed)
+  if (answer) return idempotency.replayAnswer(context.hsm, keyed, { answer, claimId })
   // The first result was lost with its process, and so was its record.
-  const recorded = await recordAnswer(operations, { keyed, claimId, lost }, lost)
-  if (!recorded.replayed && record) await recordAuthorization(operations.database, record)
+  const recorded = await recordAnswer(context, { keyed, claimId, lost }, lost)
+  if (!recorded.replayed && record) await recordAuthorization(context.database, record)
   return { ...recorded, replayed: true }
 }
 
 /** The first request, when it is answered or is taken for lost. */
 async function awaitFirst(
-  { database }: AuthorizationOperations,
+  { database }: AuthorizationContext,
   keyed: idempotency.KeyedRequest,
 ): Promise<RememberedRequest> {
   for (let waitedMs = 0; waitedMs < waitMs; waitedMs += lookEveryMs) {

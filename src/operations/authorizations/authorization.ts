@@ -44,7 +44,7 @@ export const AuthorizationSchema = Type.Object({
 export type Authorization = Static<typeof AuthorizationSchema>
 
 /** What an authorization works with. */
-export interface AuthorizationOperations {
+export interface AuthorizationContext {
   readonly database: Database
   readonly hsm: Hsm
   /** The instant that expiry dates are compared with. */
@@ -102,7 +102,7 @@ export interface NamedPinBlock {
 
 /** What the HSM says, or null when it gives no answer: that is never taken for a wrong PIN. */
 export async function askHsm<Answer>(
-  { observe }: AuthorizationOperations,
+  { observe }: AuthorizationContext,
   ask: () => Promise<Answer>,
 ): Promise<Answer | null> {
   try {

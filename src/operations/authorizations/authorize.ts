@@ -10,7 +10,7 @@ import * as idempotency from '../idempotency/idempotency.ts'
 import { answerRepeat, type Recorder, recordAnswer } from './answer.ts'
 import {
   type Authorization,
-  type AuthorizationOperations,
+  type AuthorizationContext,
   type AuthorizationRequest,
   askHsm,
   type CheckOutcome,
@@ -27,26 +27,26 @@ import { settleAndAnswer, settleAndGoOn } from './settle.ts'
  * @throws `Problem` `unavailable` when the database is away; what `answerRepeat` throws.
  */
 export async function authorize(
-  operations: AuthorizationOperations,
+  context: AuthorizationContext,
   request: AuthorizationRequest,
   repeatable: idempotency.RepeatableRequest | null,
 ): Promise<idempotency.Answer<Authorization>> {
   const asked = traced(request)
-  const keyed = repeatable && (await idempotency.keyedRequest(operations.hsm, repeatable))
-  const presented = await presentCard(operations, asked)
-  const answered = await answerFirst(operations, presented, asked, keyed)
+  const keyed = repeatable && (await idempotency.keyedRequest(context.hsm, repeatable))
+  const presented = await presentCard(context, asked)
+  const answered = await answerFirst(context, presented, asked, keyed)
   if (answered) return answered
   if (!keyed) throw new Error('A question without a key was not the first.')
   // Of a repeat nothing else decides: what it came by before its key was found taken is not on record.
   const repeat = traced(request)
   repeat.trail.note({ check: 'answer', result: 'unresolved', responseCode: '96' })
   const record = presented.card && recordOf(repeat, presented.card, '96')
-  return answerRepeat(operations, keyed, { lost: answerOf('96', presented, asked), record })
+  return answerRepeat(context, keyed, { lost: answerOf('96', presented, asked), record })
 }
 
 /** The answer, or null where the key was not free: nothing was spent then, and nothing is answered yet. */
 async function answerFirst(
-  operations: AuthorizationOperations,
+  context: AuthorizationContext,
   presented: Presented,
   asked: TracedQuestion,
   keyed: idempotency.KeyedRequest | null,
@@ -60,7 +60,7 @@ async function answerFirst(
         : null
     const record = card && recordOf(asked, card, objection)
     const result = answerOf(objection, presented, asked)
-    return answerUnspent(operations, keyed, { result, record, wrongExpiry })
+    return answerUnspent(context, keyed, { result, record, wrongExpiry })
   }
   const kinds: TryKind[] = [
     ...(presented.pinBlock ? (['pin'] as const) : []),
@@ -73,12 +73,12 @@ async function answerFirst(
     if (kind) noteTry(asked, kind, blocked)
     const result = kind ? blockedAnswer(kind, presented, asked) : answerOf('00', presented, asked)
     const record = recordOf(asked, presented.card, result.responseCode)
-    return answerUnspent(operations, keyed, { result, record, wrongExpiry: null })
+    return answerUnspent(context, keyed, { result, record, wrongExpiry: null })
   }
-  const begun = await spendOnce(operations, keyed, { publicToken, kind }, asked)
+  const begun = await spendOnce(context, keyed, { publicToken, kind }, asked)
   if (!begun) return null
   const recorder = { keyed, claimId: begun.claimId, lost: answerOf('96', presented, asked) }
-  return check(operations, presented, asked, { kinds, firstSpent: begun.spent, recorder })
+  return check(context, presented, asked, { kinds, firstSpent: begun.spent, recorder })
 }
 
 const remainingTries = ({
@@ -142,7 +142,7 @@ interface Checking {
 
 /** Compares one kind after the other until one objects. */
 async function check(
-  operations: AuthorizationOperations,
+  context: AuthorizationContext,
   presented: Presentable,
   asked: TracedQuestion,
   { firstSpent, kinds, recorder }: Checking,
@@ -153,16 +153,16 @@ async function check(
     if (!spent) {
       noteTry(asked, kind, blocked)
       const result = blockedAnswer(kind, presented, asked, outcomes)
-      operations.observe.checked(result)
+      context.observe.checked(result)
       const record = recordOf(asked, presented.card, result.responseCode)
       // Others took the last try since the card was read. Both at once, so that nobody waits for longer.
       const [answer] = await Promise.all([
-        recordAnswer(operations, recorder, result),
-        recordAuthorization(operations.database, record),
+        recordAnswer(context, recorder, result),
+        recordAuthorization(context.database, record),
       ])
       return answer
     }
-    const comparison = await compare(operations, presented, asked, kind)
+    const comparison = await compare(context, presented, asked, kind)
     const next = kinds[index + 1]
     const { tryNumber } = spent
     if (comparison !== 'match' || !next) {
@@ -174,9 +174,9 @@ async function check(
         })
       const { cvvLimit, pinLimit } = presented.card
       const last = { spent, comparison, limit: kind === 'pin' ? pinLimit : cvvLimit, answer }
-      return settleAndAnswer(operations, last, asked, recorder)
+      return settleAndAnswer(context, last, asked, recorder)
     }
-    const settled = await settleAndGoOn(operations, spent, next, asked)
+    const settled = await settleAndGoOn(context, spent, next, asked)
     const { remaining: remainingTries } = settled
     noteTry(asked, kind, { result: comparison, tryNumber, remainingTries })
     outcomes[kind] = { result: comparison, remainingTries }
@@ -186,13 +186,13 @@ async function check(
 }
 
 async function compare(
-  operations: AuthorizationOperations,
+  context: AuthorizationContext,
   { card, pinBlock }: Presentable,
   { cvv2 }: TracedQuestion,
   kind: TryKind,
 ): Promise<Comparison> {
-  const { hsm } = operations
-  const matches = await askHsm(operations, async () => {
+  const { hsm } = context
+  const matches = await askHsm(context, async () => {
     if (kind === 'cvv') {
       const expiry = expiryOfDate(card.expiryDate)
       return cvv2 !== undefined && hsm.verifyCvv2(card, card.cvk, expiry, cvv2)

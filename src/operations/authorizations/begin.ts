@@ -14,11 +14,7 @@ import {
   rememberAnswer,
 } from '../../storage/idempotency/idempotency.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
-import type {
-  Authorization,
-  AuthorizationOperations,
-  AuthorizationRequest,
-} from './authorization.ts'
+import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
 
 /** What a question has begun with. */
 interface Beginning {
@@ -34,7 +30,7 @@ interface Beginning {
  * @returns null where the key was not free, and nothing was spent.
  */
 export async function spendOnce(
-  { database }: AuthorizationOperations,
+  { database }: AuthorizationContext,
   keyed: idempotency.KeyedRequest | null,
   tried: NewTry,
   asked: AuthorizationRequest,
@@ -75,7 +71,7 @@ interface Unspent {
  * @returns null where the key was not free, and nothing was done.
  */
 export async function answerUnspent(
-  { database, hsm, observe }: AuthorizationOperations,
+  { database, hsm, observe }: AuthorizationContext,
   keyed: idempotency.KeyedRequest | null,
   { record, result, wrongExpiry }: Unspent,
 ): Promise<idempotency.Answer<Authorization> | null> {
@@ -105,7 +101,7 @@ const keyTaken = new Error('The key was not free.')
 
 /** Claims a key and keeps its answer and its record. @returns whether the key was free. */
 async function claimAnswered(
-  hsm: AuthorizationOperations['hsm'],
+  hsm: AuthorizationContext['hsm'],
   connection: Connection,
   keyed: idempotency.KeyedRequest,
   { record, result }: Pick<Unspent, 'record' | 'result'>,

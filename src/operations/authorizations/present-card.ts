@@ -3,7 +3,7 @@ import { type CardStatusCode, statusAt } from '../../domain/card-status.ts'
 import type { OpenedPinBlock } from '../../hsm/contract/hsm.ts'
 import { type AuthorizedCard, findAuthorizedCard } from '../../storage/cards/authorizations.ts'
 import {
-  type AuthorizationOperations,
+  type AuthorizationContext,
   type AuthorizationRequest,
   askHsm,
   type NamedPinBlock,
@@ -37,17 +37,17 @@ const statusObjections: Readonly<Partial<Record<CardStatusCode, ResponseCode>>> 
 
 /** Everything that can be objected before a try is spent, in the order that networks expect. */
 export async function presentCard(
-  operations: AuthorizationOperations,
+  context: AuthorizationContext,
   asked: TracedQuestion,
 ): Promise<Presented> {
   const { note } = asked.trail
-  const found = await findCard(operations, asked)
+  const found = await findCard(context, asked)
   if (!found) return { objection: '96', card: null }
   const { card } = found
   if (!card) return { objection: '14', card: null }
   note({ check: 'card', result: 'passed' })
   const { expiryDate } = card
-  const status = statusAt(card.statusCode, expiryOfDate(expiryDate), operations.now())
+  const status = statusAt(card.statusCode, expiryOfDate(expiryDate), context.now())
   const objection = statusObjections[status]
   const result = objection ? 'failed' : 'passed'
   note({ check: 'status', result, cardStatusCode: status, responseCode: objection })
@@ -58,7 +58,7 @@ export async function presentCard(
   }
   note({ check: 'expiry', result: asked.expiryDate === undefined ? 'not_given' : 'passed' })
   if (asked.pinBlock) {
-    const presented = await presentPinBlock(operations, card, asked.pinBlock)
+    const presented = await presentPinBlock(context, card, asked.pinBlock)
     note({ check: 'pin_block', ...pinBlockResult(presented.objection) })
     return presented
   }
@@ -76,14 +76,14 @@ function pinBlockResult(objection: ResponseCode | null) {
 
 /** The card with the zone key that its block names, in one read; null where the HSM gives no answer. */
 async function findCard(
-  operations: AuthorizationOperations,
+  context: AuthorizationContext,
   { card, networkId, pinBlock }: AuthorizationRequest,
 ): Promise<{ readonly card: AuthorizedCard | null } | null> {
   if (card === null) return { card: null }
   const zoneKey = pinBlock ? { networkId, keyName: pinBlock.key } : null
-  const { database, hsm } = operations
+  const { database, hsm } = context
   if (!('pan' in card)) return { card: await findAuthorizedCard(database, card, zoneKey) }
-  const known = await askHsm(operations, () => hsm.fingerprintPan(card.pan))
+  const known = await askHsm(context, () => hsm.fingerprintPan(card.pan))
   if (!known) return null
   const panFingerprints = known.map(({ fingerprint }) => fingerprint)
   return { card: await findAuthorizedCard(database, { panFingerprints }, zoneKey) }
@@ -91,7 +91,7 @@ async function findCard(
 
 /** Every kind of bad block looks the same: what is wrong with it would say something of the key or the PIN. */
 async function presentPinBlock(
-  operations: AuthorizationOperations,
+  context: AuthorizationContext,
   card: AuthorizedCard,
   { data, format }: NamedPinBlock,
 ): Promise<Presented> {
@@ -99,8 +99,8 @@ async function presentPinBlock(
   if (zoneKeyBlock === null || !zoneKeyFormats?.includes(format)) return { objection: '86', card }
   const bytes = Buffer.from(data, 'hex')
   if (bytes.length * 2 !== data.length) return { objection: '86', card }
-  const answer = await askHsm(operations, async () => ({
-    opened: await operations.hsm.openPinBlock(card, { format, bytes, zoneKeyBlock }),
+  const answer = await askHsm(context, async () => ({
+    opened: await context.hsm.openPinBlock(card, { format, bytes, zoneKeyBlock }),
   }))
   if (!answer) return { objection: '96', card }
   const { opened: pinBlock } = answer

@@ -9,9 +9,9 @@ import {
 } from '../../storage/cards/authorization-counts.ts'
 import * as stored from '../../storage/cards/authorization-records.ts'
 import { findOwner } from '../../storage/cards/search.ts'
-import type { AuthorizationOperations } from './authorization.ts'
+import type { AuthorizationContext } from './authorization.ts'
 
-type Records = Pick<AuthorizationOperations, 'database'>
+type Records = Pick<AuthorizationContext, 'database'>
 
 /** An authorization as it is on record. */
 interface RecordedAuthorization extends Omit<stored.AuthorizationRow, 'checks' | 'remainingTries'> {

@@ -13,7 +13,7 @@ import {
 } from '../../storage/cards/tries.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import { type Recorder, recordAnswer } from './answer.ts'
-import type { Authorization, AuthorizationOperations } from './authorization.ts'
+import type { Authorization, AuthorizationContext } from './authorization.ts'
 import { recordOf, type TracedQuestion } from './checks.ts'
 
 /** The last try of a question. */
@@ -26,7 +26,7 @@ interface LastTry extends ComparedTry {
 
 /** Settles a match, and commits with it the spend of the kind that is compared next. */
 export const settleAndGoOn = (
-  { database }: AuthorizationOperations,
+  { database }: AuthorizationContext,
   spent: SpentTry,
   next: TryKind,
   asked: TracedQuestion,
@@ -38,22 +38,22 @@ export const settleAndGoOn = (
  * commit at once (docs/authorizations.md, "Tries", rules 2, 3, 4 and 7).
  */
 export async function settleAndAnswer(
-  operations: AuthorizationOperations,
+  context: AuthorizationContext,
   { answer, limit, ...compared }: LastTry,
   asked: TracedQuestion,
   recorder: Recorder,
 ): Promise<idempotency.Answer<Authorization>> {
-  const { database, hsm, observe } = operations
+  const { database, hsm, observe } = context
   const { comparison, spent } = compared
   const foreseen = { match: limit, mismatch: spent.remaining, unresolved: spent.remaining + 1 }
   const remainingThen = foreseen[comparison]
   const then = answer(remainingThen)
-  const kept = await foreseenAnswer(operations, recorder, remainingThen, then)
+  const kept = await foreseenAnswer(context, recorder, remainingThen, then)
   const record = recordOf(asked, spent, then.responseCode)
   const settled = await settleTry(database, compared, record, kept)
   const result = answer(settled.remaining)
   observe.checked(result)
-  if (!kept || !recorder.keyed || !settled.answer) return recordAnswer(operations, recorder, result)
+  if (!kept || !recorder.keyed || !settled.answer) return recordAnswer(context, recorder, result)
   const { claimId } = kept
   if (!settled.isOwn) {
     return idempotency.replayAnswer(hsm, recorder.keyed, { answer: settled.answer, claimId })
@@ -67,7 +67,7 @@ export async function settleAndAnswer(
  * recorded by itself. Under several hashes it always is, while their key is being replaced.
  */
 async function foreseenAnswer(
-  { hsm }: AuthorizationOperations,
+  { hsm }: AuthorizationContext,
   { claimId, keyed }: Recorder,
   remaining: number,
   result: Authorization,
@@ -86,7 +86,7 @@ const stepSize = 100
  * @throws AggregateError of those that could not be written, after all the others are.
  */
 export async function recordLostBlocks(
-  { database }: Pick<AuthorizationOperations, 'database'>,
+  { database }: Pick<AuthorizationContext, 'database'>,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const faults: unknown[] = []

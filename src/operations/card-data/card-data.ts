@@ -9,14 +9,14 @@ import type {
   DeviceSeal,
   SessionSealed,
 } from '../../hsm/contract/card-data.ts'
-import type { CardOperations } from '../cards/cards.ts'
+import type { CardContext } from '../cards/cards.ts'
 import { disclose, refuseDisclosure, revealablePin } from '../cards/disclosures.ts'
 import { spendUse } from '../cards/limits.ts'
 import type { FairQueue } from './fair-queue.ts'
 import type { RefusedDisclosures } from './refused-disclosures.ts'
 
 /** What the operations on card data work with. */
-export interface CardDataOperations extends CardOperations {
+export interface CardDataContext extends CardContext {
   /** Opens session keys: each costs a private RSA operation, and all clients share one machine's. */
   readonly sessionKeyQueue: FairQueue
   readonly refusedDisclosures: RefusedDisclosures
@@ -27,11 +27,11 @@ export type { CardDataKey }
 /** The public keys of card data, the ones to use first. @throws `Problem` `unavailable` until made. */
 export const listCardDataKeys = ({
   hsm,
-}: Pick<CardOperations, 'hsm'>): Promise<readonly CardDataKey[]> => hsm.cardDataKeys()
+}: Pick<CardContext, 'hsm'>): Promise<readonly CardDataKey[]> => hsm.cardDataKeys()
 
 /** One of them, by its `kid`. @throws `Problem` `not_found`. */
 export async function findCardDataKey(
-  { hsm }: Pick<CardOperations, 'hsm'>,
+  { hsm }: Pick<CardContext, 'hsm'>,
   keyId: string,
 ): Promise<CardDataKey> {
   const key = (await hsm.cardDataKeys()).find((each) => each.keyId === keyId)
@@ -73,16 +73,16 @@ type SealedCardData = { readonly sessionSealed: SessionSealed } | { readonly jwe
  * `rate_limited`, `card_closed`, `pin_not_revealable`; `invalid_session_key`, whatever is wrong with it.
  */
 export async function revealCardData(
-  operations: CardDataOperations,
+  context: CardDataContext,
   requester: Requester,
   asked: CardDataRequest,
 ): Promise<RevealedCardData> {
   // Before anything is recorded: it takes as long as it takes, and may come to nothing.
-  const seal = await importKey(operations, requester, asked)
+  const seal = await importKey(context, requester, asked)
   const { form, includePin, publicToken } = asked
   const { clientId, requestId } = requester
   const device = asked.form === 'deviceKey' ? deviceKeyThumbprint(asked.deviceKey) : null
-  const { card, entryId } = await disclose(operations, requester, {
+  const { card, entryId } = await disclose(context, requester, {
     publicToken,
     includesPin: includePin,
     type: 'card_data.revealed',
@@ -116,16 +116,16 @@ export function deviceKeyThumbprint({
 type Seal = (disclosure: Parameters<DeviceSeal<unknown>['seal']>[0]) => Promise<SealedCardData>
 
 async function importKey(
-  operations: CardDataOperations,
+  context: CardDataContext,
   requester: Requester,
   asked: CardDataRequest,
 ): Promise<Seal> {
   if (asked.form === 'sessionKey') {
-    const session = await importSessionKey(operations, requester, asked)
+    const session = await importSessionKey(context, requester, asked)
     return async (disclosure) => ({ sessionSealed: await session.seal(disclosure) })
   }
   const { deviceKey, issuer, nonce } = asked
-  const device = await operations.hsm.importDeviceKey(deviceKey, { issuer, nonce })
+  const device = await context.hsm.importDeviceKey(deviceKey, { issuer, nonce })
   if (!device) {
     const detail = 'must be a public key on P-256 or X25519'
     throw validationFailed({ pointer: '/deviceKey', detail })
@@ -139,17 +139,17 @@ async function importKey(
  * `invalid_session_key`, whatever is wrong with it, when that has been counted.
  */
 const importSessionKey = (
-  operations: CardDataOperations,
+  context: CardDataContext,
   requester: Requester,
   { includePin, key, publicToken }: CardDataWanted & ForSessionKey,
 ): Promise<DeviceSeal<SessionSealed>> =>
   // The limits are looked at in the queue: of many at once, few see a use that another one spends.
-  operations.sessionKeyQueue.run(requester.clientId, async () => {
-    const { database, hsm, limits } = operations
+  context.sessionKeyQueue.run(requester.clientId, async () => {
+    const { database, hsm, limits } = context
     // Nothing is locked: what is in order here is looked at again when the disclosure is recorded.
     const disclosure = { publicToken, includesPin: includePin }
     const { badSessionKeys, reveals } = limits
-    await refuseDisclosure(operations, requester, disclosure, [reveals, badSessionKeys])
+    await refuseDisclosure(context, requester, disclosure, [reveals, badSessionKeys])
     const session = await hsm.importSessionKey(key)
     if (session) return session
     // Counted, and committed, before it is answered: for the card and its client, or for neither.

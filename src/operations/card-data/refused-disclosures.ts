@@ -3,7 +3,7 @@ import {
   type CountedRefusal,
   countRefusedDisclosures,
   type RefusedDisclosure,
-} from '../../storage/audit/refused-disclosures.ts'
+} from '../../storage/card-data/refused-disclosures.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 
 /** Puts on record what was not disclosed. */

@@ -15,7 +15,7 @@ import type { EventType, NewEvent } from '../../storage/events/events.ts'
 import { revealPersonalData } from './personal-data.ts'
 
 /** What the operations on cards work with. */
-export interface CardOperations {
+export interface CardContext {
   readonly database: Database
   readonly hsm: Hsm
   /** The instant that card dates and statuses are compared with. */
@@ -58,13 +58,13 @@ interface CardRecord extends CreatedCard {
 
 /** The requester's card. @throws `Problem` `card_not_found`. */
 export async function getCard(
-  operations: CardOperations,
+  context: CardContext,
   { clientId }: Requester,
   publicToken: PublicToken,
 ): Promise<CardRecord> {
-  const card = await storedCards.findCard(operations.database, publicToken, clientId)
+  const card = await storedCards.findCard(context.database, publicToken, clientId)
   if (!card) throw new Problem('card_not_found')
-  return cardRecord(operations, card)
+  return cardRecord(context, card)
 }
 
 export type { CardPosition }
@@ -80,20 +80,20 @@ const recordsAtOnce = 10
 
 /** One page of the requester's cards, newest first. */
 export async function listCards(
-  operations: CardOperations,
+  context: CardContext,
   { clientId }: Requester,
   filter: Omit<CardFilter, 'today'>,
 ): Promise<CardPage> {
-  const today = dateOf(operations.now())
+  const today = dateOf(context.now())
   // One more than asked for shows whether there is a next page.
   const limit = filter.limit + 1
-  const rows = await findCards(operations.database, clientId, { ...filter, today, limit })
+  const rows = await findCards(context.database, clientId, { ...filter, today, limit })
   const page = rows.slice(0, filter.limit)
   const cards: CardRecord[] = []
   for (let from = 0; from < page.length; from += recordsAtOnce) {
     if (from > 0) await letOthersRun()
     const some = page.slice(from, from + recordsAtOnce)
-    cards.push(...(await Promise.all(some.map((row) => cardRecord(operations, row)))))
+    cards.push(...(await Promise.all(some.map((row) => cardRecord(context, row)))))
   }
   const last = rows.length > filter.limit ? page.at(-1) : undefined
   return {
@@ -103,11 +103,11 @@ export async function listCards(
 }
 
 async function cardRecord(
-  operations: CardOperations,
+  context: CardContext,
   card: storedCards.CardWithTries,
 ): Promise<CardRecord> {
   const { personalData, publicToken } = card
-  const { embossName } = await revealPersonalData(operations.hsm, publicToken, personalData)
+  const { embossName } = await revealPersonalData(context.hsm, publicToken, personalData)
   return {
     publicToken,
     ...(card.customerReference !== null && { customerReference: card.customerReference }),
@@ -118,7 +118,7 @@ async function cardRecord(
     startDate: card.startDate,
     expiryDate: card.expiryDate,
     ...(card.designId !== null && { designId: card.designId }),
-    ...cardStatuses.describeCardStatus(statusNow(operations, card)),
+    ...cardStatuses.describeCardStatus(statusNow(context, card)),
     pinStatus: tryStatus('pin', {
       limit: card.pinLimit,
       spent: card.pinSpent,
@@ -140,7 +140,7 @@ async function cardRecord(
  * @throws `Problem` `card_not_found`, the same for another client's card and for none.
  */
 export async function findOwnCard(
-  { database }: Pick<CardOperations, 'database'>,
+  { database }: Pick<CardContext, 'database'>,
   { clientId }: Requester,
   publicToken: PublicToken,
 ): Promise<storedCards.CardWithProduct> {
@@ -151,16 +151,16 @@ export async function findOwnCard(
 
 /** The status that the card has now, whether or not its expiry has been written. */
 export const statusNow = (
-  { now }: Pick<CardOperations, 'now'>,
+  { now }: Pick<CardContext, 'now'>,
   { expiryDate, statusCode }: Pick<storedCards.CardRow, 'statusCode' | 'expiryDate'>,
 ): cardStatuses.CardStatusCode => cardStatuses.statusAt(statusCode, expiryOfDate(expiryDate), now())
 
 /** @throws `Problem` `card_closed` on a card in a final status. */
 export function refuseClosed(
-  operations: CardOperations,
+  context: CardContext,
   card: Pick<storedCards.CardRow, 'statusCode' | 'expiryDate'>,
 ): void {
-  if (cardStatuses.isFinal(statusNow(operations, card))) throw new Problem('card_closed')
+  if (cardStatuses.isFinal(statusNow(context, card))) throw new Problem('card_closed')
 }
 
 /** Who changes a card: its client; or an operator, and then `clientId` is whose card it is. */
@@ -185,7 +185,7 @@ interface CardChange {
 
 /** The event of a change, with the client's note sealed beside it. */
 export async function changeEvent(
-  { hsm }: Pick<CardOperations, 'hsm'>,
+  { hsm }: Pick<CardContext, 'hsm'>,
   { operatorId, requestId }: CardActor,
   { details = {}, note = {}, publicToken, type }: CardChange,
 ): Promise<NewEvent> {

@@ -8,9 +8,9 @@ import type { CardType, Product } from '../../domain/product.ts'
 import type { CardNumber } from '../../hsm/contract/card.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import { insertCard, isNumberFree, type NewCardRow } from '../../storage/cards/create-card.ts'
-import { findGrantedProduct, type GrantedProduct } from '../../storage/clients/products.ts'
+import { findGrantedProduct, type GrantedProduct } from '../../storage/products/products.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
-import { type CardOperations, type CreatedCard, changeEvent } from './cards.ts'
+import { type CardContext, type CreatedCard, changeEvent } from './cards.ts'
 import { type Address, type CardHolder, sealPersonalData } from './personal-data.ts'
 
 /** What a client asks a card to be. */
@@ -35,33 +35,33 @@ const numbersMax = 1_000
  * @throws `Problem` `product_not_available`; `validation_failed` for what the product does not allow.
  */
 export function createCard(
-  operations: CardOperations,
+  context: CardContext,
   requester: Requester,
   card: NewCard,
   request: idempotency.RepeatableRequest | null,
 ): Promise<idempotency.Answer<CreatedCard>> {
   let draw = drawNumber
-  return idempotency.commitOnce<CreatedCard>(operations, request, async (claimFor) => {
+  return idempotency.commitOnce<CreatedCard>(context, request, async (claimFor) => {
     const { clientId } = requester
-    const product = await findGrantedProduct(operations.database, clientId, card.cardProduct)
+    const product = await findGrantedProduct(context.database, clientId, card.cardProduct)
     if (!product) throw new Problem('product_not_available')
-    const plan = planCard(operations, product, card)
-    const number = await draw(operations, product)
+    const plan = planCard(context, product, card)
+    const number = await draw(context, product)
     // Most numbers are free: it is looked at beforehand where one was not.
     draw = drawFreeNumber
-    return createUnderNumber(operations, requester, { ...plan, number }, claimFor)
+    return createUnderNumber(context, requester, { ...plan, number }, claimFor)
   })
 }
 
-type Draw = (operations: CardOperations, product: Product) => Promise<CardNumber>
+type Draw = (context: CardContext, product: Product) => Promise<CardNumber>
 
 const drawNumber: Draw = ({ hsm }, { bin, cvk }) => hsm.generateCardNumber(bin, cvk)
 
-const drawFreeNumber: Draw = async (operations, product) => {
+const drawFreeNumber: Draw = async (context, product) => {
   for (let numbers = 1; numbers <= numbersMax; numbers += 1) {
-    const number = await drawNumber(operations, product)
+    const number = await drawNumber(context, product)
     const { panFingerprints, publicToken } = number
-    if (await isNumberFree(operations.database, publicToken, panFingerprints)) return number
+    if (await isNumberFree(context.database, publicToken, panFingerprints)) return number
   }
   throw new Error(`No number is free in the BIN of product ${product.productId}.`)
 }
@@ -82,7 +82,7 @@ interface NumberedPlan extends CardPlan {
 }
 
 /** @throws `Problem` `validation_failed` with all that the product or the name does not allow. */
-function planCard({ now }: CardOperations, product: GrantedProduct, card: NewCard): CardPlan {
+function planCard({ now }: CardContext, product: GrantedProduct, card: NewCard): CardPlan {
   const startDate = dateOf(now())
   const expiry = card.expiry ?? expiryMonthsAfter(startDate, product.validityMonths)
   const expiryDetail = expiryFault(expiry, startDate, product.validityMonths)
@@ -103,7 +103,7 @@ function planCard({ now }: CardOperations, product: GrantedProduct, card: NewCar
 
 /** Creates the card under its number, or nothing at all if that is taken. */
 async function createUnderNumber(
-  { database, hsm }: CardOperations,
+  { database, hsm }: CardContext,
   requester: Requester,
   plan: NumberedPlan,
   claimFor: idempotency.ClaimFor<CreatedCard>,

@@ -7,7 +7,7 @@ import { findCardWithProduct } from '../../storage/cards/cards.ts'
 import { type DisclosedCard, recordDisclosure } from '../../storage/cards/disclosures.ts'
 import type { CardAndClientLimit, LimitOf } from '../../storage/cards/limits.ts'
 import { type EventType, newEventId } from '../../storage/events/events.ts'
-import { type CardOperations, changeEvent, refuseClosed } from './cards.ts'
+import { type CardContext, changeEvent, refuseClosed } from './cards.ts'
 import { refuseUsedUp } from './limits.ts'
 
 /** What is to be disclosed of a card, and what its event says of that. */
@@ -34,20 +34,20 @@ const attemptsMax = 3
  * @throws `Problem` as `refuseDisclosure` does.
  */
 export async function disclose(
-  operations: CardOperations,
+  context: CardContext,
   requester: Requester,
   disclosure: Disclosure,
 ): Promise<Disclosed> {
   const { includesPin } = disclosure
   const eventId = newEventId()
-  const limits = operations.limits.reveals
-  const event = await changeEvent(operations, requester, disclosure)
+  const limits = context.limits.reveals
+  const event = await changeEvent(context, requester, disclosure)
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
-    const today = dateOf(operations.now())
+    const today = dateOf(context.now())
     const terms = { clientId: requester.clientId, today, includesPin, eventId, limits }
-    const card = await recordDisclosure(operations.database, event, terms)
+    const card = await recordDisclosure(context.database, event, terms)
     if (card) return { card, entryId: eventId }
-    await refuseDisclosure(operations, requester, disclosure, [limits])
+    await refuseDisclosure(context, requester, disclosure, [limits])
   }
   throw new Problem('unavailable', { detail: 'Others are changing the same card.' })
 }
@@ -57,12 +57,12 @@ export async function disclose(
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`, `pin_not_revealable`, in this order.
  */
 export async function refuseDisclosure(
-  operations: CardOperations,
+  context: CardContext,
   { clientId }: Requester,
   { includesPin, publicToken }: Pick<Disclosure, 'includesPin' | 'publicToken'>,
   limits: readonly (CardAndClientLimit | null)[],
 ): Promise<void> {
-  const card = await findCardWithProduct(operations.database, publicToken, clientId)
+  const card = await findCardWithProduct(context.database, publicToken, clientId)
   if (!card) throw new Problem('card_not_found')
   const limitsOfBoth = limits
     .filter((pair) => pair !== null)
@@ -70,8 +70,8 @@ export async function refuseDisclosure(
       { kind: 'card', subject: publicToken, limit: perCard },
       { kind: 'client', subject: clientId, limit: perClient },
     ])
-  await refuseUsedUp(operations.database, limitsOfBoth)
-  refuseClosed(operations, card)
+  await refuseUsedUp(context.database, limitsOfBoth)
+  refuseClosed(context, card)
   if (includesPin) revealablePin(card)
 }
 

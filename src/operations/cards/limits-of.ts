@@ -3,7 +3,7 @@ import { Problem } from '../../domain/problem.ts'
 import type { Limit } from '../../storage/cards/limits.ts'
 import * as stored from '../../storage/cards/search.ts'
 import { findClient } from '../../storage/clients/clients.ts'
-import type { CardOperations } from './cards.ts'
+import type { CardContext } from './cards.ts'
 import { limitInUse, limitsOfCards } from './search.ts'
 
 /** What is used of a limit on one card or one client, and when there is a use again. */
@@ -26,10 +26,10 @@ interface LimitsOfCard {
 
 /** The limits on a card of any client. @throws `Problem` `card_not_found`. */
 export async function readLimitsOfCard(
-  operations: Pick<CardOperations, 'database' | 'limits'>,
+  context: Pick<CardContext, 'database' | 'limits'>,
   publicToken: PublicToken,
 ): Promise<LimitsOfCard> {
-  const { database } = operations
+  const { database } = context
   const card = await stored.findCardOfAnyClient(database, publicToken)
   if (!card) throw new Problem('card_not_found')
   const rows = await stored.listLimitsOfCard(database, publicToken)
@@ -40,7 +40,7 @@ export async function readLimitsOfCard(
   }
   return {
     productId: card.productId,
-    limits: usedOf([...limitsOfCards(operations).values()], rows),
+    limits: usedOf([...limitsOfCards(context).values()], rows),
     tries: [
       triesOf('pin-tries', card.pinLimit, card.pinSpent, card.pinRestored),
       triesOf('cvv-tries', card.cvvLimit, card.cvvSpent, card.cvvRestored),
@@ -50,7 +50,7 @@ export async function readLimitsOfCard(
 
 /** The limits of a client over all its cards. @throws `Problem` `not_found`. */
 export async function readLimitsOfClient(
-  { database, limits }: Pick<CardOperations, 'database' | 'limits'>,
+  { database, limits }: Pick<CardContext, 'database' | 'limits'>,
   clientId: string,
 ): Promise<readonly UsedLimit[]> {
   if (!(await findClient(database, clientId))) throw new Problem('not_found')

@@ -2,7 +2,7 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem, type ProblemCode } from '../../domain/problem.ts'
 import { Secret } from '../../domain/secret.ts'
 import type { TryKind } from '../../domain/tries.ts'
-import { insertAct } from '../../storage/audit/acts.ts'
+import { insertAct } from '../../storage/acts/acts.ts'
 import { spendLimit } from '../../storage/cards/limits.ts'
 import { findOwner, findSealedNames } from '../../storage/cards/search.ts'
 import type { Connection } from '../../storage/engine/database.ts'
@@ -13,7 +13,7 @@ import {
   once,
   type RepeatableRequest,
 } from '../idempotency/idempotency.ts'
-import type { CardActor, CardOperations } from './cards.ts'
+import type { CardActor, CardContext } from './cards.ts'
 import { spendUse } from './limits.ts'
 import { revealPersonalData } from './personal-data.ts'
 import { changeCardStatus } from './status.ts'
@@ -36,7 +36,7 @@ interface ReasonedAct {
  * @throws `Problem` `card_not_found`.
  */
 async function actorOn(
-  { database }: Pick<CardOperations, 'database'>,
+  { database }: Pick<CardContext, 'database'>,
   { operatorId, requestId }: Operator,
   publicToken: PublicToken,
 ): Promise<CardActor> {
@@ -52,38 +52,38 @@ const noteOf = ({ operatorId }: Operator, reason: string) => ({
 
 /** Restricts a card, so that nothing is approved until it is unfrozen. @throws as `changeCardStatus`. */
 export async function freezeCard(
-  operations: CardOperations,
+  context: CardContext,
   operator: Operator,
   { publicToken, reason }: ReasonedAct,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> {
-  const actor = await actorOn(operations, operator, publicToken)
+  const actor = await actorOn(context, operator, publicToken)
   const change = { publicToken, to: '62', note: noteOf(operator, reason) } as const
-  return changeCardStatus(operations, actor, change, request)
+  return changeCardStatus(context, actor, change, request)
 }
 
 /** Makes a card active that is restricted, and no other: one that never was active is not made so. */
 export async function unfreezeCard(
-  operations: CardOperations,
+  context: CardContext,
   operator: Operator,
   { publicToken, reason }: ReasonedAct,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> {
-  const actor = await actorOn(operations, operator, publicToken)
+  const actor = await actorOn(context, operator, publicToken)
   const note = noteOf(operator, reason)
   const change = { publicToken, to: '00', onlyFrom: '62', note } as const
-  return changeCardStatus(operations, actor, change, request)
+  return changeCardStatus(context, actor, change, request)
 }
 
 /** Unblocks a card's PIN or CVV, as its client may. @throws as `unblock`. */
 export async function unblockAsOperator(
-  operations: CardOperations,
+  context: CardContext,
   operator: Operator,
   { kind, publicToken, reason }: ReasonedAct & { readonly kind: TryKind },
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> {
-  const actor = await actorOn(operations, operator, publicToken)
-  return unblock(operations, actor, { publicToken, kind, note: noteOf(operator, reason) }, request)
+  const actor = await actorOn(context, operator, publicToken)
+  return unblock(context, actor, { publicToken, kind, note: noteOf(operator, reason) }, request)
 }
 
 /** What became of one of many cards. */
@@ -105,7 +105,7 @@ const atOnce = 16
  * or the HSM is away: what was done until then stays done.
  */
 export async function unblockMany(
-  operations: CardOperations,
+  context: CardContext,
   operator: Operator,
   many: {
     readonly publicTokens: readonly PublicToken[]
@@ -115,14 +115,14 @@ export async function unblockMany(
   request: RepeatableRequest | null,
 ): Promise<Answer<readonly UnblockedCard[]>> {
   const { kind, publicTokens, reason } = many
-  const begun = await commitOnce<null>(operations, request, async (claimFor) => ({
-    isDone: await rememberAnswer(operations.database, await claimFor(null)),
+  const begun = await commitOnce<null>(context, request, async (claimFor) => ({
+    isDone: await rememberAnswer(context.database, await claimFor(null)),
     result: null,
   }))
   const unblockOne = async (publicToken: PublicToken): Promise<UnblockedCard> => {
     const act = { publicToken, kind, reason }
     try {
-      await unblockAsOperator(operations, operator, act, request && requestOf(request, publicToken))
+      await unblockAsOperator(context, operator, act, request && requestOf(request, publicToken))
       return { publicToken, unblocked: true }
     } catch (error) {
       if (!(error instanceof Problem) || error.status >= 500) throw error
@@ -151,7 +151,7 @@ const usedUp = new Error('So many cards are not left.')
  * @returns whether so many were left; if not, none of them is counted.
  */
 export async function spendUnblocks(
-  operations: CardOperations,
+  context: CardContext,
   { operatorId }: Operator,
   { count, countMost }: { readonly count: number; readonly countMost: number },
   request: RepeatableRequest | null,
@@ -164,7 +164,7 @@ export async function spendUnblocks(
     windowSeconds: unblocksWindowSeconds,
   }
   try {
-    await once(operations, request && requestOf(request, 'count'), async (connection) => {
+    await once(context, request && requestOf(request, 'count'), async (connection) => {
       for (let spent = 0; spent < count; spent += 1) {
         if (!(await spendLimit(connection, 'client', operatorId, limit))) throw usedUp
       }
@@ -206,12 +206,12 @@ const sameDisclosureMs = 60_000
  * @throws `Problem` `card_not_found`, `rate_limited`, and as `once` does.
  */
 export async function revealCardholder(
-  operations: CardOperations,
+  context: CardContext,
   { operatorId, requestId }: Operator,
   publicToken: PublicToken,
   request: RepeatableRequest | null,
 ): Promise<Answer<RevealedCardholder>> {
-  const { database, hsm, limits } = operations
+  const { database, hsm, limits } = context
   const sealed = await findSealedNames(database, publicToken)
   if (!sealed) throw new Problem('card_not_found')
   const limit = limits.reveals && { ...limits.reveals.perClient, limitName: 'reveal_cardholder' }
@@ -225,12 +225,11 @@ export async function revealCardholder(
       clientId: operatorId,
       requestId,
     })
-    return { entryId, atMs: operations.now().getTime() }
+    return { entryId, atMs: context.now().getTime() }
   }
-  const first = await once(operations, request, record)
-  const isSame =
-    !first.replayed || operations.now().getTime() - first.result.atMs <= sameDisclosureMs
-  const { replayed, result } = isSame ? first : await once(operations, null, record)
+  const first = await once(context, request, record)
+  const isSame = !first.replayed || context.now().getTime() - first.result.atMs <= sameDisclosureMs
+  const { replayed, result } = isSame ? first : await once(context, null, record)
   const { cardHolder, embossName } = await revealPersonalData(hsm, publicToken, sealed.personalData)
   const { firstName, lastName, middleName = null, title = null } = cardHolder
   const { entryId } = result

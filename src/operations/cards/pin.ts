@@ -32,15 +32,15 @@ interface PinChange {
  * another length, `weak_pin`; `invalid_encrypted_pin`, whatever is wrong with an envelope.
  */
 export const setPin = (
-  operations: cards.CardOperations,
+  context: cards.CardContext,
   requester: Requester,
   { chosen, note, publicToken }: PinChange,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
-  commitOnce<null>(operations, request, async (claimFor) => {
-    const { database, hsm } = operations
-    const card = await cards.findOwnCard(operations, requester, publicToken)
-    cards.refuseClosed(operations, card)
+  commitOnce<null>(context, request, async (claimFor) => {
+    const { database, hsm } = context
+    const card = await cards.findOwnCard(context, requester, publicToken)
+    cards.refuseClosed(context, card)
     const { cardHolder } = await revealPersonalData(hsm, publicToken, card.personalData)
     const { dateOfBirth } = cardHolder
     const rules: PinRules = { ...card, expiry: expiryOfDate(card.expiryDate), dateOfBirth }
@@ -48,13 +48,13 @@ export const setPin = (
       'pin' in chosen
         ? await importPin(hsm, card, rules, chosen)
         : await importEncryptedPin(hsm, card, rules, chosen.encryptedPin)
-    const event = await cards.changeEvent(operations, requester, {
+    const event = await cards.changeEvent(context, requester, {
       publicToken,
       type: 'pin.set',
       note,
     })
     const act = { clientId: requester.clientId, event, claim: await claimFor(null) }
-    const isDone = await updatePin(database, act, dateOf(operations.now()), pin)
+    const isDone = await updatePin(database, act, dateOf(context.now()), pin)
     if (!isDone && (await hasPinEnvelope(database, publicToken, pin.envelope))) {
       throw new Problem('invalid_encrypted_pin')
     }
@@ -101,16 +101,16 @@ interface RevealedPin {
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`, `pin_not_revealable`.
  */
 export async function revealPin(
-  operations: cards.CardOperations,
+  context: cards.CardContext,
   requester: Requester,
   publicToken: PublicToken,
 ): Promise<RevealedPin> {
   const { clientId, requestId } = requester
-  const { card, entryId } = await disclose(operations, requester, {
+  const { card, entryId } = await disclose(context, requester, {
     publicToken,
     includesPin: true,
     type: 'pin.revealed',
     details: { clientId, requestId },
   })
-  return { pin: await operations.hsm.revealPin(card, revealablePin(card)), entryId }
+  return { pin: await context.hsm.revealPin(card, revealablePin(card)), entryId }
 }

@@ -4,13 +4,13 @@ import type { Pan } from '../../domain/pan.ts'
 import { Problem } from '../../domain/problem.ts'
 import { type TryStatus, tryStatus } from '../../domain/tries.ts'
 import type { PanFingerprint } from '../../hsm/contract/card.ts'
-import { insertAct, type NewAct } from '../../storage/audit/acts.ts'
+import { insertAct, type NewAct } from '../../storage/acts/acts.ts'
 import { searchAuthorizations } from '../../storage/cards/authorization-records.ts'
 import { findTokenByPan } from '../../storage/cards/authorizations.ts'
 import { type Limit, limitValues } from '../../storage/cards/limits.ts'
 import type { CardPosition } from '../../storage/cards/lists.ts'
 import * as stored from '../../storage/cards/search.ts'
-import { type CardOperations, statusNow } from './cards.ts'
+import { type CardContext, statusNow } from './cards.ts'
 import { spendUse } from './limits.ts'
 import type { Operator } from './operator-acts.ts'
 import { type StatusReason, statusReason } from './timeline.ts'
@@ -40,17 +40,17 @@ interface FoundCard extends CardStatus, Omit<stored.FoundCardRow, 'statusCode'> 
  * @param limit one more than a page shows.
  */
 export async function searchAllCards(
-  operations: CardOperations,
+  context: CardContext,
   search: CardSearch,
   limit: number,
 ): Promise<FoundCard[]> {
-  const { database } = operations
+  const { database } = context
   const found = async (cards: Promise<stored.FoundCardRow[]>) =>
-    (await cards).map((card) => foundCard(operations, card))
+    (await cards).map((card) => foundCard(context, card))
   if ('publicToken' in search) {
     return found(stored.findCardsByTokens(database, [search.publicToken]))
   }
-  if ('authorizationReference' in search) return searchByAuthorization(operations, search, limit)
+  if ('authorizationReference' in search) return searchByAuthorization(context, search, limit)
   const { after } = search
   return 'panLastFour' in search
     ? found(stored.searchCards(database, 'panLastFour', search.panLastFour, { after, limit }))
@@ -68,11 +68,11 @@ export async function searchAllCards(
  * @throws `Problem` `rate_limited`.
  */
 export async function searchByPan(
-  operations: CardOperations,
+  context: CardContext,
   { operatorId, requestId }: Operator,
   pan: Pan,
 ): Promise<FoundCard[]> {
-  const { database, hsm, limits } = operations
+  const { database, hsm, limits } = context
   await spendUse(database, 'client', operatorId, limits.panSearches)
   const known = await hsm.fingerprintPan(pan)
   const publicToken = await findTokenByPan(
@@ -86,7 +86,7 @@ export async function searchByPan(
     clientId: operatorId,
     requestId,
   })
-  return card ? [foundCard(operations, card)] : []
+  return card ? [foundCard(context, card)] : []
 }
 
 /** A hit is on its card, so that the entries of the card are listed and erased with it; a miss is on the fingerprint alone. */
@@ -108,18 +108,18 @@ function subjectOfSearch(
 }
 
 async function searchByAuthorization(
-  operations: CardOperations,
+  context: CardContext,
   {
     authorizationReference,
     before,
   }: { readonly authorizationReference: string; readonly before: string | null },
   limit: number,
 ): Promise<FoundCard[]> {
-  const { database } = operations
+  const { database } = context
   const records = await searchAuthorizations(database, authorizationReference, { before, limit })
   const publicTokens = [...new Set(records.map(({ publicToken }) => publicToken))]
   const cards = await stored.findCardsByTokens(database, publicTokens)
-  const byToken = new Map(cards.map((card) => [card.publicToken, foundCard(operations, card)]))
+  const byToken = new Map(cards.map((card) => [card.publicToken, foundCard(context, card)]))
   return records.flatMap(
     ({ at, authorizationId, networkId, publicToken, reference, responseCode }) => {
       const card = byToken.get(publicToken)
@@ -130,11 +130,11 @@ async function searchByAuthorization(
 }
 
 const foundCard = <Card extends stored.FoundCardRow>(
-  operations: CardOperations,
+  context: CardContext,
   { statusCode, ...card }: Card,
 ): Omit<Card, 'statusCode'> & CardStatus => ({
   ...card,
-  ...describeCardStatus(statusNow(operations, { statusCode, expiryDate: card.expiryDate })),
+  ...describeCardStatus(statusNow(context, { statusCode, expiryDate: card.expiryDate })),
 })
 
 /** A limit on a card that has uses left or not, as it stands now. */
@@ -164,19 +164,19 @@ interface SupportedCard extends FoundCard {
 
 /** A card of any client. @throws `Problem` `card_not_found`. */
 export async function readSupportedCard(
-  operations: CardOperations,
+  context: CardContext,
   publicToken: PublicToken,
 ): Promise<SupportedCard> {
-  const { database } = operations
+  const { database } = context
   const card = await stored.findCardOfAnyClient(database, publicToken)
   if (!card) throw new Problem('card_not_found')
   const [reason, used] = await Promise.all([
-    statusReason(operations, card),
+    statusReason(context, card),
     stored.listLimitsOfCard(database, publicToken),
   ])
-  const limits = limitsOfCards(operations)
+  const limits = limitsOfCards(context)
   return {
-    ...foundCard(operations, card),
+    ...foundCard(context, card),
     pinStatus: tryStatus('pin', {
       limit: card.pinLimit,
       spent: card.pinSpent,
@@ -195,9 +195,7 @@ export async function readSupportedCard(
 }
 
 /** Every limit that a card may have, by the name that its uses are kept under. */
-export function limitsOfCards({
-  limits,
-}: Pick<CardOperations, 'limits'>): ReadonlyMap<string, Limit> {
+export function limitsOfCards({ limits }: Pick<CardContext, 'limits'>): ReadonlyMap<string, Limit> {
   const { badSessionKeys, reveals, unblocksPerCard } = limits
   const unblocks = (['pin', 'cvv'] as const).map(
     (kind) => unblocksPerCard && { ...unblocksPerCard, limitName: `unblock-${kind}` },

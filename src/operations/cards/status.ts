@@ -11,13 +11,13 @@ import * as cards from './cards.ts'
 
 /** The status that the requester's card has now. @throws `Problem` `card_not_found`. */
 export async function readCardStatus(
-  operations: cards.CardOperations,
+  context: cards.CardContext,
   { clientId }: Requester,
   publicToken: PublicToken,
 ): Promise<cardStatuses.CardStatus> {
-  const card = await findCard(operations.database, publicToken, clientId)
+  const card = await findCard(context.database, publicToken, clientId)
   if (!card) throw new Problem('card_not_found')
-  return cardStatuses.describeCardStatus(cards.statusNow(operations, card))
+  return cardStatuses.describeCardStatus(cards.statusNow(context, card))
 }
 
 /** A move of a card to another status. */
@@ -34,21 +34,21 @@ interface StatusChange {
  * @throws `Problem` `card_not_found`; `card_status_conflict`, naming the moves that are allowed.
  */
 export const changeCardStatus = (
-  operations: cards.CardOperations,
+  context: cards.CardContext,
   requester: cards.CardActor,
   { note, onlyFrom, publicToken, to }: StatusChange,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
-  commitOnce<null>(operations, request, async (claimFor) => {
-    const { database } = operations
+  commitOnce<null>(context, request, async (claimFor) => {
+    const { database } = context
     const { clientId } = requester
     const card = await findCard(database, publicToken, clientId)
     if (!card) throw new Problem('card_not_found')
-    const from = cards.statusNow(operations, card)
+    const from = cards.statusNow(context, card)
     const claim = await claimFor(null)
     if (from === to) return { isDone: await rememberAnswer(database, claim), result: null }
     refuseMove(from, to, onlyFrom)
-    const event = await cards.changeEvent(operations, requester, {
+    const event = await cards.changeEvent(context, requester, {
       publicToken,
       type: 'card.status_changed',
       details: { from, to },
@@ -84,7 +84,7 @@ const stepSize = 100
  * @param stop ends it between two steps: the next sweep goes on from there.
  */
 export async function sweep(
-  { database, now }: Pick<cards.CardOperations, 'database' | 'now'>,
+  { database, now }: Pick<cards.CardContext, 'database' | 'now'>,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const today = dateOf(now())

@@ -3,7 +3,7 @@ import type { EventType } from '../../domain/event-type.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import * as stored from '../../storage/cards/timeline.ts'
-import type { CardOperations, ChangeNote } from './cards.ts'
+import type { CardContext, ChangeNote } from './cards.ts'
 
 /** Who acted: the card's client, a card network, an operator, or nobody, where it was due. */
 type Actor =
@@ -64,7 +64,7 @@ interface Sourced {
  * @throws `Problem` `card_not_found`.
  */
 export async function readTimeline(
-  { database, hsm }: Pick<CardOperations, 'database' | 'hsm'>,
+  { database, hsm }: Pick<CardContext, 'database' | 'hsm'>,
   publicToken: PublicToken,
   { after, limit }: { readonly after: TimelinePosition | null; readonly limit: number },
 ): Promise<TimelinePage> {
@@ -226,7 +226,7 @@ const sourcedAct = ({
 })
 
 const reasonOf = async (
-  hsm: CardOperations['hsm'],
+  hsm: CardContext['hsm'],
   publicToken: PublicToken,
   sealed: string,
 ): Promise<string | null> => {
@@ -243,7 +243,7 @@ export interface StatusReason {
 
 /** What gave a card the status that is stored; null where that is not among its newest events, or not kept. */
 export async function statusReason(
-  { database, hsm }: Pick<CardOperations, 'database' | 'hsm'>,
+  { database, hsm }: Pick<CardContext, 'database' | 'hsm'>,
   { clientId, publicToken }: { readonly clientId: string; readonly publicToken: PublicToken },
 ): Promise<StatusReason | null> {
   const event = await stored.findEventOfStatus(database, clientId, publicToken)

@@ -18,7 +18,7 @@ import { refuseUsedUp } from './limits.ts'
 
 /** Whether a card's PIN or CVV can be used, and the tries that remain. Answers in every card status. */
 export async function readTryStatus(
-  { database }: cards.CardOperations,
+  { database }: cards.CardContext,
   { clientId }: Requester,
   publicToken: PublicToken,
   kind: TryKind,
@@ -45,7 +45,7 @@ interface AttemptFilter {
 
 /** One page of the tries that were spent on the requester's card. @throws `Problem` `card_not_found`. */
 export async function listAttempts(
-  { database }: cards.CardOperations,
+  { database }: cards.CardContext,
   { clientId }: Requester,
   { after, limit, publicToken }: AttemptFilter,
 ): Promise<AttemptPage> {
@@ -75,26 +75,26 @@ interface Unblocking {
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`.
  */
 export const unblock = (
-  operations: cards.CardOperations,
+  context: cards.CardContext,
   requester: cards.CardActor,
   { kind, note, publicToken }: Unblocking,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
-  commitOnce<null>(operations, request, async (claimFor) => {
-    const { database, limits } = operations
+  commitOnce<null>(context, request, async (claimFor) => {
+    const { database, limits } = context
     const limit = limits.unblocksPerCard && {
       ...limits.unblocksPerCard,
       limitName: `unblock-${kind}`,
     }
     const change = { publicToken, type: `${kind}.unblocked`, note } as const
-    const event = await cards.changeEvent(operations, requester, change)
+    const event = await cards.changeEvent(context, requester, change)
     const act = { clientId: requester.clientId, event, claim: await claimFor(null) }
-    const today = dateOf(operations.now())
+    const today = dateOf(context.now())
     const isDone = await restoreTries(database, act, { kind, limit, today })
     if (!isDone) {
-      const card = await cards.findOwnCard(operations, requester, publicToken)
+      const card = await cards.findOwnCard(context, requester, publicToken)
       await refuseUsedUp(database, limit ? [{ kind: 'card', subject: publicToken, limit }] : [])
-      cards.refuseClosed(operations, card)
+      cards.refuseClosed(context, card)
     }
     return { isDone, result: null }
   })
@@ -104,20 +104,20 @@ export const unblock = (
  * @throws `Problem` `card_not_found`, `card_closed`.
  */
 export const blockCvv = (
-  operations: cards.CardOperations,
+  context: cards.CardContext,
   requester: Requester,
   { note, publicToken }: Omit<Unblocking, 'kind'>,
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
-  commitOnce<null>(operations, request, async (claimFor) => {
+  commitOnce<null>(context, request, async (claimFor) => {
     const details = { blockedBy: 'client' }
     const change = { publicToken, type: 'cvv.blocked', details, note } as const
-    const event = await cards.changeEvent(operations, requester, change)
+    const event = await cards.changeEvent(context, requester, change)
     const act = { clientId: requester.clientId, event, claim: await claimFor(null) }
-    const today = dateOf(operations.now())
-    const isDone = await spendAllTries(operations.database, act, 'cvv', today)
+    const today = dateOf(context.now())
+    const isDone = await spendAllTries(context.database, act, 'cvv', today)
     if (!isDone) {
-      cards.refuseClosed(operations, await cards.findOwnCard(operations, requester, publicToken))
+      cards.refuseClosed(context, await cards.findOwnCard(context, requester, publicToken))
     }
     return { isDone, result: null }
   })

@@ -7,11 +7,11 @@ import {
 } from '../../storage/clients/clients.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
-import { recordAct } from '../audit/acts.ts'
+import { recordAct } from '../acts/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import {
   type AssertAllowed,
-  type ClientOperations,
+  type ClientContext,
   type ClientRecord,
   clientRecord,
 } from './clients.ts'
@@ -31,12 +31,12 @@ interface Confirmation {
  * @throws `Problem` `not_found`; `validation_failed` with everything that stands against it.
  */
 export const confirmClient = (
-  operations: ClientOperations,
+  context: ClientContext,
   operator: Requester,
   confirmation: Confirmation,
   request: RepeatableRequest | null,
 ): Promise<Answer<ClientRecord>> =>
-  once(operations, request, async (connection) => {
+  once(context, request, async (connection) => {
     const { clientId, credentialsVersion } = confirmation
     // Nobody changes credentials meanwhile.
     await lockInstallation(connection)
@@ -119,13 +119,13 @@ interface SecretRotation {
  * @throws `Problem` `not_found`; `validation_failed` where the client has keys in place of a secret.
  */
 export async function rotateClientSecret(
-  operations: ClientOperations,
+  context: ClientContext,
   operator: Requester,
   { assertAllowed, clientId, overlapHours, secretHash: given }: SecretRotation,
   request: RepeatableRequest | null,
 ): Promise<Answer<RotatedClientSecret>> {
   const clientSecret = generateClientSecret()
-  const { replayed, result } = await once(operations, request, async (connection) => {
+  const { replayed, result } = await once(context, request, async (connection) => {
     await lockInstallation(connection)
     const before = await findAdministeredClient(connection, clientId)
     if (!before) throw new Problem('not_found')

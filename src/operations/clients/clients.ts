@@ -4,17 +4,17 @@ import { isPersonId } from '../../domain/person.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import * as storedClients from '../../storage/clients/clients.ts'
-import { grantProduct, revokeProduct } from '../../storage/clients/products.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
-import { differences, nameOfChange, recordAct } from '../audit/acts.ts'
+import { grantProduct, revokeProduct } from '../../storage/products/products.ts'
+import { differences, nameOfChange, recordAct } from '../acts/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { generateClientSecret, hashClientSecret } from './credentials.ts'
 import { hasOtherCredentials, recordCredentials, recordProvenance } from './provenance.ts'
 import { type ClientDraft, validateClient } from './validate-client.ts'
 
 /** What the operations on clients, products and zones work with. */
-export interface ClientOperations {
+export interface ClientContext {
   readonly database: Database
   readonly hsm: Hsm
   /** Listeners that ask their callers for a certificate. */
@@ -97,14 +97,14 @@ interface CreatedClient extends ClientRecord {
  * @throws `Problem` `validation_failed` with everything that is wrong, at once.
  */
 export async function createClient(
-  { certificateListeners, ...operations }: ClientOperations,
+  { certificateListeners, ...context }: ClientContext,
   operator: clientRules.Requester,
   draft: NewClientDraft,
   request: RepeatableRequest | null,
 ): Promise<Answer<CreatedClient>> {
   const { clientId, kind, productIds = [] } = draft
   const secret = draft.jwks === undefined ? generateClientSecret() : null
-  const { replayed, result } = await once(operations, request, async (connection) => {
+  const { replayed, result } = await once(context, request, async (connection) => {
     await lockInstallation(connection)
     const isTaken = (await storedClients.findAdministeredClient(connection, clientId)) !== null
     const validated = await validateClient(connection, kind, draft, certificateListeners)
@@ -153,12 +153,12 @@ export type AssertAllowed = (before: ClientRecord) => void
  *   nobody could administer any more.
  */
 export const changeClient = (
-  { certificateListeners, ...operations }: ClientOperations,
+  { certificateListeners, ...context }: ClientContext,
   operator: clientRules.Requester,
   { assertAllowed, clientId, draft }: ClientChange,
   request: RepeatableRequest | null,
 ): Promise<Answer<ClientRecord>> =>
-  once(operations, request, async (connection) => {
+  once(context, request, async (connection) => {
     await lockInstallation(connection)
     const before = await storedClients.findAdministeredClient(connection, clientId)
     if (!before) throw new Problem('not_found')
@@ -204,7 +204,7 @@ async function setGrants(
 
 /** One client, active or not. @throws `Problem` `not_found`. */
 export async function getClient(
-  { database }: ClientOperations,
+  { database }: ClientContext,
   clientId: string,
 ): Promise<ClientRecord> {
   const client = await storedClients.findAdministeredClient(database, clientId)
@@ -214,7 +214,7 @@ export async function getClient(
 
 /** Clients after this id, by their ids; of one kind, or of all. */
 export const listClients = async (
-  { database }: ClientOperations,
+  { database }: ClientContext,
   afterClientId: string,
   kind: clientRules.ClientKind | null,
   limit: number,

@@ -2,7 +2,7 @@ import { controllersOf, type Requester } from '../../domain/client.ts'
 import type { AdministeredClient } from '../../storage/clients/clients.ts'
 import * as storedProvenance from '../../storage/clients/provenance.ts'
 import type { Connection } from '../../storage/engine/database.ts'
-import { isSame } from '../audit/acts.ts'
+import { isSame } from '../acts/acts.ts'
 
 /** Puts a hand in a client on record, with everybody who could have acted for the one who had it. */
 export async function recordProvenance(

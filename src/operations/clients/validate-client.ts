@@ -2,8 +2,8 @@ import * as clientRules from '../../domain/client.ts'
 import { freeTextFault } from '../../domain/free-text.ts'
 import type { ProductId } from '../../domain/identifiers.ts'
 import type { ProblemError } from '../../domain/problem.ts'
-import { listKnownProductIds } from '../../storage/clients/products.ts'
 import type { Connection } from '../../storage/engine/database.ts'
+import { listKnownProductIds } from '../../storage/products/products.ts'
 import { parseClientJwks } from './credentials.ts'
 
 /** What an administrator sets of a client; what is not given stays. */

@@ -14,7 +14,7 @@ import {
 } from '../../storage/keys/components.ts'
 import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
 import { type Custodian, findCustodians } from './custodians.ts'
-import { changeKeys, changeKeysOnce, type KeyOperations } from './keys.ts'
+import { changeKeys, changeKeysOnce, type KeyContext } from './keys.ts'
 import * as keyTargets from './store-key.ts'
 
 export type { EntryPosition }
@@ -56,7 +56,7 @@ export interface EntryProgress {
  * @throws `Problem` `key_refused` for a key that there could not be, before anybody brings a part of it.
  */
 export async function openEntry(
-  keys: KeyOperations,
+  keys: KeyContext,
   operator: Requester,
   { componentCount, form, keyCheckValue, target }: NewEntry,
   request: RepeatableRequest | null,
@@ -79,7 +79,7 @@ export async function openEntry(
 }
 
 /** Forgets the components of keys whose others never came. */
-export const forgetLateComponents = (keys: KeyOperations): Promise<void> =>
+export const forgetLateComponents = (keys: KeyContext): Promise<void> =>
   changeKeys(keys, async ({ connection, record }) => {
     for (const { entryId, target } of await forgetLateEntries(connection)) {
       const act = `component entry ${entryId} expired`
@@ -88,10 +88,7 @@ export const forgetLateComponents = (keys: KeyOperations): Promise<void> =>
   })
 
 /** An open entry. @throws `Problem` `not_found`. */
-export async function findEntry(
-  { database }: KeyOperations,
-  entryId: string,
-): Promise<EntryProgress> {
+export async function findEntry({ database }: KeyContext, entryId: string): Promise<EntryProgress> {
   const entry = await findComponentEntry(database, entryId)
   if (!entry) throw new Problem('not_found')
   const components = await listKeyComponents(database, [entryId])
@@ -105,7 +102,7 @@ interface ListedEntry extends EntryProgress {
 
 /** The open entries, the next to expire first. */
 export async function listEntries(
-  { database }: KeyOperations,
+  { database }: KeyContext,
   after: EntryPosition | null,
   limit: number,
 ): Promise<readonly ListedEntry[]> {

@@ -6,7 +6,7 @@ import * as cardKeys from '../../storage/cards/keys-of-cards.ts'
 import * as sealedApprovals from '../../storage/keys/sealed-approvals.ts'
 import * as sealedColumns from '../../storage/keys/sealed-columns.ts'
 import { answerSubject } from '../idempotency/idempotency.ts'
-import type { KeyOperations } from './keys.ts'
+import type { KeyContext } from './keys.ts'
 
 /** One value that is under a key. */
 interface KeyedValue {
@@ -19,17 +19,13 @@ interface KeyedValue {
 }
 
 /** Reads a page of a column that is under a key, in the order of its rows. */
-type ReadPage = (
-  keys: KeyOperations,
-  after: string,
-  limit: number,
-) => Promise<readonly KeyedValue[]>
+type ReadPage = (keys: KeyContext, after: string, limit: number) => Promise<readonly KeyedValue[]>
 
 /** What of each card is under a key; null where nothing is. */
 const ofCards =
   (
     valueIn: (
-      keys: KeyOperations,
+      keys: KeyContext,
       card: cardKeys.CardUnderKeys,
     ) => Omit<KeyedValue, 'position'> | null,
   ): ReadPage =>

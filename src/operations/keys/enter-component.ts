@@ -4,7 +4,7 @@ import type { Connection } from '../../storage/engine/database.ts'
 import * as storedComponents from '../../storage/keys/components.ts'
 import { clientIdsOf, type EntryProgress, entryTarget, progressOf } from './component-entries.ts'
 import { findCustodians, findDependence } from './custodians.ts'
-import { changeKeys, type KeyChange, type KeyOperations } from './keys.ts'
+import { changeKeys, type KeyChange, type KeyContext } from './keys.ts'
 import { discardUnstored, type NoteKey } from './make-key.ts'
 import * as keyTargets from './store-key.ts'
 
@@ -28,7 +28,7 @@ interface Refused {
  *   brought a component already.
  */
 export async function enterComponent(
-  keys: KeyOperations,
+  keys: KeyContext,
   operator: Requester,
   entryId: string,
   component: NewComponent,
@@ -66,7 +66,7 @@ export async function enterComponent(
 
 /** @throws `Problem` `key_refused` for a component that is not what its sender said. */
 async function addComponent(
-  { hsm }: KeyOperations,
+  { hsm }: KeyContext,
   { connection, record }: KeyChange,
   operator: Requester,
   {
@@ -103,7 +103,7 @@ async function addComponent(
 
 /** A refusal is answered after the transaction, so that the components are forgotten all the same. */
 async function combine(
-  keys: KeyOperations,
+  keys: KeyContext,
   connection: Connection,
   entry: storedComponents.ComponentEntryRow,
   { components, note }: { components: readonly storedComponents.KeyComponentRow[]; note: NoteKey },

@@ -1,10 +1,10 @@
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
-import { findZoneKey } from '../../storage/clients/zone-keys.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { findHsmKey, listHsmKeys } from '../../storage/keys/hsm-keys.ts'
+import { findZoneKey } from '../../storage/keys/zone-keys.ts'
 import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
-import { changeKeysOnce, type KeyOperations, referenceOf, zoneReferenceOf } from './keys.ts'
+import { changeKeysOnce, type KeyContext, referenceOf, zoneReferenceOf } from './keys.ts'
 import { makeKey } from './make-key.ts'
 import { type AddedKey, type KeyTarget, purposeOf, zoneMasterKeyBlock } from './store-key.ts'
 
@@ -24,7 +24,7 @@ interface KeyInTransport {
  * @throws `Problem` `key_refused`, `key_in_use`, `validation_failed`.
  */
 export async function importKey(
-  keys: KeyOperations,
+  keys: KeyContext,
   operator: Requester,
   { keyBlock, keyCheckValue, target, zoneMasterKey }: KeyInTransport,
   request: RepeatableRequest | null,
@@ -65,7 +65,7 @@ interface ExportedKey {
  * @throws `Problem` `not_found`; `key_refused` unless it may leave under this key.
  */
 export async function exportKey(
-  keys: KeyOperations,
+  keys: KeyContext,
   operator: Requester,
   { clientId, key, version, zoneMasterKey }: LeavingKey,
   request: RepeatableRequest | null,

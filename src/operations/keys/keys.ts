@@ -1,11 +1,11 @@
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import type { KeyAdministration } from '../../hsm/contract/key-administration.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
-import { type KeyAct, recordKeyAct } from '../audit/acts.ts'
+import { type KeyAct, recordKeyAct } from '../acts/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 
 /** What the operations on keys work with. */
-export interface KeyOperations {
+export interface KeyContext {
   readonly database: Database
   readonly hsm: Hsm & KeyAdministration
   readonly timings: KeyTimings
@@ -56,7 +56,7 @@ export interface KeyChange {
  * without its record nor a record without its change. The log gets it once it is committed.
  */
 export const changeKeys = async <Result>(
-  keys: KeyOperations,
+  keys: KeyContext,
   work: (change: KeyChange) => Promise<Result>,
 ): Promise<Result> => (await changeKeysOnce(keys, null, work)).result
 
@@ -66,7 +66,7 @@ export const changeKeys = async <Result>(
  * @throws what `once` throws.
  */
 export async function changeKeysOnce<Result>(
-  keys: KeyOperations,
+  keys: KeyContext,
   request: RepeatableRequest | null,
   work: (change: KeyChange) => Promise<Result>,
 ): Promise<Answer<Result>> {

@@ -8,7 +8,7 @@ import {
   listZoneMasterKeysAfter,
 } from '../../storage/keys/lists.ts'
 import { listReEncryptions, type ReEncryptionRow } from '../../storage/keys/re-encryption.ts'
-import type { KeyOperations } from './keys.ts'
+import type { KeyContext } from './keys.ts'
 import { type RoundProgress, roundProgressOf } from './re-encryption.ts'
 import { dueAt, rotationDue } from './uses.ts'
 
@@ -51,7 +51,7 @@ export interface KeyPosition {
 
 /** The keys of the installation, its networks and its zones. No key block is among it. */
 export async function listKeys(
-  keys: KeyOperations,
+  keys: KeyContext,
   after: KeyPosition | null,
   limit: number,
 ): Promise<readonly ListedKey[]> {
@@ -66,7 +66,7 @@ export async function listKeys(
 }
 
 type Page = (
-  keys: KeyOperations,
+  keys: KeyContext,
   after: KeyPosition | null,
   limit: number,
 ) => Promise<readonly ListedKey[]>

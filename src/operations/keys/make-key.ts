@@ -5,7 +5,7 @@ import type { WrappedKey } from '../../hsm/contract/stored-keys.ts'
 import { type Connection, LockTimeout } from '../../storage/engine/database.ts'
 import { isKeyBlockKept } from '../../storage/keys/key-blocks.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
-import { changeKeysOnce, type KeyOperations } from './keys.ts'
+import { changeKeysOnce, type KeyContext } from './keys.ts'
 import * as keyTargets from './store-key.ts'
 
 /** A key to generate. Without a form, the one that its purpose or its PIN block formats ask for. */
@@ -20,7 +20,7 @@ interface NewKey {
  * @throws `Problem` `key_refused`, `key_in_use`, `validation_failed`.
  */
 export async function generateKey(
-  keys: KeyOperations,
+  keys: KeyContext,
   operator: Requester,
   newKey: NewKey,
   request: RepeatableRequest | null,
@@ -45,7 +45,7 @@ interface UnstoredKey {
 
 /** Generates a key. A long RSA key takes seconds: nobody is to wait for it, so the installation is not locked. */
 export async function generateUnstored(
-  { hsm }: KeyOperations,
+  { hsm }: KeyContext,
   { exportable, form, target }: NewKey,
 ): Promise<UnstoredKey> {
   const masterKey = () => hsm.custody.masterKeys?.checkValue()
@@ -77,7 +77,7 @@ interface Making {
  * @throws as `addKey` does.
  */
 export const makeKey = (
-  keys: KeyOperations,
+  keys: KeyContext,
   operator: Requester,
   { act, make, target }: Making,
   request: RepeatableRequest | null,
@@ -99,7 +99,7 @@ export type NoteKey = (key: WrappedKey) => WrappedKey
  * by itself: what was refused, or was a repeat, leaves nothing in a token.
  */
 export async function discardUnstored<Result>(
-  { database, hsm }: KeyOperations,
+  { database, hsm }: KeyContext,
   work: (note: NoteKey) => Promise<Result>,
 ): Promise<Result> {
   const made: WrappedKey[] = []

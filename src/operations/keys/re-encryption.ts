@@ -3,7 +3,7 @@ import { isInstallationKey, type KeyedColumn, keyCatalogue } from '../../hsm/con
 import { retireOlderHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import * as storedReEncryptions from '../../storage/keys/re-encryption.ts'
 import { keyedColumns } from './encrypted-columns.ts'
-import { changeKeys, type KeyOperations, referenceOf } from './keys.ts'
+import { changeKeys, type KeyContext, referenceOf } from './keys.ts'
 
 /** Rows of a step: few enough that a crash repeats little and no statement is long. */
 const stepRowsMost = 100
@@ -17,7 +17,7 @@ const movesAtOnce = 4
  * @returns the re-encryption as it stands, or null where it ended, rests, or is another process's now.
  */
 export async function reEncryptStep(
-  keys: KeyOperations,
+  keys: KeyContext,
   reEncryption: storedReEncryptions.ReEncryptionRow,
 ): Promise<storedReEncryptions.ReEncryptionRow | null> {
   const columns: readonly KeyedColumn[] = isInstallationKey(reEncryption.keyName)
@@ -87,7 +87,7 @@ export function roundProgressOf(
 
 /** A round that began late enough and found nothing is the last; before that there is another one. */
 async function endRound(
-  keys: KeyOperations,
+  keys: KeyContext,
   reEncryption: storedReEncryptions.ReEncryptionRow,
 ): Promise<null> {
   const { database, processId, timings } = keys

@@ -2,12 +2,12 @@ import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import { isInstallationKey, keyCatalogue } from '../../hsm/contract/catalogue.ts'
 import { hasPanFingerprints } from '../../storage/cards/keys-of-cards.ts'
-import { retireZoneKey } from '../../storage/clients/zone-keys.ts'
 import * as storedHsmKeys from '../../storage/keys/hsm-keys.ts'
 import { retireZoneMasterKey } from '../../storage/keys/key-blocks.ts'
+import { retireZoneKey } from '../../storage/keys/zone-keys.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
 import { keyedColumns } from './encrypted-columns.ts'
-import { changeKeysOnce, type KeyOperations, referenceOf, zoneReferenceOf } from './keys.ts'
+import { changeKeysOnce, type KeyContext, referenceOf, zoneReferenceOf } from './keys.ts'
 
 /** One version of one of the installation's keys. */
 interface KeyVersion {
@@ -21,7 +21,7 @@ interface KeyVersion {
  * @throws `Problem` `not_found`; `key_in_use` when it is not so.
  */
 export async function retireKey(
-  keys: KeyOperations,
+  keys: KeyContext,
   operator: Requester,
   version: KeyVersion,
   request: RepeatableRequest | null,
@@ -57,7 +57,7 @@ export async function retireKey(
  * @throws `Problem` `not_found`; `key_in_use` when it is not so.
  */
 export async function deleteKey(
-  keys: KeyOperations,
+  keys: KeyContext,
   operator: Requester,
   version: KeyVersion,
   request: RepeatableRequest | null,
@@ -87,7 +87,7 @@ const pageSize = 1_000
  * Why a version has to stay, or null. The search takes as long as reading every card does, and so it comes
  * before the transaction, which says what was found: there a repeat of the request gets its first answer.
  */
-async function findObjection(keys: KeyOperations, version: KeyVersion): Promise<Problem | null> {
+async function findObjection(keys: KeyContext, version: KeyVersion): Promise<Problem | null> {
   const { keyName, keyVersion } = version
   const row = await storedHsmKeys.findHsmKey(keys.database, keyName, keyVersion)
   if (!row) return new Problem('not_found')
@@ -127,7 +127,7 @@ interface NamedKey {
  * @throws `Problem` `not_found`.
  */
 export const retireNamedKey = (
-  keys: KeyOperations,
+  keys: KeyContext,
   operator: Requester,
   { clientId, key }: NamedKey,
   request: RepeatableRequest | null,

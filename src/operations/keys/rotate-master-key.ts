@@ -3,7 +3,7 @@ import { Problem, validationFailed } from '../../domain/problem.ts'
 import { lockInstallation, setMasterKeyCheckValue } from '../../storage/engine/installation.ts'
 import { keyBlockTables, listKeyBlocks, moveKeyBlock } from '../../storage/keys/key-blocks.ts'
 import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
-import { changeKeysOnce, type KeyOperations } from './keys.ts'
+import { changeKeysOnce, type KeyContext } from './keys.ts'
 import { refuseOtherMasterKey } from './store-key.ts'
 
 /** A rotation of the master key that is done. */
@@ -21,7 +21,7 @@ interface MasterKeyRotation {
  *   `key_refused` where the file is not what it should be, or keys are under no master key of ours.
  */
 export async function rotateMasterKey(
-  keys: KeyOperations,
+  keys: KeyContext,
   operator: Requester,
   toCheckValue: string | null,
   request: RepeatableRequest | null,

@@ -7,7 +7,7 @@ import * as storedHsmKeys from '../../storage/keys/hsm-keys.ts'
 import { claimReEncryption, startReEncryption } from '../../storage/keys/re-encryption.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
 import { forgetLateComponents } from './component-entries.ts'
-import { changeKeys, changeKeysOnce, type KeyOperations, referenceOf } from './keys.ts'
+import { changeKeys, changeKeysOnce, type KeyContext, referenceOf } from './keys.ts'
 import { discardUnstored, generateUnstored } from './make-key.ts'
 import { reEncryptStep } from './re-encryption.ts'
 import { addKey, lockKeys } from './store-key.ts'
@@ -27,7 +27,7 @@ interface Rotation {
  * @throws `Problem` `not_found`; `key_in_use` while an earlier rotation is under way.
  */
 export async function rotateKey(
-  keys: KeyOperations,
+  keys: KeyContext,
   operator: Requester,
   keyName: string,
   request: RepeatableRequest | null,
@@ -86,7 +86,7 @@ async function refuseWhileUnderWay(
 }
 
 /** Learns of the keys that other processes made, and makes those active that are due. */
-export async function followKeys(keys: KeyOperations): Promise<void> {
+export async function followKeys(keys: KeyContext): Promise<void> {
   await keys.hsm.refreshKeys()
   if (!(await storedHsmKeys.hasDueHsmKeys(keys.database))) return
   const activated = await changeKeys(keys, async ({ connection, record }) => {
@@ -105,7 +105,7 @@ export async function followKeys(keys: KeyOperations): Promise<void> {
  * key whose others never came are forgotten. Any number of processes may do so.
  */
 export async function advanceKeys(
-  keys: KeyOperations,
+  keys: KeyContext,
   isStopped: () => boolean = () => false,
 ): Promise<void> {
   await forgetLateComponents(keys)
@@ -123,7 +123,7 @@ export async function advanceKeys(
 const forgetSize = 200
 
 async function advanceKey(
-  keys: KeyOperations,
+  keys: KeyContext,
   keyName: catalogue.KeyName,
   versions: readonly storedHsmKeys.DatedHsmKeyRow[],
   isStopped: () => boolean,

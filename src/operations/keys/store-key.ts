@@ -8,12 +8,12 @@ import {
 import type { KeyForm, KeyPurpose } from '../../hsm/contract/key-administration.ts'
 import type { WrappedKey } from '../../hsm/contract/stored-keys.ts'
 import { findClient } from '../../storage/clients/clients.ts'
-import { insertZoneKey } from '../../storage/clients/zone-keys.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
 import { insertHsmKey, listHsmKeys, takeKeyNumber } from '../../storage/keys/hsm-keys.ts'
 import { findZoneMasterKey, insertZoneMasterKey } from '../../storage/keys/key-blocks.ts'
-import { type KeyOperations, referenceOf, zoneReferenceOf } from './keys.ts'
+import { insertZoneKey } from '../../storage/keys/zone-keys.ts'
+import { type KeyContext, referenceOf, zoneReferenceOf } from './keys.ts'
 
 /** A key's algorithm and length, where its purpose leaves a choice. */
 export type { KeyForm }
@@ -56,12 +56,12 @@ export const addedKeyReference = (target: KeyTarget, { key, version }: AddedKey)
   version === null ? targetReference(target) : referenceOf(key, version)
 
 /** Locks the installation, so that nobody else makes, takes or wraps a key until the transaction ends. */
-export async function lockKeys(keys: KeyOperations, connection: Connection): Promise<void> {
+export async function lockKeys(keys: KeyContext, connection: Connection): Promise<void> {
   refuseOtherMasterKey(keys, await lockInstallation(connection))
 }
 
 /** Another process may have moved on to another master key, and this one not yet followed. */
-export function refuseOtherMasterKey({ hsm }: KeyOperations, checkValue: string): void {
+export function refuseOtherMasterKey({ hsm }: KeyContext, checkValue: string): void {
   const { masterKeys } = hsm.custody
   if (!masterKeys || masterKeys.checkValue() === checkValue) return
   throw new Problem('unavailable', { detail: 'The master key is being rotated.' })
@@ -73,7 +73,7 @@ export function refuseOtherMasterKey({ hsm }: KeyOperations, checkValue: string)
  *   the key is not of the cipher that its PIN block formats are for.
  */
 export async function addKey(
-  keys: KeyOperations,
+  keys: KeyContext,
   connection: Connection,
   target: KeyTarget,
   key: WrappedKey,

@@ -1,7 +1,7 @@
 import { isInstallationKey, keyCatalogue } from '../../hsm/contract/catalogue.ts'
 import type { Cryptoperiod } from '../../hsm/contract/key-lifecycle.ts'
 import { addHsmKeyUses, type DatedHsmKeyRow, listHsmKeys } from '../../storage/keys/hsm-keys.ts'
-import { type KeyOperations, referenceOf } from './keys.ts'
+import { type KeyContext, referenceOf } from './keys.ts'
 
 /** So many uses of a version are on record before they are made: a statement a second is too many. */
 const setAsideAtOnce = 65_536
@@ -19,10 +19,7 @@ interface UseRecorder {
  * it did not use up, so what is on record is never less than what was used, but for what one turn made
  * beyond a whole range.
  */
-export function recordUses({
-  database,
-  hsm,
-}: Pick<KeyOperations, 'database' | 'hsm'>): UseRecorder {
+export function recordUses({ database, hsm }: Pick<KeyContext, 'database' | 'hsm'>): UseRecorder {
   const onRecord = new Map<string, number>()
   const record = async (dueOf: (uses: number, recorded: number) => number) => {
     for (const { keyName, keyVersion, uses } of hsm.countedUses()) {
@@ -92,7 +89,7 @@ interface KeyWear {
 /** How worn each key of the installation is now. */
 export async function measureKeys({
   database,
-}: Pick<KeyOperations, 'database'>): Promise<readonly KeyWear[]> {
+}: Pick<KeyContext, 'database'>): Promise<readonly KeyWear[]> {
   const now = new Date()
   return currentVersions(await listHsmKeys(database)).flatMap((row) => {
     if (!isInstallationKey(row.keyName)) return []

@@ -3,18 +3,18 @@ import type { Requester } from '../../domain/client.ts'
 import { isCidr } from '../../domain/identifiers.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
-import { insertAct } from '../../storage/audit/acts.ts'
+import { insertAct } from '../../storage/acts/acts.ts'
 import { findAdministeredClient } from '../../storage/clients/clients.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
 import { claimLease, releaseLease } from '../../storage/engine/leases.ts'
 import { findZoneMasterKey } from '../../storage/keys/key-blocks.ts'
 import * as storedLinks from '../../storage/links/links.ts'
-import { differences, nameOfChange, recordAct } from '../audit/acts.ts'
+import { differences, nameOfChange, recordAct } from '../acts/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 
 /** What the operations on links work with. */
-export interface LinkOperations {
+export interface LinkContext {
   readonly database: Database
   readonly hsm: Hsm
   /** The profiles that this program has. */
@@ -56,14 +56,14 @@ function linkRecord({
 
 /** Links after this name, by their names, with their state in all processes. */
 export const listLinks = async (
-  { database }: LinkOperations,
+  { database }: LinkContext,
   afterName: string,
   limit: number,
 ): Promise<LinkRecord[]> =>
   (await storedLinks.listLinksAfter(database, afterName, limit)).map(linkRecord)
 
 /** @throws `Problem` `not_found`. */
-export async function getLink({ database }: LinkOperations, linkName: string): Promise<LinkRecord> {
+export async function getLink({ database }: LinkContext, linkName: string): Promise<LinkRecord> {
   const link = await storedLinks.findLink(database, linkName)
   if (!link) throw new Problem('not_found')
   return linkRecord(link)
@@ -77,7 +77,7 @@ export const isPlainLink = ({ host, tls }: Pick<Link, 'host' | 'tls'>): boolean 
 const linksMax = 1_000
 
 /** The links that are to be up. */
-export const listLinksToRun = ({ database }: Pick<LinkOperations, 'database'>): Promise<Link[]> =>
+export const listLinksToRun = ({ database }: Pick<LinkContext, 'database'>): Promise<Link[]> =>
   storedLinks.listActiveLinks(database, linksMax)
 
 /**
@@ -85,15 +85,15 @@ export const listLinksToRun = ({ database }: Pick<LinkOperations, 'database'>): 
  * @throws `Problem` `validation_failed` with everything that is wrong.
  */
 export const createLink = (
-  operations: LinkOperations,
+  context: LinkContext,
   operator: Requester,
   draft: Link,
   request: RepeatableRequest | null,
 ): Promise<Answer<LinkRecord>> =>
-  once(operations, request, async (connection) => {
+  once(context, request, async (connection) => {
     const link = { ...draft, host: spelledOnce(draft.host) }
     await lockInstallation(connection)
-    await refuseFaults(operations, connection, link)
+    await refuseFaults(context, connection, link)
     if (!(await storedLinks.insertLink(connection, link))) {
       throw validationFailed({ pointer: '/linkName', detail: 'is the name of another link' })
     }
@@ -113,12 +113,12 @@ export const createLink = (
  * @throws `Problem` `not_found`; `validation_failed` with everything that is wrong.
  */
 export const changeLink = (
-  operations: LinkOperations,
+  context: LinkContext,
   operator: Requester,
   { linkName, ...draft }: Partial<Omit<Link, 'networkId'>> & Pick<Link, 'linkName'>,
   request: RepeatableRequest | null,
 ): Promise<Answer<LinkRecord>> =>
-  once(operations, request, async (connection) => {
+  once(context, request, async (connection) => {
     await lockInstallation(connection)
     const known = await storedLinks.findLink(connection, linkName)
     if (!known) throw new Problem('not_found')
@@ -131,7 +131,7 @@ export const changeLink = (
     } = known
     const changed = { ...before, ...draft }
     const after: Link = { ...changed, host: spelledOnce(changed.host) }
-    await refuseFaults(operations, connection, after)
+    await refuseFaults(context, connection, after)
     await storedLinks.updateLink(connection, after)
     await recordAct(connection, operator, {
       act: `link ${nameOfChange(before, after, { on: 'enabled', off: 'disabled' })}`,
@@ -166,7 +166,7 @@ const plainAt = ({ direction, host, port }: Pick<Link, 'direction' | 'host' | 'p
 /** What of the links weakens this installation, for the start of a process. */
 export const listPlainLinks = async ({
   database,
-}: Pick<LinkOperations, 'database'>): Promise<{ variable: string; found: string }[]> =>
+}: Pick<LinkContext, 'database'>): Promise<{ variable: string; found: string }[]> =>
   (await listLinksToRun({ database }))
     .filter(isPlainLink)
     .map((link) => ({ variable: `link ${link.linkName}`, found: plainAt(link) }))
@@ -182,7 +182,7 @@ const spelledOnce = (host: string): string =>
   isIP(host) === 6 ? new URL(`http://[${host}]`).hostname.slice(1, -1) : host.toLowerCase()
 
 async function refuseFaults(
-  { allowsPlain, profiles, tls }: LinkOperations,
+  { allowsPlain, profiles, tls }: LinkContext,
   connection: Connection,
   link: Link,
 ): Promise<void> {

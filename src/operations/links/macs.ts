@@ -3,9 +3,9 @@ import type { Requester } from '../../domain/client.ts'
 import { isKeyName } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import { isMacUsage } from '../../hsm/contract/catalogue.ts'
-import { findZoneKey } from '../../storage/clients/zone-keys.ts'
+import { findZoneKey } from '../../storage/keys/zone-keys.ts'
 import { importKey } from '../keys/key-transport.ts'
-import type { KeyOperations } from '../keys/keys.ts'
+import type { KeyContext } from '../keys/keys.ts'
 import type { KeyTarget } from '../keys/store-key.ts'
 
 /** Names a network's key for MACs. */
@@ -27,7 +27,7 @@ export interface LinkMacs {
  */
 const knownMs = 5_000
 
-export function createMacs({ database, hsm }: Pick<KeyOperations, 'database' | 'hsm'>): LinkMacs {
+export function createMacs({ database, hsm }: Pick<KeyContext, 'database' | 'hsm'>): LinkMacs {
   const known = new LRUCache<string, string, MacKeyName>({
     max: 1_000,
     ttl: knownMs,
@@ -70,7 +70,7 @@ interface SentKey {
  * @returns `63` where the key is not what it should be or its index is taken, `91` where it cannot be stored now:
  * nothing was changed.
  */
-export async function takeSentKey(keys: KeyOperations, sent: SentKey): Promise<'00' | '63' | '91'> {
+export async function takeSentKey(keys: KeyContext, sent: SentKey): Promise<'00' | '63' | '91'> {
   const target = targetOf(sent)
   if (!target || !isKeyName(target.key)) return '63'
   const { keyBlock, keyCheckValue, networkId, requestId, zoneMasterKey } = sent

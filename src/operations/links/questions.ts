@@ -5,7 +5,7 @@ import type { Secret } from '../../domain/secret.ts'
 import { hasReversalMark, type OriginalElements } from '../../storage/links/transactions.ts'
 import type {
   Authorization,
-  AuthorizationOperations,
+  AuthorizationContext,
   AuthorizationRequest,
   ResponseCode,
 } from '../authorizations/authorization.ts'
@@ -42,9 +42,9 @@ const lostAfterMs = 35_000
 const lookEveryMs = 50
 
 /** Asks what `POST /network/authorizations` asks, by the same operation. */
-export function createQuestions(operations: AuthorizationOperations): LinkQuestions {
-  const hsm = transactions.tellingSilence(operations)
-  const asking = { ...operations, hsm }
+export function createQuestions(context: AuthorizationContext): LinkQuestions {
+  const hsm = transactions.tellingSilence(context)
+  const asking = { ...context, hsm }
 
   /** The answer; null where the first question under its key is not answered yet, or a reversal has overtaken it. */
   async function askOnce(
@@ -78,7 +78,7 @@ export function createQuestions(operations: AuthorizationOperations): LinkQuesti
     for (;;) {
       const answer = await askOnce(question, hashed)
       if (answer) return answer
-      if (await hasReversalMark(operations.database, networkId, hashes)) return unasked('94')
+      if (await hasReversalMark(context.database, networkId, hashes)) return unasked('94')
       if (performance.now() > until) return unasked('96')
       await wait(lookEveryMs)
     }

@@ -10,8 +10,8 @@ import {
   reverseByElements,
   reverseTransaction,
 } from '../../storage/links/transactions.ts'
-import type { AuthorizationOperations } from '../authorizations/authorization.ts'
-import type { LinkOperations } from './links.ts'
+import type { AuthorizationContext } from '../authorizations/authorization.ts'
+import type { LinkContext } from './links.ts'
 import * as transactions from './transactions.ts'
 
 /** What a network says that it did by itself, or takes back; never is a try moved by it. */
@@ -44,9 +44,9 @@ export interface LinkAdvices {
 type AdviceFault = ReturnType<typeof transactions.outcomeOfFault>
 
 /** What the advices and reversals of networks work with. */
-type AdviceOperations = Pick<AuthorizationOperations, 'database' | 'hsm' | 'observe'>
+type AdviceContext = Pick<AuthorizationContext, 'database' | 'hsm' | 'observe'>
 
-export function createAdvices({ database, hsm: asked, observe }: AdviceOperations): LinkAdvices {
+export function createAdvices({ database, hsm: asked, observe }: AdviceContext): LinkAdvices {
   const hsm = transactions.tellingSilence({ hsm: asked, observe })
   const hashed = async ({ networkId, pan, transaction }: NetworkAdvice) =>
     pan
@@ -103,7 +103,7 @@ export function createAdvices({ database, hsm: asked, observe }: AdviceOperation
 
 /** What a network said on a link, the newest first. @throws `Problem` `not_found`. */
 export async function listAdvices(
-  { database }: Pick<LinkOperations, 'database'>,
+  { database }: Pick<LinkContext, 'database'>,
   linkName: string,
   before: storedAdvices.AdvicePosition | null,
   limit: number,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Pan } from '../../domain/pan.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
-import type { AuthorizationOperations } from '../authorizations/authorization.ts'
+import type { AuthorizationContext } from '../authorizations/authorization.ts'
 
 /** A network's own numbers of a transaction, by which its reversal finds it. */
 export interface TransactionNumbers {
@@ -42,7 +42,7 @@ class HsmSilent extends Error {}
 export function tellingSilence({
   hsm,
   observe,
-}: Pick<AuthorizationOperations, 'hsm' | 'observe'>): Hsm {
+}: Pick<AuthorizationContext, 'hsm' | 'observe'>): Hsm {
   const silent = (cause: unknown): never => {
     observe.hsmFaulted(cause)
     throw new HsmSilent('The HSM gave no answer.', { cause })

@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import type { Requester } from '../../domain/client.ts'
 import { isRole, type Person } from '../../domain/person.ts'
 import { Problem } from '../../domain/problem.ts'
-import { insertAct } from '../../storage/audit/acts.ts'
+import { insertAct } from '../../storage/acts/acts.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import {
   findPeople,
@@ -23,7 +23,7 @@ import {
 } from '../../storage/people/sessions.ts'
 
 /** What the operations on people work with. */
-export interface PeopleOperations {
+export interface PeopleContext {
   readonly database: Database
 }
 
@@ -52,7 +52,7 @@ interface SignInCircumstances {
  * @returns the secret of the session's cookie; null where the sign-in has made a session before
  */
 export async function beginSession(
-  { database }: PeopleOperations,
+  { database }: PeopleContext,
   person: Person,
   { formerSecret, requestId, signInSecret }: SignInCircumstances,
 ): Promise<string | null> {
@@ -76,7 +76,7 @@ export async function beginSession(
 
 /** Puts on record that somebody is known to the issuer and was not let in, for want of a role. */
 export async function recordMissingRole(
-  { database }: PeopleOperations,
+  { database }: PeopleContext,
   { issuer, personId, subject }: Person,
   requestId: string,
 ): Promise<void> {
@@ -93,7 +93,7 @@ const failureEveryMs = 60_000
  * Puts on record that sign-ins failed, of nobody knows whom. Anybody can make them fail, as often as they like: one is an
  * entry, and the next entry says how many there were since.
  */
-export function failedSignInRecorder({ database }: PeopleOperations) {
+export function failedSignInRecorder({ database }: PeopleContext) {
   let [recordedAtMs, count] = [Number.NEGATIVE_INFINITY, 0]
   return async (reason: 'not_proved' | 'refused_by_issuer'): Promise<void> => {
     count += 1
@@ -116,7 +116,7 @@ export function failedSignInRecorder({ database }: PeopleOperations) {
  * @param isVisit whether somebody does something: a page that asks by itself keeps no session open.
  */
 export async function findConsoleSession(
-  { database }: PeopleOperations,
+  { database }: PeopleContext,
   secret: string,
   isVisit: boolean,
 ): Promise<ConsoleSession | null> {
@@ -143,21 +143,21 @@ export async function findConsoleSession(
 
 /** Keeps what the next page of a session shows once. It is sealed: the database cannot read it. */
 export const keepNotice = (
-  { database }: PeopleOperations,
+  { database }: PeopleContext,
   secret: string,
   notice: Uint8Array,
 ): Promise<void> => keepSessionNotice(database, secretHashOf(secret), notice)
 
 /** Takes the notice of a session, which is then shown no more. @returns false where another request took it. */
 export const takeNotice = (
-  { database }: PeopleOperations,
+  { database }: PeopleContext,
   secret: string,
   notice: Uint8Array,
 ): Promise<boolean> => takeSessionNotice(database, secretHashOf(secret), notice)
 
 /** Ends the session of a cookie, where it is open. */
 export async function signOut(
-  { database }: PeopleOperations,
+  { database }: PeopleContext,
   secret: string,
   requestId: string,
 ): Promise<void> {
@@ -170,7 +170,7 @@ export async function signOut(
 
 /** People who have signed in, by their ids, after one of them. */
 export const listPeople = (
-  { database }: PeopleOperations,
+  { database }: PeopleContext,
   afterPersonId: string,
   limit: number,
 ): Promise<PersonRow[]> => findPeople(database, afterPersonId, limit)
@@ -183,7 +183,7 @@ type OpenSession = Pick<
 
 /** Somebody who has signed in, with the sessions that are open. @throws `Problem` `not_found` */
 export async function getPerson(
-  { database }: PeopleOperations,
+  { database }: PeopleContext,
   personId: string,
 ): Promise<PersonRow & { readonly sessions: readonly OpenSession[] }> {
   const person = await findPerson(database, personId)
@@ -197,7 +197,7 @@ export async function getPerson(
  * @throws `Problem` `not_found`
  */
 export async function endSessionsOf(
-  { database }: PeopleOperations,
+  { database }: PeopleContext,
   { clientId, requestId }: Requester,
   personId: string,
 ): Promise<number> {

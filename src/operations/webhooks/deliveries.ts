@@ -8,7 +8,7 @@ import {
 } from '../../storage/webhooks/deliveries.ts'
 import { replayWebhook } from '../../storage/webhooks/webhooks.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import { findOwnWebhook, refuseDisabled, type WebhookOperations } from './webhooks.ts'
+import { findOwnWebhook, refuseDisabled, type WebhookContext } from './webhooks.ts'
 
 /** A delivery as its client sees it. */
 interface DeliveryRecord extends Pick<DeliveryRow, 'eventId' | 'type' | 'status' | 'tries'> {
@@ -27,7 +27,7 @@ interface DeliveryFilter {
 
 /** A page of a webhook's deliveries before one of them, newest first. @throws `Problem` `not_found`. */
 export async function listDeliveries(
-  { database }: WebhookOperations,
+  { database }: WebhookContext,
   requester: Requester,
   { before, limit, webhookId }: DeliveryFilter,
 ): Promise<DeliveryRecord[]> {
@@ -54,12 +54,12 @@ interface DeliveryReference {
  * @throws `Problem` `not_found` for a delivery, or an event, that is not kept; `validation_failed`.
  */
 export const resendDelivery = (
-  operations: WebhookOperations,
+  context: WebhookContext,
   requester: Requester,
   { deliveryId, webhookId }: DeliveryReference,
   request: RepeatableRequest | null,
 ): Promise<Answer<{ eventId: string }>> =>
-  once(operations, request, async (connection) => {
+  once(context, request, async (connection) => {
     refuseDisabled(await findOwnWebhook(connection, requester, webhookId))
     const reference = { clientId: requester.clientId, webhookId }
     const eventId = await queueDelivery(connection, reference, deliveryId)
@@ -80,17 +80,17 @@ interface Replay {
  * @throws `Problem` `not_found`; `validation_failed` for a webhook that is disabled.
  */
 export const replayDeliveries = (
-  operations: WebhookOperations,
+  context: WebhookContext,
   requester: Requester,
   { since, webhookId }: Replay,
   request: RepeatableRequest | null,
 ): Promise<Answer<{ since: string }>> =>
-  once(operations, request, async (connection) => {
+  once(context, request, async (connection) => {
     refuseDisabled(await findOwnWebhook(connection, requester, webhookId))
     await replayWebhook(connection, requester.clientId, webhookId, since)
     return { since }
   })
 
 /** What has yet to go out, over all clients: of rows that can be many, no more are counted than 10 000. */
-export const readBacklog = ({ database }: Pick<WebhookOperations, 'database'>): Promise<Backlog> =>
+export const readBacklog = ({ database }: Pick<WebhookContext, 'database'>): Promise<Backlog> =>
   measureBacklog(database)

@@ -1,6 +1,6 @@
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
-import { insertAct } from '../../storage/audit/acts.ts'
+import { insertAct } from '../../storage/acts/acts.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { queueDelivery } from '../../storage/webhooks/deliveries.ts'
 import {
@@ -13,7 +13,7 @@ import {
 } from '../../storage/webhooks/watched-webhooks.ts'
 import { disableWebhook, replayWebhook, updateWebhookRow } from '../../storage/webhooks/webhooks.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
-import { findOwnWebhook, refuseDisabled, type WebhookOperations } from './webhooks.ts'
+import { findOwnWebhook, refuseDisabled, type WebhookContext } from './webhooks.ts'
 
 /** A webhook of any client, and how it gets on. Neither its secret nor its description is part of it. */
 export interface WatchedWebhook
@@ -35,13 +35,13 @@ export interface WatchedWebhook
 
 /** Webhooks of every client, or of one. */
 export const listWatchedWebhooks = async (
-  { database }: Pick<WebhookOperations, 'database'>,
+  { database }: Pick<WebhookContext, 'database'>,
   filter: WatchedFilter,
 ): Promise<WatchedWebhook[]> => (await findWatchedWebhooks(database, filter)).map(watchedWebhook)
 
 /** A webhook of any client. @throws `Problem` `not_found`. */
 export async function getWatchedWebhook(
-  { database }: Pick<WebhookOperations, 'database'>,
+  { database }: Pick<WebhookContext, 'database'>,
   { clientId, webhookId }: WebhookOf,
 ): Promise<WatchedWebhook> {
   const row = await findWatchedWebhook(database, clientId, webhookId)
@@ -55,7 +55,7 @@ const failingMost = 1_000
 /** The enabled webhooks of all clients that fail, the one with the most failures in a row first. */
 export const readFailingWebhooks = ({
   database,
-}: Pick<WebhookOperations, 'database'>): Promise<FailingWebhookRow[]> =>
+}: Pick<WebhookContext, 'database'>): Promise<FailingWebhookRow[]> =>
   listFailingWebhooks(database, failingMost)
 
 const watchedWebhook = ({
@@ -87,12 +87,12 @@ interface OperatorAct extends WebhookOf {
  * @throws `Problem` `not_found` for a delivery, or an event, that is not kept; `validation_failed`.
  */
 export const resendAsOperator = (
-  operations: WebhookOperations,
+  context: WebhookContext,
   operator: Requester,
   { deliveryId, ...act }: OperatorAct & { readonly deliveryId: string },
   request: RepeatableRequest | null,
 ): Promise<Answer<{ eventId: string }>> =>
-  once(operations, request, async (connection) => {
+  once(context, request, async (connection) => {
     refuseDisabled(await webhookOf(connection, operator, act))
     const eventId = await queueDelivery(connection, act, deliveryId)
     if (eventId === null) throw new Problem('not_found')
@@ -105,12 +105,12 @@ export const resendAsOperator = (
  * @throws `Problem` `not_found`; `validation_failed` for a webhook that is disabled.
  */
 export const replayAsOperator = (
-  operations: WebhookOperations,
+  context: WebhookContext,
   operator: Requester,
   { since, ...act }: OperatorAct & { readonly since: string },
   request: RepeatableRequest | null,
 ): Promise<Answer<{ since: string }>> =>
-  once(operations, request, async (connection) => {
+  once(context, request, async (connection) => {
     refuseDisabled(await webhookOf(connection, operator, act))
     await replayWebhook(connection, act.clientId, act.webhookId, since)
     await record(connection, operator, act, { act: 'webhook_replayed', details: { since } })
@@ -122,12 +122,12 @@ export const replayAsOperator = (
  * @throws `Problem` `not_found`.
  */
 export const switchAsOperator = (
-  operations: WebhookOperations,
+  context: WebhookContext,
   operator: Requester,
   { status, ...act }: OperatorAct & { readonly status: 'Enabled' | 'Disabled' },
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> =>
-  once(operations, request, async (connection) => {
+  once(context, request, async (connection) => {
     const { clientId, webhookId } = act
     const webhook = await webhookOf(connection, operator, act)
     if (webhook.status === status) return null

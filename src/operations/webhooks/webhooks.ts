@@ -9,7 +9,7 @@ import * as storedWebhooks from '../../storage/webhooks/webhooks.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 
 /** What the operations on webhooks work with. */
-export interface WebhookOperations {
+export interface WebhookContext {
   readonly database: Database
   readonly hsm: Hsm
 }
@@ -49,15 +49,15 @@ interface CreatedWebhook extends WebhookRecord {
  * @throws `Problem` `validation_failed` when the client has as many as it may.
  */
 export async function createWebhook(
-  operations: WebhookOperations,
+  context: WebhookContext,
   { clientId }: Requester,
   settings: WebhookSettings,
   request: RepeatableRequest | null,
 ): Promise<Answer<CreatedWebhook>> {
-  const { hsm } = operations
+  const { hsm } = context
   const secret = generateWebhookSecret()
   const webhookId = randomUUID()
-  const { replayed, result } = await once(operations, request, async (connection) => {
+  const { replayed, result } = await once(context, request, async (connection) => {
     if ((await storedWebhooks.lockWebhookCount(connection, clientId)) >= webhooksMax) {
       throw validationFailed({ pointer: '', detail: `is one more than the ${webhooksMax} allowed` })
     }
@@ -71,7 +71,7 @@ export async function createWebhook(
 
 /** The requester's webhook. @throws `Problem` `not_found`. */
 export const getWebhook = async (
-  { database, hsm }: WebhookOperations,
+  { database, hsm }: WebhookContext,
   requester: Requester,
   webhookId: string,
 ): Promise<WebhookRecord> =>
@@ -79,7 +79,7 @@ export const getWebhook = async (
 
 /** Some of the requester's webhooks after one of them, by id. */
 export async function listWebhooks(
-  { database, hsm }: WebhookOperations,
+  { database, hsm }: WebhookContext,
   { clientId }: Requester,
   afterWebhookId: string | null,
   limit: number,
@@ -100,21 +100,21 @@ interface WebhookUpdate {
  * @throws `Problem` `not_found`.
  */
 export const updateWebhook = (
-  operations: WebhookOperations,
+  context: WebhookContext,
   { clientId }: Requester,
   { settings, webhookId }: WebhookUpdate,
   request: RepeatableRequest | null,
 ): Promise<Answer<WebhookRecord>> =>
-  once(operations, request, async (connection) => {
-    const stored = await storedSettings(operations.hsm, webhookId, settings)
+  once(context, request, async (connection) => {
+    const stored = await storedSettings(context.hsm, webhookId, settings)
     const row = await storedWebhooks.updateWebhookRow(connection, clientId, webhookId, stored)
     if (!row) throw new Problem('not_found')
-    return webhookRecord(operations.hsm, row)
+    return webhookRecord(context.hsm, row)
   })
 
 /** Removes the requester's webhook; what is pending for it is given up. @throws `Problem` `not_found`. */
 export async function deleteWebhook(
-  { database }: WebhookOperations,
+  { database }: WebhookContext,
   { clientId }: Requester,
   webhookId: string,
 ): Promise<void> {
@@ -137,14 +137,14 @@ interface RotatedSecret {
  * @throws `Problem` `not_found`; `rate_limited` when as many as may be sign already.
  */
 export async function rotateWebhookSecret(
-  operations: WebhookOperations,
+  context: WebhookContext,
   { clientId }: Requester,
   webhookId: string,
   request: RepeatableRequest | null,
 ): Promise<Answer<RotatedSecret>> {
   const secret = generateWebhookSecret()
-  const { replayed } = await once(operations, request, async (connection) => {
-    const sealed = await operations.hsm.sealRecord('webhook-secret', webhookId, secret)
+  const { replayed } = await once(context, request, async (connection) => {
+    const sealed = await context.hsm.sealRecord('webhook-secret', webhookId, secret)
     const waitSeconds = await replaceWebhookSecret(connection, clientId, webhookId, {
       secret: sealed,
       formerMax,
@@ -168,12 +168,12 @@ export async function rotateWebhookSecret(
  * @throws `Problem` `not_found`.
  */
 export const pingWebhook = (
-  operations: WebhookOperations,
+  context: WebhookContext,
   { clientId }: Requester,
   webhookId: string,
   request: RepeatableRequest | null,
 ): Promise<Answer<{ eventId: string }>> =>
-  once(operations, request, async (connection) => {
+  once(context, request, async (connection) => {
     const eventId = randomUUID()
     if (!(await queuePing(connection, { clientId, webhookId }, eventId))) {
       throw new Problem('not_found')

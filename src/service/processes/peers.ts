@@ -1,4 +1,4 @@
-import type { IssuerAnswer, IssuerExchange } from '../../listeners/console/people-issuer.ts'
+import type { IssuerAnswer, IssuerExchange } from '../../console/people-issuer.ts'
 import type { DemoSite } from '../../listeners/public/routes/demo.ts'
 
 /**

@@ -1,5 +1,5 @@
+import type { PeopleIssuer } from '../../console/people-issuer.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { PeopleIssuer } from '../../listeners/console/people-issuer.ts'
 import { createMetrics, type Metrics } from '../../listeners/http/metrics.ts'
 import type { SpendSharing } from '../../listeners/http/rate-limit.ts'
 import type { SandboxClock } from '../../listeners/private/routes/sandbox.ts'

@@ -1,8 +1,8 @@
-import type { DatedZoneKeyRow } from '../clients/zone-keys.ts'
 import type { Connection } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 import type { DatedHsmKeyRow } from './hsm-keys.ts'
 import type { DatedZoneMasterKeyRow } from './key-blocks.ts'
+import type { DatedZoneKeyRow } from './zone-keys.ts'
 
 /** A version of a key, and whether new things are made under it. */
 interface ListedHsmKeyRow extends DatedHsmKeyRow {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { makeProductId } from '../../../src/domain/identifiers.ts'
 import { demoProducts } from '../../../src/sandbox/demo-data.ts'
-import { grantProduct, insertProduct } from '../../../src/storage/clients/products.ts'
+import { grantProduct, insertProduct } from '../../../src/storage/products/products.ts'
 import { type CreatedCard, openTestService, sql, type TestService } from '../../support/service.ts'
 
 let service: TestService

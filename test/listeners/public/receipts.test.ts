@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
-import { createSigner } from '../../../src/operations/audit/sign.ts'
+import { createSigner } from '../../../src/operations/audit-log/sign.ts'
 import { newEventId } from '../../../src/storage/events/events.ts'
 import { enterAll } from '../../support/audit.ts'
 import { issueCard } from '../../support/network.ts'

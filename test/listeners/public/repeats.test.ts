@@ -52,7 +52,7 @@ const notRepeatable = [
 
 const nameOf = ({ method, url }: Route): string => `${method} ${url}`
 
-/** A form has its key in itself, and hands it on: test/listeners/console sends some twice. */
+/** A form has its key in itself, and hands it on: test/console sends some twice. */
 const isForm = ({ url }: Route): boolean => url.startsWith('/console/')
 
 test('every POST and PUT of both listeners can be repeated under a key, or is on a short list with its reason', () => {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { before, beforeEach, test } from 'node:test'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { authorizingObserver } from '../../../src/service/operations.ts'
+import { authorizingObserver } from '../../../src/service/metrics.ts'
 import { countWrongExpiry, pruneWrongExpiries } from '../../../src/storage/cards/wrong-expiries.ts'
 import { publicTokenOf } from '../../support/identifiers.ts'
 import {

@@ -17,9 +17,9 @@ import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'
 import { openSoftwareKeyEngine } from '../../../src/hsm/software/key-engine.ts'
 import { masterKeysOf, SecretKey } from '../../../src/hsm/software/master-keys.ts'
 import { demoProducts } from '../../../src/sandbox/demo-data.ts'
-import { grantProduct, insertProduct } from '../../../src/storage/clients/products.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { openPglite } from '../../../src/storage/engine/pglite.ts'
+import { grantProduct, insertProduct } from '../../../src/storage/products/products.ts'
 import { makePreparedFolder, type Program, startProgram } from '../../support/process.ts'
 import {
   type CreatedCard,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
-import { type CardOperations, getCard, listCards } from '../../../src/operations/cards/cards.ts'
+import { type CardContext, getCard, listCards } from '../../../src/operations/cards/cards.ts'
 import { revealPin } from '../../../src/operations/cards/pin.ts'
 import { changeCardStatus, readCardStatus, sweep } from '../../../src/operations/cards/status.ts'
 import { keyHashOf } from '../../support/identifiers.ts'
@@ -155,7 +155,7 @@ const lastInstant = '2031-02-28T23:59:59.999Z'
 const firstInstant = '2031-03-01T00:00:00.000Z'
 
 /** The operations at another instant than now. */
-const at = ({ issuing }: TestService, instant: string): CardOperations => ({
+const at = ({ issuing }: TestService, instant: string): CardContext => ({
   ...issuing,
   now: () => new Date(instant),
 })
@@ -209,7 +209,7 @@ test('decisions hold a card for expired from the same instant', async () => {
   const [before, after] = [at(service, lastInstant), at(service, firstInstant)]
   assert.equal((await revealPin(before, caller, publicToken)).pin.length, 4)
   await assert.rejects(revealPin(after, caller, publicToken), { code: 'card_closed' })
-  const restrict = (operations: CardOperations) =>
+  const restrict = (operations: CardContext) =>
     changeCardStatus(operations, caller, { publicToken, to: '62', note: {} }, null)
   await assert.rejects(restrict(after), { code: 'card_status_conflict' })
   await restrict(before)

@@ -3,7 +3,7 @@ import { before, test } from 'node:test'
 import { expiryMonthsAfter, parseExpiry } from '../../../src/domain/calendar.ts'
 import { cardStatusCodes } from '../../../src/domain/card-status.ts'
 import { makeProductId } from '../../../src/domain/identifiers.ts'
-import { type CardOperations, listCards } from '../../../src/operations/cards/cards.ts'
+import { type CardContext, listCards } from '../../../src/operations/cards/cards.ts'
 import { createCard } from '../../../src/operations/cards/create-card.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import {
@@ -53,7 +53,7 @@ test('a name of which nothing can be embossed needs one for the card', async () 
 })
 
 /** Card creation on another day than today. */
-const at = (instant: string): CardOperations => ({
+const at = (instant: string): CardContext => ({
   ...service.issuing,
   now: () => new Date(instant),
 })
@@ -157,7 +157,7 @@ test('a number that is taken is drawn again, and a BIN that is full makes no car
   const { hsm } = service.issuing
   const taken = await hsm.generateCardNumber('400000', 'cvk')
   let draws = 0
-  const drawing = (fresh: number): CardOperations => ({
+  const drawing = (fresh: number): CardContext => ({
     ...service.issuing,
     hsm: {
       ...hsm,
@@ -167,7 +167,7 @@ test('a number that is taken is drawn again, and a BIN that is full makes no car
       },
     },
   })
-  const create = (operations: CardOperations) =>
+  const create = (operations: CardContext) =>
     createCard(operations, caller, { ...newCard(), cardType: 'Virtual' } as never, null)
   const first = await create(drawing(1))
   assert.equal(first.result.publicToken, taken.publicToken)

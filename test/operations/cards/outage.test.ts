@@ -5,7 +5,7 @@ import { Pin } from '../../../src/domain/pin.ts'
 import { Problem } from '../../../src/domain/problem.ts'
 import { Secret } from '../../../src/domain/secret.ts'
 import type { Hsm } from '../../../src/hsm/contract/hsm.ts'
-import type { CardOperations } from '../../../src/operations/cards/cards.ts'
+import type { CardContext } from '../../../src/operations/cards/cards.ts'
 import { createCard } from '../../../src/operations/cards/create-card.ts'
 import { revealPin, setPin } from '../../../src/operations/cards/pin.ts'
 import { openPostgres as openPool } from '../../../src/storage/engine/postgres.ts'
@@ -36,7 +36,7 @@ suite('while the HSM gives no answer', () => {
   })
 
   /** The operations on an HSM of which one verb gives no answer. */
-  const without = (verb: keyof Hsm): CardOperations => {
+  const without = (verb: keyof Hsm): CardContext => {
     const fail = () => Promise.reject(new Problem('unavailable'))
     return { ...service.issuing, hsm: { ...service.issuing.hsm, [verb]: fail } }
   }

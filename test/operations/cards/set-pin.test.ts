@@ -3,7 +3,7 @@ import { before, test } from 'node:test'
 import { inspect } from 'node:util'
 import { makeProductId } from '../../../src/domain/identifiers.ts'
 import { demoProducts } from '../../../src/sandbox/demo-data.ts'
-import { grantProduct, insertProduct } from '../../../src/storage/clients/products.ts'
+import { grantProduct, insertProduct } from '../../../src/storage/products/products.ts'
 import { withoutIds } from '../../support/identifiers.ts'
 import {
   type CreatedCard,

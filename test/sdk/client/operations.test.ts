@@ -20,7 +20,7 @@ import {
   WeakPin,
 } from '../../../sdk/client/client.ts'
 import { fetchKeys, requestCardData, sealPin } from '../../../sdk/device/device.ts'
-import { createSigner } from '../../../src/operations/audit/sign.ts'
+import { createSigner } from '../../../src/operations/audit-log/sign.ts'
 import { enterAll } from '../../support/audit.ts'
 import { withoutIds } from '../../support/identifiers.ts'
 import { openServedService, type ServedService } from '../../support/served-service.ts'

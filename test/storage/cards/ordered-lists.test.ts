@@ -7,7 +7,7 @@ import {
   openStatusCodes,
 } from '../../../src/domain/card-status.ts'
 import { makeProductId } from '../../../src/domain/identifiers.ts'
-import { findKeyActs, findOperatorActs, newestAct } from '../../../src/storage/audit/acts.ts'
+import { findKeyActs, findOperatorActs, newestAct } from '../../../src/storage/acts/acts.ts'
 import {
   listAuthorizations,
   searchAuthorizations,
@@ -22,7 +22,6 @@ import {
   newestOfCard,
 } from '../../../src/storage/cards/timeline.ts'
 import { findAttempts } from '../../../src/storage/cards/tries.ts'
-import { hasCards } from '../../../src/storage/clients/products.ts'
 import type {
   Connection,
   Database,
@@ -30,6 +29,7 @@ import type {
   Statement,
 } from '../../../src/storage/engine/database.ts'
 import { listPublishedEvents } from '../../../src/storage/events/feed.ts'
+import { hasCards } from '../../../src/storage/products/products.ts'
 import { findDeliveries } from '../../../src/storage/webhooks/deliveries.ts'
 import { replayWebhook } from '../../../src/storage/webhooks/webhooks.ts'
 import { publicTokenOf } from '../../support/identifiers.ts'

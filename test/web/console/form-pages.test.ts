@@ -1,7 +1,7 @@
 /** Where a form leads that was refused: back to the page that it stands on, which answers a GET. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { acts, screensOf } from '../../../src/listeners/console/screens.ts'
+import { acts, screensOf } from '../../../src/console/screens.ts'
 import { type Browser, hiddenFields, openBrowser } from '../../support/browser.ts'
 import { sql } from '../../support/service.ts'
 import { type Console, linkOf, openConsole } from '../support/console.ts'

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { screensOf } from '../../../src/listeners/console/screens.ts'
+import { screensOf } from '../../../src/console/screens.ts'
 import { openReceiver } from '../../operations/webhooks/receiver.ts'
 import { openBrowser } from '../../support/browser.ts'
 import { type Console, issueDeclinedCard, linkOf } from './console.ts'

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { isPublicToken, isUuid } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
-import * as erasures from '../../../operations/audit/erase.ts'
+import * as erasures from '../../../operations/audit-log/erase.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { exactlyOneOf } from '../../http/request.ts'
 import { adminChange, adminOrAudit, operatorOf, type PrivateApi } from '../api.ts'

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { type ActPosition, listOperatorActs } from '../../../operations/audit/acts.ts'
+import { type ActPosition, listOperatorActs } from '../../../operations/acts/acts.ts'
 import { PageQuerySchema, pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
 import { adminOrAudit, type PrivateApi } from '../api.ts'
 import { ActSchema } from '../schemas/products.ts'

@@ -1,12 +1,12 @@
 import Type from 'typebox'
 import { readBrokenGlass } from '../../../operations/approvals/approvals.ts'
-import { readCheckState } from '../../../operations/audit/findings.ts'
+import { readCheckState } from '../../../operations/audit-log/findings.ts'
 import {
   type AuditLogHealth,
   type EnteringHealth,
   readAuditLogHealth,
   readEnteringHealth,
-} from '../../../operations/audit/health.ts'
+} from '../../../operations/audit-log/health.ts'
 import type { PrivateApi } from '../api.ts'
 import { readWithin } from '../read-within.ts'
 

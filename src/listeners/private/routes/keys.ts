@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { listKeyActs } from '../../../operations/audit/acts.ts'
+import { listKeyActs } from '../../../operations/acts/acts.ts'
 import { type KeyPosition, keyFamilies, listKeys } from '../../../operations/keys/list-keys.ts'
 import { generateKey } from '../../../operations/keys/make-key.ts'
 import { deleteKey, retireKey, retireNamedKey } from '../../../operations/keys/retire.ts'

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { createClient } from '../../../operations/clients/clients.ts'
-import { listZones, retireZone, type ZoneRecord } from '../../../operations/clients/zones.ts'
+import { listZones, retireZone, type ZoneRecord } from '../../../operations/keys/zones.ts'
 import { PageQuerySchema, pageOf, parseLimit } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema } from '../../http/validation.ts'

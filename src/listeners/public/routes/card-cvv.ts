@@ -3,7 +3,7 @@ import { noContent, repeatable } from '../../http/repeatable.ts'
 import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
 import * as cardSchemas from '../schemas/cards.ts'
 
-export function cardCvvRoutes({ app, base, operations }: PublicApi): void {
+export function cardCvvRoutes({ app, base, issuing }: PublicApi): void {
   const path = `${base}/card-cvv/:publicToken/cvv/status`
 
   app.get(
@@ -18,7 +18,7 @@ export function cardCvvRoutes({ app, base, operations }: PublicApi): void {
         response: { 200: cardSchemas.TryStatusSchema },
       },
     },
-    async (request) => readTryStatus(operations, actingOf(request), publicTokenOf(request), 'cvv'),
+    async (request) => readTryStatus(issuing, actingOf(request), publicTokenOf(request), 'cvv'),
   )
 
   app.put(
@@ -47,8 +47,8 @@ export function cardCvvRoutes({ app, base, operations }: PublicApi): void {
       const repeat = repeatable(request)
       const answer =
         status === 'Blocked'
-          ? await blockCvv(operations, caller, { publicToken, note }, repeat)
-          : await unblock(operations, caller, { publicToken, kind: 'cvv', note }, repeat)
+          ? await blockCvv(issuing, caller, { publicToken, note }, repeat)
+          : await unblock(issuing, caller, { publicToken, kind: 'cvv', note }, repeat)
       return noContent(reply, answer)
     },
   )

@@ -27,7 +27,7 @@ const oneForm = [
   alwaysWith('nonce', 'deviceKey'),
 ]
 
-export function getCardDataRoute({ app, base, baseUrl, operations }: PublicApi): void {
+export function getCardDataRoute({ app, base, baseUrl, issuing }: PublicApi): void {
   app.post(
     `${base}/cards/:publicToken/encrypted`,
     {
@@ -39,7 +39,7 @@ export function getCardDataRoute({ app, base, baseUrl, operations }: PublicApi):
         ciphertexts: ['key'],
         problems: ['card_closed', 'pin_not_revealable', 'invalid_session_key'],
         discloses: true,
-        beforeProblem: recordingRefusals({ operations }, 'card_data.revealed'),
+        beforeProblem: recordingRefusals({ issuing }, 'card_data.revealed'),
       },
       schema: {
         operationId: 'getCardData',
@@ -65,7 +65,7 @@ export function getCardDataRoute({ app, base, baseUrl, operations }: PublicApi):
         ...form,
       }
       const { entryId, sealed } = await cardDataOperations.revealCardData(
-        operations,
+        issuing,
         actingOf(request),
         question,
       )
@@ -101,7 +101,7 @@ function formOf({ deviceKey, key, nonce }: GetCardDataBody, issuer: string): For
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
 /** The public keys of card data. A page of any origin may fetch them: they are nobody's secret. */
-export function cardDataKeySetRoute({ app, operations }: PublicApi): void {
+export function cardDataKeySetRoute({ app, issuing }: PublicApi): void {
   let made: { readonly keyIds: string; readonly document: PublishedDocument } | null = null
   const documentOf = (keys: readonly cardDataOperations.CardDataKey[]): PublishedDocument => {
     // A key id never comes to name another key.
@@ -133,14 +133,14 @@ export function cardDataKeySetRoute({ app, operations }: PublicApi): void {
     '/.well-known/jwks.json',
     { config: { access: 'open' }, schema: { hide: true, response: { 200: Type.Any() } } },
     async (request, reply) => {
-      const document = documentOf(await cardDataOperations.listCardDataKeys(operations))
+      const document = documentOf(await cardDataOperations.listCardDataKeys(issuing))
       return sendPublished(request, reply.header('access-control-allow-origin', '*'), document)
     },
   )
 }
 
 /** One of them, as PEM. */
-export function cardDataKeyRoute({ app, base, operations }: PublicApi): void {
+export function cardDataKeyRoute({ app, base, issuing }: PublicApi): void {
   const params = Type.Object({ kid: Type.String() })
   const path = `${base}/keys/:kid(^[a-z0-9-]+).pem`
   app.options(
@@ -151,7 +151,7 @@ export function cardDataKeyRoute({ app, base, operations }: PublicApi): void {
     },
     async (request, reply) => {
       // A key that is not there is 404, by whatever method.
-      await cardDataOperations.findCardDataKey(operations, request.params.kid)
+      await cardDataOperations.findCardDataKey(issuing, request.params.kid)
       return sendPreflight(reply)
     },
   )
@@ -159,7 +159,7 @@ export function cardDataKeyRoute({ app, base, operations }: PublicApi): void {
     path,
     { config: { access: 'open' }, schema: { hide: true, params, response: { 200: Type.Any() } } },
     async (request, reply) => {
-      const { publicPem } = await cardDataOperations.findCardDataKey(operations, request.params.kid)
+      const { publicPem } = await cardDataOperations.findCardDataKey(issuing, request.params.kid)
       const document = publishedDocument('application/x-pem-file', publicPem)
       return sendPublished(request, reply.header('access-control-allow-origin', '*'), document)
     },

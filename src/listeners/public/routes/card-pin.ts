@@ -7,7 +7,7 @@ import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
 import { recordingRefusals } from '../refused-disclosures.ts'
 import * as cardSchemas from '../schemas/cards.ts'
 
-export function setPinRoute({ app, base, operations }: PublicApi): void {
+export function setPinRoute({ app, base, issuing }: PublicApi): void {
   app.post(
     `${base}/card-pin/:publicToken/pin`,
     {
@@ -33,7 +33,7 @@ export function setPinRoute({ app, base, operations }: PublicApi): void {
       const chosen = chosenPinOf(request.body)
       const { cardPin: _, encryptedPin: __, pin: ___, ...note } = request.body
       const answer = await setPin(
-        operations,
+        issuing,
         actingOf(request),
         { publicToken: publicTokenOf(request), chosen, note },
         repeatable(request, { bearsSecret: true }),
@@ -51,7 +51,7 @@ function chosenPinOf({ cardPin, encryptedPin, pin }: cardSchemas.SetPinBody): Ch
   throw new Error('The rule accepted a body without a PIN.')
 }
 
-export function revealPinRoute({ app, base, operations }: PublicApi): void {
+export function revealPinRoute({ app, base, issuing }: PublicApi): void {
   app.get(
     `${base}/card-pin/:publicToken/pin`,
     {
@@ -59,7 +59,7 @@ export function revealPinRoute({ app, base, operations }: PublicApi): void {
         access: 'pin.reveal',
         problems: ['card_closed', 'pin_not_revealable'],
         discloses: true,
-        beforeProblem: recordingRefusals({ operations }, 'pin.revealed'),
+        beforeProblem: recordingRefusals({ issuing }, 'pin.revealed'),
       },
       // A HEAD would record a disclosure in which nobody learned anything.
       exposeHeadRoute: false,
@@ -74,14 +74,14 @@ export function revealPinRoute({ app, base, operations }: PublicApi): void {
     },
     async (request, reply) => {
       const acting = actingOf(request)
-      const { entryId, pin } = await revealPin(operations, acting, publicTokenOf(request))
+      const { entryId, pin } = await revealPin(issuing, acting, publicTokenOf(request))
       reply.header('audit-entry', entryId)
       return { pin: pin.reveal() }
     },
   )
 }
 
-export function pinStatusRoute({ app, base, operations }: PublicApi): void {
+export function pinStatusRoute({ app, base, issuing }: PublicApi): void {
   app.get(
     `${base}/card-pin/:publicToken/pin/status`,
     {
@@ -94,11 +94,11 @@ export function pinStatusRoute({ app, base, operations }: PublicApi): void {
         response: { 200: cardSchemas.TryStatusSchema },
       },
     },
-    async (request) => readTryStatus(operations, actingOf(request), publicTokenOf(request), 'pin'),
+    async (request) => readTryStatus(issuing, actingOf(request), publicTokenOf(request), 'pin'),
   )
 }
 
-export function unblockPinRoute({ app, base, operations }: PublicApi): void {
+export function unblockPinRoute({ app, base, issuing }: PublicApi): void {
   app.post(
     `${base}/card-pin/:publicToken/pin/unblock`,
     {
@@ -115,7 +115,7 @@ export function unblockPinRoute({ app, base, operations }: PublicApi): void {
     },
     async (request, reply) => {
       const answer = await unblock(
-        operations,
+        issuing,
         actingOf(request),
         { publicToken: publicTokenOf(request), kind: 'pin', note: request.body ?? {} },
         repeatable(request),

@@ -13,7 +13,7 @@ import type { BodyRule } from '../../http/request.ts'
 import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
 import * as cardSchemas from '../schemas/cards.ts'
 
-export function createCardRoute({ app, base, operations }: PublicApi): void {
+export function createCardRoute({ app, base, issuing }: PublicApi): void {
   app.post(
     `${base}/cards`,
     {
@@ -46,7 +46,7 @@ export function createCardRoute({ app, base, operations }: PublicApi): void {
       if (cardType === null) throw new Error('The schema accepted an unknown card type.')
       const expiry = expiryDate === undefined ? null : parseExpiry(expiryDate)
       const card = { ...members, cardType, ...(expiry && { expiry }) }
-      const answer = await createCard(operations, actingOf(request), card, repeatable(request))
+      const answer = await createCard(issuing, actingOf(request), card, repeatable(request))
       const created = answerOf(reply, answer)
       reply.code(201).header('location', `${base}/cards/${created.publicToken}`)
       return created
@@ -54,7 +54,7 @@ export function createCardRoute({ app, base, operations }: PublicApi): void {
   )
 }
 
-export function findCardRoute({ app, base, operations }: PublicApi): void {
+export function findCardRoute({ app, base, issuing }: PublicApi): void {
   app.get(
     `${base}/cards/:publicToken`,
     {
@@ -67,11 +67,11 @@ export function findCardRoute({ app, base, operations }: PublicApi): void {
         response: { 200: cardSchemas.CardSchema },
       },
     },
-    async (request) => getCard(operations, actingOf(request), publicTokenOf(request)),
+    async (request) => getCard(issuing, actingOf(request), publicTokenOf(request)),
   )
 }
 
-export function listCardsRoute({ app, base, operations }: PublicApi): void {
+export function listCardsRoute({ app, base, issuing }: PublicApi): void {
   app.get(
     `${base}/cards`,
     {
@@ -87,7 +87,7 @@ export function listCardsRoute({ app, base, operations }: PublicApi): void {
     },
     async (request, reply) => {
       const { cardStatusCode, cursor, customerReference, limit } = request.query
-      const { cards, next } = await listCards(operations, actingOf(request), {
+      const { cards, next } = await listCards(issuing, actingOf(request), {
         customerReference: customerReference ?? null,
         statusCode: cardStatusCode ?? null,
         after: pages.readCursor(cursor, ([at, publicToken]) => {
@@ -107,7 +107,7 @@ export function listCardsRoute({ app, base, operations }: PublicApi): void {
   )
 }
 
-export function cardStatusRoutes({ app, base, operations }: PublicApi): void {
+export function cardStatusRoutes({ app, base, issuing }: PublicApi): void {
   app.get(
     `${base}/cards/:publicToken/status`,
     {
@@ -120,7 +120,7 @@ export function cardStatusRoutes({ app, base, operations }: PublicApi): void {
         response: { 200: cardSchemas.CardStatusSchema },
       },
     },
-    async (request) => readCardStatus(operations, actingOf(request), publicTokenOf(request)),
+    async (request) => readCardStatus(issuing, actingOf(request), publicTokenOf(request)),
   )
 
   app.put(
@@ -145,7 +145,7 @@ export function cardStatusRoutes({ app, base, operations }: PublicApi): void {
     async (request, reply) => {
       const { cardStatusCode, ...note } = request.body
       const answer = await changeCardStatus(
-        operations,
+        issuing,
         actingOf(request),
         { publicToken: publicTokenOf(request), to: cardStatusCode, note },
         repeatable(request),
@@ -155,7 +155,7 @@ export function cardStatusRoutes({ app, base, operations }: PublicApi): void {
   )
 }
 
-export function listAttemptsRoute({ app, base, operations }: PublicApi): void {
+export function listAttemptsRoute({ app, base, issuing }: PublicApi): void {
   app.get(
     `${base}/cards/:publicToken/attempts`,
     {
@@ -176,7 +176,7 @@ export function listAttemptsRoute({ app, base, operations }: PublicApi): void {
         isPositiveInteger(pin) && isPositiveInteger(cvv) ? { pin, cvv } : null,
       )
       const publicToken = publicTokenOf(request)
-      const page = await listAttempts(operations, actingOf(request), {
+      const page = await listAttempts(issuing, actingOf(request), {
         publicToken,
         after,
         limit: pages.parseLimit(limit),

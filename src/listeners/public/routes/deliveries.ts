@@ -15,7 +15,7 @@ import * as webhookSchemas from '../schemas/webhooks.ts'
 
 const config = { access: 'webhooks.write', repeatable: true } as const
 
-export function pingWebhookRoute({ app, base, operations }: PublicApi): void {
+export function pingWebhookRoute({ app, base, issuing }: PublicApi): void {
   app.post(
     `${base}/webhooks/:webhookId/ping`,
     {
@@ -34,7 +34,7 @@ export function pingWebhookRoute({ app, base, operations }: PublicApi): void {
     },
     async (request, reply) => {
       const answer = await pingWebhook(
-        operations,
+        issuing,
         actingOf(request),
         webhookIdOf(request),
         repeatable(request),
@@ -45,7 +45,7 @@ export function pingWebhookRoute({ app, base, operations }: PublicApi): void {
   )
 }
 
-export function listDeliveriesRoute({ app, base, operations }: PublicApi): void {
+export function listDeliveriesRoute({ app, base, issuing }: PublicApi): void {
   app.get(
     `${base}/webhooks/:webhookId/deliveries`,
     {
@@ -64,7 +64,7 @@ export function listDeliveriesRoute({ app, base, operations }: PublicApi): void 
       const { cursor, limit } = request.query
       const pageSize = parseLimit(limit)
       const before = readCursor(cursor, ([id]) => (isDeliveryId(id) ? id : null))
-      const deliveries = await listDeliveries(operations, actingOf(request), {
+      const deliveries = await listDeliveries(issuing, actingOf(request), {
         webhookId: webhookIdOf(request),
         before,
         limit: pageSize + 1,
@@ -78,7 +78,7 @@ export function listDeliveriesRoute({ app, base, operations }: PublicApi): void 
   )
 }
 
-export function resendDeliveryRoute({ app, base, operations }: PublicApi): void {
+export function resendDeliveryRoute({ app, base, issuing }: PublicApi): void {
   app.post(
     `${base}/webhooks/:webhookId/deliveries/:deliveryId/resend`,
     {
@@ -97,7 +97,7 @@ export function resendDeliveryRoute({ app, base, operations }: PublicApi): void 
       const { deliveryId } = request.params
       if (!isDeliveryId(deliveryId)) throw new Problem('not_found')
       const answer = await resendDelivery(
-        operations,
+        issuing,
         actingOf(request),
         { webhookId: webhookIdOf(request), deliveryId },
         repeatable(request),
@@ -108,7 +108,7 @@ export function resendDeliveryRoute({ app, base, operations }: PublicApi): void 
   )
 }
 
-export function replayWebhookRoute({ app, base, operations }: PublicApi): void {
+export function replayWebhookRoute({ app, base, issuing }: PublicApi): void {
   app.post(
     `${base}/webhooks/:webhookId/replay`,
     {
@@ -127,7 +127,7 @@ export function replayWebhookRoute({ app, base, operations }: PublicApi): void {
     },
     async (request, reply) => {
       const answer = await replayDeliveries(
-        operations,
+        issuing,
         actingOf(request),
         { webhookId: webhookIdOf(request), since: request.body.since },
         repeatable(request),

@@ -11,7 +11,7 @@ import { linkNext, parseLimit } from '../../http/pages.ts'
 import { actingOf, type PublicApi } from '../api.ts'
 import { EventSchema, ListEventsQuerySchema } from '../schemas/events.ts'
 
-export function listEventsRoute({ app, base, eventStreams, operations }: PublicApi): void {
+export function listEventsRoute({ app, base, eventStreams, issuing }: PublicApi): void {
   app.addHook('preClose', () => eventStreams.close())
   app.get(
     `${base}/events`,
@@ -38,7 +38,7 @@ export function listEventsRoute({ app, base, eventStreams, operations }: PublicA
       }
       const pageSize = parseLimit(limit)
       // One more than asked for says whether there is a next page.
-      const events = await listEvents(operations, actingOf(request), filter, pageSize + 1)
+      const events = await listEvents(issuing, actingOf(request), filter, pageSize + 1)
       const page = events.slice(0, pageSize)
       const last = events.length > pageSize ? page.at(-1) : undefined
       if (last) linkNext(request, reply, { after: last.id })

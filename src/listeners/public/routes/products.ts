@@ -1,12 +1,12 @@
 import Type from 'typebox'
 import { isProductId } from '../../../domain/identifiers.ts'
 import { parseCardType } from '../../../domain/product.ts'
-import { listProducts } from '../../../operations/clients/products.ts'
+import { listProducts } from '../../../operations/products/products.ts'
 import { pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import { actingOf, type PublicApi } from '../api.ts'
 import { ListProductsQuerySchema, ProductSchema } from '../schemas/cards.ts'
 
-export function listProductsRoute({ app, base, operations }: PublicApi): void {
+export function listProductsRoute({ app, base, issuing }: PublicApi): void {
   app.get(
     `${base}/products`,
     {
@@ -23,7 +23,7 @@ export function listProductsRoute({ app, base, operations }: PublicApi): void {
     async (request, reply) => {
       const { cardType, currencyCode, cursor, limit } = request.query
       const pageSize = parseLimit(limit)
-      const products = await listProducts(operations, actingOf(request), {
+      const products = await listProducts(issuing, actingOf(request), {
         cardType: cardType === undefined ? null : parseCardType(cardType),
         currencyCode: currencyCode ?? null,
         afterProductId: readCursor(cursor, ([id]) => (isProductId(id) ? id : null)),

@@ -1,8 +1,8 @@
 import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
-import { readVerifierKeys } from '../../../operations/audit/publish.ts'
-import { readReceipt } from '../../../operations/audit/receipts.ts'
+import { readVerifierKeys } from '../../../operations/audit-log/publish.ts'
+import { readReceipt } from '../../../operations/audit-log/receipts.ts'
 import { preflightRoute, publishedDocument, sendPublished } from '../../http/published-document.ts'
 import { actingOf, type PublicApi } from '../api.ts'
 

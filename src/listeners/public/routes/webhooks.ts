@@ -9,7 +9,7 @@ import { actingOf, type PublicApi, webhookIdOf } from '../api.ts'
 import { NoContentSchema } from '../schemas/cards.ts'
 import * as webhookSchemas from '../schemas/webhooks.ts'
 
-export function createWebhookRoute({ app, base, faultOfTarget, operations }: PublicApi): void {
+export function createWebhookRoute({ app, base, faultOfTarget, issuing }: PublicApi): void {
   app.post(
     `${base}/webhooks`,
     {
@@ -26,7 +26,7 @@ export function createWebhookRoute({ app, base, faultOfTarget, operations }: Pub
     async (request, reply) => {
       refuseTarget(faultOfTarget, request.body)
       const answer = await webhookOperations.createWebhook(
-        operations,
+        issuing,
         actingOf(request),
         request.body,
         repeatable(request),
@@ -38,7 +38,7 @@ export function createWebhookRoute({ app, base, faultOfTarget, operations }: Pub
   )
 }
 
-export function listWebhooksRoute({ app, base, operations }: PublicApi): void {
+export function listWebhooksRoute({ app, base, issuing }: PublicApi): void {
   app.get(
     `${base}/webhooks`,
     {
@@ -56,7 +56,7 @@ export function listWebhooksRoute({ app, base, operations }: PublicApi): void {
       const pageSize = parseLimit(limit)
       const after = readCursor(cursor, ([id]) => (isUuid(id) ? id : null))
       const webhooks = await webhookOperations.listWebhooks(
-        operations,
+        issuing,
         actingOf(request),
         after,
         pageSize + 1,
@@ -70,7 +70,7 @@ export function listWebhooksRoute({ app, base, operations }: PublicApi): void {
   )
 }
 
-export function findWebhookRoute({ app, base, operations }: PublicApi): void {
+export function findWebhookRoute({ app, base, issuing }: PublicApi): void {
   app.get(
     `${base}/webhooks/:webhookId`,
     {
@@ -85,7 +85,7 @@ export function findWebhookRoute({ app, base, operations }: PublicApi): void {
     },
     async (request) => {
       const webhook = await webhookOperations.getWebhook(
-        operations,
+        issuing,
         actingOf(request),
         webhookIdOf(request),
       )
@@ -94,7 +94,7 @@ export function findWebhookRoute({ app, base, operations }: PublicApi): void {
   )
 }
 
-export function updateWebhookRoute({ app, base, faultOfTarget, operations }: PublicApi): void {
+export function updateWebhookRoute({ app, base, faultOfTarget, issuing }: PublicApi): void {
   app.put(
     `${base}/webhooks/:webhookId`,
     {
@@ -112,7 +112,7 @@ export function updateWebhookRoute({ app, base, faultOfTarget, operations }: Pub
     async (request, reply) => {
       refuseTarget(faultOfTarget, request.body)
       const answer = await webhookOperations.updateWebhook(
-        operations,
+        issuing,
         actingOf(request),
         { webhookId: webhookIdOf(request), settings: request.body },
         repeatable(request),
@@ -123,7 +123,7 @@ export function updateWebhookRoute({ app, base, faultOfTarget, operations }: Pub
   )
 }
 
-export function deleteWebhookRoute({ app, base, operations }: PublicApi): void {
+export function deleteWebhookRoute({ app, base, issuing }: PublicApi): void {
   app.delete(
     `${base}/webhooks/:webhookId`,
     {
@@ -138,13 +138,13 @@ export function deleteWebhookRoute({ app, base, operations }: PublicApi): void {
       },
     },
     async (request, reply) => {
-      await webhookOperations.deleteWebhook(operations, actingOf(request), webhookIdOf(request))
+      await webhookOperations.deleteWebhook(issuing, actingOf(request), webhookIdOf(request))
       return reply.code(204).send(null)
     },
   )
 }
 
-export function rotateWebhookSecretRoute({ app, base, operations }: PublicApi): void {
+export function rotateWebhookSecretRoute({ app, base, issuing }: PublicApi): void {
   app.post(
     `${base}/webhooks/:webhookId/rotate-secret`,
     {
@@ -163,7 +163,7 @@ export function rotateWebhookSecretRoute({ app, base, operations }: PublicApi): 
     },
     async (request, reply) => {
       const answer = await webhookOperations.rotateWebhookSecret(
-        operations,
+        issuing,
         actingOf(request),
         webhookIdOf(request),
         repeatable(request),

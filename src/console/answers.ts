@@ -1,0 +1,90 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { roles, scopesOfRole } from '../domain/person.ts'
+import { Problem } from '../domain/problem.ts'
+import { scopesOfAccess } from '../listeners/http/authentication.ts'
+import { problemOf } from '../listeners/http/problems.ts'
+import { html } from './html.ts'
+import { type Frame, layout } from './layout.ts'
+import type { Page, Screen } from './screen.ts'
+
+/** Of a page: it may load and send nothing elsewhere, and nobody may frame it. */
+const pageHeaders = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; '),
+  'x-frame-options': 'DENY',
+  // Not `no-referrer`: browsers would send no Origin with a form, which is checked.
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), display-capture=(), geolocation=(), microphone=(), payment=()',
+} as const
+
+/** Sends a page with all headers of one. */
+export const sendPage = (
+  reply: FastifyReply,
+  page: Page,
+  frame: Frame | null = null,
+): FastifyReply =>
+  reply
+    .code(page.status ?? 200)
+    .headers(pageHeaders)
+    .type('text/html; charset=utf-8')
+    .send(String(layout(page, frame)))
+
+/** For whom it is, where it is for others. */
+export const refusedPage = (access: Screen['access']): Page => {
+  const needed = access === 'anyone' ? [] : scopesOfAccess(access)
+  const allowed = roles.filter((role) => scopesOfRole[role].some((each) => needed.includes(each)))
+  return {
+    title: 'Not for your role',
+    status: 403,
+    body: html`<p>This is for ${allowed.join(', ') || 'nobody'}. Ask whoever gives out roles at your company.</p>`,
+  }
+}
+
+export const readOnlyPage: Page = {
+  title: 'This console may only be read',
+  status: 403,
+  body: html`<p>Nothing was done: CONSOLE_READ_ONLY is set where the service runs.</p>`,
+}
+
+/** @param to where it goes on after a sign-in */
+export const signedOutPage = (to: string): Page => ({
+  title: 'You are signed out',
+  status: 401,
+  body: html`<p>Nothing was done. <a href="/console/sign-in?to=${encodeURIComponent(to)}">Sign in</a></p>`,
+})
+
+/** A failure, as people read it. */
+export function problemPage(error: unknown, { id, log }: FastifyRequest): Page {
+  const problem = error instanceof Problem ? error : new Problem('internal_error', { cause: error })
+  if (problem.status >= 500)
+    log.error({ requestId: id, err: problem.cause ?? problem }, problem.title)
+  return {
+    title: problem.title,
+    status: problem.status,
+    body: html`${problem.detail && html`<p>${problem.detail}</p>`}<ul>${(problem.errors ?? []).map(
+      ({ detail, pointer }) => html`<li>${pointer} ${detail}</li>`,
+    )}</ul><p>Request ${id}</p>`,
+  }
+}
+
+/** Answers a failure outside of any page: nobody is known to be signed in. */
+export function sendProblemPage(
+  error: FastifyError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const problem = problemOf(error, request, {})
+  return sendPage(reply.headers(problem.headers), problemPage(problem, request))
+}

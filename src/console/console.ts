@@ -1,0 +1,289 @@
+import cookie from '@fastify/cookie'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Check } from 'typebox/value'
+import type { Scope } from '../domain/client.ts'
+import { type Person, scopesOfPerson } from '../domain/person.ts'
+import { Problem, type ProblemCode } from '../domain/problem.ts'
+import { problemKinds } from '../domain/problem-kinds.ts'
+import { scopesOfAccess } from '../listeners/http/authentication.ts'
+import { publishedDocument, sendPublished } from '../listeners/http/published-document.ts'
+import type { Server } from '../listeners/http/server.ts'
+import {
+  problemPage,
+  readOnlyPage,
+  refusedPage,
+  sendPage,
+  sendProblemPage,
+  signedOutPage,
+} from './answers.ts'
+import { liveVersionOf } from './live-version.ts'
+import { keepAnswer, takeAnswer } from './notice.ts'
+import type { PeopleIssuer } from './people-issuer.ts'
+import {
+  type Act,
+  type ApiAnswer,
+  type Form,
+  formFieldNames,
+  type Screen,
+  type Visit,
+} from './screen.ts'
+import {
+  type CookieSession,
+  formTokenOf,
+  parseForm,
+  refuseForeignForm,
+  sessionOf,
+} from './session.ts'
+import { issuerRoutes, type SignInOptions, signInRoutes } from './sign-in.ts'
+
+/** A call of the private listener as a person. */
+export interface PersonCall {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly body: object | undefined
+  readonly idempotencyKey: string | null
+  readonly requestId: string
+}
+
+/** What the console is made of. */
+export interface ConsoleOptions extends SignInOptions {
+  /** The sandbox's own issuer; null where people sign in elsewhere. */
+  readonly peopleIssuer: PeopleIssuer | null
+  readonly isSandbox: boolean
+  readonly isReadOnly: boolean
+  readonly screens: readonly Screen[]
+  readonly acts: readonly Act[]
+  /** Reads what pages load from `/console/assets/`, by its name there: asked when the first of it is wanted. */
+  readonly readAssets: () => Promise<
+    Readonly<Record<string, { readonly mediaType: string; readonly text: string }>>
+  >
+  /** Calls the private listener in this process. */
+  callAs(person: Person, scopes: ReadonlySet<Scope>, call: PersonCall): Promise<ApiAnswer>
+}
+
+/** Config of each route: whoever may come in is found by the cookie, and never by a token. */
+const config = { access: 'open', notRepeatable: 'a form carries its key in itself' } as const
+const schema = { hide: true }
+
+/** Puts the console's pages on the private listener, in a scope in which forms are read instead of JSON. */
+export function mountConsole(app: Server, options: ConsoleOptions): void {
+  app.register(async (scope) => {
+    const mounted = scope as unknown as FastifyInstance
+    mounted.register(cookie)
+    mounted.removeAllContentTypeParsers()
+    mounted.addContentTypeParser(
+      /^application\/x-www-form-urlencoded(?:\s*;\s*charset="?utf-8"?)?\s*$/i,
+      { parseAs: 'buffer' },
+      async (_: unknown, body: Buffer) => body.toString('utf8'),
+    )
+    mounted.setErrorHandler((error: FastifyError, request, reply) =>
+      sendProblemPage(error, request, reply),
+    )
+    if (options.peopleIssuer) issuerRoutes(mounted, options.peopleIssuer)
+    signInRoutes(mounted, options)
+    assetRoutes(mounted, options)
+    for (const screen of options.screens) {
+      mounted.get(screen.path, { config, schema }, (request, reply) =>
+        showScreen(options, screen, request, reply),
+      )
+    }
+    for (const act of options.acts) {
+      mounted.post(act.path, { config, schema }, (request, reply) =>
+        performAct(options, act, request, reply),
+      )
+    }
+    mounted.get('/console/*', { config, schema }, async () => {
+      throw new Problem('not_found')
+    })
+  })
+}
+
+function assetRoutes(mounted: FastifyInstance, { readAssets }: ConsoleOptions): void {
+  const publish = (assets: Awaited<ReturnType<ConsoleOptions['readAssets']>>) =>
+    new Map(
+      Object.entries(assets).map(([name, { mediaType, text }]) => [
+        name,
+        publishedDocument(mediaType, text),
+      ]),
+    )
+  let published: ReturnType<typeof publish> | null = null
+  mounted.get<{ Params: { '*': string } }>(
+    '/console/assets/*',
+    { config, schema },
+    async (request, reply) => {
+      published ??= publish(await readAssets())
+      const document = published.get(request.params['*'])
+      if (!document) throw new Problem('not_found')
+      return sendPublished(request, reply, document)
+    },
+  )
+}
+
+async function showScreen(
+  options: ConsoleOptions,
+  screen: Screen,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const session = await sessionOf(options, request)
+  const isByScript = request.headers['sec-fetch-dest'] === 'empty'
+  if (!session) {
+    if (isByScript) return sendPage(reply, signedOutPage(request.url))
+    return reply.redirect(`/console/sign-in?to=${encodeURIComponent(request.url)}`, 303)
+  }
+  const answer = isByScript ? null : await takeAnswer(options.people, session, request.url)
+  const visit = visitOf(options, session, request, request.url, { kept: answer?.kept ?? {} })
+  const notice = answer?.notice ?? null
+  const frame = {
+    visit,
+    notice,
+    screens: options.screens.filter(({ access }) => allows(visit, access)),
+  }
+  try {
+    const page = allows(visit, screen.access)
+      ? await screen.show(visit)
+      : refusedPage(screen.access)
+    const version = liveVersionOf(page.body)
+    const isKnown = version !== null && request.headers['if-none-match'] === `"${version}"`
+    return isKnown ? reply.code(304).send() : sendPage(reply, page, frame)
+  } catch (error) {
+    return sendPage(reply, problemPage(error, request), frame)
+  }
+}
+
+async function performAct(
+  options: ConsoleOptions,
+  act: Act,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const form = parseForm(request.body)
+  const session = await sessionOf(options, request)
+  const here = findFormPage(options, act, request)
+  if (!session) return sendPage(reply, signedOutPage(here))
+  refuseForeignForm(options, request, session, form)
+  const formKey = form[formFieldNames.key] ?? null
+  const visit = visitOf(options, session, request, here, { formKey })
+  const frame = {
+    visit,
+    notice: null,
+    screens: options.screens.filter(({ access }) => allows(visit, access)),
+  }
+  if (options.isReadOnly && !act.readsOnly) return sendPage(reply, readOnlyPage, frame)
+  if (!allows(visit, act.access)) return sendPage(reply, refusedPage(act.access), frame)
+  try {
+    const outcome = await act.perform(visit, form)
+    if (!('to' in outcome)) {
+      if (outcome.status === 401) await keepReason(options, session, here, form)
+      return sendPage(reply, outcome, frame)
+    }
+    // Whatever a form says of where to go: nobody is led elsewhere.
+    if (!/^\/console(?:[/?#][!-[\]-~]*)?$/.test(outcome.to)) throw new Problem('malformed_request')
+    const { kept = {}, notice = null, to } = outcome
+    if (notice) await keepAnswer(options.people, session.secret, { to, notice, kept })
+    return reply.redirect(to, 303)
+  } catch (error) {
+    return sendPage(reply, problemPage(error, request), frame)
+  }
+}
+
+/** Keeps the reason of a form that needs a fresh sign-in, for the page to which that leads back. */
+async function keepReason(
+  { people }: ConsoleOptions,
+  { secret }: CookieSession,
+  to: string,
+  { reason }: Form,
+): Promise<void> {
+  if (reason) await keepAnswer(people, secret, { to, notice: null, kept: { reason } })
+}
+
+/**
+ * The address of the page that a form stands on: the screen whose path the path of the act begins with. The address of the
+ * act itself answers no GET, so nothing may lead a person back to it. The query that the page was read with is kept.
+ */
+function findFormPage(
+  { screens, url: base }: Pick<ConsoleOptions, 'screens' | 'url'>,
+  act: Act,
+  { headers, url }: FastifyRequest,
+): string {
+  const depths = screens
+    .filter(({ path }) => act.path === path || act.path.startsWith(`${path}/`))
+    .map(({ path }) => path.split('/').length)
+  const [address = ''] = url.split('?')
+  const page = address
+    .split('/')
+    .slice(0, Math.max(...depths, 2))
+    .join('/')
+  const { referer = '' } = headers
+  const from = URL.canParse(referer) ? new URL(referer) : null
+  const isFromPage = from?.origin === new URL(base).origin && from.pathname === page
+  return isFromPage ? `${page}${from.search}` : page
+}
+
+/** What each scope that changes something leaves of itself where nothing may be changed. */
+const readingScopes: Partial<Record<Scope, readonly Scope[]>> = {
+  admin: ['support.read', 'audit.read', 'keys.read'],
+  'support.write': ['support.read'],
+  'keys.write': ['keys.read'],
+  approve: [],
+}
+
+function visitOf(
+  { callAs, isReadOnly, isSandbox }: ConsoleOptions,
+  { person, secret }: CookieSession,
+  { id: requestId, params, query }: FastifyRequest,
+  here: string,
+  { formKey = null, kept = {} }: { readonly formKey?: string | null; readonly kept?: Form },
+): Visit {
+  const held = [...scopesOfPerson(person)]
+  const scopes = new Set(
+    isReadOnly ? held.flatMap((scope) => readingScopes[scope] ?? [scope]) : held,
+  )
+  let calls = 0
+  const call: Visit['call'] = (method, path, body) => {
+    calls += 1
+    const isKeyed = formKey !== null && /^[\x21-\x7e]{1,200}$/.test(formKey)
+    const idempotencyKey = isKeyed ? `${formKey}${calls === 1 ? '' : `-${calls}`}` : null
+    return callAs(person, scopes, {
+      method,
+      path,
+      body,
+      requestId,
+      idempotencyKey: method === 'GET' ? null : idempotencyKey,
+    })
+  }
+  return {
+    person,
+    scopes,
+    isSandbox,
+    isReadOnly,
+    formToken: formTokenOf(secret),
+    here,
+    kept,
+    params: Object(params),
+    query: Object.fromEntries(
+      Object.entries(Object(query)).map(([name, value]) => [name, String([value].flat().at(-1))]),
+    ),
+    call,
+    async read(path, schema) {
+      const answer = await call('GET', path)
+      if (answer.status >= 400) throw problemOfAnswer(answer)
+      if (Check(schema, answer.body)) return answer.body
+      throw new Problem('internal_error', {
+        cause: new Error(`The answer to GET ${path} is not what its schema says.`),
+      })
+    },
+  }
+}
+
+const allows = ({ scopes }: Visit, access: Screen['access']): boolean =>
+  access === 'anyone' || scopesOfAccess(access).some((scope) => scopes.has(scope))
+
+/** The failure that the private listener answered. */
+export function problemOfAnswer({ body, status }: ApiAnswer): Problem {
+  const { code, detail, errors } = Object(body)
+  if (typeof code !== 'string' || !Object.hasOwn(problemKinds, code)) {
+    return new Problem('internal_error', { cause: new Error(`It was answered ${status}.`) })
+  }
+  return new Problem(code as ProblemCode, { detail, errors })
+}

@@ -1,0 +1,82 @@
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
+import { keepNotice, type PeopleContext, takeNotice } from '../operations/people/people.ts'
+import { type Content, html } from './html.ts'
+import type { Form, Notice } from './screen.ts'
+import type { CookieSession } from './session.ts'
+
+/** A notice, and what a form had in it that its page shows again. */
+interface OneTimeAnswer {
+  /** The address of the page that shows it, and no other. */
+  readonly to: string
+  readonly notice: Notice | null
+  /** Fields for the form to show again. Never a PIN or a CVV. */
+  readonly kept: Form
+}
+
+/** A page that is never loaded leaves its notice to no later visit. */
+const goodForMs = 10 * 60_000
+
+const algorithm = 'aes-256-gcm'
+const nonceLength = 12
+const tagLength = 16
+
+/** The database has the hash of a session's secret, and so cannot open what is sealed under the secret. */
+const keyOf = (secret: string): Buffer => createHmac('sha256', secret).update('notice').digest()
+
+function sealAnswer(secret: string, answer: OneTimeAnswer): Uint8Array {
+  const nonce = randomBytes(nonceLength)
+  const cipher = createCipheriv(algorithm, keyOf(secret), nonce, { authTagLength: tagLength })
+  const text = JSON.stringify({ ...answer, untilMs: Date.now() + goodForMs })
+  return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
+}
+
+/** @returns null where it is too old, or was not sealed under this secret. */
+function openAnswer(secret: string, sealed: Uint8Array): OneTimeAnswer | null {
+  const bytes = Buffer.from(sealed)
+  const nonce = bytes.subarray(0, nonceLength)
+  const decipher = createDecipheriv(algorithm, keyOf(secret), nonce, { authTagLength: tagLength })
+  try {
+    decipher.setAuthTag(bytes.subarray(-tagLength))
+    const text = [decipher.update(bytes.subarray(nonceLength, -tagLength)), decipher.final()]
+    const { untilMs, ...answer } = JSON.parse(Buffer.concat(text).toString('utf8'))
+    return untilMs >= Date.now() ? answer : null
+  } catch {
+    return null
+  }
+}
+
+/** Keeps an answer for the page that it is of. */
+export const keepAnswer = (
+  people: PeopleContext,
+  secret: string,
+  answer: OneTimeAnswer,
+): Promise<void> => keepNotice(people, secret, sealAnswer(secret, answer))
+
+/** Takes the answer that a session keeps for the page at an address: null where it keeps none for it. */
+export async function takeAnswer(
+  people: PeopleContext,
+  { notice, secret }: Pick<CookieSession, 'notice' | 'secret'>,
+  address: string,
+): Promise<OneTimeAnswer | null> {
+  if (notice === null) return null
+  const answer = openAnswer(secret, notice)
+  if (answer && answer.to !== address) return null
+  const isTaken = await takeNotice(people, secret, notice)
+  return isTaken ? answer : null
+}
+
+/** Hands what a session keeps on to the session of the same person that takes its place. */
+export async function moveAnswer(
+  people: PeopleContext,
+  { notice, secret: former }: Pick<CookieSession, 'notice' | 'secret'>,
+  secret: string,
+): Promise<void> {
+  const answer = notice && openAnswer(former, notice)
+  if (answer) await keepAnswer(people, secret, answer)
+}
+
+/** A notice, as the page shows it. */
+export const noticeContent = ({ lines, link, tone = 'plain' }: Notice): Content =>
+  html`<div class="notice ${tone}" role="status">${lines.map((line, at) =>
+    at === 0 ? html`<p>${line}</p>` : html`<p class="fine">${line}</p>`,
+  )}${link && html`<p><a href="${link.href}">${link.text}</a></p>`}</div>`

@@ -1,0 +1,230 @@
+import type { Static } from 'typebox'
+import { freshLoginSeconds, isFreshLogin } from '../../domain/approval.ts'
+import { ApprovalSchema, ListedApprovalSchema } from '../../listeners/private/schemas/approvals.ts'
+import type { UnblockedCardSchema } from '../../listeners/private/schemas/cards.ts'
+import { problemOfAnswer } from '../console.ts'
+import { badge, duration, instant, refusal } from '../desk-parts.ts'
+import { type Content, html } from '../html.ts'
+import { list, listed, pages } from '../listing.ts'
+import {
+  type Act,
+  type Form,
+  formFields,
+  type Page,
+  path,
+  type Screen,
+  type Visit,
+} from '../screen.ts'
+import { unblockedCards } from '../unblocked-cards.ts'
+
+type ListedApproval = Static<typeof ListedApprovalSchema>
+type Approval = Static<typeof ApprovalSchema>
+
+const access = ['approve', 'audit.read', 'admin', 'support.write', 'keys.write'] as const
+
+const tones: Readonly<Record<string, 'good' | 'bad' | 'warn' | 'plain'>> = {
+  waiting: 'warn',
+  approved: 'good',
+  done: 'good',
+  failed: 'bad',
+  refused: 'bad',
+}
+
+const stateBadge = ({ brokeGlass, state }: Pick<ListedApproval, 'brokeGlass' | 'state'>): Content =>
+  html`${badge(`${state.charAt(0).toUpperCase()}${state.slice(1)}`, tones[state] ?? 'plain')}${brokeGlass && html` ${badge('Glass broken', 'bad')}`}`
+
+const partyOf = ({ id, isPerson, name }: ListedApproval['requestedBy']): Content =>
+  isPerson ? name : html`Client ${id}`
+
+/** The three lists, each by what an approval must be to stand in it. */
+const lists = {
+  waiting: {
+    name: 'Waiting',
+    empty: 'Nothing waits for approval. What needs one is said in the configuration (APPROVALS).',
+  },
+  mine: {
+    name: 'Mine',
+    empty:
+      'You asked for nothing that needs approval. What you ask for stands here until it is carried out.',
+  },
+  decided: { name: 'Decided', empty: 'Nothing has been decided yet.' },
+} as const
+type ListName = keyof typeof lists
+
+export const approvalsScreen: Screen = {
+  path: '/console/approvals',
+  access,
+  navigation: 'Approvals',
+  async show(visit) {
+    const { list: asked = 'waiting' } = visit.query
+    const shown = Object.hasOwn(lists, asked) ? (asked as ListName) : 'waiting'
+    const addresses: Readonly<Record<ListName, string>> = {
+      waiting: '/approvals?state=waiting',
+      mine: path`/approvals?requestedBy=${visit.person.personId}`,
+      decided: '/approvals',
+    }
+    const { entries, next } = await list(visit, addresses[shown], ListedApprovalSchema, 100)
+    const rows = entries.filter(({ state }) => shown !== 'decided' || state !== 'waiting')
+    // Only the last page can say that there is nothing: the earlier decisions are on the pages after this one.
+    const empty = next === null ? lists[shown].empty : 'Nothing on this page. See the next page.'
+    return {
+      title: 'Approvals',
+      body: html`<nav class="filters" aria-label="Which approvals">${Object.entries(lists).map(
+        ([each, { name }]) =>
+          html`<a href="/console/approvals?list=${each}"${each === shown && html` aria-current="true"`}>${name}</a> `,
+      )}</nav>${listed(
+        'Approvals',
+        ['What', 'State', 'Asked for by', 'Asked', 'Until', 'Decided by'],
+        rows.map(approvalRow),
+        empty,
+      )}${pages(visit, next)}`,
+    }
+  },
+}
+
+const approvalRow = (each: ListedApproval): Content =>
+  html`<tr><th scope="row"><a href="${path`/console/approvals/${each.approvalId}`}">${each.description}</a><p class="fine"><code>${each.method} ${each.path}</code></p></th>
+    <td>${stateBadge(each)}</td><td>${partyOf(each.requestedBy)}</td><td>${instant(each.requestedAt)}</td>
+    <td>${each.state === 'waiting' && instant(each.expiresAt)}</td><td>${each.decidedBy && partyOf(each.decidedBy)}</td></tr>`
+
+export const approvalScreen: Screen = {
+  path: '/console/approvals/:approvalId',
+  access,
+  navigation: null,
+  show: (visit) => approvalPage(visit, null),
+}
+
+async function approvalPage(visit: Visit, above: Content): Promise<Page> {
+  const { approvalId = '' } = visit.params
+  const approval = await visit.read(path`/approvals/${approvalId}`, ApprovalSchema)
+  return {
+    title: approval.description,
+    body: html`${above}<div class="columns"><section aria-labelledby="asked"><h2 id="asked">What was asked for</h2><live-region id="state" every="2">${facts(approval)}</live-region></section>
+      <section aria-labelledby="decide"><h2 id="decide">Decide</h2><live-region id="decision" every="2" data-state="${approval.state}">${decision(visit, approval)}</live-region></section></div>
+      <live-region id="outcome" every="2">${cardsOf(approval)}</live-region><section aria-labelledby="payload"><h2 id="payload">Exactly what is carried out</h2>${payloadOf(approval)}</section>`,
+  }
+}
+
+function facts(approval: Approval): Content {
+  const { reason } = Object(requestOf(approval)?.body)
+  return html`<dl><dt>State</dt><dd>${stateBadge(approval)}</dd><dt>Asked for by</dt><dd>${partyOf(approval.requestedBy)}, ${instant(approval.requestedAt)}</dd>
+    <dt>Why</dt><dd>${typeof reason === 'string' ? html`“${reason}”` : html`<span class="fine">The request has no reason in it. Ask ${partyOf(approval.requestedBy)}.</span>`}</dd>
+    ${approval.state === 'waiting' && html`<dt>Until</dt><dd>${instant(approval.expiresAt)}</dd>`}
+    ${approval.decidedBy && html`<dt>Decided by</dt><dd>${partyOf(approval.decidedBy)}, ${instant(approval.decidedAt)}${approval.decisionReason && html`<p>“${approval.decisionReason}”</p>`}</dd>`}
+    ${approval.outcomeStatus !== null && html`<dt>Outcome</dt><dd><code>${approval.outcomeStatus}</code>, ${instant(approval.endedAt)}</dd>`}
+    ${clientFacts(approval)}
+    <dt>Needs</dt><dd>A person with <code>approve</code> and <code>${approval.scopes.join(' or ')}</code></dd></dl>`
+}
+
+const codes = (texts: readonly string[]): Content =>
+  texts.length === 0 ? html`none` : texts.map((text) => html`<code>${text}</code> `)
+
+const signInTexts = {
+  client_secret: 'A secret. The people who gave it may still know it.',
+  private_key_jwt: 'Its private keys.',
+  none: 'Nothing here: another issuer knows it.',
+} as const
+
+/** Which client it is about, how it signs in, and whose keys stand in the request. */
+const clientFacts = ({ client, keyThumbprints }: Approval): Content =>
+  html`${
+    client &&
+    html`<dt>Client now</dt><dd>${client.clientId}, ${client.active ? 'active' : 'disabled'}</dd>
+      <dt>Its scopes</dt><dd>${codes(client.scopes)}</dd><dt>It signs in with</dt><dd>${signInTexts[client.authentication]}</dd>
+      <dt>Its keys</dt><dd>${codes(client.keyThumbprints)}</dd>
+      <dt>Its credentials</dt><dd>Version ${client.credentialsVersion}, changed ${instant(client.credentialsChangedAt)}. Given by ${codes(client.credentialsGivenBy)}</dd>`
+  }${keyThumbprints.length > 0 && html`<dt>Keys in the request</dt><dd>${codes(keyThumbprints)}</dd>`}`
+
+/** What happened to each card of an act on many. */
+function cardsOf({ kind, outcome }: Approval): Content {
+  if (kind !== 'unblock-cards' || !Array.isArray(outcome)) return false
+  const cards = outcome as readonly Static<typeof UnblockedCardSchema>[]
+  return html`<section aria-labelledby="cards"><h2 id="cards">What happened to each card</h2>${unblockedCards(cards)}</section>`
+}
+
+/** What was asked for; null once it is forgotten. */
+const requestOf = ({ payload }: Approval): { readonly body: unknown } | null =>
+  payload === null ? null : JSON.parse(payload)
+
+const payloadOf = (approval: Approval): Content =>
+  approval.payload === null
+    ? html`<p class="empty">The request is forgotten: the record must not name whom it was about. Its hash stays.</p><p class="fine">SHA-256 <code>${approval.payloadHash}</code></p>`
+    : html`<p><code>${approval.method} ${approval.path}</code></p><pre tabindex="0">${JSON.stringify(requestOf(approval)?.body, null, 2)}</pre>
+      <p class="fine">SHA-256 <code>${approval.payloadHash}</code></p>
+      <details class="fine"><summary>The text that the hash is of</summary><pre tabindex="0">${approval.payload}</pre></details>`
+
+/** What is said where nothing can be decided. */
+const decidedTexts: Readonly<Record<string, string>> = {
+  approved: 'It is approved, and about to be carried out.',
+  done: 'It was approved and carried out.',
+  failed: 'It was approved, and carrying it out failed. The outcome says why.',
+  refused: 'It was refused, and is not carried out.',
+  withdrawn: 'It was withdrawn, and is not carried out.',
+  expired: 'It expired before another person approved it, and is not carried out.',
+  stale:
+    'What it concerns has changed since it was asked for. It is not carried out: ask for it again.',
+}
+
+/** The forms of whoever may decide: and why there are none for whoever may not. */
+function decision({ here, kept, person, scopes, ...visit }: Visit, approval: Approval): Content {
+  const { approvalId, payloadHash, requestedBy, state } = approval
+  if (state !== 'waiting') return html`<p class="empty">${decidedTexts[state]}</p>`
+  const action = path`/console/approvals/${approvalId}`
+  const reasonForm = (name: string, title: string, hint: string) =>
+    html`<details${kept.reason && html` open`}><summary>${title}</summary><form method="post" action="${action}/${name}">${formFields(visit)}
+      <label>Reason<input name="reason" required maxlength="500" autocomplete="off" value="${kept.reason}"></label><p class="hint">${hint}</p><button class="danger">${title}</button></form></details>`
+  const isMine = requestedBy.id === person.personId
+  const mayApprove =
+    scopes.has('approve') &&
+    approval.scopes.some((scope) => [...scopes].some((each) => each === scope))
+  const isFresh = isFreshLogin(person, new Date())
+  const signIn = (purpose: string) =>
+    html`<p><a class="button" href="${path`/console/sign-in?again=yes&to=${here}`}">Sign in again to ${purpose}</a></p>
+    <p class="hint">This needs a sign-in within the last ${duration(freshLoginSeconds)}.</p>`
+  if (isMine) {
+    return html`<p class="hint">You asked for this: another person approves it.</p>
+      <form method="post" action="${action}/withdraw">${formFields(visit)}<button class="quiet">Withdraw it</button></form>${
+        mayApprove &&
+        (isFresh
+          ? reasonForm(
+              'break-glass',
+              'Break the glass',
+              'In an emergency alone: it is carried out without a second person. That is an entry of its own kind in the audit log, and whoever watches this installation hears of it.',
+            )
+          : signIn('break the glass'))
+      }`
+  }
+  if (!mayApprove)
+    return html`<p class="empty">Another role decides this: ask somebody who may do it themselves and approve.</p>`
+  return html`${
+    isFresh
+      ? html`<form method="post" action="${action}/approve">${formFields(visit)}<input type="hidden" name="hash" value="${payloadHash}">
+        <p class="hint">You approve exactly what stands below, by its hash. It is carried out at once, and once.</p><button>Approve</button></form>`
+      : signIn('approve')
+  }${reasonForm('refuse', 'Refuse', 'Whoever asked reads the reason.')}`
+}
+
+/** What each form sends to the private listener. */
+const decisions: Readonly<
+  Record<string, Pick<Act, 'access'> & { bodyOf(form: Form): object | undefined }>
+> = {
+  approve: { access: 'approve', bodyOf: ({ hash }) => ({ payloadHash: hash }) },
+  refuse: { access: 'approve', bodyOf: ({ reason }) => ({ reason }) },
+  withdraw: { access, bodyOf: () => undefined },
+  'break-glass': { access: 'approve', bodyOf: ({ reason }) => ({ reason }) },
+}
+
+export const approvalActs: readonly Act[] = Object.entries(decisions).map(
+  ([name, { access, bodyOf }]) => ({
+    path: `/console/approvals/:approvalId/${name}`,
+    access,
+    async perform(visit, form) {
+      const { approvalId = '' } = visit.params
+      const own = path`/approvals/${approvalId}`
+      const answer = await visit.call('POST', `${own}/${name}`, bodyOf(form))
+      if (answer.status < 300) return { to: `/console${own}` }
+      const problem = problemOfAnswer(answer)
+      return { ...(await approvalPage(visit, refusal(problem))), status: problem.status }
+    },
+  }),
+)

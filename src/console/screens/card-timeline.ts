@@ -1,0 +1,136 @@
+import Type, { type Static } from 'typebox'
+import { cardStatuses, isCardStatusCode } from '../../domain/card-status.ts'
+import { TimelineEntrySchema } from '../../listeners/private/schemas/cards.ts'
+import { badge, instant } from '../desk-parts.ts'
+import { type Content, type Html, html } from '../html.ts'
+import { listed } from '../listing.ts'
+import { path } from '../screen.ts'
+
+export const TimelineSchema = Type.Array(TimelineEntrySchema)
+type Entry = Static<typeof TimelineEntrySchema>
+type Act = NonNullable<Entry['act']>
+
+/** What may be left out of a timeline, as its filter calls it. */
+export const timelineKinds = {
+  change: 'Changes',
+  disclosure: 'Disclosures',
+  attempt: 'PIN and CVV tries',
+  authorization: 'Authorizations',
+} as const
+
+/** The names of events and acts for people, who do not read identifiers. */
+const actNames: Readonly<Record<string, string>> = {
+  'card.created': 'Card created',
+  'card.status_changed': 'Status changed',
+  'card_data.revealed': 'Card data sealed to a device',
+  'cardholder.revealed': 'Cardholder shown to an operator',
+  'pan.searched': 'Card found by its number',
+  'pin.set': 'PIN set',
+  'pin.revealed': 'PIN shown to the client',
+  'pin.attempt_failed': 'Wrong PIN',
+  'pin.blocked': 'PIN blocked',
+  'pin.unblocked': 'PIN unblocked',
+  'cvv.attempt_failed': 'Wrong CVV',
+  'cvv.blocked': 'CVV blocked',
+  'cvv.unblocked': 'CVV unblocked',
+}
+
+export const actName = (type: string): string => actNames[type] ?? type
+
+/** Whose timeline it is, and whether the viewer may see receipts. */
+interface Shown {
+  readonly publicToken: string
+  readonly clientId: string
+  readonly mayAudit: boolean
+}
+
+/** What happened to a card, newest first, in one table. @param empty what to do where there is nothing */
+export const timelineTable = (shown: Shown, entries: readonly Entry[], empty: Content): Html =>
+  listed(
+    'All that happened',
+    ['When', 'What', 'By', 'Details'],
+    entries.map((entry) => timelineRow(shown, entry)),
+    empty,
+  )
+
+function timelineRow(shown: Shown, { act, at, attempt, authorization, kind }: Entry): Content {
+  const [what, by, details] = act
+    ? [actName(act.type), actorOf(act.by), actDetails(shown, act, kind === 'disclosure')]
+    : attempt
+      ? [`${attempt.kind.toUpperCase()} tried`, 'Card network', attemptDetails(attempt)]
+      : [
+          'Authorization',
+          `Network ${authorization?.networkId}`,
+          authorization && authorizationDetails(shown, authorization),
+        ]
+  return html`<tr><td>${instant(at)}</td><th scope="row">${what}</th><td>${by}</td><td>${details}</td></tr>`
+}
+
+export const actorOf = ({ id, kind }: Act['by']): string =>
+  ({
+    client: `Client ${id}`,
+    operator: `Operator ${id}`,
+    network: 'Card network',
+    service: 'Due by itself',
+  })[kind]
+
+function actDetails(shown: Shown, act: Act, isDisclosure: boolean): Content {
+  const { deliveries, details, entryId, reason, requestId } = act
+  const { from, to, ...others } = Object(details) as Readonly<Record<string, unknown>>
+  const facts = Object.entries(others).map(([name, value]) => factOf(name, value))
+  return html`${to !== undefined && html`<p>${statusName(from)} → ${statusName(to)}</p>`}
+    ${reason && html`<p class="reason">“${reason}”</p>`}${facts.length > 0 && html`<p>${facts.join(' · ')}</p>`}
+    ${deliveries.length > 0 && deliveries.map((each) => deliveryLine(shown, each))}
+    ${isDisclosure && shown.mayAudit && html`<a href="${path`/console/disclosures/${entryId}`}">Receipt</a>`}
+    <details class="fine"><summary>Ids</summary>Entry <code>${entryId}</code>${requestId && html`<br>Request <code>${requestId}</code>`}</details>`
+}
+
+/** What an event says of an act beside its type, as people say it. */
+function factOf(name: string, value: unknown): string {
+  const facts: Readonly<Record<string, string>> = {
+    blockedBy: value === 'tries' ? 'Its tries are used up' : 'By the client',
+    cardProduct: `Product ${value}`,
+    cardStatusCode: statusName(value),
+    cardType: String(value),
+    device: `Device ${value}`,
+    form: value === 'deviceKey' ? 'Sealed to a device key' : 'Sealed with a session key',
+    includePin: value === true ? 'With the PIN' : 'Without the PIN',
+    reference: `Reference ${value}`,
+    remainingTries: left(Number(value)),
+  }
+  return facts[name] ?? String(value)
+}
+
+const deliveryLine = (
+  { clientId }: Shown,
+  { deliveryId, lastTry, status, tries, webhookId }: Act['deliveries'][number],
+): Content =>
+  html`<p><a href="${path`/console/webhooks/${clientId}/${webhookId}`}#delivery-${deliveryId}">Webhook</a>
+    ${badge(status, status === 'Delivered' ? 'good' : status === 'Failed' ? 'bad' : 'warn')}
+    ${tries === 1 ? '1 try' : `${tries} tries`}${lastTry && html`, the last ${lastTry.outcome.replaceAll('_', ' ')} ${lastTry.statusCode}`}</p>`
+
+const statusName = (code: unknown): string =>
+  isCardStatusCode(String(code)) ? cardStatuses[String(code) as '00'].description : String(code)
+
+const results = {
+  match: ['Right', 'good'],
+  mismatch: ['Wrong', 'bad'],
+  unresolved: ['Not compared', 'warn'],
+} as const
+
+function attemptDetails(attempt: NonNullable<Entry['attempt']>): Content {
+  const { entryMode, reference, remainingTries, restored, result, tryNumber } = attempt
+  const [word, tone] = results[result]
+  return html`${badge(word, tone)} ${left(remainingTries)}
+    <p class="fine">Try ${tryNumber}${restored && ', given back'} · ${entryMode} · Reference ${reference}</p>`
+}
+
+export const left = (tries: number): string => (tries === 1 ? '1 try left' : `${tries} tries left`)
+
+const authorizationDetails = (
+  { publicToken }: Shown,
+  authorization: NonNullable<Entry['authorization']>,
+): Content =>
+  html`${badge(authorization.approved ? 'Approved' : `Declined ${authorization.responseCode}`, authorization.approved ? 'good' : 'bad')}
+    <a href="${path`/console/cards/${publicToken}/authorizations/${authorization.authorizationId}`}">${authorization.approved ? 'Every check' : 'Why'}</a>
+    <p class="fine">${authorization.entryMode} · Reference ${authorization.reference}</p>`

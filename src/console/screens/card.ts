@@ -1,0 +1,187 @@
+import type { Static } from 'typebox'
+import {
+  type CardholderSchema,
+  SupportedCardSchema,
+} from '../../listeners/private/schemas/cards.ts'
+import { problemOfAnswer } from '../console.ts'
+import { badge, cursorAfter, instant, ledTo, refusal, statusBadge } from '../desk-parts.ts'
+import { type Content, html } from '../html.ts'
+import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
+import {
+  actorOf,
+  left,
+  type TimelineSchema,
+  timelineKinds,
+  timelineTable,
+} from './card-timeline.ts'
+import { usedLimits } from './limits.ts'
+
+type Card = Static<typeof SupportedCardSchema>
+
+const access = 'support.read'
+
+/** What an agent does to a card, each with a reason. */
+const acts = {
+  freeze: {
+    name: 'Freeze',
+    done: 'The card is frozen. Nothing is approved until it is unfrozen.',
+    hint: 'Nothing is approved until it is unfrozen.',
+    isFor: ({ cardStatusCode }: Card) => cardStatusCode === '00',
+  },
+  unfreeze: {
+    name: 'Unfreeze',
+    done: 'The card is active again.',
+    hint: 'The card becomes active again.',
+    isFor: ({ cardStatusCode }: Card) => cardStatusCode === '62',
+  },
+  'pin/unblock': {
+    name: 'Unblock PIN',
+    done: 'The PIN is unblocked, and has all of its tries.',
+    hint: 'Restores all tries of the PIN.',
+    isFor: isOpen,
+  },
+  'cvv/unblock': {
+    name: 'Unblock CVV',
+    done: 'The CVV is unblocked, and has all of its tries.',
+    hint: 'Restores all tries of the CVV.',
+    isFor: isOpen,
+  },
+} as const
+type ActName = keyof typeof acts
+
+function isOpen({ cardStatusCode }: Card): boolean {
+  return ['00', '02', '62'].includes(cardStatusCode)
+}
+
+export const cardScreen: Screen = {
+  path: '/console/cards/:publicToken',
+  access,
+  navigation: null,
+  show: (visit) => cardPage(visit, null),
+}
+
+/** @param above what was wrong with the last form. */
+async function cardPage(visit: Visit, above: Content): Promise<Page> {
+  const { publicToken = '' } = visit.params
+  const card = await visit.read(path`/cards/${publicToken}`, SupportedCardSchema)
+  const limits = await usedLimits(visit, path`/cards/${publicToken}/limits`)
+  const { cursor } = visit.query
+  const answer = await visit.call(
+    'GET',
+    `${path`/cards/${publicToken}/timeline`}?limit=100${cursor ? path`&cursor=${cursor}` : ''}`,
+  )
+  if (answer.status !== 200) throw problemOfAnswer(answer)
+  const entries = answer.body as Static<typeof TimelineSchema>
+  return {
+    title: `Card ${card.maskedPan}`,
+    body: html`${above}<div class="columns"><section aria-labelledby="card"><h2 id="card">${statusBadge(card)}</h2>${facts(card)}</section>
+      <section aria-labelledby="tries"><h2 id="tries">PIN and CVV</h2>${tries(card)}</section>
+      ${actions(visit, card)}</div>
+      <section aria-labelledby="limits"><h2 id="limits">Limits</h2>${limits}</section>${timeline(visit, card, entries, cursorAfter(answer))}`,
+  }
+}
+
+const facts = (card: Card): Content =>
+  html`<dl>${card.statusReason && html`<dt>Since</dt><dd>${instant(card.statusReason.at)}<p class="fine">${actorOf(card.statusReason.by)}</p>${card.statusReason.reason && html`“${card.statusReason.reason}”`}</dd>`}
+    <dt>Token</dt><dd><code>${card.publicToken}</code></dd>
+    <dt>Client</dt><dd>${card.clientName} <span class="fine">${card.clientId}</span></dd>
+    <dt>Customer reference</dt><dd>${card.customerReference ?? 'none'}</dd>
+    <dt>Product</dt><dd>${card.productName} <span class="fine">${card.productId} · ${card.schemeName} · ${card.cardType}</span></dd>
+    <dt>Expires</dt><dd>${card.expiryDate}</dd><dt>Created</dt><dd>${instant(card.createdAt)}</dd></dl>`
+
+const tries = ({ cvvStatus, pinStatus }: Card): Content =>
+  html`<dl>${Object.entries({ PIN: pinStatus, CVV: cvvStatus }).map(
+    ([name, { description, remainingTries, status }]) =>
+      html`<dt>${name}</dt><dd>${badge(status, status === 'Blocked' ? 'bad' : 'good')} ${left(remainingTries)}<p class="fine">${description}</p></dd>`,
+  )}</dl>`
+
+function actions(visit: Visit, card: Card): Content {
+  const names = Object.keys(acts) as ActName[]
+  const open = visit.scopes.has('support.write')
+    ? names.filter((name) => acts[name].isFor(card))
+    : []
+  return html`<section aria-labelledby="actions"><h2 id="actions">Actions</h2>${open.map(
+    (name) => html`<details><summary>${acts[name].name}</summary>
+      <form method="post" action="${path`/console/cards/${card.publicToken}`}/${name}">${formFields(visit)}
+        <label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label>
+        <p class="hint">${acts[name].hint} The reason stays on record beside your name.</p><button>${acts[name].name}</button></form></details>`,
+  )}${
+    open.length === 0 &&
+    html`<p class="empty">${visit.scopes.has('support.write') ? 'The card is closed for good: nothing can be done to it.' : 'Your role reads cards and changes none.'}</p>`
+  }${
+    visit.scopes.has('support.write') &&
+    html`<form method="post" action="${path`/console/cards/${card.publicToken}/cardholder`}">${formFields(visit)}
+      <button class="quiet">Show the cardholder’s name</button><p class="hint">Who was shown it, and when, is on record.</p></form>`
+  }</section>`
+}
+
+function timeline(
+  { here, query: { show = '' }, scopes }: Visit,
+  card: Card,
+  entries: Static<typeof TimelineSchema>,
+  next: string | null,
+): Content {
+  const { clientId, publicToken } = card
+  const link = (name: string, value: string) => {
+    const query = new URLSearchParams(new URL(here, 'http://console.invalid').search)
+    query.set(name, value)
+    return `${path`/console/cards/${publicToken}`}?${query}#timeline`
+  }
+  const kinds = [['', 'Everything'] as const, ...Object.entries(timelineKinds)]
+  const shown = entries.filter(({ kind }) => show === '' || kind === show)
+  const mayAudit = scopes.has('audit.read')
+  return html`<section aria-labelledby="timeline"><h2 id="timeline">Timeline</h2>
+    <nav class="filters" aria-label="What the timeline shows">${kinds.map(
+      ([kind, name]) =>
+        html`<a href="${link('show', kind)}"${show === kind && html` aria-current="true"`}>${name}</a> `,
+    )}${mayAudit && html`<a href="${path`/console/disclosures?of=${publicToken}`}">Who was shown what, with receipts</a>`}</nav>${timelineTable(
+      { clientId, publicToken, mayAudit },
+      shown,
+      `None of the ${entries.length} entries here is of this kind. Choose Everything, or look at older ones.`,
+    )}${next !== null && html`<nav class="pages" aria-label="Pages"><a rel="next" href="${link('cursor', next)}">Older</a></nav>`}</section>`
+}
+
+/** The forms of a card. What is refused is said above the card, whose forms are as they were. */
+export const cardActs: readonly Act[] = [
+  ...(Object.keys(acts) as ActName[]).map(
+    (name): Act => ({
+      path: `/console/cards/:publicToken/${name}`,
+      access: 'support.write',
+      async perform(visit, { reason = '' }) {
+        const { publicToken = '' } = visit.params
+        const answer = await visit.call('POST', `${path`/cards/${publicToken}`}/${name}`, {
+          reason,
+        })
+        const led = ledTo(answer, {
+          to: path`/console/cards/${publicToken}`,
+          notice: { tone: 'good', lines: [acts[name].done] },
+        })
+        if (led) return led
+        const problem = problemOfAnswer(answer)
+        return { ...(await cardPage(visit, refusal(problem))), status: problem.status }
+      },
+    }),
+  ),
+  {
+    // Shown once by the page that it leads to: loading that again discloses nothing a second time.
+    path: '/console/cards/:publicToken/cardholder',
+    access: 'support.write',
+    async perform(visit) {
+      const { publicToken = '' } = visit.params
+      const answer = await visit.call('POST', path`/cards/${publicToken}/cardholder`)
+      if (answer.status !== 200) {
+        const problem = problemOfAnswer(answer)
+        return { ...(await cardPage(visit, refusal(problem))), status: problem.status }
+      }
+      const { embossName, firstName, lastName, middleName, title } = answer.body as Static<
+        typeof CardholderSchema
+      >
+      const name = [title, firstName, middleName, lastName].filter(Boolean).join(' ')
+      const lines = [
+        `${name}, on the card ${embossName}`,
+        `That you were shown this is entry ${answer.headers['audit-entry']} of the audit log. It is shown once.`,
+      ]
+      return { to: path`/console/cards/${publicToken}`, notice: { lines } }
+    },
+  },
+]

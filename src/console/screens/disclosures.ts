@@ -1,0 +1,117 @@
+import Type, { type Static } from 'typebox'
+import { isPersonId } from '../../domain/person.ts'
+import { AuditLogSchema } from '../../listeners/private/schemas/audit-log.ts'
+import { DisclosureSchema } from '../../listeners/private/schemas/disclosures.ts'
+import { PersonSchema } from '../../listeners/private/schemas/people.ts'
+import { problemOfAnswer } from '../console.ts'
+import { badge, instant } from '../desk-parts.ts'
+import { type Content, html } from '../html.ts'
+import { list, listed, pages } from '../listing.ts'
+import { path, type Screen, type Visit } from '../screen.ts'
+import { actName } from './card-timeline.ts'
+
+type Disclosure = Static<typeof DisclosureSchema>
+
+const access = 'audit.read'
+const title = 'Disclosures'
+
+const outcomes: Readonly<Record<string, readonly [string, 'good' | 'bad' | 'warn' | 'plain']>> = {
+  done: ['Shown', 'plain'],
+  refused: ['Refused', 'bad'],
+  failed: ['Failed', 'warn'],
+  erased: ['Erased', 'plain'],
+}
+
+/** Who was shown what of which card, each with its entry in the audit log and the proof of it. */
+export const disclosuresScreen: Screen = {
+  path: '/console/disclosures',
+  access,
+  navigation: title,
+  async show(visit) {
+    const { of = '' } = visit.query
+    const asked = of.trim()
+    const filter = /^[1-9][0-9]{9}$/.test(asked)
+      ? path`?publicToken=${asked}`
+      : asked === ''
+        ? ''
+        : path`?clientId=${asked}`
+    const { entries, next } = await list(visit, `/disclosures${filter}`, DisclosureSchema)
+    const [names, logs] = await Promise.all([
+      namesOf(visit, entries),
+      visit.read('/audit/logs', Type.Array(AuditLogSchema)),
+    ])
+    const signed = new Map(logs.map(({ log, signedSize }) => [log, signedSize]))
+    return {
+      title,
+      body: html`<form method="get" action="/console/disclosures" class="row">
+          <label>Token of a card, or id of who was shown it<input name="of" maxlength="64" autocomplete="off" value="${asked}"></label><button>Show</button></form>
+        <live-region id="disclosures">${listed(
+          title,
+          ['When', 'What', 'Shown to', 'Card', 'Outcome', 'Proof'],
+          entries.map((each) => disclosureRow(each, names, signed.get(each.log))),
+          asked === ''
+            ? 'Nothing has been disclosed yet: no PIN, no card data, no name.'
+            : html`Nothing of <b>${asked}</b> is on record. What was disclosed a moment ago is entered within a second; look again, or at <a href="/console/disclosures">everything</a>.`,
+        )}</live-region>${pages(visit, next)}`,
+    }
+  },
+}
+
+/** The names of people among those who were shown something. */
+async function namesOf(
+  visit: Visit,
+  disclosures: readonly Disclosure[],
+): Promise<ReadonlyMap<string, string>> {
+  if (!disclosures.some(({ shownTo }) => shownTo !== null && isPersonId(shownTo))) return new Map()
+  const people = await visit.read('/people', Type.Array(PersonSchema))
+  return new Map(people.map(({ name, personId }) => [personId, name]))
+}
+
+/** @param checkpoint the newest of its log */
+function disclosureRow(
+  each: Disclosure,
+  names: ReadonlyMap<string, string>,
+  checkpoint: number | undefined,
+): Content {
+  const { act, at, count, device, entry, index, isErased, isSigned, log, outcome } = each
+  const [word, tone] = outcomes[outcome] ?? [outcome, 'plain']
+  const { publicToken, reason, requestId, shownTo } = each
+  const name = names.get(shownTo ?? '')
+  return html`<tr><td>${instant(at)}</td><th scope="row">${actName(act)}${count > 1 && html` <span class="fine">${count} times within a minute</span>`}${device && html`<p class="fine">to the device <code>${device.slice(0, 12)}…</code></p>`}</th>
+    <td>${shownTo === null ? 'erased' : html`<a href="${path`/console/disclosures?of=${shownTo}`}">${name ?? shownTo}</a>`}</td>
+    <td>${publicToken && html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`}</td>
+    <td>${badge(word, tone)} ${reason?.replaceAll('_', ' ')}</td>
+    <td>${isSigned ? html`<a href="${path`/console/disclosures/${entry}`}">Receipt</a> under checkpoint ${checkpoint}` : badge('Not signed yet', 'warn')}
+      <p class="fine">Entry ${index} of log ${log}${isErased && ', erased'}</p>${requestId && html`<details class="fine"><summary>Ids</summary>Entry <code>${entry}</code><br>Request <code>${requestId}</code></details>`}</td></tr>`
+}
+
+/** The receipt of a disclosure: a proof that whoever asks can take away and verify without us. */
+export const receiptScreen: Screen = {
+  path: '/console/disclosures/:entry',
+  access,
+  navigation: null,
+  async show(visit) {
+    const { entry = '' } = visit.params
+    const answer = await visit.call('GET', path`/disclosures/${entry}/receipt`)
+    if (answer.status >= 400) throw problemOfAnswer(answer)
+    const title = 'Receipt of a disclosure'
+    if (answer.status === 202) {
+      return {
+        title,
+        body: html`<p class="empty">This entry is under no checkpoint yet. That takes a second: load this page again.</p>`,
+      }
+    }
+    const receipt = String(answer.body)
+    // c2sp.org/tlog-proof, and c2sp.org/tlog-checkpoint in it.
+    const [, index] = /^index ([0-9]+)$/m.exec(receipt) ?? []
+    const [, checkpoint = ''] = /\n\n[^\n]+\n([0-9]+)\n/.exec(receipt) ?? []
+    return {
+      title,
+      body: html`<section aria-labelledby="proven"><h2 id="proven">What it proves</h2><dl><dt>Entry</dt><dd><code>${entry}</code></dd>
+          <dt>Place</dt><dd>${index}</dd><dt>Under checkpoint</dt><dd>${badge(checkpoint, 'good')}</dd></dl>
+          <p class="hint">Nobody can have taken this entry out, changed it or put another in its place since that checkpoint was signed.</p></section>
+        <section aria-labelledby="receipt"><h2 id="receipt">The receipt</h2><pre tabindex="0">${receipt}</pre>
+          <p class="hint">Save it as a file. <code>npx pinfold audit receipt FILE --keys KEYS</code> verifies it on any machine, without this service; <a href="/audit">the page of the log</a> does in this browser.</p></section>`,
+    }
+  },
+}

@@ -1,0 +1,174 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import Type, { type Static } from 'typebox'
+import { AuthorizationFiguresSchema } from '../../listeners/private/schemas/card-authorizations.ts'
+import {
+  LatencyFiguresSchema,
+  QueueFiguresSchema,
+} from '../../listeners/private/schemas/figures.ts'
+import { lines, stackedBars } from '../charts.ts'
+import { badge } from '../desk-parts.ts'
+import { type Content, html } from '../html.ts'
+import type { Screen, Visit } from '../screen.ts'
+
+/** Where everybody begins: whether it is us, and what was answered of late. */
+export const homeScreen: Screen = {
+  path: '/console',
+  access: 'anyone',
+  navigation: 'Home',
+  async show(visit) {
+    const now = await health(visit)
+    if (!visit.scopes.has('support.read')) {
+      return { title: 'Home', body: html`<live-region id="now" every="15">${now}</live-region>` }
+    }
+    const [hours, queues, latency] = await Promise.all([
+      soon(figuresOf(visit)),
+      soon(visit.read('/figures/queues', QueueFiguresSchema)),
+      soon(visit.read('/figures/latency', LatencyFiguresSchema)),
+    ])
+    const asked = hours && [sumOf(hours, 'approved'), sumOf(hours, 'declined')]
+    const [approved, declined] = asked ?? ['–', '–']
+    return {
+      title: 'Home',
+      body: html`<live-region id="now" every="15">${now}<div class="tiles"><p class="tile"><b>${approved}</b>Approved in 24 hours</p><p class="tile"><b>${declined}</b>Declined in 24 hours</p></div></live-region>
+        <section aria-labelledby="answers"><h2 id="answers">Approvals and declines in 24 hours</h2>${hours ? chartOf(hours) : missing}</section>
+        <div class="columns"><section aria-labelledby="latency"><h2 id="latency">How long calls take</h2>${
+          latency
+            ? lines({
+                title: 'Milliseconds that half and 99 of 100 calls took, minute by minute',
+                ...minutely(latency.overTime, ({ p50Ms, p99Ms }) => [p50Ms, p99Ms]),
+                series: ['Half, ms', '99 of 100, ms'],
+              })
+            : missing
+        }</section>
+        <section aria-labelledby="queues"><h2 id="queues">What has yet to go out</h2>${
+          queues
+            ? lines({
+                title: 'Events and deliveries that wait, minute by minute',
+                ...minutely(queues.overTime, (each) => [
+                  each.unpublishedEvents,
+                  each.pendingDeliveries,
+                ]),
+                series: ['Events', 'Deliveries'],
+              })
+            : missing
+        }</section></div>`,
+    }
+  },
+}
+
+const missing = html`<p class="empty">These figures could not be read. What is wrong stands above.</p>`
+
+/** Of figures that do not come, or not soon: whoever asks whether it is us is not kept waiting for a picture. */
+const soon = <Figures>(figures: Promise<Figures>): Promise<Figures | null> =>
+  Promise.race([figures, sleep(figuresWithinMs, null, { ref: false })]).catch(() => null)
+
+const figuresWithinMs = 400
+
+/** What each minute came to, for a chart. */
+const minutely = <Sample extends { readonly at: string }>(
+  samples: readonly Sample[],
+  valuesOf: (sample: Sample) => (number | null)[],
+) => ({
+  rowTitle: 'Minute (UTC)',
+  empty: 'A sample is taken each minute: come back in two.',
+  points: samples.map((sample) => ({ label: sample.at.slice(11, 16), values: valuesOf(sample) })),
+})
+
+interface HealthDocument {
+  readonly status: string
+  readonly checks: Readonly<Record<string, readonly { status: string; output?: string }[]>>
+}
+
+const words = { pass: 'Well', warn: 'Look', fail: 'Fails' } as const
+const tones = { pass: 'good', warn: 'warn', fail: 'bad' } as const
+
+/** What the health document says, the worst first. */
+async function health({ call }: Visit): Promise<Content> {
+  const { checks, status } = (await call('GET', '/health')).body as HealthDocument
+  const order = ['fail', 'warn', 'pass'] as const
+  const of = (each: string) => order.find((known) => known === each) ?? 'fail'
+  const found = Object.entries(checks)
+    .flatMap(([name, each]) => each.map((check) => ({ name, ...check, status: of(check.status) })))
+    .sort((one, other) => order.indexOf(one.status) - order.indexOf(other.status))
+  const sentence = {
+    pass: 'Everything that this service looks at is well.',
+    warn: 'It works, and something wants looking at.',
+    fail: 'It is us: something fails.',
+  }[of(status)]
+  return html`<div class="notice ${tones[of(status)]}" role="status"><p><b>${sentence}</b></p></div>
+    <div class="scroll" tabindex="0" role="region" aria-label="Health"><table><thead><tr><th scope="col">What</th><th scope="col">How</th><th scope="col">More</th></tr></thead><tbody>${found.map(
+      ({ name, output, status: each }) =>
+        html`<tr><th scope="row">${name.replaceAll(/[-:]/g, ' ')}</th><td>${badge(words[each], tones[each])}</td><td>${output}</td></tr>`,
+    )}</tbody></table></div>`
+}
+
+const FiguresSchema = Type.Array(AuthorizationFiguresSchema)
+type Figures = Static<typeof FiguresSchema>
+
+const hourMs = 3_600_000
+
+async function figuresOf(visit: Visit): Promise<Figures> {
+  const to = Math.ceil(Date.now() / hourMs) * hourMs
+  const instant = (atMs: number) => new Date(atMs).toISOString().replace('.000Z', 'Z')
+  const query = new URLSearchParams({
+    from: instant(to - 24 * hourMs),
+    to: instant(to),
+    bucket: 'hour',
+  })
+  const known = await visit.read(`/figures/authorizations?${query}`, FiguresSchema)
+  // Hours in which nothing was asked are left out of the answer, and belong into a picture.
+  return Array.from({ length: 24 }, (_, at) => {
+    const fromMs = to - (24 - at) * hourMs
+    const measured = known.find(({ from }) => Date.parse(from) === fromMs)
+    const from = new Date(fromMs).toISOString()
+    return measured ?? { from, approved: 0, declined: 0, declinedBy: {} }
+  })
+}
+
+const sumOf = (figures: Figures, name: 'approved' | 'declined'): number =>
+  figures.reduce((sum, each) => sum + each[name], 0)
+
+/** What response codes mean to people (ISO 8583, field 39). */
+const reasons: Readonly<Record<string, string>> = {
+  '05': 'Do not honour',
+  '14': 'No such card',
+  '41': 'Lost card',
+  '43': 'Stolen card',
+  '54': 'Expired',
+  '55': 'Wrong PIN',
+  '57': 'Not permitted',
+  '62': 'Restricted',
+  '75': 'PIN tries used up',
+  '82': 'Wrong CVV',
+  N7: 'Wrong CVV2',
+}
+
+function chartOf(figures: Figures): Content {
+  const totals = new Map<string, number>()
+  for (const { declinedBy } of figures) {
+    for (const [code, count] of Object.entries(declinedBy)) {
+      totals.set(code, (totals.get(code) ?? 0) + count)
+    }
+  }
+  const codes = [...totals].sort(([, one], [, other]) => other - one).map(([code]) => code)
+  // A colour each for as many as can be told apart.
+  const [own, others] = [codes.slice(0, 4), codes.slice(4)]
+  const nameOf = (code: string) =>
+    reasons[code] ? `${reasons[code]} (${code})` : `Declined ${code}`
+  return stackedBars({
+    title: 'Approvals and declines by reason, hour by hour',
+    rowTitle: 'Hour (UTC)',
+    empty: 'No authorization was asked for in 24 hours.',
+    series: ['Approved', ...own.map(nameOf), ...(others.length > 0 ? ['Other reasons'] : [])],
+    points: figures.map(({ approved, declinedBy, from }) => ({
+      label: `${from.slice(11, 13)}:00`,
+      values: [
+        approved,
+        ...own.map((code) => declinedBy[code] ?? 0),
+        ...(others.length > 0
+          ? [others.reduce((sum, code) => sum + (declinedBy[code] ?? 0), 0)]
+          : []),
+      ],
+    })),
+  })
+}

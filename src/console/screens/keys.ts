@@ -1,0 +1,137 @@
+import Type, { type Static } from 'typebox'
+import { ComponentEntrySchema } from '../../listeners/private/schemas/component-entries.ts'
+import { KeyWearSchema } from '../../listeners/private/schemas/figures.ts'
+import { KeyActSchema, ListedKeySchema } from '../../listeners/private/schemas/keys.ts'
+import { badge, instant } from '../desk-parts.ts'
+import { actAndReturn } from '../done.ts'
+import { type Content, html } from '../html.ts'
+import { list, listed, pages } from '../listing.ts'
+import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
+
+const access = ['admin', 'keys.read', 'keys.write'] as const
+type Key = Static<typeof ListedKeySchema>
+
+/** Which keys there are, how old they are, and which wait for somebody. Never a key in clear. */
+export const keysScreen: Screen = {
+  path: '/console/keys',
+  access,
+  navigation: 'Keys',
+  async show(visit) {
+    const own = { ...visit, query: {} }
+    const [keys, wear, entries, acts] = await Promise.all([
+      list(visit, '/keys', ListedKeySchema),
+      visit.read('/figures/keys', Type.Array(KeyWearSchema)),
+      list(own, '/component-entries', ComponentEntrySchema, 20),
+      list(own, '/keys/acts', KeyActSchema, 15),
+    ])
+    const due = wear.filter(({ rotationDue }) => rotationDue)
+    return {
+      title: 'Keys',
+      body: html`${
+        due.length > 0 &&
+        html`<p class="notice warn" role="status">Due for rotation: ${due.map(({ key }) => key).join(', ')}.</p>`
+      }<h2>Ceremonies</h2>${listed(
+        'Ceremonies',
+        ['Key', 'Components', 'Brought by', 'Until'],
+        entries.entries.map(
+          (
+            entry,
+          ) => html`<tr><th scope="row"><code>${entry.target}</code><p class="fine">opened by ${entry.openedBy}</p></th>
+    <td>${entry.entered.length} of ${entry.componentCount} ${entry.entered.length < entry.componentCount && badge(`${entry.componentCount - entry.entered.length} awaited`, 'warn')}</td>
+    <td>${entry.entered.map(({ clientId, person }) => html`<p>${person} <span class="fine">${clientId}</span></p>`)}</td><td>${instant(entry.expiresAt)}</td></tr>`,
+        ),
+        html`No key waits for components. One is opened by <code>pinfold keys ceremony</code>.`,
+      )}<h2>Ages</h2>${ages(wear)}<h2>Versions</h2>${listed(
+        'Versions',
+        ['Key', 'State', 'Form', 'Age', { title: 'Uses', isNumber: true }, 'Re-encryption', ''],
+        keys.entries.map((key) => keyRow(visit, key)),
+        'There are no keys.',
+      )}${pages(visit, keys.next)}<h2>What was done lately</h2>${listed(
+        'Acts on keys',
+        ['When', 'Key', 'What', 'By'],
+        acts.entries.map(
+          ({ act, at, clientId, key }) =>
+            html`<tr><td>${instant(at)}</td><td><code>${key}</code></td><td>${act}</td><td>${clientId ?? 'due by itself'}</td></tr>`,
+        ),
+        'Nothing yet.',
+      )}`,
+    }
+  },
+}
+
+const dayMs = 86_400_000
+const daysSince = (at: string): number => Math.floor((Date.now() - Date.parse(at)) / dayMs)
+
+const dayOf = (at: string): Content =>
+  html`<time datetime="${at.slice(0, 10)}">${at.slice(0, 10)}</time>`
+
+/** How long each version that makes new things has done so, beside how long it may. */
+function ages(wear: readonly Static<typeof KeyWearSchema>[]): Content {
+  const used = wear.map(({ ageSeconds, key, rotationDueAt }) => {
+    const days = Math.floor((1_000 * ageSeconds) / dayMs)
+    return { key, days, most: days - daysSince(rotationDueAt) }
+  })
+  const row = 22
+  return used.length === 0
+    ? html`<p class="empty">No key has a term yet.</p>`
+    : html`<figure class="panel"><svg class="chart" viewBox="0 0 640 ${used.length * row}" role="img" aria-label="Days that each key in use has made new values, of the days that it may">${used.map(
+        ({ days, key, most }, at) => {
+          const y = at * row
+          const share = Math.min(1, days / Math.max(1, most))
+          return html`<text x="150" y="${y + 15}" text-anchor="end">${key}</text><rect class="track" x="160" y="${y + 5}" width="360" height="12" rx="2"/><rect class="${share >= 1 ? 'series-2' : 'series-1'}" x="160" y="${y + 5}" width="${Math.max(1, Math.round(share * 360))}" height="12" rx="2"/><text x="530" y="${y + 15}">${days} of ${most} days</text>`
+        },
+      )}</svg></figure>`
+}
+
+const states: Readonly<Record<string, 'good' | 'warn' | 'plain'>> = {
+  active: 'good',
+  pending: 'warn',
+  retired: 'plain',
+}
+
+function keyRow(visit: Visit, key: Key): Content {
+  const { reEncryption } = key
+  const mayChange = visit.scopes.has('admin') || visit.scopes.has('keys.write')
+  return html`<tr><th scope="row"><code>${key.key}</code>${key.version !== null && html` version ${key.version}`}<p class="fine">${key.family}${key.clientId && ` · ${key.clientId}`} · check value ${key.keyCheckValue}</p></th>
+    <td>${badge(key.current ? 'in use' : key.state, states[key.state] ?? 'plain')}${key.rotationDue && html` ${badge(`due by ${key.rotationDue}`, 'bad')}`}</td>
+    <td>${key.algorithm && html`<code>${key.keyUsage} ${key.algorithm} ${key.modeOfUse} ${key.exportability}</code>`}<p class="fine">${key.pinBlockFormats?.join(', ')}</p></td>
+    <td>${key.createdAt && html`${daysSince(key.createdAt)} days<p class="fine">since ${dayOf(key.createdAt)}</p>`}${key.rotationDueAt && html`<p class="fine">due ${dayOf(key.rotationDueAt)}</p>`}</td>
+    <td class="number">${key.uses}</td><td>${
+      reEncryption &&
+      (reEncryption.finishedAt === null
+        ? html`${badge(`${Math.floor(100 * reEncryption.shareOfCards)} %`, 'warn')} <span class="fine">round ${reEncryption.round}, ${reEncryption.reEncrypted} rows</span>`
+        : html`<span class="fine">finished ${instant(reEncryption.finishedAt)}</span>`)
+    }</td><td>${mayChange && key.family === 'installation' && acts(visit, key)}</td></tr>`
+}
+
+/** What may be done to a version: a new one in its place, its retirement. */
+function acts(visit: Visit, { current, key, state, version }: Key): Content {
+  const form = (act: string, name: string, hint: string) =>
+    html`<details><summary>${name}</summary><form method="post" action="${path`/console/keys/${key}/${act}`}">${formFields(visit)}<input type="hidden" name="version" value="${version}"><p class="hint">${hint}</p><button>${name}</button></form></details>`
+  if (current) {
+    return form(
+      'rotate',
+      'Rotate',
+      'A new version is made, and comes into use once every process knows it. What is under this one is re-encrypted where that can be done.',
+    )
+  }
+  return state === 'active' && form('retire', 'Retire', 'Refused while anything is under it.')
+}
+
+export const rotateKeyAct: Act = {
+  path: '/console/keys/:key/rotate',
+  access: ['admin', 'keys.write'],
+  perform: (visit) =>
+    actAndReturn(visit, 'POST', path`/keys/${visit.params.key ?? ''}/rotate`, {
+      to: '/console/keys',
+    }),
+}
+
+export const retireKeyAct: Act = {
+  path: '/console/keys/:key/retire',
+  access: ['admin', 'keys.write'],
+  perform: (visit, { version = '' }) =>
+    actAndReturn(visit, 'POST', path`/keys/${visit.params.key ?? ''}/versions/${version}/retire`, {
+      to: '/console/keys',
+    }),
+}

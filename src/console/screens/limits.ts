@@ -1,0 +1,62 @@
+import Type, { type Static } from 'typebox'
+import { EffectiveLimitSchema, UsedLimitSchema } from '../../listeners/private/schemas/limits.ts'
+import { badge, duration } from '../desk-parts.ts'
+import { type Content, type Html, html } from '../html.ts'
+import { listed } from '../listing.ts'
+import type { Screen, Visit } from '../screen.ts'
+
+/** The limits that hold for everybody here, and where each comes from. */
+export const limitsScreen: Screen = {
+  path: '/console/limits',
+  access: 'support.read',
+  navigation: 'Limits',
+  async show(visit) {
+    const limits = await visit.read('/limits', Type.Array(EffectiveLimitSchema))
+    return {
+      title: 'Limits',
+      body: html`<p class="hint">What is used of them stands with each card. Tries of a PIN or CVV are limited by the product.</p>${listed(
+        'Limits',
+        ['Limit', { title: 'At most', isNumber: true }, 'Of what', 'Where it comes from'],
+        limits.map(
+          ({ name, origin, unit, value, variable }) =>
+            html`<tr><th scope="row">${name.replaceAll('-', ' ')}</th><td class="number">${value ?? 'off'}</td><td>${unit}</td><td>${originOf(origin, variable)}</td></tr>`,
+        ),
+        'No limit holds: RATE_LIMIT is off.',
+      )}`,
+    }
+  },
+}
+
+type UsedLimit = Static<typeof UsedLimitSchema>
+
+const originOf = (origin: UsedLimit['origin'], from: string): Content =>
+  origin === 'product'
+    ? html`Product ${from}`
+    : html`<code>${from}</code> ${origin === 'default' ? 'is not set: the default' : 'is set'}`
+
+/** What is used of each limit of a card, and whether it holds anything up. @param path the route that says so */
+export async function usedLimits(visit: Visit, path: string): Promise<Html> {
+  const limits = await visit.read(path, Type.Array(UsedLimitSchema))
+  return listed(
+    'Limits of this card',
+    ['Limit', { title: 'Used', isNumber: true }, 'In', 'Holds', 'Because of'],
+    limits.map((limit) => {
+      const { allowed, freeInSeconds, used } = limit
+      const until = freeInSeconds === null ? 'Until unblocked' : `For ${duration(freeInSeconds)}`
+      const holds = allowed === null || used < allowed ? badge('No', 'good') : badge(until, 'bad')
+      return html`<tr><th scope="row">${names[limit.name] ?? limit.name}</th><td class="number">${limit.used} of ${limit.allowed ?? 'any number'}</td>
+          <td>${limit.windowSeconds === null ? 'until unblocked' : duration(limit.windowSeconds)}</td><td>${holds}</td><td>${originOf(limit.origin, limit.from)}</td></tr>`
+    }),
+    'No limit holds: RATE_LIMIT is off.',
+  )
+}
+
+/** Limits of a card, by the names that the listener has for them. */
+const names: Readonly<Record<string, string>> = {
+  reveal: 'PIN and card data shown',
+  'bad-session-key': 'Bad session keys',
+  'unblock-pin': 'PIN unblocked',
+  'unblock-cvv': 'CVV unblocked',
+  'pin-tries': 'Wrong PINs',
+  'cvv-tries': 'Wrong CVVs',
+}

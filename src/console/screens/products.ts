@@ -1,0 +1,61 @@
+import type { Static } from 'typebox'
+import { AdministeredProductSchema } from '../../listeners/private/schemas/products.ts'
+import { badge } from '../desk-parts.ts'
+import { actAndReturn } from '../done.ts'
+import { html } from '../html.ts'
+import { list, listed, pages } from '../listing.ts'
+import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
+
+const access = ['admin', 'support.read'] as const
+type Product = Static<typeof AdministeredProductSchema>
+
+/** What cards are made of. */
+export const productsScreen: Screen = {
+  path: '/console/products',
+  access,
+  navigation: 'Products',
+  async show(visit) {
+    const { entries, next } = await list(visit, '/products', AdministeredProductSchema)
+    const columns = [
+      'Product',
+      'Scheme',
+      'BIN',
+      'Types',
+      'PIN',
+      { title: 'Tries, PIN', isNumber: true },
+      { title: 'Tries, CVV', isNumber: true },
+      'Keys',
+      'New cards',
+    ] as const
+    return {
+      title: 'Products',
+      body: html`${listed(
+        'Products',
+        columns,
+        entries.map((product) => productRow(visit, product)),
+        html`There is no product yet. Make one by <code>pinfold products create</code> or <code>POST /products</code>.`,
+      )}${pages(visit, next)}`,
+    }
+  },
+}
+
+const productRow = (visit: Visit, product: Product) =>
+  html`<tr><th scope="row">${product.productName}<p class="fine">${product.productId}</p></th><td>${product.schemeName} <span class="fine">${product.currencyCode}</span></td>
+    <td><code>${product.bin}</code></td><td>${product.cardTypes.join(', ')}</td>
+    <td>${product.pinLength} digits<p class="fine">${product.pinRevealable ? 'can be shown' : 'a PVV alone is kept'}${product.refuseWeakPins && ' · weak ones refused'}</p></td>
+    <td class="number">${product.pinTryLimit}</td><td class="number">${product.cvvTryLimit}</td><td><code>${product.cvk}</code> <code>${product.pvk}</code></td>
+    <td>${product.active ? badge('Issued', 'good') : badge('Retired')}${
+      visit.scopes.has('admin') &&
+      html`<details><summary>${product.active ? 'Retire' : 'Issue again'}</summary><form method="post" action="${path`/console/products/${String(product.productId)}`}">${formFields(visit)}<input type="hidden" name="active" value="${product.active ? 'no' : 'yes'}">
+    <p class="hint">${product.active ? 'No card of it can be created from then on. Cards that there are live on.' : 'Cards of it can be created again.'}</p><button>${product.active ? 'Retire' : 'Issue again'}</button></form></details>`
+    }</td></tr>`
+
+export const switchProductAct: Act = {
+  path: '/console/products/:productId',
+  access: 'admin',
+  perform: (visit, { active }) =>
+    actAndReturn(visit, 'PATCH', path`/products/${visit.params.productId ?? ''}`, {
+      body: { active: active === 'yes' },
+      to: '/console/products',
+    }),
+}

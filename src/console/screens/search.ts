@@ -1,0 +1,149 @@
+import Type, { type Static } from 'typebox'
+import { holdsPan, parsePan } from '../../domain/pan.ts'
+import { FoundCardSchema } from '../../listeners/private/schemas/cards.ts'
+import { problemOfAnswer } from '../console.ts'
+import { badge, cursorAfter, instant, statusBadge } from '../desk-parts.ts'
+import { type Content, html } from '../html.ts'
+import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
+
+const FoundCardsSchema = Type.Array(FoundCardSchema)
+type FoundCard = Static<typeof FoundCardSchema>
+
+/** Something that a text may be: the member of the search, and its name for people. */
+interface Reading {
+  readonly member: string
+  readonly name: string
+  readonly value: string
+}
+
+/** Twelve digits are a retrieval reference number (ISO 8583, field 37), even where they might be a card number as well. */
+const isRetrievalReference = (text: string): boolean => /^[0-9]{12}$/.test(text)
+
+const forms: readonly (Pick<Reading, 'member' | 'name'> & { isFor(text: string): boolean })[] = [
+  { member: 'publicToken', name: 'token', isFor: (text) => /^[1-9][0-9]{9}$/.test(text) },
+  { member: 'panLastFour', name: 'last four digits', isFor: (text) => /^[0-9]{4}$/.test(text) },
+  {
+    member: 'authorizationReference',
+    name: 'authorization reference',
+    isFor: (text) =>
+      isRetrievalReference(text) || (/^[A-Za-z0-9-]{1,35}$/.test(text) && !holdsPan(text)),
+  },
+  {
+    // No card has a reference that holds a card number: such a reference was refused when the card was created.
+    member: 'customerReference',
+    name: 'customer reference',
+    isFor: (text) => /^.{1,25}$/u.test(text) && !holdsPan(text),
+  },
+]
+
+/**
+ * Everything that a text may be, all of which is searched for: four digits may be a client's own reference, too. A
+ * card number is told by its digits, and is searched for as nothing else, unless it may be a retrieval reference number.
+ */
+function readingsOf(text: string): Reading[] {
+  const digits = text.replaceAll(/[ -]/g, '')
+  const isPan = parsePan(digits) !== null
+  const readings = forms
+    .filter(({ isFor }) => isFor(text) && (!isPan || isRetrievalReference(text)))
+    .map(({ member, name }) => ({ member, name, value: text }))
+  return isPan ? [{ member: 'pan', name: 'card number', value: digits }, ...readings] : readings
+}
+
+const access = 'support.read'
+const title = 'Search'
+
+/** @param text what the box holds: never what may be a card number. */
+const searchForm = (visit: Visit, text: string): Content =>
+  html`<form method="post" action="/console/search" class="search" role="search">${formFields(visit)}
+    <label for="find">Token, last four digits, customer reference, authorization reference, or a whole card number</label>
+    <div class="row"><input id="find" name="text" type="search" required maxlength="64" autocomplete="off" spellcheck="false" value="${text}"><button>Search</button></div>
+  </form>`
+
+export const searchScreen: Screen = {
+  path: '/console/search',
+  access,
+  navigation: title,
+  show: async (visit) => ({
+    title,
+    body: html`${searchForm(visit, '')}<p class="hint">Cards of every client are searched. A card number is compared by its
+      fingerprint: it is in no address, no log and no page. Each search by card number is recorded under your name, and limited.</p>`,
+  }),
+}
+
+/** A search. It is posted, because what is looked for may be a card number; and answered at once, without an address of its own. */
+export const searchAct: Act = {
+  path: '/console/search',
+  access,
+  readsOnly: true,
+  async perform(visit, { cursor, member, text: given = '' }) {
+    const text = given.trim()
+    const all = readingsOf(text).filter((each) => !member || each.member === member)
+    // The route would refuse it, and what else the text may be is searched for all the same.
+    const mayNotSearchPan =
+      !visit.scopes.has('support.pan') && all.some((each) => each.member === 'pan')
+    const readings = mayNotSearchPan ? all.filter((each) => each.member !== 'pan') : all
+    const results = await Promise.all(
+      readings.map(async (reading) => ({ reading, ...(await find(visit, reading, cursor)) })),
+    )
+    const found = results.filter(({ cards }) => cards.length > 0)
+    const [first] = found
+    const isOne = found.length === 1 && first?.cards.length === 1 && !cursor
+    if (isOne && ['publicToken', 'pan'].includes(first.reading.member)) {
+      return { to: path`/console/cards/${first.cards[0]?.publicToken ?? ''}` }
+    }
+    const shown = mayHoldPan(text) ? '' : text
+    return {
+      title,
+      body: html`${searchForm(visit, shown)}<div role="status">${
+        mayNotSearchPan && panRefused
+      }${found.length === 0 && (readings.length > 0 || !mayNotSearchPan) && nothingFound(readings)}</div>${found.map(({ cards, next, reading }) => resultsOf(visit, reading, cards, next))}`,
+    }
+  },
+}
+
+/** Twelve digits and more, however they are written, are in no page. */
+const mayHoldPan = (text: string): boolean => (text.match(/[0-9]/g) ?? []).length >= 12
+
+async function find(
+  visit: Visit,
+  { member, value }: Reading,
+  cursor: string | undefined,
+): Promise<{ cards: Static<typeof FoundCardsSchema>; next: string | null }> {
+  const query = cursor ? path`?limit=100&cursor=${cursor}` : '?limit=100'
+  const answer = await visit.call('POST', `/cards/search${query}`, { [member]: value })
+  if (answer.status !== 200) throw problemOfAnswer(answer)
+  return { cards: answer.body as FoundCard[], next: cursorAfter(answer) }
+}
+
+const panRefused = html`<p class="empty">Your role does not search by card number. Ask for the token or a reference, or ask a colleague
+  of a support role.</p>`
+
+const nothingFound = (readings: readonly Reading[]): Content =>
+  readings.length === 0
+    ? html`<p class="empty">This can be no token, reference or card number. Check the digits: a token has 10, a card number 12 to
+        19, of which the last one fits the others.</p>`
+    : html`<p class="empty">No card has this ${readings.map(({ name }) => name).join(' or ')}. References are compared in whole. Ask
+        for another of the four, or for the whole card number.</p>`
+
+const resultsOf = (
+  visit: Visit,
+  { member, name, value }: Reading,
+  cards: readonly FoundCard[],
+  next: string | null,
+): Content => html`<h2>By ${name}</h2><div class="scroll"><table>
+    <thead><tr><th scope="col">Card</th><th scope="col">Token</th><th scope="col">Status</th>${
+      member === 'authorizationReference' && html`<th scope="col">Authorization</th>`
+    }<th scope="col">Client</th><th scope="col">Customer reference</th><th scope="col">Expires</th><th scope="col">Created</th></tr></thead>
+    <tbody>${cards.map(resultRow)}</tbody></table></div>${
+      next !== null &&
+      html`<form method="post" action="/console/search">${formFields(visit)}<input type="hidden" name="text" value="${value}">
+        <input type="hidden" name="member" value="${member}"><input type="hidden" name="cursor" value="${next}"><button>Older</button></form>`
+    }`
+
+const resultRow = ({ authorization, ...card }: FoundCard): Content =>
+  html`<tr><th scope="row"><a href="${path`/console/cards/${card.publicToken}`}">${card.maskedPan}</a></th><td>${card.publicToken}</td>
+    <td>${statusBadge(card)}</td>${
+      authorization &&
+      html`<td><a href="${path`/console/cards/${card.publicToken}/authorizations/${authorization.authorizationId}`}">${authorization.reference}</a>
+        ${badge(authorization.responseCode, authorization.responseCode === '00' ? 'good' : 'bad')} ${instant(authorization.at)}</td>`
+    }<td>${card.clientId}</td><td>${card.customerReference}</td><td>${card.expiryDate.slice(0, 7)}</td><td>${instant(card.createdAt)}</td></tr>`

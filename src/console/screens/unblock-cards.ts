@@ -1,0 +1,63 @@
+import type { Static } from 'typebox'
+import type { UnblockedCardSchema } from '../../listeners/private/schemas/cards.ts'
+import { problemOfAnswer } from '../console.ts'
+import { ledTo, refusal } from '../desk-parts.ts'
+import { type Html, html } from '../html.ts'
+import { type Act, type Form, formFields, type Screen, type Visit } from '../screen.ts'
+import { unblockedCards } from '../unblocked-cards.ts'
+
+type UnblockedCard = Static<typeof UnblockedCardSchema>
+
+const screen = {
+  path: '/console/unblock',
+  access: 'support.write',
+  navigation: 'Unblock many',
+} as const
+
+const title = 'Unblock many cards'
+
+export const unblockCardsScreen: Screen = {
+  ...screen,
+  show: async (visit) => ({ title, body: unblockForm(visit, {}) }),
+}
+
+/** @param form what was typed, where it has to be mended. */
+const unblockForm = (visit: Visit, { kind = 'pin', reason = '', tokens = '' }: Form): Html =>
+  html`<form method="post" action="${screen.path}" class="stack">${formFields(visit)}
+    <label>Tokens of the cards, one a line, at most 1,000<textarea name="tokens" rows="8" required spellcheck="false">${tokens}</textarea></label>
+    <fieldset><legend>What is unblocked</legend>${['pin', 'cvv'].map(
+      (each) =>
+        html`<label><input type="radio" name="kind" value="${each}"${each === kind && html` checked`}>${each.toUpperCase()}</label> `,
+    )}</fieldset>
+    <label>Reason<input name="reason" required maxlength="200" autocomplete="off" value="${reason}"></label>
+    <p class="hint">All tries are restored on each card. Each is an act of its own, with this reason beside your name. More
+      cards than your installation allows at once wait for another person’s approval.</p>
+    <button>Unblock</button></form>`
+
+export const unblockCardsAct: Act = {
+  path: screen.path,
+  access: screen.access,
+  async perform(visit, form) {
+    const tokens = (form.tokens ?? '').split(/[\s,;]+/).filter((token) => token !== '')
+    const answer = await visit.call('POST', '/cards/unblock', {
+      publicTokens: [...new Set(tokens)],
+      kind: form.kind,
+      reason: form.reason,
+    })
+    if (answer.status === 200) return { title, body: results(answer.body as UnblockedCard[]) }
+    const led = ledTo(answer, { to: screen.path })
+    if (led) return led
+    const problem = problemOfAnswer(answer)
+    return {
+      title,
+      status: problem.status,
+      body: html`${refusal(problem)}${unblockForm(visit, form)}`,
+    }
+  },
+}
+
+const results = (cards: readonly UnblockedCard[]): Html => {
+  const done = cards.filter(({ unblocked }) => unblocked).length
+  return html`<p class="notice ${done === cards.length ? 'good' : 'warn'}" role="status">${done} of ${cards.length} cards are unblocked.</p>
+    ${unblockedCards(cards)}<p><a href="${screen.path}">Unblock others</a></p>`
+}

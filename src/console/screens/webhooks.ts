@@ -1,0 +1,173 @@
+import type { Static } from 'typebox'
+import {
+  WatchedDeliverySchema,
+  WatchedWebhookSchema,
+} from '../../listeners/private/schemas/webhooks.ts'
+import { problemOfAnswer } from '../console.ts'
+import { badge, instant, refusal } from '../desk-parts.ts'
+import { type Content, html } from '../html.ts'
+import { list, listed, pages } from '../listing.ts'
+import {
+  type Act,
+  type Form,
+  formFields,
+  type Page,
+  path,
+  type Screen,
+  type Visit,
+} from '../screen.ts'
+
+type Webhook = Static<typeof WatchedWebhookSchema>
+type Delivery = Static<typeof WatchedDeliverySchema>
+
+const access = 'support.read'
+const title = 'Webhooks'
+
+/** The members of a path, or a webhook itself. */
+interface WebhookOf {
+  readonly clientId?: string
+  readonly webhookId?: string
+}
+
+const pathOf = ({ clientId = '', webhookId = '' }: WebhookOf): string =>
+  path`/clients/${clientId}/webhooks/${webhookId}`
+
+const pageOf = ({ clientId = '', webhookId = '' }: WebhookOf): string =>
+  path`/console/webhooks/${clientId}/${webhookId}`
+
+const stateBadge = ({ consecutiveFailures, failing, status }: Webhook): Content =>
+  status === 'Disabled'
+    ? badge('Disabled', 'bad')
+    : failing
+      ? badge(`Failing, ${consecutiveFailures} in a row`, 'bad')
+      : consecutiveFailures > 0
+        ? badge(`${consecutiveFailures} failed in a row`, 'warn')
+        : badge('Enabled', 'good')
+
+/** The endpoints of every client, as they are now. */
+export const webhooksScreen: Screen = {
+  path: '/console/webhooks',
+  access,
+  navigation: title,
+  async show(visit) {
+    const { client = '' } = visit.query
+    const filter = client === '' ? '' : path`?clientId=${client}`
+    const { entries, next } = await list(visit, `/webhooks${filter}`, WatchedWebhookSchema)
+    return {
+      title,
+      body: html`<form method="get" action="/console/webhooks" class="row"><label>Of one client, by its id<input name="client" maxlength="64" autocomplete="off" value="${client}"></label><button>Show</button></form>
+        <live-region id="webhooks">${listed(
+          title,
+          ['Endpoint', 'Client', 'State', 'Next is due', 'Events', 'Since'],
+          entries.map(
+            (each) =>
+              html`<tr><th scope="row"><a href="${pageOf(each)}">${each.url}</a></th><td>${each.clientId}</td><td>${stateBadge(each)}</td>
+                <td>${instant(each.dueAt) ?? 'nothing waits'}</td><td>${each.events.join(', ')}</td><td>${instant(each.createdAt)}</td></tr>`,
+          ),
+          client === ''
+            ? 'No client has a webhook. A client makes one with POST /webhooks of the public interface.'
+            : html`<b>${client}</b> has no webhook. Ids are compared to the letter; <a href="/console/webhooks">all webhooks</a>.`,
+        )}</live-region>${pages(visit, next)}`,
+    }
+  },
+}
+
+export const webhookScreen: Screen = {
+  path: '/console/webhooks/:clientId/:webhookId',
+  access,
+  navigation: null,
+  show: (visit) => webhookPage(visit, null),
+}
+
+const doneTexts: Readonly<Record<string, string>> = {
+  resend: 'It is sent again now. What comes of it shows below within seconds.',
+  replay: 'Everything since then that it did not get is delivered again, in order.',
+  disable: 'Nothing is sent to it any more. What was pending is given up.',
+  enable: 'It is sent to again, from now on. Deliver again what it has missed.',
+}
+
+async function webhookPage(visit: Visit, above: Content): Promise<Page> {
+  const own = pathOf(visit.params)
+  const [webhook, deliveries] = await Promise.all([
+    visit.read(own, WatchedWebhookSchema),
+    list(visit, `${own}/deliveries`, WatchedDeliverySchema, 25),
+  ])
+  return {
+    title: `Webhook of ${webhook.clientId}`,
+    body: html`${above}<div class="columns"><section aria-labelledby="endpoint"><h2 id="endpoint">Endpoint</h2><live-region id="now"><dl>
+        <dt>State</dt><dd>${stateBadge(webhook)}${webhook.disabledAt && html` since ${instant(webhook.disabledAt)}`}</dd><dt>URL</dt><dd><code>${webhook.url}</code></dd>
+        <dt>Client</dt><dd><a href="${path`/console/clients/${webhook.clientId}`}">${webhook.clientId}</a></dd><dt>Events</dt><dd>${webhook.events.join(', ')}</dd>
+        <dt>Next is due</dt><dd>${instant(webhook.dueAt) ?? 'nothing waits'}</dd></dl></live-region></section>${
+          visit.scopes.has('support.write') && actions(visit, webhook)
+        }</div>
+      <h2>What it got, and did not get</h2><live-region id="deliveries">${listed(
+        'Deliveries',
+        ['Event', 'Status', 'Tries', 'Answered', ''],
+        deliveries.entries.map((each) => deliveryRow(visit, webhook, each)),
+        'Nothing has been sent to it yet: none of its events has happened since it was made.',
+      )}</live-region>${pages(visit, deliveries.next)}`,
+  }
+}
+
+/** What an agent has a webhook do, each with a reason. */
+function actions(visit: Visit, webhook: Webhook): Content {
+  const form = (name: string, title: string, fields: Content, hint: string) =>
+    html`<details><summary>${title}</summary><form method="post" action="${pageOf(webhook)}/${name}">${formFields(visit)}${fields}
+      <label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label><p class="hint">${hint}</p><button>${title}</button></form></details>`
+  const since = new Date(Date.now() - 86_400_000).toISOString().slice(0, 19)
+  return html`<section aria-labelledby="actions"><h2 id="actions">Actions</h2>${
+    webhook.status === 'Enabled'
+      ? html`${form('replay', 'Deliver again what it missed', html`<label>Since, in UTC<input name="since" type="datetime-local" step="1" required value="${since}"></label>`, 'All that it did not get since then, in order; what it got is not sent again.')}${form('disable', 'Disable', false, 'Nothing more is sent, and what is pending is given up. Its client can enable it again.')}`
+      : form(
+          'enable',
+          'Enable',
+          false,
+          'It is sent to from now on. What it missed is not sent by itself.',
+        )
+  }</section>`
+}
+
+const tones = { Delivered: 'good', Failed: 'bad', Pending: 'warn' } as const
+
+function deliveryRow(visit: Visit, webhook: Webhook, delivery: Delivery): Content {
+  const { createdAt, deliveryId, eventId, nextTryAt, status, tries, type } = delivery
+  const last = tries.at(-1)
+  const mayResend = visit.scopes.has('support.write') && webhook.status === 'Enabled'
+  return html`<tr id="delivery-${deliveryId}"><th scope="row">${type}<p class="fine">${instant(createdAt)}</p></th>
+    <td>${badge(status, tones[status])}${status === 'Pending' && nextTryAt && html`<p class="fine">next try ${instant(nextTryAt)}</p>`}</td>
+    <td>${
+      tries.length === 0
+        ? 'none yet'
+        : html`<details><summary>${tries.length === 1 ? '1 try' : `${tries.length} tries`}</summary><ol>${tries.map(
+            ({ at, durationMs, outcome, statusCode }) =>
+              html`<li>${instant(at)} ${outcome.replaceAll('_', ' ')} ${statusCode} <span class="fine">${durationMs} ms</span></li>`,
+          )}</ol><p class="fine">webhook-id <code>${eventId}</code></p></details>`
+    }</td><td>${last && html`${last.outcome.replaceAll('_', ' ')} ${last.statusCode}${last.response && html`<p class="fine"><code>${last.response}</code></p>`}`}</td>
+    <td>${mayResend && html`<details><summary>Send again</summary><form method="post" action="${pageOf(webhook)}/deliveries/${deliveryId}/resend">${formFields(visit)}<label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label><button>Send again</button></form></details>`}</td></tr>`
+}
+
+/** What each form of a webhook sends to the private listener. */
+const acts: Readonly<Record<string, (form: Form) => object>> = {
+  'deliveries/:deliveryId/resend': ({ reason }) => ({ reason }),
+  // Without a zone, as the field has it, and without seconds where they are 0.
+  replay: ({ reason, since = '' }) => ({ reason, since: `${since.padEnd(19, ':00')}Z` }),
+  disable: ({ reason }) => ({ reason }),
+  enable: ({ reason }) => ({ reason }),
+}
+
+export const webhookActs: readonly Act[] = Object.entries(acts).map(([name, bodyOf]) => ({
+  path: `/console/webhooks/:clientId/:webhookId/${name}`,
+  access: 'support.write',
+  async perform(visit, form) {
+    const { deliveryId = '' } = visit.params
+    const sub = name.replace(':deliveryId', path`${deliveryId}`)
+    const answer = await visit.call('POST', `${pathOf(visit.params)}/${sub}`, bodyOf(form))
+    const done = name.split('/').at(-1) ?? ''
+    if (answer.status < 300) {
+      const said = doneTexts[done] ?? 'Done, and on record.'
+      return { to: pageOf(visit.params), notice: { tone: 'good', lines: [said] } }
+    }
+    const problem = problemOfAnswer(answer)
+    return { ...(await webhookPage(visit, refusal(problem))), status: problem.status }
+  },
+}))

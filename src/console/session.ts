@@ -1,0 +1,82 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { Problem } from '../domain/problem.ts'
+import {
+  type ConsoleSession,
+  findConsoleSession,
+  type PeopleContext,
+} from '../operations/people/people.ts'
+import { type Form, formFieldNames } from './screen.ts'
+
+/** What a session is found by. */
+export interface SessionOptions {
+  readonly people: PeopleContext
+  /** Where browsers reach the private listener, without a slash at its end. */
+  readonly url: string
+}
+
+/** A session, and the secret in its cookie. */
+export interface CookieSession extends ConsoleSession {
+  readonly secret: string
+}
+
+/** The session of a request's cookie, or null. Pages that ask by script keep none open. */
+export async function sessionOf(
+  { people, url }: SessionOptions,
+  request: FastifyRequest,
+): Promise<CookieSession | null> {
+  const secret = request.cookies[cookieName(url)]
+  if (secret === undefined || !/^[A-Za-z0-9_-]{43}$/.test(secret)) return null
+  const isVisit = request.headers['sec-fetch-dest'] !== 'empty'
+  const session = await findConsoleSession(people, secret, isVisit)
+  return session && { ...session, secret }
+}
+
+/**
+ * `__Host-`: set by this host alone, for all of it, over TLS (RFC 6265bis section 4.1.3.2). Without TLS, which is a sandbox, a
+ * plain name, with the port: cookies of one host are common to all of its ports.
+ */
+export function cookieName(url: string, suffix = ''): string {
+  const { port, protocol } = new URL(url)
+  return protocol === 'https:' ? `__Host-pinfold${suffix}` : `pinfold${suffix}-${port || 80}`
+}
+
+/** What a form of this session must have in it: nobody without the cookie can know it. */
+export const formTokenOf = (secret: string): string =>
+  createHmac('sha256', secret).update('form').digest('base64url')
+
+/**
+ * Refuses a form that another page sent (CSRF): by its token, and by where the browser says that it comes from.
+ * @throws `Problem` `malformed_request`
+ */
+export function refuseForeignForm(
+  { url }: Pick<SessionOptions, 'url'>,
+  { headers, host, protocol }: FastifyRequest,
+  { secret }: Pick<CookieSession, 'secret'>,
+  form: Form,
+): void {
+  const expected = Buffer.from(formTokenOf(secret))
+  const given = Buffer.from(form[formFieldNames.token] ?? '')
+  const isToken = given.length === expected.length && timingSafeEqual(given, expected)
+  const site = headers['sec-fetch-site']
+  // A sandbox without TLS has several names; whoever asks by one that is not its own was refused before.
+  const own = [new URL(url).origin, ...(url.startsWith('http:') ? [`${protocol}://${host}`] : [])]
+  const isOwn =
+    (site === undefined || site === 'same-origin') &&
+    (headers.origin === undefined ? site !== undefined : own.includes(headers.origin))
+  if (isToken && isOwn) return
+  throw new Problem('malformed_request', {
+    detail:
+      'The form was not sent from a page of this console, or of another sign-in. Nothing was done.',
+  })
+}
+
+/** The fields of a form. */
+export function parseForm(body: unknown): Form {
+  const form = new Map<string, string>()
+  for (const [name, value] of new URLSearchParams(typeof body === 'string' ? body : '')) {
+    const before = form.get(name)
+    form.set(name, before === undefined ? value : `${before}\n${value}`)
+  }
+  return Object.fromEntries(form)
+}

@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type CallerAddresses, networkOf } from '../listeners/http/caller-address.ts'
+import type { RateLimiter } from '../listeners/http/rate-limit.ts'
+import {
+  beginSession,
+  failedSignInRecorder,
+  recordMissingRole,
+  signOut,
+} from '../operations/people/people.ts'
+import { sendPage } from './answers.ts'
+import { html } from './html.ts'
+import { moveAnswer } from './notice.ts'
+import type { PeopleIssuer } from './people-issuer.ts'
+import type { RelyingParty } from './relying-party.ts'
+import {
+  cookieName,
+  parseForm,
+  refuseForeignForm,
+  type SessionOptions,
+  sessionOf,
+} from './session.ts'
+
+/** What people sign in by. */
+export interface SignInOptions extends SessionOptions {
+  readonly relyingParty: RelyingParty
+  readonly callers: CallerAddresses
+  /** For sign-ins that are begun, by address: each has the issuer asked. Nothing where limits are turned off. */
+  readonly rate: RateLimiter | null
+}
+
+const config = { access: 'open', notRepeatable: 'a sign-in is begun anew' } as const
+const schema = { hide: true }
+
+/** How long somebody may take to sign in with the issuer. */
+const signInSeconds = 600
+
+/** Signing in and out. */
+export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): void {
+  const { callers, people, rate, relyingParty, url } = options
+  const [sessionCookie, signInCookie] = [cookieName(url), cookieName(url, '-sign-in')]
+  const recordFailure = failedSignInRecorder(people)
+  // Lax: whoever comes back from the issuer comes from another site. What changes something is no GET.
+  const cookie = {
+    path: '/',
+    httpOnly: true,
+    secure: url.startsWith('https:'),
+    sameSite: 'lax',
+  } as const
+
+  mounted.get('/console/sign-in', { config, schema }, async (request, reply) => {
+    rate?.spend(networkOf(callers.addressOf(request.raw)))
+    const { again, as, to } = Object(request.query)
+    const secret = randomBytes(32).toString('base64url')
+    const hint = typeof as === 'string' ? as : null
+    const address = await relyingParty.begin(secret, { again: again === 'yes', hint })
+    const value = `${secret}.${Buffer.from(ownPath(to)).toString('base64url')}`
+    return reply
+      .setCookie(signInCookie, value, { ...cookie, maxAge: signInSeconds })
+      .redirect(address.href, 303)
+  })
+
+  mounted.get('/console/sign-in/callback', { config, schema }, async (request, reply) => {
+    rate?.spend(networkOf(callers.addressOf(request.raw)))
+    const [secret = '', to = ''] = (request.cookies[signInCookie] ?? '').split('.')
+    reply.clearCookie(signInCookie, cookie)
+    const query = request.url.slice(request.url.indexOf('?') + 1)
+    const isBegun = /^[A-Za-z0-9_-]{43}$/.test(secret)
+    const outcome = isBegun ? await relyingParty.finish(secret, query) : 'not_proved'
+    if (typeof outcome === 'string') {
+      if (isBegun) await recordFailure(outcome)
+      return sendPage(reply, notSignedIn(reasons[outcome]))
+    }
+    if (outcome.roles.length === 0) {
+      await recordMissingRole(people, outcome, request.id)
+      const advice = 'Ask whoever gives out roles at your company.'
+      return sendPage(reply, notSignedIn(`${outcome.name} has no role here. ${advice}`))
+    }
+    const former = await sessionOf(options, request)
+    const session = await beginSession(people, outcome, {
+      signInSecret: secret,
+      formerSecret: former?.secret ?? null,
+      requestId: request.id,
+    })
+    if (session === null) return sendPage(reply, notSignedIn(reasons.not_proved))
+    if (former?.person.personId === outcome.personId) await moveAnswer(people, former, session)
+    return reply
+      .setCookie(sessionCookie, session, cookie)
+      .redirect(ownPath(Buffer.from(to, 'base64url').toString()), 303)
+  })
+
+  mounted.post('/console/sign-out', { config, schema }, async (request, reply) => {
+    const session = await sessionOf(options, request)
+    if (session) {
+      refuseForeignForm(options, request, session, parseForm(request.body))
+      await signOut(people, session.secret, request.id)
+    }
+    reply.clearCookie(sessionCookie, cookie)
+    return sendPage(reply, { title: 'You are signed out', body: signInLink })
+  })
+}
+
+const signInLink = html`<p><a href="/console/sign-in">Sign in</a></p>`
+
+const reasons = {
+  not_proved:
+    'The sign-in took too long, or was begun in another browser or another tab, or is over already.',
+  refused_by_issuer: 'The issuer of identities signed nobody in.',
+} as const
+
+const notSignedIn = (why: string) => ({
+  title: 'Nobody was signed in',
+  status: 403,
+  body: html`<p>${why}</p>${signInLink}`,
+})
+
+/** A path of the console on this very listener, whatever was asked for: nobody is led elsewhere. */
+function ownPath(to: unknown): string {
+  const base = 'http://console.invalid'
+  const url = typeof to === 'string' && URL.canParse(to, base) ? new URL(to, base) : null
+  // Back to a sign-in would be a sign-in for ever.
+  const isPage = /^\/console(?:\/(?!sign-|issuer\/).*)?$/.test(url?.pathname ?? '')
+  return url?.origin === base && isPage ? `${url.pathname}${url.search}` : '/console'
+}
+
+/** The sandbox's own issuer, on this listener. */
+export function issuerRoutes(mounted: FastifyInstance, issuer: PeopleIssuer): void {
+  const handler = async (request: FastifyRequest, reply: FastifyReply) => {
+    const headers = Object.entries(request.headers).filter(([, value]) => typeof value === 'string')
+    const answered = await issuer.answer({
+      method: request.method,
+      path: request.url,
+      headers: Object.fromEntries(headers) as Record<string, string>,
+      body: typeof request.body === 'string' ? request.body : '',
+    })
+    return reply
+      .code(answered.status)
+      .headers({
+        'x-frame-options': 'DENY',
+        'referrer-policy': 'same-origin',
+        'content-security-policy':
+          "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        ...answered.headers,
+      })
+      .send(answered.body)
+  }
+  mounted.route({ method: ['GET', 'POST'], url: '/console/issuer/*', config, schema, handler })
+}

@@ -1,0 +1,13 @@
+import type { Static } from 'typebox'
+import type { UnblockedCardSchema } from '../listeners/private/schemas/cards.ts'
+import { badge } from './desk-parts.ts'
+import { type Html, html } from './html.ts'
+import { path } from './screen.ts'
+
+/** What an act on many cards did to each of them. */
+export const unblockedCards = (cards: readonly Static<typeof UnblockedCardSchema>[]): Html =>
+  html`<div class="scroll"><table><thead><tr><th scope="col">Token</th><th scope="col">Outcome</th><th scope="col">Why</th></tr></thead><tbody>${cards.map(
+    ({ code, detail, publicToken, unblocked }) =>
+      html`<tr><th scope="row"><a href="${path`/console/cards/${publicToken}`}">${publicToken}</a></th>
+        <td>${unblocked ? badge('Unblocked', 'good') : badge('Refused', 'bad')}</td><td>${detail ?? code}</td></tr>`,
+  )}</tbody></table></div>`

@@ -1,0 +1,98 @@
+import type { Requester } from '../../domain/client.ts'
+import {
+  type ActPosition,
+  findKeyActs,
+  findOperatorActs,
+  insertAct,
+  type KeyActRow,
+  type NewAct,
+  newestAct,
+  type OperatorActRow,
+} from '../../storage/acts/acts.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+
+/** What an operator did to a product or a client. The details hold no secret. */
+interface OperatorAct extends Pick<NewAct, 'act' | 'subject'> {
+  readonly subjectKind: 'product' | 'client'
+  readonly details: object
+}
+
+/** Puts an operator's act on record, in the transaction of its change. */
+export async function recordAct(
+  connection: Connection,
+  { clientId, requestId }: Requester,
+  { details, ...act }: OperatorAct,
+): Promise<void> {
+  await insertAct(connection, { ...act, details: JSON.stringify(details), clientId, requestId })
+}
+
+/** Puts on record that the configuration made a client what it is, at a start. */
+export async function recordRegistration(connection: Connection, clientId: string): Promise<void> {
+  await insertAct(connection, {
+    act: 'registered',
+    subjectKind: 'client',
+    subject: clientId,
+    details: JSON.stringify({ from: 'ADMIN_JWK_FILE' }),
+    clientId: null,
+    requestId: null,
+  })
+}
+
+/** What happened to a key, and at whose word; nobody's where it was due. Never a clear key. */
+export interface KeyAct extends Partial<Requester> {
+  readonly act: string
+  readonly key: string
+}
+
+/** Puts what happened to a key on record, in the transaction of its change. */
+export async function recordKeyAct(connection: Connection, keyAct: KeyAct): Promise<void> {
+  const { act, clientId = null, key, requestId = null } = keyAct
+  const subject = { subjectKind: 'key', subject: key } as const
+  await insertAct(connection, { act, ...subject, details: '{}', clientId, requestId })
+}
+
+export type { ActPosition }
+
+/** What was done to products and clients, the newest first. */
+export const listOperatorActs = (
+  { database }: { readonly database: Connection },
+  after: ActPosition | null,
+  limit: number,
+): Promise<OperatorActRow[]> => findOperatorActs(database, after ?? newestAct, limit)
+
+/** An act on a key, and where it stands in the list. */
+type ListedKeyAct = Pick<KeyActRow, 'number' | 'at' | 'act' | 'clientId' | 'requestId'> & {
+  readonly key: string
+}
+
+/** What was done to keys, the newest first. */
+export async function listKeyActs(
+  { database }: { readonly database: Connection },
+  after: ActPosition | null,
+  limit: number,
+): Promise<ListedKeyAct[]> {
+  const rows = await findKeyActs(database, after ?? newestAct, limit)
+  return rows.map(({ details: _, subject: key, subjectKind: __, ...act }) => ({ ...act, key }))
+}
+
+/** The members of a record that a change gives other values, before and after. */
+export function differences<Kept extends object>(before: Kept, after: Kept): object {
+  const names = Object.keys(after) as (keyof Kept)[]
+  const changed = names.filter((name) => !isSame(before[name], after[name]))
+  const pick = (record: Kept) => Object.fromEntries(changed.map((name) => [name, record[name]]))
+  return { before: pick(before), after: pick(after) }
+}
+
+/** What a change is called, by whether it switches its subject on, or off, or neither. */
+export function nameOfChange(
+  before: { readonly active: boolean },
+  after: { readonly active: boolean },
+  { off, on }: { readonly on: string; readonly off: string },
+): string {
+  if (before.active === after.active) return 'changed'
+  return after.active ? on : off
+}
+
+/** Whether two values of JSON are the same. */
+export const isSame = (one: unknown, other: unknown): boolean =>
+  JSON.stringify(one) === JSON.stringify(other)

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto'
+import { type AuditEntry, commitEntries } from '../../domain/audit-entry.ts'
+import {
+  appendHashes,
+  entryOf,
+  leafHash,
+  type TileReader,
+  tilesOfSize,
+} from '../../domain/audit-tree.ts'
+import type { Hsm } from '../../hsm/contract/hsm.ts'
+import type { CheckpointFile } from '../../storage/audit-log/checkpoint-file.ts'
+import { insertEntries, type NewEntry } from '../../storage/audit-log/entries.ts'
+import {
+  type AuditLogRow,
+  beginAuditLog,
+  countOlderCards,
+  findAuditLog,
+  findTile,
+  findTiles,
+  growAuditLog,
+  writeTiles,
+} from '../../storage/audit-log/log.ts'
+import type { Connection, Database } from '../../storage/engine/database.ts'
+import type { Witnesses } from './witnesses.ts'
+
+/** What the operations on the audit log work with. */
+export interface AuditLogContext {
+  readonly database: Database
+  readonly hsm: Hsm
+  /** What checkpoints of the first log name it by; successors have names that begin with it. */
+  readonly origin: string
+  /** Whether checkpoints are signed with ML-DSA-44, too. */
+  readonly withMlDsa: boolean
+  /** What this machine remembers of checkpoints, outside the database. */
+  readonly outside: CheckpointFile
+  /** Why the log must not be signed, as this process found when it looked last; null where it found nothing. */
+  readonly found: { refusal: string | null }
+  /** Null: checkpoints are not cosigned. */
+  readonly witnesses: Witnesses | null
+}
+
+/** The log in use, which begins with the first that asks for it. */
+export async function openAuditLog({
+  database,
+  origin,
+}: Pick<AuditLogContext, 'database' | 'origin'>): Promise<AuditLogRow> {
+  const known = await findAuditLog(database)
+  if (known) return known
+  await database.transaction((connection) => beginFirst(connection, origin))
+  const begun = await findAuditLog(database)
+  if (!begun) throw new Error('No audit log has begun.')
+  return begun
+}
+
+/** Lets the first log begin. Where there are cards whose first events can never be entered, it says how many. */
+async function beginFirst(connection: Connection, origin: string): Promise<void> {
+  const log = { log: 1, origin, predecessorCheckpoint: null, reason: null }
+  if (!(await beginAuditLog(connection, log))) return
+  const olderCards = await countOlderCards(connection)
+  if (olderCards === 0) return
+  const first: AuditEntry = {
+    entry: randomUUID(),
+    at: new Date().toISOString().replace('Z', '000Z'),
+    act: 'log.began',
+    subject: origin,
+    outcome: 'done',
+    details: { olderCards },
+  }
+  await appendEntries(connection, { log: 1, size: 0 }, commitEntries([first]))
+}
+
+/** Reads the tiles of a log. */
+export const tilesOf =
+  (connection: Connection, log: number): TileReader =>
+  async (level, index) => {
+    const hashes = await findTile(connection, log, { level, index })
+    if (!hashes) throw new RangeError(`There is no tile ${index} of level ${level}.`)
+    return hashes
+  }
+
+/**
+ * Appends entries to the log, in the transaction that has locked it. @returns its size with them.
+ */
+export async function appendEntries(
+  connection: Connection,
+  { log, size }: Pick<AuditLogRow, 'log' | 'size'>,
+  entries: readonly NewEntry[],
+): Promise<number> {
+  const levels = tilesOfSize(size)
+  const asked = levels.flatMap(({ full, level, partial }) =>
+    partial > 0 ? [{ level, index: full }] : [],
+  )
+  const tiles = asked.length > 0 ? await findTiles(connection, log, asked) : []
+  const edge = levels.map(
+    ({ level }) => tiles.find((tile) => tile.level === level)?.hashes ?? new Uint8Array(),
+  )
+  const leaves = entries.map(({ commitment }) => leafHash(entryOf(commitment)))
+  await insertEntries(connection, log, size, entries)
+  await writeTiles(connection, log, appendHashes(size, edge, leaves))
+  await growAuditLog(connection, log, entries.length)
+  return size + entries.length
+}

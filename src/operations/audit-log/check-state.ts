@@ -1,0 +1,162 @@
+import { createHash, createPublicKey, verify } from 'node:crypto'
+import { checkpointText } from '../../domain/audit-notes.ts'
+import {
+  type CheckResult,
+  type CheckRow,
+  findNewestResult,
+  type LockedCheck,
+  lockCheck,
+  writeCheck,
+} from '../../storage/audit-log/checks.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import type { AuditLogContext } from './audit-log.ts'
+import { recordFinding } from './record-finding.ts'
+
+/** What signs the state, and says by which keys it was signed. */
+export type CheckSigner = Pick<AuditLogContext, 'database' | 'hsm'>
+
+/** No audit log has this name: what is signed of a check is no checkpoint of any. */
+const origin = 'pinfold.invalid/audit-check'
+
+const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+/** The state as a checkpoint has it: all that decides over what the next step looks at. */
+const checkpointOf = (row: CheckRow) => {
+  const root = createHash('sha256')
+    .update(
+      JSON.stringify([
+        row.followedLog,
+        row.followedIndex,
+        row.hasBaseline,
+        row.startedAt?.getTime() ?? null,
+        row.finishedAt?.getTime() ?? null,
+        row.afterToken,
+        row.cards,
+        row.findings,
+        hexOf(row.keptFold),
+        hexOf(row.newFold),
+        row.digestedAct,
+        hexOf(row.digestedFold),
+        row.actsNumber,
+        hexOf(row.rowsFold),
+      ]),
+    )
+    .digest()
+  return { origin, size: row.actsNumber, root }
+}
+
+/** Writes the state of a check, signed: whoever writes the database without the HSM cannot. */
+export async function writeSigned(
+  connection: Connection,
+  { hsm }: CheckSigner,
+  row: CheckRow,
+): Promise<void> {
+  const [signed] = await hsm.signCheckpoint(checkpointOf(row), { at: new Date(), withMlDsa: false })
+  if (!signed) throw new Error('No key signs the state of the check.')
+  await writeCheck(connection, { ...row, signature: signed.signature })
+}
+
+/**
+ * The state of the check, locked to the end of the transaction; null where another process is at it. One that this service
+ * did not write is a finding: it gives way to what the newest result in the audit log says.
+ */
+export async function lockState(
+  connection: Connection,
+  signer: CheckSigner,
+): Promise<LockedCheck | null> {
+  const row = await lockCheck(connection)
+  if (!row) return null
+  const newest = await findNewestResult(connection)
+  if (await isOwn(signer, row, newest)) return row
+  await recordFinding(connection, {
+    found: 'check state changed',
+    details: { since: newest?.actId ?? null },
+  })
+  const restored = { ...restore(row, newest), now: row.now }
+  await writeSigned(connection, signer, restored)
+  return restored
+}
+
+/** Whether this service wrote it, after the newest result. */
+async function isOwn(
+  { hsm }: CheckSigner,
+  row: CheckRow,
+  newest: CheckResult | null,
+): Promise<boolean> {
+  const { signature } = row
+  // Before the first step nothing is signed, nor before a result of this version.
+  if (signature === null) return newest === null ? isUntouched(row) : !newest.isStateSigned
+  if (row.digestedAct !== (newest?.actId ?? null)) return false
+  const text = Buffer.from(checkpointText(checkpointOf(row)))
+  return (await hsm.auditKeys())
+    .filter(({ algorithm }) => algorithm === 'Ed25519')
+    .some(({ publicKey }) => verify(null, text, ed25519Key(publicKey), signature))
+}
+
+const isUntouched = ({ finishedAt, hasBaseline, startedAt }: CheckRow): boolean =>
+  !hasBaseline && startedAt === null && finishedAt === null
+
+const ed25519Key = (publicKey: Uint8Array) =>
+  createPublicKey({
+    key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(publicKey).toString('base64url') },
+    format: 'jwk',
+  })
+
+/** What a result says for the next check to begin with. */
+interface Result {
+  readonly cardsDigest: string
+  readonly rowsDigest: string
+  readonly actsNumber: number
+  readonly followed: readonly [log: number, index: number]
+}
+
+/** What a text of JSON says; null where it is none. */
+function parseSaid<Said>(text: string): Partial<Said> | null {
+  try {
+    const said: Partial<Said> | null = JSON.parse(text)
+    return typeof said === 'object' ? said : null
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    return null
+  }
+}
+
+/** What the entry of a result says; null where it is not entered yet, erased, or not as this service writes it. */
+export function parseResultEntry(text: string | null): Partial<Result> | null {
+  const said = text === null ? null : parseSaid<{ readonly details: Partial<Result> }>(text)
+  return said?.details ?? null
+}
+
+/** Null where it is of a version that did not say it. */
+function readResult({ details }: CheckResult): Result | null {
+  const said = parseSaid<Result>(details)
+  if (!said) return null
+  const { actsNumber, cardsDigest, followed, rowsDigest } = said
+  if (typeof rowsDigest !== 'string' || typeof cardsDigest !== 'string') return null
+  return actsNumber === undefined || followed === undefined
+    ? null
+    : { actsNumber, cardsDigest, followed, rowsDigest }
+}
+
+/** The state after the newest result: the next check is due at once. */
+function restore(row: CheckRow, newest: CheckResult | null): CheckRow {
+  const result = newest && readResult(newest)
+  const [followedLog, followedIndex] = result?.followed ?? [1, 0]
+  return {
+    followedLog,
+    followedIndex,
+    hasBaseline: newest !== null,
+    startedAt: null,
+    finishedAt: null,
+    afterToken: '',
+    cards: 0,
+    findings: 0,
+    keptFold: Buffer.alloc(0),
+    newFold: Buffer.alloc(0),
+    digestedAct: newest?.actId ?? null,
+    digestedFold: Buffer.from(result?.cardsDigest ?? '', 'hex'),
+    actsNumber: result?.actsNumber ?? row.actsNumber,
+    rowsFold: Buffer.from(result?.rowsDigest ?? '', 'hex'),
+    signature: null,
+  }
+}

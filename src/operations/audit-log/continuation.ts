@@ -1,0 +1,126 @@
+import { type Checkpoint, parseCheckpoint, parseNote } from '../../domain/audit-notes.ts'
+import { emptyRoot, rootOf, type TileReader } from '../../domain/audit-tree.ts'
+import { type CheckpointRow, findNewestCheckpoint } from '../../storage/audit-log/checkpoints.ts'
+import { type AuditLogRow, listAuditLogs } from '../../storage/audit-log/log.ts'
+import { type AuditLogContext, tilesOf } from './audit-log.ts'
+import { cosign, type Witnesses } from './witnesses.ts'
+
+/** The log in use as a database has it, held against what was signed of it. */
+export interface Continuation {
+  readonly log: AuditLogRow
+  /** Of all its entries; null where a tile is missing. */
+  readonly root: Uint8Array | null
+  readonly newest: CheckpointRow | null
+  /** How many entries of this log this machine remembers to be signed. */
+  readonly rememberedSize: number
+  /** Whether what is remembered may give way to a checkpoint of this log: never to a smaller, another or an earlier tree. */
+  mayReplace(remembered: string, next: Pick<Checkpoint, 'size' | 'root'>): boolean
+  /** Why the log must not be signed; null where nothing is against it. */
+  readonly refusal: string | null
+}
+
+/**
+ * Looks whether the log is what was signed before, as the database, this machine and witnesses remember it. It is read in one
+ * transaction, and so from one server: none takes another's place halfway. Null before a log has begun.
+ */
+export async function examineLog({
+  database,
+  outside,
+  witnesses,
+}: Pick<AuditLogContext, 'database' | 'outside' | 'witnesses'>): Promise<Continuation | null> {
+  const note = await outside.read()
+  const remembered = note === null ? null : checkpointOf(note)
+  const found = await database.transaction(async (connection): Promise<Continuation | null> => {
+    const logs = await listAuditLogs(connection)
+    const [log] = logs
+    if (!log) return null
+    const newest = await findNewestCheckpoint(connection, log.log)
+    const tiles = tilesOf(connection, log.log)
+    const root = log.size === 0 ? emptyRoot : await rootIn(tiles, log.size)
+    let refusal =
+      note !== null && !remembered
+        ? 'The file that remembers the newest checkpoint of the audit log holds none: bring it back, or take it away.'
+        : await contradiction(logs, tiles, remembered)
+    refusal ??= await contradiction(logs, tiles, newest && { ...newest, origin: log.origin })
+    refusal ??= root ? null : `Tiles of the log ${log.origin} are missing.`
+    const rememberedSize = remembered?.origin === log.origin ? remembered.size : 0
+    const mayReplace: Continuation['mayReplace'] = (known, next) => {
+      const checkpoint = checkpointOf(known)
+      if (!checkpoint) return false
+      if (checkpoint.origin !== log.origin) return isFormer(logs, checkpoint.origin)
+      const isSame = Buffer.compare(checkpoint.root, next.root) === 0
+      return checkpoint.size < next.size || (checkpoint.size === next.size && isSame)
+    }
+    return { log, root, newest, rememberedSize, mayReplace, refusal }
+  })
+  if (!found || found.refusal !== null || !witnesses) return found
+  return { ...found, refusal: await witnessRefusal(witnesses, found) }
+}
+
+/** The checkpoint that a note signs; null where it signs none. */
+export function checkpointOf(note: string): Checkpoint | null {
+  try {
+    return parseCheckpoint(parseNote(note).text)
+  } catch {
+    return null
+  }
+}
+
+const originOf = (note: string | null): string | null =>
+  note === null ? null : (checkpointOf(note)?.origin ?? null)
+
+const isFormer = (logs: readonly AuditLogRow[], origin: string): boolean =>
+  logs.some((each) => each.origin === origin || originOf(each.predecessorCheckpoint) === origin)
+
+async function contradiction(
+  logs: readonly AuditLogRow[],
+  tiles: TileReader,
+  known: Checkpoint | null,
+): Promise<string | null> {
+  const [log] = logs
+  if (!log || !known) return null
+  const { origin, size } = log
+  // What is remembered of a log that has a successor was dealt with when that one began, also of one that is lost.
+  if (known.origin !== origin && isFormer(logs, known.origin)) return null
+  if (known.origin !== origin) {
+    return `The log ${known.origin} was signed with ${known.size} entries, and this database does not know it.`
+  }
+  if (known.size > size) {
+    return `The log ${origin} was signed with ${known.size} entries, and this database has ${size}.`
+  }
+  const root = await rootIn(tiles, known.size)
+  if (root && Buffer.compare(root, known.root) === 0) return null
+  return `The first ${known.size} entries of the log ${origin} are not those that were signed.`
+}
+
+/** Null where a tile of the tree is missing. */
+const rootIn = (tiles: TileReader, size: number): Promise<Uint8Array | null> =>
+  rootOf(size, tiles).catch((error: unknown) => {
+    if (error instanceof RangeError) return null
+    throw error
+  })
+
+/**
+ * Why the log must not be signed, by what witnesses have cosigned, or null. They are asked once by each process, with
+ * what was signed before: later they are asked with each checkpoint.
+ */
+async function witnessRefusal(
+  witnesses: Witnesses,
+  { log: { origin, size }, newest }: Continuation,
+): Promise<string | null> {
+  const places = witnesses.policy.witnesses.map(({ name }) => `${origin} ${name}`)
+  const isAsked = places.some((place) => witnesses.sizes.has(place))
+  if (newest && !isAsked) {
+    // To one that knows another size its answer says which: more is not wanted of it.
+    const proofFrom = async (oldSize: number) => {
+      if (oldSize === newest.size) return []
+      throw new Error('Only its size is asked for.')
+    }
+    const { text } = parseNote(newest.note)
+    const asked = await cosign(witnesses, { origin, ...newest, text, proofFrom })
+    if (asked.disputed !== null) return asked.disputed
+  }
+  const largest = Math.max(0, ...places.map((place) => witnesses.sizes.get(place) ?? 0))
+  if (largest <= size) return null
+  return `A witness has cosigned the log ${origin} with ${largest} entries, and this database has ${size}.`
+}

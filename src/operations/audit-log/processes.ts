@@ -1,0 +1,73 @@
+import { insertAct, type NewAct } from '../../storage/acts/acts.ts'
+import type { Database } from '../../storage/engine/database.ts'
+import { examineDatabase } from '../../storage/engine/installation.ts'
+
+/** A process of this program, as it starts. */
+interface StartingProcess {
+  readonly processId: string
+  /** Of the program, and of Node. */
+  readonly version: string
+  readonly node: string
+  readonly host: string
+  readonly hsm: 'software' | 'pkcs11'
+  readonly database: 'embedded' | 'server'
+  /** Settings that make it weaker than it comes, each with what is so: `RATE_LIMIT`, `is off`. */
+  readonly weakened: readonly { readonly variable: string; readonly found: string }[]
+}
+
+/**
+ * Puts on record that a process starts, of which version, on what, and each setting that weakens it. One that was killed
+ * leaves no stop: its next start says that it ended.
+ */
+export async function recordProcessStart(
+  database: Database,
+  { processId, weakened, ...details }: StartingProcess,
+): Promise<void> {
+  const facts = await examineDatabase(database)
+  // What a server that is not durable has acknowledged may be gone after it ends, entries among it.
+  const undurable = [
+    ['fsync', facts.fsync],
+    ['full_page_writes', facts.fullPageWrites],
+    ['synchronous_commit', facts.synchronousCommit],
+  ] as const
+  const found = [
+    ...weakened,
+    ...undurable
+      .filter(([, value]) => value === 'off')
+      .map(([name]) => ({ variable: `database ${name}`, found: 'is off' })),
+  ]
+  const schema = facts.newestMigration
+  const acts = [
+    actOf('process.started', 'process', processId, {
+      ...details,
+      databaseVersion: facts.versionNumber,
+      ...(schema !== null && { schema }),
+    }),
+    ...found.map(({ found, variable }) =>
+      actOf('setting.weakened', 'setting', variable, { process: processId, found }),
+    ),
+  ]
+  await database.transaction(async (connection) => {
+    for (const act of acts) await insertAct(connection, act)
+  })
+}
+
+/** Puts on record that a process was asked to stop, and has. */
+export async function recordProcessStop(database: Database, processId: string): Promise<void> {
+  const act = actOf('process.stopped', 'process', processId, {})
+  await database.transaction((connection) => insertAct(connection, act))
+}
+
+const actOf = (
+  act: string,
+  subjectKind: NewAct['subjectKind'],
+  subject: string,
+  details: object,
+): NewAct => ({
+  act,
+  subjectKind,
+  subject,
+  details: JSON.stringify(details),
+  clientId: null,
+  requestId: null,
+})

@@ -1,0 +1,122 @@
+import { verifierKeyText } from '../../domain/audit-notes.ts'
+import { entryBundle, entryOf, tileWidth } from '../../domain/audit-tree.ts'
+import { findNewestCheckpoint } from '../../storage/audit-log/checkpoints.ts'
+import { listAuditEntries } from '../../storage/audit-log/entries.ts'
+import { type AuditLogRow, findTile, listAuditLogs } from '../../storage/audit-log/log.ts'
+import type { AuditLogContext } from './audit-log.ts'
+import { typeOf } from './sign.ts'
+
+/** A tile, or a bundle of entries, that somebody asks for (c2sp.org/tlog-tiles). */
+interface Wanted {
+  readonly level: number | 'entries'
+  readonly index: number
+  /** Hashes or entries of a partial one; 256 of a full one. */
+  readonly width: number
+}
+
+/** A log by its number, or the one in use. */
+async function findLog(
+  { database }: AuditLogContext,
+  number: number | null,
+): Promise<AuditLogRow | null> {
+  const logs = await listAuditLogs(database)
+  return (number === null ? logs[0] : logs.find(({ log }) => log === number)) ?? null
+}
+
+/** The newest checkpoint of a log; null before its first. */
+export async function readCheckpoint(
+  audit: AuditLogContext,
+  number: number | null,
+): Promise<string | null> {
+  const log = await findLog(audit, number)
+  return log ? ((await findNewestCheckpoint(audit.database, log.log))?.note ?? null) : null
+}
+
+/** The bytes of a tile or a bundle, or null unless it is of a tree that was signed. */
+export async function readTile(
+  audit: AuditLogContext,
+  number: number | null,
+  { index, level, width }: Wanted,
+): Promise<Uint8Array | null> {
+  const { database } = audit
+  const log = await findLog(audit, number)
+  if (!log) return null
+  const signed = (await findNewestCheckpoint(database, log.log))?.size ?? 0
+  const height = level === 'entries' ? 0 : level
+  const hashes = Math.floor(signed / tileWidth ** height)
+  // What nobody has signed yet could still become another, where the database is restored.
+  if (index * tileWidth + width > hashes) return null
+  if (level === 'entries') {
+    const entries = await listAuditEntries(database, log.log, index * tileWidth, width)
+    return entryBundle(entries.map(({ commitment }) => entryOf(commitment)))
+  }
+  const tile = await findTile(database, log.log, { level, index })
+  return tile ? tile.subarray(0, width * 32) : null
+}
+
+/** What 256 entries say, a line of JSON each: salt and text, or that they were erased. Null unless they are signed. */
+export async function readOpenings(
+  audit: AuditLogContext,
+  number: number | null,
+  index: number,
+): Promise<string | null> {
+  const { database } = audit
+  const log = await findLog(audit, number)
+  const signed = log ? ((await findNewestCheckpoint(database, log.log))?.size ?? 0) : 0
+  const count = Math.min(tileWidth, signed - index * tileWidth)
+  if (!log || count <= 0) return null
+  const entries = await listAuditEntries(database, log.log, index * tileWidth, count)
+  const lines = entries.map(({ index, salt, text }) =>
+    salt && text !== null
+      ? { index, salt: Buffer.from(salt).toString('base64'), text }
+      : { index, erased: true },
+  )
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+}
+
+/** The keys that verify checkpoints of every log, the one in use first: a verifier key a line (c2sp.org/signed-note). */
+export async function readVerifierKeys({ database, hsm }: AuditLogContext): Promise<string> {
+  const [logs, keys] = [await listAuditLogs(database), await hsm.auditKeys()]
+  const lines = logs.flatMap(({ origin }) =>
+    keys.map((key) => `${verifierKeyText(origin, typeOf(key), key.publicKey)}\n`),
+  )
+  return lines.join('')
+}
+
+/** A log as its operator sees it. */
+interface LogStatus {
+  readonly log: number
+  readonly origin: string
+  readonly beganAt: string
+  readonly closedAt: string | null
+  readonly reason: string | null
+  /** Entries, and of them those under the newest checkpoint. */
+  readonly size: number
+  readonly signedSize: number
+  readonly signedAt: string | null
+  /** Why no checkpoint is signed, or null. */
+  readonly refusal: string | null
+}
+
+/** Every log, the one in use first. */
+export async function listLogs({
+  database,
+}: Pick<AuditLogContext, 'database'>): Promise<LogStatus[]> {
+  const logs = await listAuditLogs(database)
+  return Promise.all(
+    logs.map(async ({ beganAt, closedAt, log, origin, reason, refusal, size }) => {
+      const newest = await findNewestCheckpoint(database, log)
+      return {
+        log,
+        origin,
+        beganAt: beganAt.toISOString(),
+        closedAt: closedAt?.toISOString() ?? null,
+        reason,
+        size,
+        signedSize: newest?.size ?? 0,
+        signedAt: newest?.signedAt.toISOString() ?? null,
+        refusal,
+      }
+    }),
+  )
+}

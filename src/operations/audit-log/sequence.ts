@@ -1,0 +1,166 @@
+import { hash } from 'node:crypto'
+import {
+  type AuditEntry,
+  attemptEntryId,
+  commitEntries,
+  outcomeOfAttempt,
+  outcomeOfEvent,
+} from '../../domain/audit-entry.ts'
+import { lockAuditLog } from '../../storage/audit-log/log.ts'
+import * as sources from '../../storage/audit-log/sources.ts'
+import type { Connection } from '../../storage/engine/database.ts'
+import { type AuditLogContext, appendEntries, openAuditLog } from './audit-log.ts'
+
+/** Entries that one transaction appends at most. */
+export const batchSize = 1_000
+/** Of each other source than the feeds, which have the rest. */
+const shareOfSource = batchSize / 4
+/** Feeds that one transaction looks into. */
+const feedsAtOnce = 50
+
+/**
+ * What enters acts in the log, behind them, in batches: the row of the log's head is locked to the end of each, so that
+ * every act is entered once, however many processes try. An act's own transaction is over by then and waits for nothing.
+ * @returns what enters the next batch and answers how many entries it had; 0: there is nothing new.
+ */
+export function createSequencer({
+  database,
+  origin,
+}: Pick<AuditLogContext, 'database' | 'origin'>): () => Promise<number> {
+  // Feeds take turns, so that a busy one keeps no other waiting.
+  let lastClientId = ''
+  // Where there just was something there mostly is more: then it is not asked first.
+  let isBusy = false
+  let isOpen = false
+  return async () => {
+    if (!isBusy && !(await sources.hasNews(database))) return 0
+    if (!isOpen) await openAuditLog({ database, origin })
+    isOpen = true
+    isBusy = false
+    const count = await database.transaction(async (connection) => {
+      const log = await lockAuditLog(connection)
+      // A successor has begun while the lock was waited for: the next batch is for that one.
+      if (!log || log.closedAt) return 0
+      const entries = await enterActs(connection)
+      const refusals = await sources.takeRefusalsToEnter(connection, shareOfSource)
+      entries.push(...refusals.map(refusalEntry))
+      const attempts = await sources.takeAttemptsToEnter(connection, shareOfSource)
+      entries.push(...attempts.map(attemptEntry))
+      const feeds = await sources.listGrownFeeds(connection, lastClientId, feedsAtOnce)
+      lastClientId = feeds.length === feedsAtOnce ? (feeds.at(-1)?.clientId ?? '') : ''
+      const limits = { isCluster: database.isCluster(), total: batchSize - entries.length }
+      entries.push(...(await enterFeeds(connection, feeds, limits)))
+      if (entries.length > 0) await appendEntries(connection, log, commitEntries(entries))
+      return entries.length
+    })
+    isBusy = count > 0
+    return count
+  }
+}
+
+async function enterActs(connection: Connection): Promise<AuditEntry[]> {
+  const acts = await sources.listActsToEnter(connection, shareOfSource)
+  const last = acts.at(-1)
+  if (last) await sources.setActsEntered(connection, last.number)
+  return acts.map(({ act, actId, at, clientId, details, number, requestId, ...on }) => ({
+    // The lists of acts say most of them in words, beside what they are on.
+    entry: actId,
+    at,
+    act: `${act.includes('.') ? '' : `${on.subjectKind}.`}${act.replaceAll(/\s/g, '_')}`,
+    number,
+    outcome: 'done',
+    client: clientId ?? undefined,
+    request: requestId ?? undefined,
+    [subjectMembers[on.subjectKind] ?? 'subject']: on.subject,
+    details: detailsOf(details),
+  }))
+}
+
+/** Where an entry says what an act was on, where that has a member of its own. */
+const subjectMembers: Readonly<Record<string, 'key' | 'card'>> = { key: 'key', card: 'card' }
+
+async function enterFeeds(
+  connection: Connection,
+  feeds: readonly sources.GrownFeed[],
+  { isCluster, total }: { readonly isCluster: boolean; readonly total: number },
+): Promise<AuditEntry[]> {
+  if (feeds.length === 0) return []
+  const share = Math.floor(total / feeds.length)
+  const events = await sources.listEventsToEnter(connection, feeds, { isCluster, limit: share })
+  const eventsOf = Map.groupBy(events, ({ clientId }) => clientId)
+  const entered = feeds.map(({ clientId, last }) => {
+    const own = eventsOf.get(clientId) ?? []
+    const newest = own.at(-1)?.position ?? '0'
+    // Positions have gaps: after the last event there may be some that never become one.
+    const isAll = own.length < share && BigInt(last) > BigInt(newest)
+    return { clientId, position: isAll ? last : newest }
+  })
+  await sources.setFeedsEntered(connection, entered)
+  return events.map(eventEntry)
+}
+
+/** What cannot be read keeps nothing behind it from being entered: the entry has the hash of it, and not what it says. */
+function detailsOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const details: unknown = JSON.parse(text)
+    if (typeof details === 'object' && details && !Array.isArray(details)) return { ...details }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+  }
+  return { unreadable: hash('sha256', text, 'hex') }
+}
+
+function eventEntry(event: sources.EventToEnter): AuditEntry {
+  const { at, clientId, eventId, operatorId, publicToken, requestId, sequence, type } = event
+  const { clientId: _, device, requestId: __, ...details } = detailsOf(event.details)
+  // Whoever acted is named: an operator, where it was one, and then whose card it is beside.
+  const said = operatorId === null ? details : { ...details, cardClient: clientId }
+  return {
+    entry: eventId,
+    at,
+    act: type,
+    client: operatorId ?? clientId,
+    request: requestId ?? undefined,
+    card: publicToken,
+    sequence,
+    outcome: outcomeOfEvent[type],
+    details: said,
+    device: typeof device === 'string' ? device : undefined,
+  }
+}
+
+function attemptEntry(attempt: sources.AttemptToEnter): AuditEntry {
+  const { at, kind, networkId, publicToken, requestId, result, tryNumber, ...details } = attempt
+  return {
+    entry: attemptEntryId(attempt),
+    at,
+    act: `${kind}.attempted`,
+    client: networkId,
+    request: requestId,
+    card: publicToken,
+    outcome: outcomeOfAttempt[result],
+    reason: result === 'match' ? undefined : result,
+    details: { tryNumber, ...details },
+  }
+}
+
+const refusalEntry = (refusal: sources.RefusalToEnter): AuditEntry => {
+  const { act, at, clientId, count, device, entryId, outcome, reason, requestId } = refusal
+  const { includesPin, lastAt, publicToken } = refusal
+  return {
+    entry: entryId,
+    at,
+    act,
+    client: clientId,
+    request: requestId,
+    outcome,
+    reason,
+    count,
+    card: publicToken ?? undefined,
+    device: device ?? undefined,
+    details: {
+      ...(act !== 'pan.searched' && { includesPin }),
+      ...(count > 1 && { lastAt }),
+    },
+  }
+}

@@ -1,0 +1,104 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { commitEntries } from '../../domain/audit-entry.ts'
+import type { Requester } from '../../domain/client.ts'
+import { Problem } from '../../domain/problem.ts'
+import { findNewestCheckpoint } from '../../storage/audit-log/checkpoints.ts'
+import { listAuditEntries, type NewEntry } from '../../storage/audit-log/entries.ts'
+import {
+  type AuditLogRow,
+  beginAuditLog,
+  closeAuditLog,
+  listAuditLogs,
+  lockAuditLog,
+} from '../../storage/audit-log/log.ts'
+import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+import { type AuditLogContext, appendEntries } from './audit-log.ts'
+import { checkpointOf, examineLog } from './continuation.ts'
+
+/** A log that took another's place. */
+interface Succession {
+  readonly log: number
+  readonly origin: string
+  /** The newest checkpoint that is known of the log before; null where it had none. */
+  readonly predecessorCheckpoint: string | null
+}
+
+/**
+ * Lets a successor of a log begin that must not be signed any more. Its first entry is the newest checkpoint that is
+ * known of the log before, with the reason; then come the entries that no checkpoint of the database covers.
+ * @throws `Problem` `audit_log_continues` where the log can be signed.
+ */
+export async function succeedAuditLog(
+  audit: AuditLogContext,
+  operator: Requester,
+  reason: string,
+  request: RepeatableRequest | null,
+): Promise<Answer<Succession>> {
+  const refusal = (await examineLog(audit))?.refusal ?? null
+  const remembered = await audit.outside.read()
+  return once(audit, request, async (connection) => {
+    const log = await lockAuditLog(connection)
+    if (!log || (refusal === null && log.refusal === null)) {
+      throw new Problem('audit_log_continues')
+    }
+    const newest = await findNewestCheckpoint(connection, log.log)
+    const predecessor = newestKnown(
+      await listAuditLogs(connection),
+      remembered,
+      newest?.note ?? null,
+    )
+    const successor = {
+      log: log.log + 1,
+      // No other name would do: a database that is restored twice has two successors of one number.
+      origin: `${audit.origin}/${log.log + 1}-${randomBytes(4).toString('hex')}`,
+    }
+    await closeAuditLog(connection, log.log)
+    const predecessorCheckpoint = predecessor
+    await beginAuditLog(connection, { ...successor, predecessorCheckpoint, reason })
+    const first = firstEntry(operator, reason, { ...successor, predecessorCheckpoint })
+    let size = await appendEntries(connection, { ...successor, size: 0 }, first)
+    for (let at = newest?.size ?? 0; at < log.size; at += pageSize) {
+      const unsigned = await listAuditEntries(connection, log.log, at, pageSize)
+      size = await appendEntries(connection, { ...successor, size }, unsigned)
+    }
+    return { ...successor, predecessorCheckpoint }
+  })
+}
+
+const pageSize = 1_000
+
+/**
+ * Of what is remembered and what the database has the newest: that of a log which the database does not know any more, otherwise
+ * that of the larger tree.
+ */
+function newestKnown(
+  logs: readonly AuditLogRow[],
+  remembered: string | null,
+  stored: string | null,
+): string | null {
+  const checkpoint = remembered === null ? null : checkpointOf(remembered)
+  const of = logs.findIndex(({ origin }) => origin === checkpoint?.origin)
+  if (!checkpoint || of > 0) return stored
+  const isLarger = checkpoint.size > ((stored && checkpointOf(stored)?.size) || 0)
+  return of < 0 || isLarger ? remembered : stored
+}
+
+function firstEntry(
+  { clientId, requestId }: Requester,
+  reason: string,
+  details: Succession,
+): readonly NewEntry[] {
+  return commitEntries([
+    {
+      entry: randomUUID(),
+      at: new Date().toISOString().replace('Z', '000Z'),
+      act: 'log.succeeded',
+      client: clientId,
+      request: requestId,
+      subject: details.origin,
+      outcome: 'done',
+      reason,
+      details,
+    },
+  ])
+}

@@ -1,0 +1,211 @@
+import type { Requester } from '../../domain/client.ts'
+import { isProductId, type ProductId } from '../../domain/identifiers.ts'
+import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
+import * as productRules from '../../domain/product.ts'
+import type { Hsm } from '../../hsm/contract/hsm.ts'
+import { findAdministeredClient } from '../../storage/clients/clients.ts'
+import type { Connection, Database } from '../../storage/engine/database.ts'
+import { lockInstallation } from '../../storage/engine/installation.ts'
+import * as storedProducts from '../../storage/products/products.ts'
+import { differences, isSame, nameOfChange, recordAct } from '../acts/acts.ts'
+import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
+
+/** What the operations on products work with. */
+interface ProductContext {
+  readonly database: Database
+  readonly hsm: Hsm
+}
+
+/** One page of the active products granted to the requester, by `productId`. */
+export const listProducts = (
+  { database }: Pick<ProductContext, 'database'>,
+  { clientId }: Requester,
+  filter: storedProducts.ProductFilter,
+): Promise<productRules.ListedProduct[]> =>
+  storedProducts.listGrantedProducts(database, clientId, filter)
+
+/** What a product is where its maker does not say. */
+const defaults = {
+  validityMonths: 48,
+  pinLength: 4,
+  pinRevealable: true,
+  refuseWeakPins: true,
+  pinTryLimit: 3,
+  cvvTryLimit: 3,
+  cvk: 'cvk',
+  pvk: 'pvk',
+  active: true,
+} as const
+
+/** A product as it was asked for, and what its schema found wrong with it. */
+interface ProposedProduct {
+  readonly draft: productRules.ProductDraft
+  readonly shapeFaults: readonly ProblemError[]
+}
+
+/**
+ * Adds a product.
+ * @throws `Problem` `validation_failed` with everything that is wrong with it, at once.
+ */
+export const createProduct = (
+  context: ProductContext,
+  operator: Requester,
+  proposed: ProposedProduct,
+  request: RepeatableRequest | null,
+): Promise<Answer<productRules.Product>> =>
+  once(context, request, async (connection) => {
+    await lockInstallation(connection)
+    const draft = { ...defaults, ...proposed.draft }
+    const { productId } = draft
+    const isTaken =
+      isProductId(productId) && (await storedProducts.findProduct(connection, productId)) !== null
+    const faults = allFaults(proposed, [
+      ...(isTaken ? [{ pointer: '/productId', detail: 'is the id of another product' }] : []),
+      ...(await ruleFaults(connection, draft, null)),
+    ])
+    if (faults.length > 0) throw validationFailed(...faults)
+    // Its schema found nothing wrong, and so it is one.
+    const product = draft as productRules.Product
+    await storedProducts.insertProduct(connection, product)
+    const subject = String(product.productId)
+    const act = { act: 'created', subjectKind: 'product', subject, details: product } as const
+    await recordAct(connection, operator, act)
+    return product
+  })
+
+/** What its cards were made by: without it, they could not be read as what they are. */
+const fixedMembers = ['schemeName', 'bin', 'currencyCode', 'pinLength', 'pinRevealable'] as const
+
+/**
+ * Changes what is given of a product. One that is not active has no new cards; those that it has live
+ * on. Limits of tries hold for cards made from now on.
+ * @throws `Problem` `not_found`; `validation_failed` with everything that is wrong, at once.
+ */
+export const changeProduct = (
+  context: ProductContext,
+  operator: Requester,
+  { productId, ...proposed }: ProposedProduct & { readonly productId: ProductId },
+  request: RepeatableRequest | null,
+): Promise<Answer<productRules.Product>> =>
+  once(context, request, async (connection) => {
+    await lockInstallation(connection)
+    const before = await storedProducts.lockProduct(connection, productId)
+    if (!before) throw new Problem('not_found')
+    const draft: productRules.ProductDraft = { ...before, ...proposed.draft, productId }
+    const fixed = fixedMembers.filter((name) => !isSame(before[name], draft[name]))
+    const isRefused = fixed.length > 0 && (await storedProducts.hasCards(connection, productId))
+    const detail = 'cannot change: there are cards of this product'
+    const faults = allFaults(proposed, [
+      ...(await ruleFaults(connection, draft, before)),
+      ...(isRefused ? fixed.map((name) => ({ pointer: `/${name}`, detail })) : []),
+    ])
+    if (faults.length > 0) throw validationFailed(...faults)
+    const product = draft as productRules.Product
+    await storedProducts.updateProduct(connection, product)
+    await recordAct(connection, operator, {
+      act: nameOfChange(before, product, { on: 'resumed', off: 'retired' }),
+      subjectKind: 'product',
+      subject: String(productId),
+      details: differences(before, product),
+    })
+    return product
+  })
+
+/** What is wrong with a product, once a member: what the rules say of one is more than its schema does. */
+const allFaults = (
+  { shapeFaults }: ProposedProduct,
+  ruled: readonly ProblemError[],
+): readonly ProblemError[] => {
+  const isRuled = ({ pointer }: ProblemError) =>
+    ruled.some((rule) => `${pointer}/`.startsWith(`${rule.pointer}/`))
+  return [...shapeFaults.filter((fault) => !isRuled(fault)), ...ruled]
+}
+
+/** The installation's keys that a product may name. Which version is used, the life of the key says. */
+const keysOf = { cvk: ['cvk'], pvk: ['pvk'] } as const
+
+/**
+ * Everything that is wrong with a product, by its own rules and beside what there is already.
+ * @param before what it was, if it is there
+ */
+async function ruleFaults(
+  connection: Connection,
+  draft: productRules.ProductDraft,
+  before: productRules.Product | null,
+): Promise<readonly ProblemError[]> {
+  const { bin, productId } = draft
+  const newBin = typeof bin === 'string' && bin !== before?.bin ? bin : ''
+  const own = isProductId(productId) ? productId : null
+  const other = /^(?:[0-9]{6}|[0-9]{8})$/.test(newBin)
+    ? await storedProducts.findOverlappingProduct(connection, own, newBin)
+    : null
+  return [
+    ...productRules.productFaults(draft),
+    ...(['cvk', 'pvk'] as const)
+      .filter((name) => typeof draft[name] === 'string' && draft[name] !== '')
+      .filter((name) => !keysOf[name].some((key) => key === draft[name]))
+      .map((name) => ({
+        pointer: `/${name}`,
+        detail: `must be one of the keys for it: ${keysOf[name].join(', ')}`,
+      })),
+    ...(other === null
+      ? []
+      : [{ pointer: '/bin', detail: `overlaps with the card numbers of product ${other}` }]),
+  ]
+}
+
+/** One product, active or not. @throws `Problem` `not_found`. */
+export async function getProduct(
+  { database }: ProductContext,
+  productId: ProductId,
+): Promise<productRules.Product> {
+  const product = await storedProducts.findProduct(database, productId)
+  if (!product) throw new Problem('not_found')
+  return product
+}
+
+/** Products with greater ids than this one, active or not, by `productId`; null: all of them. */
+export const listAllProducts = (
+  { database }: ProductContext,
+  afterProductId: ProductId | null,
+  limit: number,
+): Promise<productRules.Product[]> =>
+  storedProducts.findAllProducts(database, afterProductId, limit)
+
+/** Which product is granted to which client, or no longer is. */
+interface Grant {
+  readonly clientId: string
+  readonly productId: ProductId
+  readonly isGranted: boolean
+}
+
+/**
+ * Lets a client system issue cards of a product, or no longer. Cards that it has live on. What is so
+ * already stays so, and leaves no act.
+ * @throws `Problem` `not_found` where there is no such client system, or no such product.
+ */
+export const setGrant = (
+  context: ProductContext,
+  operator: Requester,
+  { clientId, isGranted, productId }: Grant,
+  request: RepeatableRequest | null,
+): Promise<Answer<null>> =>
+  once(context, request, async (connection) => {
+    await lockInstallation(connection)
+    const client = await findAdministeredClient(connection, clientId)
+    const product = await storedProducts.findProduct(connection, productId)
+    if (client?.kind !== 'client' || !product) throw new Problem('not_found')
+    if (client.productIds.includes(productId) === isGranted) return null
+    await (isGranted ? storedProducts.grantProduct : storedProducts.revokeProduct)(
+      connection,
+      clientId,
+      productId,
+    )
+    await recordAct(connection, operator, {
+      act: isGranted ? 'product granted' : 'product revoked',
+      subjectKind: 'client',
+      subject: clientId,
+      details: { productId },
+    })
+    return null
+  })

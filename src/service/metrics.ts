@@ -1,0 +1,178 @@
+import type { Logger } from 'pino'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { TryKind } from '../domain/tries.ts'
+import { isInstallationKey, keyCatalogue } from '../hsm/contract/catalogue.ts'
+import type { Admissions } from '../listeners/http/in-flight.ts'
+import type { AuthorizationObserver } from '../operations/authorizations/authorization.ts'
+import type { KeyContext } from '../operations/keys/keys.ts'
+import { type RoundProgress, roundProgressOf } from '../operations/keys/re-encryption.ts'
+import { ageSeconds, currentVersions, rotationDue } from '../operations/keys/uses.ts'
+import { type Databases, poolNames } from '../storage/engine/database.ts'
+import { type DatedHsmKeyRow, listHsmKeys } from '../storage/keys/hsm-keys.ts'
+import { listReEncryptions } from '../storage/keys/re-encryption.ts'
+
+const tryKinds = ['pin', 'cvv'] as const satisfies readonly TryKind[]
+
+/** Counts what card networks are answered. No label names a card, a client or a network. */
+export function authorizingObserver(registry: Registry, log: Logger): AuthorizationObserver {
+  const registers = [registry]
+  const answers = new Counter({
+    name: 'pinfold_authorizations_total',
+    help: 'Authorizations answered, by response code (ISO 8583, field 39).',
+    labelNames: ['response_code'],
+    registers,
+  })
+  const checks = new Counter({
+    name: 'pinfold_checks_total',
+    help: 'PINs and CVVs checked, by what the check came to.',
+    labelNames: ['kind', 'result'],
+    registers,
+  })
+  const wrongExpiries = new Counter({
+    name: 'pinfold_wrong_expiries_total',
+    help: "Authorizations with an expiry that is not the card's, by how the card was presented.",
+    labelNames: ['entry_mode'],
+    registers,
+  })
+  const guessing = new Counter({
+    name: 'pinfold_expiry_guessing_total',
+    help: 'Cards of which one network gave more than 10 wrong expiries within a day.',
+    registers,
+  })
+  const faults = new Counter({
+    name: 'pinfold_hsm_faults_total',
+    help: 'Checks that the HSM gave no answer to.',
+    registers,
+  })
+  return {
+    answered(authorization) {
+      answers.inc({ response_code: authorization.responseCode })
+    },
+    checked(outcomes) {
+      for (const kind of tryKinds) {
+        const result = outcomes[kind]?.result
+        if (result && result !== 'not_checked') checks.inc({ kind, result })
+      }
+    },
+    expiryWrong({ entryMode, isGuessing, networkId, publicToken }) {
+      wrongExpiries.inc({ entry_mode: entryMode })
+      if (!isGuessing) return
+      guessing.inc()
+      log.warn({ networkId, publicToken }, 'a network guesses at the expiry of a card')
+    },
+    hsmFaulted(err) {
+      faults.inc()
+      log.error({ err }, 'the HSM gave no answer')
+    },
+  }
+}
+
+/** A figure of each key, measured when somebody asks. */
+interface KeyFigure {
+  readonly name: string
+  readonly help: string
+  readonly measure: () => Promise<readonly (readonly [keyName: string, value: number])[]>
+}
+
+/** Shows it. Where the database is away nothing is said of keys, and everything else still is. */
+const showOfKeys = (registry: Registry, { help, measure, name }: KeyFigure): Gauge =>
+  new Gauge({
+    name,
+    help,
+    labelNames: ['key'],
+    registers: [registry],
+    async collect() {
+      this.reset()
+      for (const [key, value] of await measure().catch(() => [])) this.set({ key }, value)
+    },
+  })
+
+/** Shows how worn the keys are that new things are made under, and how far re-encryptions are. */
+export function watchKeys(registry: Registry, { database }: KeyContext): void {
+  const ofVersions = (measure: (row: DatedHsmKeyRow, now: Date) => number) => async () => {
+    const now = new Date()
+    const rows = currentVersions(await listHsmKeys(database))
+    return rows.map((row) => [row.keyName, measure(row, now)] as const)
+  }
+  const ofRounds = (measure: (progress: RoundProgress) => number | null) => async () => {
+    const now = new Date()
+    const rows = await listReEncryptions(database, '', 0, reEncryptionsMost)
+    return rows
+      .filter(({ finishedAt }) => finishedAt === null)
+      .map((row) => [row.keyName, measure(roundProgressOf(row, now))] as const)
+      .flatMap(([key, value]) => (value === null ? [] : [[key, value] as const]))
+  }
+  const figures: readonly KeyFigure[] = [
+    {
+      name: 'pinfold_key_uses',
+      help: 'Uses of the version of a key that makes new things.',
+      measure: ofVersions(({ uses }) => uses),
+    },
+    {
+      name: 'pinfold_key_age_seconds',
+      help: 'How long that version has made new things.',
+      measure: ofVersions(ageSeconds),
+    },
+    {
+      name: 'pinfold_key_rotation_due',
+      help: 'Whether its age or its uses call for a rotation (NIST SP 800-57, 5.3.6).',
+      measure: ofVersions((row, now) => {
+        if (!isInstallationKey(row.keyName)) return 0
+        return rotationDue(row, keyCatalogue[row.keyName].cryptoperiod, now) === null ? 0 : 1
+      }),
+    },
+    {
+      name: 'pinfold_reencryption_share',
+      help: 'Of the cards, how many the round of a re-encryption has come by, from 0 to 1.',
+      measure: ofRounds(({ shareOfCards }) => shareOfCards),
+    },
+    {
+      name: 'pinfold_reencryption_left_seconds',
+      help: 'How long the round takes yet, if it goes on as it did.',
+      measure: ofRounds(({ secondsLeft }) => secondsLeft),
+    },
+  ]
+  for (const figure of figures) showOfKeys(registry, figure)
+}
+
+/** More than are ever kept. */
+const reEncryptionsMost = 1_000
+
+/** Shows what the connections to a database server are doing, read when somebody asks. */
+export function watchPools(registry: Registry, databases: Databases): void {
+  const pools = poolNames.map((pool) => ({ pool, database: databases[pool] }))
+  // Where there are too few to divide, everybody is in the first.
+  const isShared = pools.every(({ database }) => database === databases.clients)
+  const shown = isShared ? [{ pool: 'shared', database: databases.clients }] : pools
+  if (databases.clients.load === null) return
+  new Gauge({
+    name: 'pinfold_database_connections',
+    help: 'Connections to the database (busy, idle), and requests that wait for one (waiting), by pool.',
+    labelNames: ['pool', 'state'],
+    registers: [registry],
+    collect() {
+      for (const { database, pool } of shown) {
+        for (const [state, count] of Object.entries(database.load?.() ?? {})) {
+          this.set({ pool, state }, count)
+        }
+      }
+    },
+  })
+}
+
+/** Shows how many calls are in work and how many wait to be begun, read when somebody asks. */
+export function watchAdmissions(registry: Registry, admissions: Admissions): void {
+  new Gauge({
+    name: 'pinfold_calls_in_flight',
+    help: 'Calls in work (running) and not yet begun (waiting), by the kind of who calls. A list counts as eight.',
+    labelNames: ['caller', 'state'],
+    registers: [registry],
+    collect() {
+      for (const [caller, admission] of Object.entries(admissions)) {
+        for (const [state, count] of Object.entries(admission.load())) {
+          this.set({ caller, state }, count)
+        }
+      }
+    },
+  })
+}

@@ -1,0 +1,260 @@
+/** What the forms of the console do, by the links of a sandbox: done once, on record, and shown where they lead. */
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { before, test } from 'node:test'
+import { enterAll } from '../support/audit.ts'
+import { type Browser, hiddenFields, openBrowser } from '../support/browser.ts'
+import { freePorts } from '../support/free-ports.ts'
+import { withoutIds } from '../support/identifiers.ts'
+import { openTestService, sql, type TestService } from '../support/service.ts'
+
+let service: TestService
+let url: string
+let officer: Browser
+let formToken: string
+
+before(async () => {
+  const [, port] = await freePorts()
+  service = await openTestService({ env: { PRIVATE_PORT: String(port), RATE_LIMIT: 'off' } })
+  await service.privateServer.listen({ port, host: '127.0.0.1' })
+  url = `http://127.0.0.1:${port}`
+  officer = openBrowser()
+  const people = service.sandbox?.people ?? []
+  const link = people.find(({ role }) => role === 'security-officer')?.signInUrl ?? ''
+  const { text } = await officer.visit(link)
+  formToken = /name="form-token" value="([^"]+)"/.exec(text)?.[1] ?? ''
+})
+
+/** Sends a form, and follows where it leads. */
+const send = async (
+  path: string,
+  fields: Readonly<Record<string, string>> = {},
+  key: string = randomUUID(),
+) => {
+  const form = { 'form-token': formToken, 'form-key': key, ...fields }
+  const answer = await officer.send(`${url}/console${path}`, form)
+  return { status: answer.status, to: answer.url.replace(url, ''), text: answer.text }
+}
+
+const ask = async (path: string) =>
+  (await service.call('GET', `//${path}`, { as: 'admin', listener: 'private' })).json
+
+const signedIn = async (as: string): Promise<Browser> => {
+  const browser = openBrowser()
+  await browser.visit(service.sandbox?.people.find(({ role }) => role === as)?.signInUrl ?? '')
+  return browser
+}
+
+const postOf = (fields: Readonly<Record<string, string>>): RequestInit => ({
+  method: 'POST',
+  body: new URLSearchParams(fields).toString(),
+  headers: { 'content-type': 'application/x-www-form-urlencoded', origin: url },
+})
+
+/** The screen that it leads to, which says so once. */
+const done = (to: string) => ({ status: 200, to: `/console${to}`, isSaid: true })
+const led = ({ status, text, to }: Awaited<ReturnType<typeof send>>) => ({
+  status,
+  to,
+  isSaid: /role="status"><p>Done, and on record\.<\/p>/.test(text),
+})
+
+test('a product is retired and issued again', async () => {
+  for (const [active, isActive] of [
+    ['no', false],
+    ['yes', true],
+  ] as const) {
+    assert.deepEqual(led(await send('/products/1001', { active })), done('/products'))
+    assert.equal((await ask('products/1001')).active, isActive)
+  }
+})
+
+test('a client is granted a product, which is taken away again, and is disabled and let in again', async () => {
+  const client = async () => ask('clients/demo-other-client')
+  const at = '/clients/demo-other-client'
+  assert.ok(!(await client()).productIds.includes(1002))
+  const grant = { productId: '1002', act: 'grant' }
+  assert.deepEqual(led(await send(`${at}/grants`, grant)), done(at))
+  assert.ok((await client()).productIds.includes(1002))
+  assert.deepEqual(led(await send(`${at}/grants`, { ...grant, act: 'revoke' })), done(at))
+  assert.ok(!(await client()).productIds.includes(1002))
+  for (const active of ['no', 'yes']) {
+    assert.deepEqual(led(await send(at, { active })), done(at))
+    assert.equal((await client()).active, active === 'yes')
+  }
+})
+
+test('a link is switched off and on', async () => {
+  const body = {
+    ...{ linkName: 'console', networkId: 'demo-network', direction: 'dial', host: '127.0.0.1' },
+    ...{ port: 9, profile: 'sandbox' },
+  }
+  const made = await service.call('POST', '//links', { as: 'admin', listener: 'private', body })
+  assert.equal(made.status, 201, made.text)
+  const at = '/networks/links/console'
+  for (const active of ['no', 'yes']) {
+    assert.deepEqual(led(await send(at, { active })), done(at))
+    assert.equal((await ask('links/console')).active, active === 'yes')
+  }
+})
+
+test('a key is rotated once for one form, however often it is sent, and an old version is refused while it is in use', async () => {
+  const versions = async (): Promise<number> => {
+    const keys: { key: string }[] = await ask('keys')
+    return keys.filter(({ key }) => key === 'cvk').length
+  }
+  const before = await versions()
+  const key = randomUUID()
+  for (let time = 0; time < 2; time += 1) {
+    assert.deepEqual(led(await send('/keys/cvk/rotate', {}, key)), done('/keys'))
+  }
+  assert.equal(await versions(), before + 1)
+  const refused = await send('/keys/cvk/retire', { version: '1' })
+  assert.equal(refused.status, 409, refused.text)
+  assert.match(refused.text, /Nothing was done/)
+})
+
+test('a successor of the audit log is refused while the log goes on, and begins where it cannot', async () => {
+  const reason = 'A standby that lagged behind took over'
+  await enterAll(service.database)
+  assert.equal((await send('/audit-log/successor', { reason })).status, 409)
+  const logs: { log: number }[] = await ask('audit/logs')
+  assert.equal(logs.length, 1)
+  await sql(service.database, `update audit_log set refusal = 'It lags behind' returning log`)
+  assert.deepEqual(led(await send('/audit-log/successor', { reason })), done('/audit-log'))
+  assert.equal((await ask('audit/logs')).length, logs.length + 1)
+})
+
+test('the sessions of a person are ended, in whatever browser they are', async () => {
+  const viewer = openBrowser()
+  const people = service.sandbox?.people ?? []
+  await viewer.visit(people.find(({ role }) => role === 'viewer')?.signInUrl ?? '')
+  assert.equal((await viewer.ask(`${url}/console`)).status, 200)
+  const known: { name: string; personId: string }[] = await ask('people')
+  const personId = known.find(({ name }) => name === 'Vera Viewer')?.personId ?? ''
+  const at = `/people/${personId}`
+  assert.deepEqual(led(await send(`${at}/sign-out`)), done(at))
+  assert.equal((await viewer.ask(`${url}/console`)).status, 303)
+})
+
+test('a terminal asks for an authorization of a card of any client, and what is typed there comes back in no page', async () => {
+  const { publicToken } = await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
+  const fields = { publicToken, pin: '8274', entryMode: 'chip', cvv: '' }
+  const declined = await send('/sandbox/authorizations', fields)
+  assert.equal(declined.status, 200, declined.text)
+  assert.match(declined.text, /Declined \d\d/)
+  assert.ok(!withoutIds(declined.text).includes('8274'))
+  const [authorization] = await ask(`cards/${publicToken}/authorizations`)
+  assert.equal(authorization.entryMode, 'chip')
+  const nobody = await send('/sandbox/authorizations', { ...fields, publicToken: '9999999999' })
+  assert.equal(nobody.status, 404)
+  assert.ok(!withoutIds(nobody.text).includes('8274'))
+})
+
+test('the clock moves forward and never back', async () => {
+  const now = new Date(Date.now() + 3_600_000).toISOString().slice(0, 16)
+  assert.deepEqual(led(await send('/sandbox/clock', { now })), done('/sandbox'))
+  assert.ok((await ask('sandbox/clock')).now >= `${now}:00`)
+  assert.equal((await send('/sandbox/clock', { now: '2020-01-01T00:00' })).status, 422)
+})
+
+test('a role that does not search by card number is told so on the screen, and the number is in no page', async () => {
+  const answered = await send('/search', { text: '4000 0012 3456 7899' })
+  assert.equal(answered.status, 200)
+  assert.match(answered.text, /Your role does not search by card number/)
+  assert.ok(!answered.text.includes('4567899'))
+})
+
+test('a customer reference is found whatever its length, digits only too, and a card number is looked for as nothing else', async () => {
+  for (const customerReference of [
+    'ABCDEFGHIJKL',
+    'C-2026-11-25',
+    'Ref 12 chars',
+    '202611250018',
+    '20261125-001',
+    '2026112500018',
+    '2026-11-25 000017',
+    '12345',
+  ]) {
+    const { publicToken } = await service.createCard({ customerReference })
+    const found = await send('/search', { text: customerReference })
+    assert.equal(found.status, 200, found.text)
+    assert.match(found.text, /By customer reference/, customerReference)
+    assert.ok(found.text.includes(`/console/cards/${publicToken}`), customerReference)
+  }
+  for (const text of ['4111 1111 1111 1111', '4111-1111-1111-1111', 'Card 4111111111111111']) {
+    const found = await send('/search', { text })
+    assert.doesNotMatch(found.text, /(customer|authorization) reference( or|\.)/)
+    assert.ok(!withoutIds(found.text).includes('1111'))
+  }
+})
+
+test('what a form came to is said once, by the page that it leads to, and by no link', async () => {
+  const { publicToken } = await service.createCard()
+  const said = /The PIN is unblocked, and has all of its tries/
+  const support = await signedIn('support')
+  const address = `${url}/console/cards/${publicToken}`
+  const reason = 'Cardholder identified'
+  const page = await support.visit(address)
+  const form = { ...hiddenFields(page), reason }
+  const answer = await support.ask(`${address}/pin/unblock`, postOf(form))
+  assert.deepEqual([answer.status, answer.headers.get('location')], [303, address.replace(url, '')])
+  // A page of another address, and one that a script reads, leave it to the page that it is of.
+  assert.doesNotMatch((await support.visit(`${url}/console/search`)).text, said)
+  const byScript = await support.visit(address, { headers: { 'sec-fetch-dest': 'empty' } })
+  assert.doesNotMatch(byScript.text, said)
+  const two = await Promise.all([support.visit(address), support.visit(address)])
+  assert.equal(two.filter(({ text }) => said.test(text)).length, 1)
+  assert.doesNotMatch((await support.visit(address)).text, said)
+  for (const done of ['freeze', 'pin/unblock', 'yes', 'asked']) {
+    const linked = await support.visit(`${address}?done=${encodeURIComponent(done)}`)
+    assert.doesNotMatch(linked.text, /class="notice/)
+  }
+})
+
+test('two clicks on the button that shows the cardholder’s name are one disclosure, and a later form is another', async () => {
+  const { publicToken } = await service.createCard()
+  const support = await signedIn('support')
+  const address = `${url}/console/cards/${publicToken}`
+  const form = hiddenFields(await support.visit(address))
+  const answers = await Promise.all([
+    support.ask(`${address}/cardholder`, postOf(form)),
+    support.ask(`${address}/cardholder`, postOf(form)),
+  ])
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [303, 303],
+  )
+  const page = await support.visit(address)
+  assert.match(page.text, /Ana Lim, on the card ANA LIM/)
+  const countDisclosed = async (): Promise<number> =>
+    (await ask(`cards/${publicToken}/timeline`)).filter(
+      ({ kind }: { kind: string }) => kind === 'disclosure',
+    ).length
+  assert.equal(await countDisclosed(), 1)
+  await support.ask(`${address}/cardholder`, postOf(hiddenFields(page)))
+  assert.equal(await countDisclosed(), 2)
+})
+
+test('loading the page again after the cardholder’s name was shown discloses nothing, and the database cannot read the name', async () => {
+  const { publicToken } = await service.createCard()
+  const support = await signedIn('support')
+  const address = `${url}/console/cards/${publicToken}`
+  const form = hiddenFields(await support.visit(address))
+  const answer = await support.ask(`${address}/cardholder`, postOf(form))
+  assert.equal(answer.status, 303)
+  assert.ok(!answer.text.includes('ANA LIM'))
+  const [kept] = await sql<{ notice: Uint8Array }>(
+    service.database,
+    'select notice from console_session where notice is not null',
+  )
+  assert.ok(!Buffer.from(kept?.notice ?? []).includes('ANA LIM'))
+  assert.match((await support.visit(address)).text, /Ana Lim, on the card ANA LIM/)
+  for (let time = 0; time < 2; time += 1) {
+    assert.doesNotMatch((await support.visit(address)).text, /ANA LIM/)
+  }
+  const disclosed = (await ask(`cards/${publicToken}/timeline`)).filter(
+    ({ kind }: { kind: string }) => kind === 'disclosure',
+  )
+  assert.equal(disclosed.length, 1)
+})

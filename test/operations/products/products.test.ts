@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { before, test } from 'node:test'
+import type { Database } from '../../../src/storage/engine/database.ts'
+import { withoutIds } from '../../support/identifiers.ts'
+import {
+  type Answer,
+  newCard,
+  openTestDatabase,
+  openTestService,
+  type TestService,
+} from '../../support/service.ts'
+import { administerOf, newProduct } from '../clients/administer.ts'
+
+let service: TestService
+let administer: ReturnType<typeof administerOf>
+
+before(async () => {
+  service = await openTestService()
+  administer = administerOf(service)
+})
+
+const pointers = ({ json }: Answer): string[] =>
+  json.errors.map(({ pointer }: { pointer: string }) => pointer).sort()
+
+test('a product that an administrator makes and grants can be issued at once', async () => {
+  const created = await administer('POST', '/products', newProduct())
+  assert.equal(created.status, 201, created.text)
+  assert.equal(created.headers.location, '/products/5001')
+  assert.deepEqual(created.json, {
+    ...newProduct(),
+    ...{ validityMonths: 48, pinLength: 4, pinRevealable: true, refuseWeakPins: true },
+    ...{ pinTryLimit: 3, cvvTryLimit: 3, cvk: 'cvk', pvk: 'pvk', active: true },
+  })
+  assert.deepEqual((await administer('GET', '/products/5001')).json, created.json)
+  const body = newCard({ cardProduct: 5001 })
+  const before = await service.call('POST', '/cards', { body })
+  assert.equal(before.json.code, 'product_not_available')
+  const granted = await administer('GET', '/clients/demo-client')
+  const productIds = [...granted.json.productIds, 5001]
+  assert.equal((await administer('PATCH', '/clients/demo-client', { productIds })).status, 200)
+  const card = await service.createCard({ cardProduct: 5001 })
+  assert.match(card.maskedPan, /^450000/)
+})
+
+test('an invalid product is refused with every reason at once, of its form and of its rules', async () => {
+  const answer = await administer('POST', '/products', {
+    productId: 1001,
+    productName: '4000 0000 0000 0002',
+    schemeName: 7,
+    bin: '40000',
+    currencyCode: 'eur',
+    cardTypes: ['Virtual', 'Wooden'],
+    validityMonths: 0,
+    pinLength: 6,
+    pinRevealable: false,
+    pinTryLimit: 16,
+    cvvTryLimit: 0,
+    cvk: 'zone-a',
+    pvk: 'pvk/1',
+    active: 'yes',
+    colour: 'blue',
+  })
+  assert.equal(answer.status, 422)
+  assert.deepEqual(pointers(answer), [
+    '/active',
+    '/bin',
+    '/cardTypes',
+    '/colour',
+    '/currencyCode',
+    '/cvk',
+    '/cvvTryLimit',
+    '/pinLength',
+    '/pinTryLimit',
+    '/productId',
+    '/productName',
+    '/pvk',
+    '/schemeName',
+    '/validityMonths',
+  ])
+  assert.ok(!withoutIds(answer.text).includes('0002'), 'nothing that was sent is repeated')
+  const empty = await administer('POST', '/products', {})
+  assert.deepEqual(pointers(empty), [
+    '/bin',
+    '/cardTypes',
+    '/currencyCode',
+    '/productId',
+    '/productName',
+    '/schemeName',
+  ])
+})
+
+test('a BIN that holds, or lies within, that of another product is refused', async () => {
+  for (const bin of ['40000012', '400000', '400001']) {
+    const answer = await administer('POST', '/products', newProduct({ productId: 6000, bin }))
+    assert.deepEqual([answer.status, ...pointers(answer)], [422, '/bin'], bin)
+    assert.match(answer.json.errors[0].detail, /product 100[12]$/)
+  }
+})
+
+test('what the cards of a product were made by cannot change; all else can', async () => {
+  await administer('POST', '/products', newProduct({ productId: 5100, bin: '45100012' }))
+  const free = await administer('PATCH', '/products/5100', { bin: '45100099', pinLength: 6 })
+  assert.deepEqual([free.status, free.json.bin, free.json.pinLength], [200, '45100099', 6])
+  await administer('PATCH', '/clients/demo-other-client', { productIds: [2001, 5100] })
+  await service.createCard({ cardProduct: 5100 }, { as: 'otherClient' })
+  const refused = await administer('PATCH', '/products/5100', {
+    bin: '45100012',
+    pinLength: 4,
+    currencyCode: 'USD',
+    pinTryLimit: 99,
+  })
+  assert.deepEqual(pointers(refused), ['/bin', '/currencyCode', '/pinLength', '/pinTryLimit'])
+  const changes = { pinTryLimit: 5, productName: 'Six Digits', validityMonths: 24 }
+  const changed = await administer('PATCH', '/products/5100', changes)
+  assert.equal(changed.status, 200)
+  const card = await service.createCard({ cardProduct: 5100 }, { as: 'otherClient' })
+  const status = await service.call('GET', `/card-pin/${card.publicToken}/pin/status`, {
+    as: 'otherClient',
+  })
+  assert.equal(status.json.remainingTries, 5)
+})
+
+test('a retired product has no new cards, and those that it has live on', async () => {
+  const card = await service.createCard({ cardProduct: 1003 })
+  const retired = await administer('PATCH', '/products/1003', { active: false })
+  assert.deepEqual([retired.status, retired.json.active], [200, false])
+  const refused = await service.call('POST', '/cards', { body: newCard({ cardProduct: 1003 }) })
+  assert.deepEqual([refused.status, refused.json.code], [422, 'product_not_available'])
+  const pin = await service.call('GET', `/card-pin/${card.publicToken}/pin`)
+  assert.match(pin.json.pin, /^[0-9]{6}$/)
+  await administer('PATCH', '/products/1003', { active: true })
+  assert.equal((await service.createCard({ cardProduct: 1003 })).cardProduct, 1003)
+})
+
+test('a request that is sent twice under one key has one effect, and its act is on record once', async () => {
+  const headers = { 'idempotency-key': randomUUID() }
+  const body = newProduct({ productId: 5200, bin: '45200012' })
+  const first = await administer('POST', '/products', body, headers)
+  const again = await administer('POST', '/products', body, headers)
+  assert.deepEqual([again.status, again.json], [201, first.json])
+  assert.equal(again.headers['idempotency-replayed'], 'true')
+  const change = { 'idempotency-key': randomUUID() }
+  await administer('PATCH', '/products/5200', { active: false }, change)
+  await administer('PATCH', '/products/5200', { active: false }, change)
+  const { json } = await administer('GET', '/acts')
+  const acts = json.filter(({ subject }: { subject: string }) => subject === '5200')
+  assert.deepEqual(
+    acts.map(({ act, clientId }: { act: string; clientId: string }) => [act, clientId]),
+    [
+      ['retired', 'demo-admin'],
+      ['created', 'demo-admin'],
+    ],
+  )
+  assert.deepEqual(acts[0].details, { before: { active: true }, after: { active: false } })
+})
+
+test('a refused change leaves no act', async () => {
+  const before = (await administer('GET', '/acts')).json.length
+  await administer('PATCH', '/products/1001', { pinTryLimit: 0 })
+  await administer('PATCH', '/products/9999', { pinTryLimit: 1 })
+  assert.equal((await administer('GET', '/acts')).json.length, before)
+})
+
+test('products and acts are listed page by page, none missing and none twice', async () => {
+  for (const path of ['/products', '/acts']) {
+    const whole = (await administer('GET', path)).json
+    const seen: unknown[] = []
+    let next: string | undefined = `${path}?limit=2`
+    while (next) {
+      const page: Answer = await administer('GET', next)
+      seen.push(...page.json)
+      next = /<([^>]+)>/.exec(String(page.headers.link ?? ''))?.[1]
+    }
+    assert.ok(whole.length > 4)
+    assert.deepEqual(seen, whole)
+  }
+})
+
+test('what names no product is not there', async () => {
+  for (const id of ['0', '1x', '99999999999', '4294967297', '7']) {
+    assert.equal((await administer('GET', `/products/${id}`)).status, 404, id)
+    assert.equal((await administer('PATCH', `/products/${id}`, { active: true })).status, 404, id)
+  }
+})
+
+test('a product that is changed while a card is made of it has the card made by what it is then', async () => {
+  const database = await openTestDatabase()
+  let change: (() => Promise<void>) | null = null
+  const changing: Database = {
+    ...database,
+    async change(shared, subject, values) {
+      const now = shared.one.name.startsWith('insert_card') ? change : null
+      if (now) change = null
+      await now?.()
+      return database.change(shared, subject, values)
+    },
+  }
+  const other = await openTestService({ database: changing })
+  const administerOther = administerOf(other)
+  await administerOther('POST', '/products', newProduct())
+  await administerOther('PATCH', '/clients/demo-client', { productIds: [5001] })
+  change = async () => {
+    const members = { bin: '45000099', pinLength: 6 }
+    assert.equal((await administerOther('PATCH', '/products/5001', members)).status, 200)
+  }
+  const { publicToken } = await other.createCard({ cardProduct: 5001 })
+  assert.equal((await other.call('GET', `/card-pin/${publicToken}/pin`)).json.pin.length, 6)
+  change = async () => {
+    await administerOther('PATCH', '/clients/demo-client', { productIds: [1001] })
+  }
+  const body = newCard({ cardProduct: 5001 })
+  assert.equal((await other.call('POST', '/cards', { body })).json.code, 'product_not_available')
+})

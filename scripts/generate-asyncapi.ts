@@ -1,14 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import { apiVersion } from '../src/listeners/http/request.ts'
 import { messageSchemas, PingMessageSchema } from '../src/listeners/public/schemas/events.ts'
-
-/**
- * `npm run generate:asyncapi` writes asyncapi.json, the description of the messages that webhooks get,
- * from their schemas. With `--check` it writes nothing, and fails where the file differs.
- */
-
-const file = resolve(import.meta.dirname, '../asyncapi.json')
 
 const description = `What Pinfold posts to the webhooks of a client, each message signed as Standard
 Webhooks 1.0.0 says. A message may come again: its \`webhook-id\` stays the same. The messages of one
@@ -40,7 +31,7 @@ const headers = {
 const nameOf = (type: string): string =>
   type.replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** The text of asyncapi.json (AsyncAPI 3.0.0). */
+/** The text of api/events.asyncapi.json (AsyncAPI 3.0.0): the messages that webhooks receive, from their schemas. */
 export function generateAsyncapi(): string {
   const schemas: Record<string, object> = { ...messageSchemas, 'webhook.ping': PingMessageSchema }
   const names = Object.keys(schemas).map(nameOf)
@@ -83,14 +74,3 @@ export function generateAsyncapi(): string {
   }
   return `${JSON.stringify(document, null, 2)}\n`
 }
-
-async function main(): Promise<void> {
-  const text = generateAsyncapi()
-  if (!process.argv.includes('--check')) await writeFile(file, text)
-  else if ((await readFile(file, 'utf8').catch(() => '')) !== text) {
-    console.error('asyncapi.json is not what the code says: npm run generate:asyncapi')
-    process.exitCode = 1
-  }
-}
-
-if (import.meta.main) await main()

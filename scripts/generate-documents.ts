@@ -9,17 +9,18 @@ import { createService } from '../src/service/service.ts'
 import { type Database, undivided } from '../src/storage/engine/database.ts'
 import { migrate } from '../src/storage/engine/migrate.ts'
 import { openPglite } from '../src/storage/engine/pglite.ts'
-import { billOfMaterials } from './package/bill-of-materials.ts'
-import { readLock } from './package/lock.ts'
-import { thirdPartyNotices } from './package/notices.ts'
+import { generateAsyncapi } from './generate-asyncapi.ts'
 import { drawArrows } from './structure/arrows.ts'
 
 /**
- * `npm run generate` writes what stands in two places from where it stands first: openapi.json and
- * openapi-private.json from the routes of the two listeners, docs/errors.md from the table of failures, docs/production.md from that of refusals, the arrows of
- * ARCHITECTURE.md from the table that the check of the structure reads, the bill of materials and the notices of licences
- * from package-lock.json. With `--check` it writes nothing, and
- * fails where a file differs. The files are those of the project, or of the folder that is named last.
+ * `npm run generate` writes each generated document from its source:
+ *
+ * - api/public.openapi.json and api/private.openapi.json from the routes of both listeners,
+ * - api/events.asyncapi.json from the schemas of messages,
+ * - docs/errors.md from the table of failures, docs/production.md from the table of refusals,
+ * - the arrows of ARCHITECTURE.md from the table that the check of the structure reads.
+ *
+ * With `--check` it writes nothing, and fails if a file differs. The last argument names another folder than the project.
  */
 
 const root = resolve(import.meta.dirname, '..')
@@ -34,11 +35,10 @@ export const generateDocuments = async (
   open: () => Promise<Database> = openMigrated,
 ): Promise<Documents> => ({
   ...(await generateOpenapi(open)),
+  'api/events.asyncapi.json': generateAsyncapi(),
   'docs/errors.md': generateErrors(),
   'docs/production.md': generateRefusals(),
   'ARCHITECTURE.md': insertArrows(await readFile(join(folder, 'ARCHITECTURE.md'), 'utf8')),
-  'sbom.cdx.json': billOfMaterials(await readLock()),
-  'THIRD-PARTY-NOTICES.txt': await thirdPartyNotices(await readLock()),
 })
 
 /** The documents of the real servers, with nothing configured. */
@@ -53,8 +53,8 @@ async function generateOpenapi(open: () => Promise<Database>): Promise<Documents
       createLog('silent'),
     )
     const documents = [
-      ['openapi.json', publicServer, config.baseUrl],
-      ['openapi-private.json', privateServer, config.privateUrl],
+      ['api/public.openapi.json', publicServer, config.baseUrl],
+      ['api/private.openapi.json', privateServer, config.privateUrl],
     ] as const
     const texts: [string, string][] = []
     for (const [path, server, url] of documents) {

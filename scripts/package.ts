@@ -1,10 +1,16 @@
-/** What `npm pack` runs first: writes to `dist/program` what the package has beside the files of the repository. */
+/**
+ * What `npm pack` runs first: writes the program to `dist/program`, the bill of materials to `sbom.cdx.json` and the licences to
+ * `THIRD-PARTY-NOTICES.txt`.
+ */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { packDatabase } from '../src/storage/engine/made-database.ts'
+import { billOfMaterials } from './package/bill-of-materials.ts'
+import { readLock } from './package/lock.ts'
+import { thirdPartyNotices } from './package/notices.ts'
 import { root, writeProgram } from './package/program.ts'
 
 const program = join(root, 'dist/program')
@@ -24,3 +30,6 @@ async function makeDatabase(target: string): Promise<void> {
 await rm(program, { recursive: true, force: true })
 await writeProgram(program)
 await makeDatabase(join(program, 'made-database'))
+const lock = await readLock()
+await writeFile(join(root, 'sbom.cdx.json'), billOfMaterials(lock))
+await writeFile(join(root, 'THIRD-PARTY-NOTICES.txt'), await thirdPartyNotices(lock))

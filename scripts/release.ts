@@ -1,6 +1,6 @@
 /**
  * `npm run release -- VERSION`: makes a release of what is committed, once `.ci/run` has passed on it. Sets the version, dates
- * its section of the changelog, writes the bill of materials anew, packs both packages, and lays them with their checksums
+ * its section of the changelog, packs both packages, and lays them with the bill of materials and their checksums
  * into `artifacts/VERSION`; then commits and tags. It sends nothing anywhere: the last lines say what is left to do.
  *
  * With `--dry-run` all of that is done to a clone that is thrown away; `--keep FOLDER` keeps what would be released.
@@ -135,7 +135,6 @@ function release(folder: string, target: string): void {
     return
   }
   const notes = setVersion(folder)
-  run(folder, process.execPath, 'scripts/generate-documents.ts')
   const sums = makeArtifacts(folder, target, notes)
   const author = isDry ? ['-c', 'user.name=Trial', '-c', 'user.email=trial@localhost'] : []
   run(

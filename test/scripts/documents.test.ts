@@ -18,7 +18,7 @@ const documents = [
 
 /** A path of this project within a text, perhaps with wildcards; not the end of an address or a longer path. */
 const pathPattern =
-  /(?<![\w/.:@-])(?:src|test|scripts|migrations|bench|docs|web|sdk|examples|bin|[.]ci)\/[\w.*{},/-]*[\w*}]/g
+  /(?<![\w/.:@-])(?:src|test|scripts|api|migrations|bench|docs|web|sdk|examples|bin|[.]ci)\/[\w.*{},/-]*[\w*}]/g
 
 /** Paths that a text names and nothing is at, each with its line. */
 const missingPaths = (text: string): string[] =>

@@ -35,7 +35,7 @@ let document: Document
 let operations: readonly (readonly [string, Operation])[]
 before(async () => {
   documents = await generateDocuments(undefined, openEmbedded)
-  document = JSON.parse(documents['openapi.json'] ?? '')
+  document = JSON.parse(documents['api/public.openapi.json'] ?? '')
   operations = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).map(
       ([method, operation]) => [`${method.toUpperCase()} ${path}`, operation] as const,
@@ -75,7 +75,7 @@ test('the document is valid OpenAPI 3.1', async () => {
 })
 
 test('every reference in the document leads somewhere', () => {
-  const text = documents['openapi.json'] ?? ''
+  const text = documents['api/public.openapi.json'] ?? ''
   for (const [, pointer = ''] of text.matchAll(/"\$ref": "#([^"]+)"/g)) {
     const found = pointer
       .split('/')
@@ -137,7 +137,7 @@ test('a body that says nothing needed may be left out, others may not', () => {
 })
 
 test('the private listener has a document of its own, with nothing of the public one in it', () => {
-  const { paths }: Document = JSON.parse(documents['openapi-private.json'] ?? '')
+  const { paths }: Document = JSON.parse(documents['api/private.openapi.json'] ?? '')
   assert.ok(paths['/cards/search']?.post)
   assert.deepEqual(
     Object.keys(paths).filter((path) => document.paths[path]),

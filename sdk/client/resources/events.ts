@@ -30,7 +30,7 @@ export const events = ({ page }: Calls, transport: Transport): Events => ({
     listing(
       async (rest) => {
         const { items, next } = await page<'listEvents'>(path`/events`, rest, options)
-        // The document leaves `data` open; what each type holds is in asyncapi.json.
+        // The document leaves `data` open; what each type holds is in api/events.asyncapi.json.
         return { items: items as readonly EventRecord[], next }
       },
       { ...query, types: types?.join(',') },

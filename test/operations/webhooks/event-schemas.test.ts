@@ -97,8 +97,8 @@ suite('on PostgreSQL', { skip: postgres.leftOut }, () =>
   ),
 )
 
-test('asyncapi.json is what the schemas of the messages say, every type of event in it', async () => {
-  const text = await readFile(new URL('../../../asyncapi.json', import.meta.url), 'utf8')
+test('api/events.asyncapi.json is what the schemas of the messages say, every type of event in it', async () => {
+  const text = await readFile(new URL('../../../api/events.asyncapi.json', import.meta.url), 'utf8')
   assert.equal(text, generateAsyncapi())
   const { components } = JSON.parse(text)
   const names = Object.values<{ name: string }>(components.messages).map(({ name }) => name)

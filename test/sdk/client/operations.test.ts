@@ -40,7 +40,7 @@ before(async () => {
   service = await openServedService()
   recorder = createRecorder()
   pinfold = createPinfold({ ...service.sandbox, fetch: recorder.fetch })
-  const file = new URL('../../../openapi.json', import.meta.url)
+  const file = new URL('../../../api/public.openapi.json', import.meta.url)
   document = JSON.parse(await readFile(file, 'utf8'))
 })
 

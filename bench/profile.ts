@@ -54,7 +54,7 @@ async function openInspector(port: number) {
 
 /** A room of this folder, a package, or a part of Node; what is native by its own name. */
 function partOf({ functionName, url }: Profile['nodes'][number]['callFrame'], caller: string) {
-  const [, room] = /\/((?:src|migrations)\/(?:\w[\w-]*\/){0,2})/.exec(url) ?? []
+  const [, room] = /\/(src\/(?:\w[\w-]*\/){0,2})/.exec(url) ?? []
   const [, packageName] =
     /\/node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*\/node_modules\/)/.exec(url) ?? []
   if (packageName) return packageName

@@ -106,7 +106,7 @@ export async function runOnServer(
 
 async function spread(connectionString: string): Promise<void> {
   const database = openPool({ connectionString, poolSize: 1, onIdleError: () => undefined })
-  await migrate(database, new URL('../migrations/', import.meta.url))
+  await migrate(database, new URL('../database/migrations/', import.meta.url))
   await prepareCluster(database)
   await database.close()
 }

@@ -85,7 +85,7 @@ async function openSchema(): Promise<PGlite> {
   const engine = await PGlite.create()
   await engine.exec(createMigrationTable)
   await engine.exec(clusterParts)
-  const folder = join(root, 'migrations')
+  const folder = join(root, 'database/migrations')
   const files = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
   for (const file of files) await engine.exec(await readFile(join(folder, file), 'utf8'))
   return engine

@@ -24,7 +24,7 @@ import { drawArrows } from './structure/arrows.ts'
  */
 
 const root = resolve(import.meta.dirname, '..')
-const migrations = new URL('../migrations/', import.meta.url)
+const migrations = new URL('../database/migrations/', import.meta.url)
 
 /** The text of each generated file, by its path from the folder that has them. */
 type Documents = Readonly<Record<string, string>>

@@ -18,7 +18,7 @@ const programs = [
 
 /** What programs read from beside them. */
 const others = [
-  'migrations/*.sql',
+  'database/migrations/*.sql',
   'src/storage/*/*.sql',
   'src/listeners/iso8583/profiles/*.json',
   'web/{audit,console,demo}/*.{css,html,svg}',

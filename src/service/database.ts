@@ -23,7 +23,7 @@ import { openPostgres, sharesBackends } from '../storage/engine/postgres.ts'
 import { watchShortage } from '../storage/engine/room.ts'
 import type { Config } from './config/config.ts'
 
-const migrations = new URL('../../migrations/', import.meta.url)
+const migrations = new URL('../../database/migrations/', import.meta.url)
 
 /**
  * Opens the database that the configuration names, with connections for each who uses it, for the program

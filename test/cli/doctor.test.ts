@@ -235,6 +235,13 @@ test('faults of a database server are named', { skip: postgres.leftOut }, async 
     )
     await assertNamed(on({}), 'schema', /9000/)
   })
+  await t.test('a version from before the first release made it', async () => {
+    await sql(
+      database,
+      `update migration set file_name = '0001_clients.sql' where migration_number = 1`,
+    )
+    await assertNamed(on({}), 'schema', /from before the first release made this database/)
+  })
   await t.test('the files of the master key and of the administrator are unfit', async () => {
     const short = join(env.folder, 'short.key')
     await writeFile(short, 'abc', { mode: 0o600 })

@@ -14,7 +14,7 @@ import { launchPinfold, pinfold } from './run-pinfold.ts'
 
 /** The schema of a database is changed by a start and by `pinfold migrate`, and by no other command. */
 
-const migrations = new URL('../../migrations/', import.meta.url)
+const migrations = new URL('../../database/migrations/', import.meta.url)
 const [last = ''] = (await readdir(migrations)).sort().reverse()
 const postgres = await openPostgres()
 

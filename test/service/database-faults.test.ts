@@ -9,7 +9,7 @@ import { makeFolder, startProgram } from '../support/process.ts'
 import { newCard, openTestService, pool } from '../support/service.ts'
 
 const postgres = await openPostgres()
-const migrations = new URL('../../migrations/', import.meta.url)
+const migrations = new URL('../../database/migrations/', import.meta.url)
 
 /** Makes the database refuse every card in words that quote its row; its design is the SQLSTATE. */
 const quoteEveryCard = async (database: Database): Promise<void> => {

@@ -37,7 +37,7 @@ const startTwo = async ({ primary, urlOf }: Replicated): Promise<Served[]> => {
   const dataDir = await makeFolder()
   await readOrMakeMasterKeys(`${dataDir}/master.key`)
   const database = pool(url, 1)
-  await migrate(database, new URL('../../migrations/', import.meta.url))
+  await migrate(database, new URL('../../database/migrations/', import.meta.url))
   await keepRsaKeys({ database, dataDir })
   await database.close()
   const env = { DATABASE_URL: url, SANDBOX: 'true', RATE_LIMIT: 'off', LOG_LEVEL: 'warn' }

@@ -10,7 +10,7 @@ import { makeFolder } from '../support/process.ts'
 import { openServerDatabase, openTestService, pool, sql } from '../support/service.ts'
 import { administer, type TestPostgres } from '../support/test-databases.ts'
 
-const migrations = new URL('../../migrations/', import.meta.url)
+const migrations = new URL('../../database/migrations/', import.meta.url)
 
 const packaged = await openPostgres()
 const debian = await openPostgres({ debian: true })

@@ -12,7 +12,7 @@ import { cacheFolder } from './folders.ts'
  * them takes PGlite four seconds and more: so they are made once, kept, and put into memory for each.
  */
 
-const migrations = new URL('../../migrations/', import.meta.url)
+const migrations = new URL('../../database/migrations/', import.meta.url)
 
 /** A small write-ahead log; the default's 16 MB are most of what would be copied. */
 const initDbStartParams = ['--wal-segsize=1']

@@ -93,7 +93,7 @@ export type CreatedCard = {
   expiryDate: string
 } & Record<string, unknown>
 
-const migrations = new URL('../../migrations/', import.meta.url)
+const migrations = new URL('../../database/migrations/', import.meta.url)
 const host = '127.0.0.1:8080'
 const closers = new Set<() => Promise<void>>()
 const given = new Set<TestService>()

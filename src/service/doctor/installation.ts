@@ -8,6 +8,7 @@ import { listSuspendedDeliveries } from '../../storage/clients/suspensions.ts'
 import { examineCluster, listUnplaced } from '../../storage/engine/cluster.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import { type DatabaseFacts, findInstallation } from '../../storage/engine/installation.ts'
+import { otherSchema } from '../../storage/engine/migrate.ts'
 import { listHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import { type KnownLinkRow, listLinksAfter } from '../../storage/links/links.ts'
 import { listFailingWebhooks } from '../../storage/webhooks/watched-webhooks.ts'
@@ -16,7 +17,7 @@ import { installationKindOf } from '../database.ts'
 import { auditCheckFindings, auditEnteringFindings, auditLogFindings } from './audit-check.ts'
 import { type Finding, fault, good, warning } from './finding.ts'
 
-const migrations = new URL('../../../migrations/', import.meta.url)
+const migrations = new URL('../../../database/migrations/', import.meta.url)
 
 /** What is in a database that answers: its schema, whose it is, what waits in it, how worn its keys are. */
 export async function contentFindings(
@@ -25,7 +26,12 @@ export async function contentFindings(
   facts: DatabaseFacts,
   now: Date,
 ): Promise<readonly Finding[]> {
-  const names = await readdir(migrations)
+  const names = (await readdir(migrations)).sort()
+  if (facts.firstFileName !== null && facts.firstFileName !== names[0]) {
+    return [
+      fault('schema', otherSchema.found, 'The service cannot start on it.', otherSchema.remedy),
+    ]
+  }
   const known = Math.max(...names.map((name) => Number.parseInt(name, 10) || 0))
   return [
     ...schemaFindings(facts, known),

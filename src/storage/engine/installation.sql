@@ -43,11 +43,11 @@ select current_setting('server_version_num')::integer as "versionNumber",
 -- name: has_migration_table
 select to_regclass('migration') is not null as "isThere";
 
--- The newest migration that a program must know to work on what a row of `migration` left.
--- Databases from before the first release have no such column, and are to be refused for what they
--- are.
+-- `worksFrom` is the newest migration that a program must know to work on the schema. The oldest
+-- databases have no such column. They are refused by the names of their migrations.
 -- name: find_newest_migration
 select max(migration_number) as "newestMigration",
+  (array_agg(file_name order by migration_number))[1] as "firstFileName",
   max(coalesce((to_jsonb(migration) ->> 'works_from')::integer, migration_number)) as "worksFrom"
 from migration;
 

@@ -98,13 +98,15 @@ export interface DatabaseFacts {
   readonly schemaName: string | null
   /** Whether this user may make tables, as a migration does. */
   readonly mayCreate: boolean
+  /** The file name of the first migration that was applied; null before it. */
+  readonly firstFileName: string | null
   /** The newest migration that was applied; null before the first. */
   readonly newestMigration: number | null
   /** The newest one that a program must know to work on it. */
   readonly worksFrom: number
 }
 
-type Applied = Pick<DatabaseFacts, 'newestMigration' | 'worksFrom'>
+type Applied = Pick<DatabaseFacts, 'firstFileName' | 'newestMigration' | 'worksFrom'>
 
 const selectFacts = declare<object, Omit<DatabaseFacts, keyof Applied>>('examine_database')
 const selectHasMigrations = declare<object, { isThere: boolean }>('has_migration_table')
@@ -120,8 +122,8 @@ export async function examineDatabase(connection: Connection): Promise<DatabaseF
 async function findApplied(connection: Connection): Promise<Applied> {
   const [table] = await selectHasMigrations(connection, {})
   const rows = table?.isThere ? await selectNewestMigration(connection, {}) : []
-  const { newestMigration = null, worksFrom } = firstRow(rows) ?? {}
-  return { newestMigration, worksFrom: worksFrom ?? 0 }
+  const { firstFileName = null, newestMigration = null, worksFrom } = firstRow(rows) ?? {}
+  return { firstFileName, newestMigration, worksFrom: worksFrom ?? 0 }
 }
 
 /** The newest migration that was applied; null before the first. */

@@ -3,8 +3,8 @@
 -- name: lock_migrations
 lock table migration in access exclusive mode;
 
--- Databases from before the first release have no column `works_from`, and are to be refused for
--- what they are.
+-- The oldest databases have no column `works_from`. They are refused by the names of their
+-- migrations.
 -- name: list_applied_migrations
 select migration_number as "number", file_name as "fileName",
   coalesce((to_jsonb(migration) ->> 'works_from')::integer, migration_number) as "worksFrom"

@@ -13,6 +13,9 @@ export const createMigrationTable = `create table if not exists migration (
 )`
 // A migration may take its time, and so may the one of another process that is waited for.
 const waitLong = 'set local lock_timeout = 0; set local statement_timeout = 0'
+/** Behind the `;` that ends a line which is no comment. */
+const endOfCommand = /(?<=^(?!\s*--).*;)$/m
+
 interface Migration {
   readonly number: number
   readonly fileName: string
@@ -39,7 +42,7 @@ const expands = /^-- Works with programs from migration ([0-9]{4}) on\.$/m
  * Brings the schema up to this program's version: forward only, all in one transaction, and safe when
  * several processes start on one database at once (the second waits, then finds nothing to do).
  * @returns the file names applied now.
- * @throws `StartRefusal` when the database is too new for this program, or from before its first release.
+ * @throws `StartRefusal` when the database is too new for this program, or has the schema of before the first release.
  */
 export async function migrate(database: Database, folder: URL): Promise<string[]> {
   const migrations = await readMigrations(folder)
@@ -59,7 +62,7 @@ export async function migrate(database: Database, folder: URL): Promise<string[]
         worksFrom: worksFrom ? Number(worksFrom) : null,
       })
       // One by one, each up to the `;` that ends its line: a cluster sends to its nodes the text that it was given.
-      for (const command of text.split(/(?<=;)$/m)) await connection.script(command)
+      for (const command of text.split(endOfCommand)) await connection.script(command)
     }
     return due.map((migration) => migration.fileName)
   })
@@ -87,6 +90,14 @@ async function readMigrations(folder: URL): Promise<Migration[]> {
   return fileNames.map((fileName) => ({ number: Number(fileName.slice(0, 4)), fileName }))
 }
 
+/** What is wrong with a database whose migrations are not this program's, and what to do. */
+export const otherSchema = {
+  found:
+    'A version from before the first release made this database, and this version does not continue its schema.',
+  remedy:
+    'Make a new database, or name another DATA_DIR, and start again; docs/guides/moving-over.md says how to carry data over.',
+} as const
+
 /** @returns the number of the newest migration that was applied, 0 where none was. */
 function refuseOtherDatabase(
   applied: readonly AppliedMigration[],
@@ -99,9 +110,7 @@ function refuseOtherDatabase(
     ({ fileName, number }) => (names.get(number) ?? fileName) !== fileName,
   )
   if (isOther) {
-    throw new StartRefusal(
-      'The database is of a version from before the first release, whose schema was another: there is no way on from it. Use an empty database, or another DATA_DIR, and create the cards again.',
-    )
+    throw new StartRefusal(`${otherSchema.found} It is left as it is. ${otherSchema.remedy}`)
   }
   if (applied.some(({ worksFrom }) => worksFrom > known)) {
     throw new StartRefusal(

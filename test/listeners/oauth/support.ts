@@ -57,7 +57,7 @@ export const requestListenerOf =
 
 export const openDatabase = (): Promise<Database> =>
   openTestPglite({
-    prepare: (fresh) => migrate(fresh, new URL('../../../migrations/', import.meta.url)),
+    prepare: (fresh) => migrate(fresh, new URL('../../../database/migrations/', import.meta.url)),
   })
 
 export interface Running {

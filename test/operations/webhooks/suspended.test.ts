@@ -16,7 +16,7 @@ import { administerOf } from '../clients/administer.ts'
 import { openReceiver, type Receiver, until } from './receiver.ts'
 
 const clientId = 'demo-client'
-const migrations = fileURLToPath(new URL('../../../migrations', import.meta.url))
+const migrations = fileURLToPath(new URL('../../../database/migrations', import.meta.url))
 const newest = Math.max(...(await readdir(migrations)).map((name) => Number.parseInt(name, 10)))
 
 /** Two processes that deliver, and a webhook of each of two clients. After the test nothing of it is left to deliver. */

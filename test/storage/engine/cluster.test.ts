@@ -30,7 +30,7 @@ import {
 const citus = openCitus()
 const skip = citus.leftOut
 const root = new URL('../../../', import.meta.url)
-const migrations = new URL('migrations/', root)
+const migrations = new URL('database/migrations/', root)
 const spread = placement.spread.flatMap(({ tables }) => tables)
 
 /** A cluster at this program's schema, of which no table is spread. */

@@ -12,7 +12,7 @@ import { pool, sql } from '../../support/service.ts'
 
 const postgres = await openPostgres()
 const skip = postgres.leftOut
-const migrations = new URL('../../../migrations/', import.meta.url)
+const migrations = new URL('../../../database/migrations/', import.meta.url)
 const fileNames = (await readdir(migrations)).filter((name) => name.endsWith('.sql')).sort()
 
 const folder = await mkdtemp(join(tmpdir(), 'pinfold-migrations-'))
@@ -48,6 +48,21 @@ test('of a migration that fails nothing is left', async () => {
   assert.deepEqual(await migrate(database, migrations), fileNames)
 })
 
+test('a migration is sent command by command, whatever its comments end with', async () => {
+  const database = await openTestPglite({ image: 'migrated' })
+  const text = `create table half (
+  -- A letter;
+  a text
+);
+-- Two commands;
+alter table half add column b text;
+`
+  assert.deepEqual(await migrate(database, await withMigration('9000_commented.sql', text)), [
+    '9000_commented.sql',
+  ])
+  assert.equal(await tables(database), 2)
+})
+
 test('a database that a newer program wrote is refused and left as it is', async () => {
   const database = await openTestPglite({ image: 'migrated' })
   await migrate(database, await withMigration('9000_newer.sql', 'create table half (a text)'))
@@ -79,13 +94,13 @@ test('a database from before the first release is refused, with what to do, and 
   const database = await openTestPglite({ image: 'migrated' })
   await sql(
     database,
-    `update migration set file_name = '0001_foundation.sql' where migration_number = 1`,
+    `update migration set file_name = '0001_clients.sql' where migration_number = 1`,
   )
   await sql(
     database,
-    `insert into migration (migration_number, file_name) values (9000, '9000_limits_and_bounds.sql')`,
+    `insert into migration (migration_number, file_name) values (9000, '9000_disabled_webhooks.sql')`,
   )
-  const refusal = /from before the first release.*Use an empty database/
+  const refusal = /from before the first release.*Make a new database.*moving-over/
   await assert.rejects(migrate(database, migrations), refusal)
   await assert.rejects(requireSchema(database, migrations), refusal)
   assert.equal((await sql(database, 'select from migration')).length, fileNames.length + 1)

@@ -185,7 +185,7 @@ suite('a primary with a standby that commits wait for', {
     await createDatabase('kept')
     const kept = open(pair.urlOf('kept'))
     t.after(() => kept.close())
-    await migrate(kept, new URL('../../../migrations/', import.meta.url))
+    await migrate(kept, new URL('../../../database/migrations/', import.meta.url))
     const reference = { clientId: 'ana', keyHashes: [Buffer.from('key')] } as const
     const fingerprint = Buffer.from('request')
     const claim = { ...reference, claimId: randomUUID(), requestFingerprint: fingerprint }

@@ -1,70 +1,82 @@
--- Works with programs from migration 0006 on.
-
--- What is carried out once another person has approved it: the request as it came, and what became of it.
+-- Acts that are carried out once another person has approved them: the request as it came, and what
+-- became of it.
 create table approval (
   approval_id uuid primary key,
   kind text not null check (kind in (
-    'key-export', 'key-retirement', 'key-deletion', 'master-key-rotation', 'disclosure-scopes', 'administrator',
-    'unblock-cards', 'erasure', 'audit-successor'
+    'key-export',
+    'key-retirement',
+    'key-deletion',
+    'master-key-rotation',
+    'disclosure-scopes',
+    'client-credentials',
+    'network',
+    'network-retirement',
+    'link',
+    'administrator',
+    'unblock-cards',
+    'erasure',
+    'audit-successor'
   )),
-  -- `waiting` and `approved` go on; the others are its end.
+  -- `waiting` and `approved` are open; the other states are final.
   state text not null default 'waiting' check (state in (
-    'waiting', 'approved', 'done', 'failed', 'refused', 'withdrawn', 'expired', 'stale'
+    'waiting',
+    'approved',
+    'done',
+    'failed',
+    'refused',
+    'withdrawn',
+    'expired',
+    'stale'
   )),
   method text not null,
   path text not null,
-  -- The scopes of which the route asks for one.
+  -- The route requires one of these scopes.
   access text[] not null check (cardinality(access) > 0),
-  -- The exact payload, sealed; null once it is forgotten.
+  -- The exact payload, sealed; null once it is deleted.
   payload bytea,
   -- SHA-256 of the payload.
   payload_hash bytea not null check (length(payload_hash) = 32),
-  -- Names of what it is about, as JSON, and SHA-256 of the state that it was drawn from.
+  -- The names of its subjects, as JSON, and SHA-256 of the state that they were read from.
   subject text not null,
   state_digest bytea not null check (length(state_digest) = 32),
   requester_id text not null,
   -- The person who asked, as JSON; null where a client did.
   requester_person text,
+  -- Everyone who could act for the requester at the time of the request: none of them approves it.
+  requester_parties text[] not null default '{}',
   request_id text not null,
   requested_at timestamptz not null default clock_timestamp(),
   decider_id text,
   decider_name text,
   decision_reason text,
   decided_at timestamptz,
-  -- Whether its own requester let it pass, in an emergency.
+  -- Whether its own requester approved it, in an emergency.
   broke_glass boolean not null default false,
-  -- Who carries it out, and when it may next be tried: until then it is somebody's.
+  -- Who carries it out, and when the next attempt is due: until then it belongs to its holder.
   holder uuid,
   due_at timestamptz,
   attempts integer not null default 0 check (attempts >= 0),
-  -- What the route answered: the status, and the body, sealed.
+  -- The answer of the route: its status, and its body, sealed.
   outcome_status integer check (outcome_status between 200 and 599),
   outcome bytea,
   ended_at timestamptz,
   check ((state in ('waiting', 'approved')) = (ended_at is null)),
   check ((decider_id is null) = (decided_at is null)),
   check ((state = 'waiting') <= (decided_at is null)),
-  check ((state in ('approved', 'done', 'failed', 'refused', 'withdrawn')) <= (decided_at is not null)),
+  check (
+    (state in ('approved', 'done', 'failed', 'refused', 'withdrawn')) <= (decided_at is not null)
+  ),
   check ((due_at is not null) = (state = 'approved')),
   check ((state in ('done', 'failed')) = (outcome_status is not null)),
   check (not broke_glass or decider_id = requester_id)
 );
+
 create index approval_by_time on approval (requested_at, approval_id);
 create index approval_by_state on approval (state, requested_at, approval_id);
 create index approval_by_requester on approval (requester_id, requested_at, approval_id);
 create index approval_waiting on approval (requested_at) where state = 'waiting';
+create index approval_waiting_of_requester on approval (requester_id, requested_at)
+  where state = 'waiting';
 create index approval_due on approval (due_at) where state = 'approved';
 create index approval_ended on approval (ended_at);
 create index approval_broke_glass on approval (decided_at) where broke_glass;
-
--- Each step of an approval is an act; nobody's where it was due.
-alter table audit_act drop constraint if exists audit_act_subject_kind_check;
-alter table audit_act drop constraint if exists audit_act_somebody_check;
-alter table audit_act add constraint audit_act_subject_kind_check check (subject_kind in (
-  'product', 'client', 'key', 'process', 'setting', 'log', 'card', 'person', 'approval'
-));
-alter table audit_act add constraint audit_act_somebody_check check (client_id is not null
-  or subject_kind in ('key', 'client', 'process', 'setting', 'log', 'person', 'approval'));
-
--- People have a hand in clients, too, and are no clients.
-alter table client_provenance drop constraint if exists client_provenance_by_client_id_fkey;

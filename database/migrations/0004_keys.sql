@@ -1,13 +1,15 @@
--- Keys of the HSM, each as a key block under the master key. Nothing here is usable without it. A version is
--- pending until every process knows it, active while something is or may be under it, retired once nothing is.
+-- Keys, each as a key block under the master key. Without the master key nothing here is usable.
+
+-- A version is pending until every process knows it, active while data is or may be under it, and
+-- retired once no data is.
 create table hsm_key (
   key_name text not null,
   key_version integer not null check (key_version > 0),
   state text not null check (state in ('pending', 'active', 'retired')),
   key_block text not null,
   key_check_value text not null,
-  -- By the clock rather than by the beginning of the transaction, which may have waited: a version is pending from
-  -- when it is there.
+  -- By the clock, not by the beginning of the transaction, which may have waited: a version is
+  -- pending from the moment that it exists.
   created_at timestamptz not null default clock_timestamp(),
   -- When the version becomes active by itself; null while nobody has asked for it.
   activates_at timestamptz,
@@ -18,22 +20,23 @@ create table hsm_key (
   primary key (key_name, key_version)
 );
 
--- The highest number that a version of each key ever had. None is given twice: whoever remembers a key by
--- its number, as a device does by a key id, never takes another key for it.
+-- The highest version number that each key ever had. No number is given twice: a device that
+-- remembers a key by its number never takes another key for it.
 create table hsm_key_number (
   key_name text primary key,
   last_version integer not null check (last_version > 0)
 );
 
--- One re-encryption of everything that is under older versions of a key. Whoever holds the lease goes on with
--- it, and leaves behind where it stopped.
+-- One re-encryption of all data under older versions of a key. The holder of the lease continues
+-- it and records where it stopped.
 create table re_encryption (
   key_name text not null,
   key_version integer not null,
-  -- What is re-encrypted now, and after which of its rows to go on.
+  -- The column that is re-encrypted now, and the row after which to continue.
   column_name text not null default '',
   position text not null default '',
-  -- Rounds over everything: the last one is the first that begins late enough and finds nothing left.
+  -- Rounds over all data. The last round is the first that begins late enough and finds nothing
+  -- left.
   round integer not null default 1 check (round > 0),
   round_started_at timestamptz not null default now(),
   examined bigint not null default 0,
@@ -47,7 +50,20 @@ create table re_encryption (
   foreign key (key_name, key_version) references hsm_key on delete cascade
 );
 
--- Keys that other keys are exchanged under, between this installation and another (X9.143, usage K1).
+-- A card network's keys for PIN blocks.
+create table zone_key (
+  client_id text not null references client,
+  key_name text not null check (key_name ~ '^[a-z0-9][a-z0-9-]{0,31}$'),
+  algorithm text not null check (algorithm in ('TDES', 'AES')),
+  pin_block_formats text[] not null,
+  key_block text not null,
+  key_check_value text not null,
+  created_at timestamptz not null default now(),
+  retired_at timestamptz,
+  primary key (client_id, key_name)
+);
+
+-- Keys under which this installation and another exchange other keys (X9.143, usage K1).
 create table zone_master_key (
   key_name text primary key check (key_name ~ '^[a-z0-9][a-z0-9-]{0,31}$'),
   key_block text not null,
@@ -56,8 +72,8 @@ create table zone_master_key (
   retired_at timestamptz
 );
 
--- A key that several people bring, each a component. Components lie here enciphered under the master
--- key until the last one is there, or until it is too late.
+-- A key that several people bring in components. The components are kept enciphered under the
+-- master key until the last one arrives or the entry expires.
 create table component_entry (
   entry_id uuid primary key default gen_random_uuid(),
   -- What the combined key is to become.
@@ -70,13 +86,15 @@ create table component_entry (
   created_at timestamptz not null default now(),
   expires_at timestamptz not null
 );
+
 create index component_entry_by_expiry on component_entry (expires_at, entry_id);
+
 create table key_component (
   entry_id uuid not null references component_entry on delete cascade,
   component_number integer not null check (component_number between 1 and 3),
   person text not null,
   client_id text not null,
-  -- Everybody who could have acted for the one who brought it, when it was brought.
+  -- Everyone who could act for this person when the component was entered.
   controlled_by text[] not null,
   key_block text not null,
   key_check_value text not null,

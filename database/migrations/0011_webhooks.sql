@@ -1,3 +1,5 @@
+-- Webhooks and the deliveries to them.
+
 create table webhook (
   client_id text not null,
   webhook_id uuid not null,
@@ -5,22 +7,26 @@ create table webhook (
   events text[] not null check (cardinality(events) > 0),
   description bytea,
   status text not null default 'Enabled' check (status in ('Enabled', 'Disabled')),
+  -- Who or what disabled it; null while it is enabled.
+  disabled_reason text
+    check (disabled_reason in ('receiver_gone', 'not_delivered', 'operator', 'client')),
   -- Sealed by the HSM.
   secret bytea not null,
-  -- Everything after this position that was not delivered is still to be queued again, in a replay that began at
-  -- the other: asking for the same again does not begin it anew.
+  -- A replay queues again whatever was not delivered after replay_after. It began at replay_from:
+  -- a repeated request for the same replay does not begin it anew.
   replay_after bigint,
   replay_from bigint,
   created_at timestamptz not null default now(),
-  -- When it got its address, or was enabled again: three days are counted from then at the earliest.
+  -- When the webhook got its address or was enabled again: its three days begin then at the
+  -- earliest.
   url_since timestamptz not null default now(),
   disabled_at timestamptz,
-  -- Gone for its client; its rows are removed in small steps.
+  -- Deleted for its client; its rows are removed in small steps.
   deleted_at timestamptz,
   primary key (client_id, webhook_id)
 );
 
--- Secrets that were replaced sign, too, until their time is over. Sealed by the HSM.
+-- Replaced secrets sign, too, until signs_until. Sealed by the HSM.
 create table webhook_former_secret (
   client_id text not null,
   webhook_id uuid not null,
@@ -30,32 +36,34 @@ create table webhook_former_secret (
   primary key (client_id, webhook_id, former_secret_id)
 );
 
--- One event for one endpoint, with every attempt on record.
+-- One event for one webhook, with every delivery attempt.
 create table delivery (
   client_id text not null,
   webhook_id uuid not null,
   position bigint not null,
   event_id uuid not null,
   type text not null,
-  -- What is delivered in order: the events of one card. A ping has a group of its own.
+  -- Deliveries of one group arrive in order: the events of one card. A ping has its own group.
   group_key text not null,
   status text not null default 'Pending' check (status in ('Pending', 'Delivered', 'Failed')),
   failures integer not null default 0 check (failures >= 0),
-  -- Raised whenever it is queued anew: an attempt that began before decides nothing of it.
+  -- Raised whenever the delivery is queued anew: an attempt of an earlier round decides nothing.
   round integer not null default 1 check (round > 0),
   first_tried_at timestamptz,
   tries jsonb not null default '[]',
   created_at timestamptz not null default now(),
   primary key (client_id, webhook_id, position)
 );
+
 create index delivery_pending on delivery (client_id, webhook_id, group_key, position)
   where status = 'Pending';
--- Settled ones are forgotten by their age, whatever lies before them.
+
+-- Settled deliveries are deleted by age, whatever lies before them.
 create index delivery_by_age on delivery (client_id, webhook_id, created_at)
   where status <> 'Pending';
 
--- The deliveries of one group, the first of which is due at an instant. The count is arithmetic on the row itself,
--- so that publishing and finishing at once cannot lose one another.
+-- The deliveries of one group, the first of which is due at due_at. The count is arithmetic on the
+-- row itself, so that concurrent publishing and finishing both count.
 create table delivery_group (
   client_id text not null,
   webhook_id uuid not null,
@@ -64,19 +72,28 @@ create table delivery_group (
   due_at timestamptz not null,
   primary key (client_id, webhook_id, group_key)
 );
-create index delivery_group_due on delivery_group (client_id, webhook_id, due_at) where pending > 0;
 
--- An endpoint is drained by one process at a time. Arrivals make the one that drains look again before it lets go.
+create index delivery_group_due on delivery_group (client_id, webhook_id, due_at)
+  where pending > 0;
+
+-- One process at a time delivers to a webhook. Arrivals make that process look again before it
+-- releases the queue.
 create table delivery_queue (
   client_id text not null,
   webhook_id uuid not null,
   due_at timestamptz not null default 'infinity',
   arrivals bigint not null default 0,
-  -- Kept from one that drains to the next: `failing` follows from it.
+  -- Handed from one holder to the next: `failing` follows from it.
   consecutive_failures integer not null default 0 check (consecutive_failures >= 0),
   failing boolean not null default false,
+  -- When the webhook became a failing one; null while it is not.
+  failing_since timestamptz,
+  -- A receiver that answers 429 or 503 with Retry-After gets no delivery until this instant. The
+  -- client ends the rest by a ping, a resend, a replay or a change of the webhook.
+  rests_until timestamptz not null default '-infinity',
   holder uuid,
   leased_until timestamptz not null default '-infinity',
   primary key (client_id, webhook_id)
 );
+
 create index delivery_queue_due on delivery_queue (failing, due_at);

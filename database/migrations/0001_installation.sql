@@ -1,0 +1,25 @@
+-- Which installation this database belongs to, and the leases by which its processes take turns.
+--
+-- Placement: everything that belongs to a card carries its public_token and is keyed by it, so that
+-- a distributed engine can spread the schema by that one column. A value that must be unique by
+-- something else has a table of its own, keyed by that value. No foreign key crosses cards.
+
+create table installation (
+  singleton boolean primary key default true check (singleton),
+  kind text not null check (kind in ('sandbox', 'production')),
+  master_key_check_value text not null,
+  created_at timestamptz not null default now()
+);
+
+-- Work that one process at a time does. The clock is the database's.
+create table lease (
+  lease_name text primary key,
+  holder uuid not null,
+  leased_until timestamptz not null
+);
+
+-- Secrets of the sandbox's demo clients, sealed by the HSM: every process prints the same ones.
+create table sandbox_secret (
+  secret_name text primary key,
+  sealed bytea not null
+);

@@ -1,0 +1,32 @@
+-- Products, and which client may issue cards of which product.
+
+create table product (
+  product_id integer primary key check (product_id > 0),
+  product_name text not null,
+  scheme_name text not null,
+  bin text not null check (bin ~ '^([0-9]{6}|[0-9]{8})$'),
+  currency_code text not null check (currency_code ~ '^[A-Z]{3}$'),
+  card_types text[] not null
+    check (card_types <@ array['Physical', 'Virtual'] and cardinality(card_types) > 0),
+  validity_months integer not null check (validity_months between 1 and 240),
+  pin_length integer not null check (pin_length between 4 and 12),
+  pin_revealable boolean not null,
+  refuse_weak_pins boolean not null default true,
+  pin_try_limit integer not null check (pin_try_limit between 1 and 15),
+  cvv_try_limit integer not null check (cvv_try_limit between 1 and 15),
+  cvk text not null default 'cvk',
+  pvk text not null default 'pvk',
+  active boolean not null default true,
+  check (pin_revealable or pin_length = 4)
+);
+
+-- A client may issue cards of a product.
+create table client_product (
+  client_id text not null references client,
+  product_id integer not null references product,
+  -- Replaced whenever the product is about to change. A card is made from what was read of the
+  -- product, and only while this version is still the same. It stands here because a client's own
+  -- node can lock it here while a card is made.
+  product_version uuid not null default gen_random_uuid(),
+  primary key (client_id, product_id)
+);

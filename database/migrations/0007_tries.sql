@@ -1,0 +1,46 @@
+-- How many tries of its PIN and its CVV a card has left.
+
+-- remaining = try_limit - (spent - restored). A block by the client spends all that remain.
+create table try_counter (
+  public_token text not null references card,
+  kind text not null check (kind in ('pin', 'cvv')),
+  try_limit integer not null check (try_limit between 1 and 15),
+  spent integer not null default 0,
+  restored integer not null default 0 check (restored >= 0),
+  epoch integer not null default 1 check (epoch > 0),
+  blocked_by_client boolean not null default false,
+  -- Whether an event has reported, in this epoch, that the counter is blocked.
+  block_reported boolean not null default false,
+  -- Everything that settles a result: the tries of this epoch that were spent and not restored, in
+  -- their order, and when each was spent, in microseconds since 1970; 0 once it is known not to
+  -- match. The first spend of the next epoch removes what an epoch leaves here.
+  outstanding_tries integer[] not null default '{}',
+  open_since bigint[] not null default '{}',
+  -- A column of its own, so that the index below is written only where this value changes, and a
+  -- spend writes to no index.
+  is_unreported_block boolean not null
+    generated always as (spent - restored = try_limit and not block_reported) stored,
+  primary key (public_token, kind),
+  check (cardinality(outstanding_tries) = cardinality(open_since)),
+  check (spent >= restored and spent - restored <= try_limit),
+  check (not blocked_by_client or spent - restored = try_limit)
+)
+with (fillfactor = 90);
+
+create index try_counter_unreported_block on try_counter (public_token, kind)
+  where is_unreported_block;
+
+-- Wrong expiry dates that one card network gave for one card. They spend no try, so they are
+-- watched.
+create table wrong_expiry (
+  public_token text not null references card,
+  client_id text not null,
+  -- Microseconds since 1970, newest first: as many as are needed to recognize guessing.
+  given_at bigint[] not null check (cardinality(given_at) > 0),
+  -- When an event reported that there were too many.
+  reported_at bigint,
+  forget_on_day integer not null,
+  primary key (public_token, client_id)
+);
+
+create index wrong_expiry_forgotten on wrong_expiry (forget_on_day);

@@ -1,8 +1,0 @@
--- Works with programs from migration 0006 on.
-
--- Other credentials of clients that read or set PINs, and card networks.
-alter table approval drop constraint if exists approval_kind_check;
-alter table approval add constraint approval_kind_check check (kind in (
-  'key-export', 'key-retirement', 'key-deletion', 'master-key-rotation', 'disclosure-scopes', 'client-credentials',
-  'network', 'administrator', 'unblock-cards', 'erasure', 'audit-successor'
-));

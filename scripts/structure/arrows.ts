@@ -153,7 +153,7 @@ const allowedOf: Readonly<Record<string, readonly string[]>> = arrows
  * and the SDK runs where Node is not.
  */
 const outsideOfPureRooms: Readonly<Record<string, readonly string[]>> = {
-  domain: ['node:util', 'node:crypto', 'i18n-iso-countries'],
+  domain: ['node:util', 'node:crypto'],
   'listeners/iso8583/codec': [],
   'sdk/audit': [],
   'sdk/client': ['jose'],

@@ -1,4 +1,3 @@
-import { getAlpha3Codes } from 'i18n-iso-countries/index.js'
 import { holdsPan } from './pan.ts'
 
 interface TextRule {
@@ -35,9 +34,6 @@ export const freeTextFault = (text: string): string | null => firstFault(freeTex
 /** What is wrong with the name or title of a person, in whatever script, or null. */
 export const nameFault = (text: string): string | null => firstFault(nameRules, text)
 
-/** How many characters a text has, counted as code points, as JSON Schema does. */
-export const codePointLength = (text: string): number => [...text].length
-
 const firstFault = (rules: readonly TextRule[], text: string): string | null =>
   rules.find((rule) => rule.breaks(text))?.detail ?? null
 
@@ -49,12 +45,6 @@ const unprintable = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069\p{Noncharacte
 // its forms, the Devanagari abbreviation sign, and the Katakana middle dot of half width.
 const nameCharacters =
   /^(?:(?!\uFE0F)[\p{L}\p{Mn}\p{Mc}\p{Nd}\p{Zs}\p{Pd}\p{Join_Control}.,'’‘`´·・/&()\u05F3\u05F4\u055A-\u055F\u0589\u0970\u0F0B\u0F0C\u1361-\u1368\uFF65])*$/u
-
-// Kosovo has no code of its own in the standard. The table has CLDR's, XKK; banks write XKX.
-const codes: ReadonlySet<string> = new Set([...Object.keys(getAlpha3Codes()), 'XKX'])
-
-/** Whether the text is an ISO 3166-1 alpha-3 code in capitals, or one in use for Kosovo. */
-export const isCountryCode = (text: string): boolean => codes.has(text)
 
 /** The most characters of a name on a card (track 1, ISO/IEC 7813). */
 const NAME_ON_CARD_LENGTH_MAX = 26

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
+import { isCountryCode } from '../../src/domain/countries.ts'
 import {
-  codePointLength,
   embossName,
   freeTextFault,
-  isCountryCode,
   nameFault,
   nameOnCardFault,
   textFault,
@@ -71,11 +70,6 @@ test('emoji, symbols, and names without a letter are no names', () => {
   for (const name of ['Ana 🎉', '1️⃣ Ana', '🇩🇪', 'A<b>', 'a@b', 'x;y', '', ' ', '123', '--', '=A1']) {
     assert.equal(typeof nameFault(name), 'string', name)
   }
-})
-
-test('a character beyond 16 bits counts as one', () => {
-  assert.equal(codePointLength('🎉a'), 2)
-  assert.equal(codePointLength(''), 0)
 })
 
 test('who is refused is told what would be right', () => {

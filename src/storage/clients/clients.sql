@@ -36,12 +36,6 @@ set client_name = excluded.client_name, kind = excluded.kind, scopes = excluded.
     else client.credentials_changed_at
   end;
 
--- name: set_client_active
-update client
-set active = :active
-where client_id = :clientId
-returning client_id as "clientId";
-
 -- A token for former credentials is good for an hour after they were replaced, and clocks may
 -- differ by a minute.
 -- name: list_clients

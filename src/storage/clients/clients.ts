@@ -61,19 +61,6 @@ export const upsertClient = async (connection: Connection, client: NewClient): P
   await followSuspension(connection, client.clientId)
 }
 
-const updateActive = declare<{ clientId: string; active: boolean }>('set_client_active')
-
-/** Enables or disables a client. @returns false where there is no such client. */
-export const setClientActive = async (
-  connection: Connection,
-  clientId: string,
-  active: boolean,
-): Promise<boolean> => {
-  const isThere = (await updateActive(connection, { clientId, active })).length === 1
-  await followSuspension(connection, clientId)
-  return isThere
-}
-
 /** A client as its administrator sees it: no secret, nor anything made of one. */
 export interface AdministeredClient extends Omit<NewClient, 'secretHash'> {
   readonly active: boolean

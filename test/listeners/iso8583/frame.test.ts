@@ -6,9 +6,9 @@ import {
   type Framing,
   frameBytesMax,
   frameOf,
-  keepAliveOf,
 } from '../../../src/listeners/iso8583/codec/frame.ts'
 import { decode } from '../../../src/listeners/iso8583/codec/message.ts'
+import { keepAliveOf } from './keep-alive.ts'
 import { vectorLayout, vectors } from './vectors.ts'
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex').toUpperCase()

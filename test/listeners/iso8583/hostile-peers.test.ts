@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { frameOf, keepAliveOf } from '../../../src/listeners/iso8583/codec/frame.ts'
+import { frameOf } from '../../../src/listeners/iso8583/codec/frame.ts'
 import { encode } from '../../../src/listeners/iso8583/codec/message.ts'
 import { issueCard, otherDigits } from '../../support/network.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
@@ -14,6 +14,7 @@ import {
   type TestLink,
   until,
 } from '../../support/switch.ts'
+import { keepAliveOf } from './keep-alive.ts'
 
 let service: TestService
 let link: TestLink

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { Value } from 'typebox/value'
 import { AuthorizationSchema } from '../../../src/operations/authorizations/authorization.ts'
-import { setClientActive } from '../../../src/storage/clients/clients.ts'
 import { addNetwork, ask, type IssuedCard, issueCard, pinTry } from '../../support/network.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
+import { administerOf } from '../clients/administer.ts'
 import { attemptsOf } from './tried.ts'
 
 let service: TestService
@@ -84,7 +84,7 @@ test('a client system cannot be given the network’s scope', async () => {
 
 test('a network that was disabled before it asked for anything is refused', async () => {
   const network = await addNetwork(service)
-  await setClientActive(service.database, network.clientId, false)
+  await administerOf(service)('PATCH', `/clients/${network.clientId}`, { active: false })
   const answer = await ask(service, pinTry(service, card), { token: network.token })
   assert.equal(answer.status, 401)
   await assertNothingSpent()

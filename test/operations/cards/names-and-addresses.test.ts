@@ -1,7 +1,7 @@
 /** Persons and addresses as they are: one name, no postal code, and a date of birth that can be one. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { isCountryCode } from '../../../src/domain/free-text.ts'
+import { isCountryCode } from '../../../src/domain/countries.ts'
 import { mayLackPostalCode } from '../../../src/domain/postal-codes.ts'
 import { newCard, openTestService, type TestService } from '../../support/service.ts'
 

@@ -172,10 +172,6 @@ export function frameOf(framing: Framing, message: Uint8Array, header?: Buffer):
   return Buffer.concat([length, body])
 }
 
-/** The frame that only says that its sender is there. */
-export const keepAliveOf = ({ inclusive, length }: Framing): Buffer =>
-  forms[length].write(inclusive ? forms[length].bytes : 0)
-
 /** The header of an answer: the addresses of the question, turned round. */
 function answerHeader(header: FrameHeader | undefined, length: number, asked?: Buffer): Buffer {
   if (!header) return none

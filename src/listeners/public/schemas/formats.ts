@@ -1,4 +1,5 @@
 import { isInstant, isPastDate, isWithinLifetime, parseExpiry } from '../../../domain/calendar.ts'
+import { isCountryCode } from '../../../domain/countries.ts'
 import * as freeText from '../../../domain/free-text.ts'
 import { isUuid } from '../../../domain/identifiers.ts'
 import { binRangeOf, holdsPan, isPan } from '../../../domain/pan.ts'
@@ -15,7 +16,7 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
   },
   'country-code': {
     detail: 'must be an ISO 3166-1 alpha-3 code',
-    validate: freeText.isCountryCode,
+    validate: isCountryCode,
   },
   'birth-date': {
     detail: 'must be a real date YYYY-MM-DD in the past, at most 150 years ago',

@@ -1,5 +1,5 @@
 /**
- * Prepares every statement of `src/storage/<noun>/*.sql` on the schema of the migrations, and has the compiler compare its
+ * Prepares every statement of `src/storage/<noun>/*.sql` on the schema of the migrations with the functions, and has the compiler compare its
  * parameters and columns with the types that the module beside it declares. Prints what differs.
  */
 import { execFile } from 'node:child_process'
@@ -9,8 +9,9 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { PGlite } from '@electric-sql/pglite'
+import { createFunctionTable, readFunctionFiles } from '../src/storage/engine/functions.ts'
 import { createMigrationTable } from '../src/storage/engine/migrate.ts'
-import { numberParameters, splitStatements } from '../src/storage/engine/statements.ts'
+import { numberParameters, pluralOf, splitStatements } from '../src/storage/engine/statements.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
@@ -54,7 +55,11 @@ const parameterTypesByOid: Readonly<Record<number, string>> = {
 
 /** What the compiler is asked of each statement. `Run` is what the module declares. */
 const comparison = `
-type Declared<Run> = Run extends (c: never, v: infer P) => Promise<readonly (infer R)[]> ? [P, R] : never
+type Declared<Run> =
+  Run extends (c: never, v: infer P) => Promise<readonly (infer R)[]> ? [P, R]
+  : Run extends (d: never, key: infer P) => Promise<infer R> ? [P, NonNullable<R>]
+  : Run extends (d: never, subject: never, v: infer P) => Promise<infer R> ? [P, NonNullable<R>]
+  : never
 type Differing<A, B> = Exclude<keyof A, keyof B> | Exclude<keyof B, keyof A>
 type WrongMember<Narrow, Wide> = {
   [K in keyof Narrow & keyof Wide]: NonNullable<Narrow[K]> extends Wide[K] ? never : K
@@ -68,7 +73,8 @@ type Faults<Run, P, R> = [
 ]
 `
 
-const declaration = /const (\w+) = declare(?:<[\s\S]*?>)?\(\s*'(\w+)',?\s*\)/g
+const declaration =
+  /const (\w+) = (declare|shared\.declareRead|shared\.declareAct)(?:<[\s\S]*?>)?\(\s*'(\w+)',?\s*\)/g
 
 /** What statements name that only a cluster has (docs/cluster.md), of the same types. */
 const clusterParts = `
@@ -78,16 +84,22 @@ create function column_to_column_name(regclass, text) returns text language sql 
 create function create_reference_table(regclass) returns text language sql as 'select null::text';
 create function create_distributed_table(regclass, text, colocate_with text) returns text
   language sql as 'select null::text';
+create function create_distributed_function(regprocedure, distribution_arg_name text, colocate_with text)
+  returns text language sql as 'select null::text';
+create function create_distributed_function(regprocedure) returns text
+  language sql as 'select null::text';
 create function truncate_local_data_after_distributing_table(regclass) returns text
   language sql as 'select null::text';`
 
 async function openSchema(): Promise<PGlite> {
   const engine = await PGlite.create()
   await engine.exec(createMigrationTable)
+  await engine.exec(createFunctionTable)
   await engine.exec(clusterParts)
   const folder = join(root, 'database/migrations')
   const files = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
   for (const file of files) await engine.exec(await readFile(join(folder, file), 'utf8'))
+  for (const { text } of await readFunctionFiles()) await engine.exec(text)
   return engine
 }
 
@@ -97,23 +109,61 @@ const typeOf = (types: Readonly<Record<number, string>>, oid: number, where: str
   return type
 }
 
-/** The types of a statement's parameters and columns, as TypeScript. */
-async function describeStatement(engine: PGlite, name: string, written: string) {
+/** A name with the object identifier of its type. */
+type Typed = readonly [name: string, oid: number]
+
+/** A statement's parameters and columns, as the database knows them. */
+interface Described {
+  readonly parameters: readonly Typed[]
+  readonly columns: readonly Typed[]
+}
+
+async function describeStatement(engine: PGlite, written: string): Promise<Described> {
   const { parameters, text } = numberParameters(written)
   const { queryParams, resultFields } = await engine.describeQuery(text)
-  const members = (
-    types: Readonly<Record<number, string>>,
-    entries: readonly (readonly [string, number])[],
-  ) =>
-    `{ ${entries.map(([key, oid]) => `${key}: ${typeOf(types, oid, `${name}, ${key}`)}`).join('; ')} }`
-  const columns = resultFields.map(({ dataTypeID, name }) => [name, dataTypeID] as const)
   return {
-    parameters: members(
-      parameterTypesByOid,
-      queryParams.map(({ dataTypeID }, at) => [parameters[at] ?? '', dataTypeID]),
-    ),
-    columns: members(typesByOid, columns),
+    parameters: queryParams.map(({ dataTypeID }, at) => [parameters[at] ?? '', dataTypeID]),
+    columns: resultFields.map(({ dataTypeID, name }) => [name, dataTypeID]),
   }
+}
+
+/** What the compiler is asked of a statement. */
+function writeQuestion(as: string | undefined, name: string, { columns, parameters }: Described) {
+  const members = (types: Readonly<Record<number, string>>, entries: readonly Typed[]): string => {
+    const listed = entries.map(([key, oid]) => `${key}: ${typeOf(types, oid, `${name}, ${key}`)}`)
+    return `{ ${listed.join('; ')} }`
+  }
+  const given = members(parameterTypesByOid, parameters)
+  return `const differs_${name}: Faults<typeof ${as}, ${given}, ${members(typesByOid, columns)}> = [] as never
+differs_${name} satisfies [never, never, never, never]`
+}
+
+const listTypeText = 'select typarray::integer as "list" from pg_type where oid = $1'
+
+const textOf = (entries: readonly Typed[]): string =>
+  entries
+    .map(([name, oid]) => `${name} ${oid}`)
+    .sort()
+    .join(', ')
+
+/** Compares a statement for several callers with that for one: it takes lists, and answers ordinals. */
+async function compareShared(
+  engine: PGlite,
+  where: string,
+  several: Described,
+  one: Described,
+): Promise<readonly string[]> {
+  const parameters = one.parameters.map(async ([name, oid]): Promise<Typed> => {
+    const { rows } = await engine.query<{ list: number }>(listTypeText, [oid])
+    return [pluralOf(name), rows[0]?.list ?? 0]
+  })
+  const due: Described = {
+    parameters: await Promise.all(parameters),
+    columns: [['ordinal', 23], ...one.columns],
+  }
+  return (['parameters', 'columns'] as const)
+    .filter((part) => textOf(several[part]) !== textOf(due[part]))
+    .map((part) => `${where} has the ${part} ${textOf(several[part])}, not ${textOf(due[part])}.`)
 }
 
 interface Comparison {
@@ -127,20 +177,26 @@ async function compareModule(engine: PGlite, sqlFile: string): Promise<Compariso
   const moduleFile = sqlFile.replace(/\.sql$/, '.ts')
   const source = await readFile(join(root, moduleFile), 'utf8')
   const texts = splitStatements(await readFile(join(root, sqlFile), 'utf8'))
-  const declared = new Map([...source.matchAll(declaration)].map(([, as, name]) => [name, as]))
-  const faults = [...texts.keys()]
-    .filter((name) => !declared.has(name))
-    .map((name) => `${sqlFile}: ${name} is declared by nothing in ${basename(moduleFile)}.`)
+  const declared = new Map<string, string>()
+  const shared = new Map<string, string>()
+  for (const [, as = '', by, name = ''] of source.matchAll(declaration)) {
+    declared.set(name, as)
+    if (by !== 'declare') shared.set(`${name}_several`, name)
+  }
+  const faults: string[] = []
   const lines: string[] = []
+  const described = new Map<string, Described>()
   for (const [name, written] of texts) {
+    const where = `${sqlFile}: ${name}`
     try {
-      const types = await describeStatement(engine, name, written)
-      lines.push(
-        `const differs_${name}: Faults<typeof ${declared.get(name)}, ${types.parameters}, ${types.columns}> = [] as never`,
-        `differs_${name} satisfies [never, never, never, never]`,
-      )
+      const found = await describeStatement(engine, written)
+      described.set(name, found)
+      const one = described.get(shared.get(name) ?? '')
+      if (one) faults.push(...(await compareShared(engine, where, found, one)))
+      else if (declared.has(name)) lines.push(writeQuestion(declared.get(name), name, found))
+      else faults.push(`${where} is declared by nothing in ${basename(moduleFile)}.`)
     } catch (error) {
-      faults.push(`${sqlFile}: ${name}: ${error instanceof Error ? error.message : error}`)
+      faults.push(`${where}: ${error instanceof Error ? error.message : error}`)
     }
   }
   return { faults, count: texts.size, source: `${source}${comparison}${lines.join('\n')}\n` }

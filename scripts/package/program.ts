@@ -19,6 +19,7 @@ const programs = [
 /** What programs read from beside them. */
 const others = [
   'database/migrations/*.sql',
+  'database/functions/*/*.sql',
   'src/storage/*/*.sql',
   'src/listeners/iso8583/profiles/*.json',
   'web/{audit,console,demo}/*.{css,html,svg}',

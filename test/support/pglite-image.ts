@@ -3,6 +3,7 @@ import { access, cp, mkdir, readdir, readFile, rename, rm } from 'node:fs/promis
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { MemoryFS, PGlite } from '@electric-sql/pglite'
+import { readFunctionFiles } from '../../src/storage/engine/functions.ts'
 import { migrate } from '../../src/storage/engine/migrate.ts'
 import { openPglite } from '../../src/storage/engine/pglite.ts'
 import { cacheFolder } from './folders.ts'
@@ -76,7 +77,7 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** Changes with whatever an image is made of: the engine, this file, the migrations. */
+/** Changes with whatever an image is made of: the engine, this file, the migrations, the functions. */
 const versionOf = async (kind: PgliteImage): Promise<string> => {
   const entry = fileURLToPath(import.meta.resolve('@electric-sql/pglite'))
   const hash = createHash('sha256')
@@ -85,6 +86,7 @@ const versionOf = async (kind: PgliteImage): Promise<string> => {
   if (kind === 'migrated') {
     const names = (await readdir(migrations)).sort()
     for (const name of names) hash.update(await readFile(new URL(name, migrations)))
+    for (const { text } of await readFunctionFiles()) hash.update(text)
   }
   return hash.digest('hex').slice(0, 16)
 }

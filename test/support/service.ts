@@ -16,6 +16,7 @@ import {
   statement,
   undivided,
 } from '../../src/storage/engine/database.ts'
+import { readFunctionFiles } from '../../src/storage/engine/functions.ts'
 import { migrate } from '../../src/storage/engine/migrate.ts'
 import { placement } from '../../src/storage/engine/placement.ts'
 import { openPostgres as openPool } from '../../src/storage/engine/postgres.ts'
@@ -126,7 +127,8 @@ export const openServerDatabase = async (
   poolSize = 10,
 ): Promise<{ database: Database; url: string }> => {
   const files = (await readdir(migrations)).sort().map((name) => new URL(name, migrations))
-  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')))
+  const functions = (await readFunctionFiles()).map(({ text }) => text)
+  const texts = [...(await Promise.all(files.map((file) => readFile(file, 'utf8')))), ...functions]
   const spread = postgres.isCluster ? JSON.stringify(placement) : ''
   const template = await postgres.template(`schema ${spread}${texts.join('')}`, async (url) => {
     const fresh = pool(url, 1)

@@ -1,8 +1,7 @@
 import type { Database, SharedStatement, SqlScalar } from '../engine/database.ts'
 import { sharedChange } from '../engine/shared-statements.ts'
-import { eventValues, eventValueTypes, type NewEvent } from '../events/events.ts'
+import { eventValues, eventValueTypes } from '../events/events.ts'
 import {
-  type Claim,
   claimOf,
   claimTypes,
   claimValues,
@@ -10,6 +9,7 @@ import {
   undoable,
   withClaim,
 } from '../idempotency/idempotency.ts'
+import type { CardAct } from './card-act.ts'
 import { isOf } from './cards.ts'
 
 /** What is changed beside the event that is recorded. The values of its own begin at `$7`. */
@@ -80,14 +80,6 @@ export function cardChange(name: string, parts: CardChangeParts): CardChange {
     })
   }
   return { plain: declare(name, false), keyed: declare(`${name}_once`, true) }
-}
-
-/** Whose card is changed, by what event, and under which claim. An operator's act is on the card of a client, too. */
-export interface CardAct {
-  readonly clientId: string
-  readonly event: NewEvent
-  /** Null without an idempotency key. */
-  readonly claim: Claim | null
 }
 
 /** Changes a card by one statement. @returns whether it was done: all of it, or nothing. */

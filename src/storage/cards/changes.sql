@@ -1,5 +1,60 @@
--- Changes of many cards, and the PIN envelopes that cards have had. Where a list is joined to its
--- table, it is materialized and joined row by row, so that no plan reads more than its rows.
+-- Changes of cards, and the PIN envelopes that cards have had. Where a list is joined to its table,
+-- it is materialized and joined row by row, so that no plan reads more than its rows.
+--
+-- The rules of a change are in database/functions/cards. Those who share a change are taken in the
+-- order of their keys' hashes, so that two shared changes never wait for each other's keys.
+
+-- name: change_card_status
+select change_card_status(
+  p_public_token => :publicToken,
+  p_client_id => :clientId,
+  p_from => :from,
+  p_to => :to,
+  p_event_type => :eventType,
+  p_request_id => :requestId,
+  p_details => :details,
+  p_note => :note,
+  p_operator_id => :operatorId,
+  p_claimant_id => :claimantId,
+  p_key_hashes => string_to_array(:keyHashes, ',')::bytea[],
+  p_request_fingerprint => :requestFingerprint,
+  p_claim_id => :claimId,
+  p_answer => :answer
+) as "isDone";
+
+-- name: change_card_status_several
+select asked.ordinal::integer as "ordinal", done.is_done as "isDone"
+from (
+  select *
+  from unnest(
+    :publicTokens::text[], :clientIds::text[], :froms::text[], :tos::text[], :eventTypes::text[],
+    :requestIds::text[], :details::text[], :notes::bytea[], :operatorIds::text[],
+    :claimantIds::text[], :keyHashes::text[], :requestFingerprints::bytea[], :claimIds::uuid[],
+    :answers::bytea[]
+  ) with ordinality as caller (
+    public_token, client_id, from_code, to_code, event_type, request_id, details, note,
+    operator_id, claimant_id, key_hashes, request_fingerprint, claim_id, answer, ordinal
+  )
+  order by key_hashes
+) as asked
+cross join lateral change_card_status(
+  p_public_token => asked.public_token,
+  p_client_id => asked.client_id,
+  p_from => asked.from_code,
+  p_to => asked.to_code,
+  p_event_type => asked.event_type,
+  p_request_id => asked.request_id,
+  p_details => asked.details,
+  p_note => asked.note,
+  p_operator_id => asked.operator_id,
+  p_claimant_id => asked.claimant_id,
+  p_key_hashes => string_to_array(asked.key_hashes, ',')::bytea[],
+  p_request_fingerprint => asked.request_fingerprint,
+  p_claim_id => asked.claim_id,
+  p_answer => asked.answer,
+  p_skip_locked => true
+) as done (is_done)
+where done.is_done;
 
 -- name: find_pin_envelope
 select jti_hash as "jtiHash"

@@ -2,25 +2,38 @@ import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import type { Connection, Database } from '../engine/database.ts'
-import { loadStatements } from '../engine/statements.ts'
-import { type CardAct, cardChange, commitChange } from './card-change.ts'
+import { loadSharedStatements, loadStatements } from '../engine/statements.ts'
+import { type CardAct, type CardActValues, cardActParameters } from './card-act.ts'
+import { cardChange, commitChange } from './card-change.ts'
 import { isChangeable } from './cards.ts'
 import { clock, isUsedUp, type Limit, limitTypes, limitValues, useStatement } from './limits.ts'
 
 const declare = loadStatements(import.meta.url)
+const shared = loadSharedStatements(import.meta.url)
 
-const statusChange = cardChange('set_card_status', {
-  types: ['text', 'text'],
-  card: 'status_code = $8',
-  where: 'status_code is not distinct from $7',
-})
+/** Whether an act was done: all of it, or nothing. */
+interface Done {
+  readonly isDone: boolean
+}
+
+const isDone = (done: Done | null): boolean => done?.isDone ?? false
+
+interface StatusChange extends CardActValues {
+  readonly from: CardStatusCode
+  readonly to: CardStatusCode
+}
+
+const changeStatus = shared.declareAct<StatusChange, Done>('change_card_status')
 
 /** Moves a card from the status that is stored to another. */
-export const updateCardStatus = (
+export const updateCardStatus = async (
   database: Database,
   act: CardAct,
   { from, to }: Readonly<Record<'from' | 'to', CardStatusCode>>,
-): Promise<boolean> => commitChange(database, statusChange, act, [from, to])
+): Promise<boolean> =>
+  isDone(
+    await changeStatus(database, act.event.publicToken, { ...cardActParameters(act), from, to }),
+  )
 
 /** A PIN as it is kept: one of the two forms, and the key it is kept under. */
 interface PinColumns {

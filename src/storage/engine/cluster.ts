@@ -1,5 +1,6 @@
 import { StartRefusal } from '../../domain/problem.ts'
 import { type Connection, type Database, firstRow, lockTimeoutMs } from './database.ts'
+import { distributeFunctions } from './functions.ts'
 import { lockMigrations } from './migrate.ts'
 import { placement } from './placement.ts'
 import { loadStatements } from './statements.ts'
@@ -127,7 +128,12 @@ export async function prepareCluster(database: Database): Promise<Preparation> {
     const timeouts = await selectLockTimeout(connection, { lockTimeoutMs })
     for (const { set } of timeouts) await connection.script(set)
     // Another one may have done it while the lock was waited for.
-    return spreadOver(connection, listUnplaced((await examineCluster(connection)) ?? before))
+    const spread = await spreadOver(
+      connection,
+      listUnplaced((await examineCluster(connection)) ?? before),
+    )
+    await distributeFunctions(connection)
+    return spread
   })
   const left = await selectLeftovers(database, { tables: [...columnOf.keys()] })
   const cleared = left.map(({ tableName }) => tableName)

@@ -26,7 +26,7 @@ export interface SharedStatement {
 }
 
 /** The parts of a key, of its columns' types. */
-type RowKey = readonly (string | number)[]
+type RowKey = readonly SqlScalar[]
 
 /** What a statement runs on: the database itself, or a transaction on it. */
 export interface Connection {

@@ -1,6 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { StartRefusal } from '../../domain/problem.ts'
 import type { Connection, Database } from './database.ts'
+import {
+  createFunctionTable,
+  distributeInstalled,
+  installFunctions,
+  listMissingFunctions,
+} from './functions.ts'
 import { findNewestMigration } from './installation.ts'
 import { loadStatements } from './statements.ts'
 
@@ -39,15 +45,16 @@ const insertMigration = declare<Migration & { worksFrom: number | null }>('recor
 const expands = /^-- Works with programs from migration ([0-9]{4}) on\.$/m
 
 /**
- * Brings the schema up to this program's version: forward only, all in one transaction, and safe when
- * several processes start on one database at once (the second waits, then finds nothing to do).
+ * Brings the schema up to this program's version and installs its functions: forward only, all in one transaction, and
+ * safe when several processes start on one database at once (the second waits, then finds nothing to do).
  * @returns the file names applied now.
  * @throws `StartRefusal` when the database is too new for this program, or has the schema of before the first release.
  */
 export async function migrate(database: Database, folder: URL): Promise<string[]> {
   const migrations = await readMigrations(folder)
   // `create table if not exists` itself can lose a race with another process: then the table is there.
-  await database.script(createMigrationTable).catch(() => database.script(createMigrationTable))
+  const createTables = `${createMigrationTable}; ${createFunctionTable}`
+  await database.script(createTables).catch(() => database.script(createTables))
   return database.transaction(async (connection) => {
     await connection.script(waitLong)
     await lockMigrations(connection, {})
@@ -64,6 +71,9 @@ export async function migrate(database: Database, folder: URL): Promise<string[]
       // One by one, each up to the `;` that ends its line: a cluster sends to its nodes the text that it was given.
       for (const command of text.split(endOfCommand)) await connection.script(command)
     }
+    const known = migrations.at(-1)?.number ?? 0
+    await installFunctions(connection, newest > known)
+    if (database.isCluster()) await distributeInstalled(connection)
     return due.map((migration) => migration.fileName)
   })
 }
@@ -77,7 +87,11 @@ export async function requireSchema(connection: Connection, folder: URL): Promis
   const isMade = (await findNewestMigration(connection)) !== null
   const applied = isMade ? await selectApplied(connection, {}) : []
   const newest = refuseOtherDatabase(applied, migrations)
-  if (newest >= known) return
+  if (newest >= known) {
+    const missing = await listMissingFunctions(connection)
+    if (missing.length === 0) return
+    throw new StartRefusal(`The database lacks the functions ${missing.join(', ')}. ${waysOn}`)
+  }
   const found = newest === 0 ? 'has no schema yet' : `is at migration ${newest}`
   throw new StartRefusal(`The database ${found}, this program is at ${known}. ${waysOn}`)
 }

@@ -67,6 +67,7 @@ const copied: readonly string[] = [
 /** What is never read beside others: on the coordinator alone. */
 const coordinator: readonly string[] = [
   'migration',
+  'installed_function',
   'installation',
   'lease',
   'sandbox_secret',

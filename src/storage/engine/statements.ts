@@ -1,5 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { type Connection, type SqlValue, statement } from './database.ts'
+import {
+  type Connection,
+  type Database,
+  type SharedStatement,
+  type SqlScalar,
+  type SqlValue,
+  statement,
+} from './database.ts'
 
 /** Runs a statement with a value for each of its parameters. One round trip. */
 type RunStatement<Parameters, Row> = (
@@ -38,6 +45,68 @@ export function loadStatements(moduleUrl: string) {
   }
 }
 
+/** Reads the row of a key, together with those who read others in the same turn. */
+type ReadShared<Key, Row> = (database: Pick<Database, 'readRow'>, key: Key) => Promise<Row | null>
+
+/** Does an act of one subject, together with the same act of others in the same turn. */
+type ActShared<Parameters, Row> = (
+  database: Pick<Database, 'change'>,
+  subject: string,
+  values: Parameters,
+) => Promise<Row | null>
+
+type Scalars<Parameters> = { readonly [Name in keyof Parameters]: SqlScalar }
+
+/**
+ * Reads statements that several callers share. Each stands in the `.sql` file beside the module twice: `find_card` for one
+ * caller, and `find_card_several` for several. The second takes a list in the place of each value, under the plural of
+ * its name (`:publicTokens`), and answers the caller's `ordinal` in each row.
+ */
+export function loadSharedStatements(moduleUrl: string) {
+  const file = new URL(moduleUrl.replace(/\.[jt]s$/, '.sql'))
+  const texts = splitStatements(readFileSync(file, 'utf8'))
+  const textOf = (name: string): string => {
+    const text = texts.get(name)
+    if (text === undefined) throw new Error(`${file.pathname} has no statement ${name}.`)
+    return text
+  }
+  const load = (name: string, isRead: boolean) => {
+    const one = numberParameters(textOf(name))
+    const lists = one.parameters.map(pluralOf)
+    const several = numberParameters(textOf(`${name}_several`), lists)
+    const shared: SharedStatement = {
+      isRead,
+      isCommon: () => false,
+      one: statement(name, one.text),
+      several: statement(`${name}_several`, several.text),
+    }
+    const listValues = (values: Readonly<Record<string, SqlScalar>>): SqlScalar[] =>
+      one.parameters.map((parameter) => {
+        const value = values[parameter]
+        if (value === undefined) throw new Error(`${name} has no value for :${parameter}.`)
+        return value
+      })
+    return { shared, listValues }
+  }
+  return {
+    declareRead<Key extends Scalars<Key>, Row = object>(name: string): ReadShared<Key, Row> {
+      const { listValues, shared } = load(name, true)
+      return (database, key) => database.readRow<Row>(shared, listValues({ ...key }))
+    },
+    declareAct<Parameters extends Scalars<Parameters>, Row = object>(
+      name: string,
+    ): ActShared<Parameters, Row> {
+      const { listValues, shared } = load(name, false)
+      return (database, subject, values) =>
+        database.change<Row>(shared, subject, listValues({ ...values }))
+    },
+  }
+}
+
+/** How the list of a parameter's values is called: `publicTokens`. */
+export const pluralOf = (parameter: string): string =>
+  parameter.endsWith('s') ? parameter : `${parameter}s`
+
 /**
  * The statements of a file, by their names, without comments. A comment has a line of its own.
  * @throws Error where a name is given twice.
@@ -68,19 +137,23 @@ const quotedOrCast = /'(?:[^']|'')*'|"[^"]*"|::/g
 const parameterPattern = new RegExp(`${quotedOrCast.source}|:([a-z]\\w*)`, 'g')
 
 /**
- * Gives parameters the numbers that the server knows them by, in the order in which they first appear.
- * @throws Error where the text holds what cannot be told from a parameter.
+ * Gives parameters the numbers that the server knows them by: in the order that is given, or else in that in which they
+ * first appear.
+ * @throws Error where the text holds what cannot be told from a parameter, or a parameter that is not in the order.
  */
-export function numberParameters(written: string): {
-  readonly text: string
-  readonly parameters: readonly string[]
-} {
+export function numberParameters(
+  written: string,
+  order: readonly string[] | null = null,
+): { readonly text: string; readonly parameters: readonly string[] } {
   const found = escapedQuote.exec(written) ?? unreadable.exec(written.replace(quotedOrCast, '#'))
   if (found) throw new Error(`A statement cannot have ${JSON.stringify(found[0])}: ${written}`)
-  const parameters: string[] = []
+  const parameters = [...(order ?? [])]
   const text = written.replace(parameterPattern, (whole, name: string | undefined) => {
     if (name === undefined) return whole
-    if (!parameters.includes(name)) parameters.push(name)
+    if (!parameters.includes(name)) {
+      if (order) throw new Error(`A statement has :${name}, and is given only ${order}: ${written}`)
+      parameters.push(name)
+    }
     return `$${parameters.indexOf(name) + 1}`
   })
   return { text, parameters }

@@ -75,6 +75,26 @@ export interface Claim extends IdempotencyReference {
   readonly original?: NewOriginal
 }
 
+/** A claim as the statement of an act takes it. */
+export interface ClaimValues {
+  /** Who claims the key: the client, or an operator. */
+  readonly claimantId: string | null
+  /** In ascending order, so that two that race wait for each other and never both; separated by commas. */
+  readonly keyHashes: string | null
+  readonly requestFingerprint: Uint8Array | null
+  readonly claimId: string | null
+  readonly answer: Uint8Array | null
+}
+
+/** The claim of an act. @param claim null without an idempotency key. */
+export const claimParameters = (claim: Claim | null): ClaimValues => ({
+  claimantId: claim?.clientId ?? null,
+  keyHashes: claim && textsOf(claim.keyHashes.toSorted(Buffer.compare)).join(','),
+  requestFingerprint: claim?.requestFingerprint ?? null,
+  claimId: claim?.claimId ?? null,
+  answer: claim?.answer ?? null,
+})
+
 /** The types of what `claimOf` takes. */
 export const claimTypes = ['text', 'text', 'bytea', 'uuid', 'bytea'] as const
 

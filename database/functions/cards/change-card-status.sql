@@ -1,0 +1,52 @@
+-- Changes the status of a client's card and records the event, once for an idempotency key.
+--
+-- The card must have the status p_from. Locks go card, key. All of it is done, or nothing.
+--
+-- Returns whether it was done: not where the card is another client's, has another status, was
+-- skipped, or the key was not free.
+--
+-- Distributed by p_public_token, beside card.
+create or replace function change_card_status(
+  p_public_token text,
+  p_client_id text,
+  p_from text,
+  p_to text,
+  p_event_type text,
+  p_request_id text,
+  p_details text,
+  p_note bytea,
+  p_operator_id text,
+  p_claimant_id text,
+  p_key_hashes bytea[],
+  p_request_fingerprint bytea,
+  p_claim_id uuid,
+  p_answer bytea,
+  p_skip_locked boolean default false
+) returns boolean
+language plpgsql
+as $function$
+declare
+  v_card card;
+begin
+  v_card := lock_card(p_public_token, p_skip_locked);
+  if v_card.client_id is distinct from p_client_id
+    or v_card.status_code is distinct from p_from
+  then
+    return false;
+  end if;
+  if not claim_idempotency_key(
+    p_claimant_id, p_key_hashes, p_request_fingerprint, p_claim_id, p_answer
+  )
+  then
+    return false;
+  end if;
+  update card
+  set status_code = p_to, last_sequence = v_card.last_sequence + 1
+  where public_token = p_public_token;
+  perform record_event(
+    p_public_token, v_card.last_sequence + 1, p_client_id, p_event_type, p_request_id, p_details,
+    p_note, p_operator_id
+  );
+  return true;
+end
+$function$;

@@ -3,7 +3,6 @@ import type { Logger } from 'pino'
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import type { KeyAdministration } from '../hsm/contract/key-administration.ts'
 import type { CardDataContext } from '../operations/card-data/card-data.ts'
-import { createFairQueue } from '../operations/card-data/fair-queue.ts'
 import { recordRefusals } from '../operations/card-data/refused-disclosures.ts'
 import type { CardLimits } from '../operations/cards/cards.ts'
 import { type KeyContext, keyTimings } from '../operations/keys/keys.ts'
@@ -11,6 +10,7 @@ import type { CardAndClientLimit } from '../storage/cards/limits.ts'
 import type { Database } from '../storage/engine/database.ts'
 import type { Config } from './config/config.ts'
 import type { Limits } from './config/limits.ts'
+import { admitSessionKeys } from './limits.ts'
 
 const hourSeconds = 3_600
 
@@ -25,8 +25,7 @@ export const createIssuing = (
   hsm,
   now,
   limits: limits ? limitsOf(limits) : noLimits,
-  // Half of the thread pool (4 threads): the rest of the service works in it, too.
-  sessionKeyQueue: createFairQueue({ runningMax: 2, waitingMaxPerClient: 100 }),
+  sessionKeys: admitSessionKeys(),
   refusedDisclosures: recordRefusals(database),
 })
 

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { ListenerName } from '../domain/client.ts'
-import { createAdmission } from '../listeners/http/admission.ts'
+import { Problem } from '../domain/problem.ts'
+import { type Admission, createAdmission } from '../listeners/http/admission.ts'
 import type { CallerAddresses } from '../listeners/http/caller-address.ts'
 import { type Connections, createConnections } from '../listeners/http/connections.ts'
 import type { Admissions } from '../listeners/http/in-flight.ts'
@@ -24,18 +25,51 @@ export function createAdmissions({
     atOncePerCaller: 64,
     waitingPerCaller: 4_096,
     waitMs,
-    ownBound: 'unavailable',
+    refuse: () => notBegun(waitMs),
   })
   if (limits === null) return { network }
+  const { callsInFlight } = limits
   const client = createAdmission({
-    atOnce: limits.callsInFlight * 2,
-    atOncePerCaller: limits.callsInFlight,
+    atOnce: callsInFlight * 2,
+    atOncePerCaller: callsInFlight,
     waitingPerCaller: limits.calls.burst,
     waitMs,
-    ownBound: 'rate_limited',
+    refuse: (_client, isAtOwnBound) =>
+      isAtOwnBound
+        ? new Problem('rate_limited', {
+            detail:
+              `${callsInFlight} calls of a client are worked on at once. This one was not begun within ` +
+              `${waitMs / 1_000} seconds, or too many waited before it.`,
+            retryAfterSeconds: 1,
+          })
+        : notBegun(waitMs),
   })
   return { network, client }
 }
+
+const notBegun = (waitMs: number): Problem =>
+  new Problem('unavailable', {
+    detail: `It was not begun within ${waitMs / 1_000} seconds: nothing was done.`,
+    retryAfterSeconds: 1,
+  })
+
+/** Calls with a session key that one client may have waiting. */
+const sessionKeysWaitingMax = 100
+
+/** Lets clients take turns with session keys. Importing one keeps a thread busy, as RSA decryption does. */
+export const admitSessionKeys = (): Admission =>
+  createAdmission({
+    // Half of the thread pool (4 threads): the rest of the service works in it, too.
+    atOnce: 2,
+    atOncePerCaller: 2,
+    waitingPerCaller: sessionKeysWaitingMax,
+    waitMs: 60_000,
+    refuse: () =>
+      new Problem('rate_limited', {
+        detail: `${sessionKeysWaitingMax} such calls may wait at once.`,
+        retryAfterSeconds: 1,
+      }),
+  })
 
 /**
  * What limits how often somebody calls; nothing where limits are turned off.

@@ -1,13 +1,15 @@
-import { Problem } from '../../domain/problem.ts'
+import type { Problem } from '../../domain/problem.ts'
 
 /** How much is done at once, in all and for one caller, and how much of the rest waits how long. */
 export interface AdmissionBounds {
   readonly atOnce: number
-  readonly atOncePerCaller: number
-  readonly waitingPerCaller: number
+  readonly atOncePerCaller: number | ((caller: string) => number)
+  readonly waitingPerCaller: number | ((caller: string) => number)
+  /** Calls of all callers that may wait; no bound of their own where it is left out. */
+  readonly waitingInAll?: number
   readonly waitMs: number
-  /** What a caller at its own bound is answered; who waits for others is answered `unavailable`. */
-  readonly ownBound: 'rate_limited' | 'unavailable'
+  /** What a call is answered that waited too long, or that too many others wait before. */
+  refuse(caller: string, isAtOwnBound: boolean): Problem
 }
 
 /** What a call counts for, and whether anybody still waits for its answer. */
@@ -21,8 +23,8 @@ interface AdmissionRequest {
 /** Lets calls begin: first come, first served for one caller, and one caller after the other. */
 export interface Admission {
   /**
-   * Resolves when a call may begin, to what is to be called when it is done.
-   * @throws `Problem` where too much of the caller waits, or the call waited too long; the reason of the
+   * Resolves when a call may begin, to a function to call when it is done, once or more often.
+   * @throws `Problem` where too many calls wait, or the call waited too long; the reason of the
    *   signal where the caller has gone.
    */
   enter(caller: string, request?: AdmissionRequest): Promise<() => void>
@@ -38,21 +40,25 @@ interface Queue {
 
 /** An admission to this process. Nothing is kept of a caller that has neither begun nor waits. */
 export function createAdmission(bounds: AdmissionBounds): Admission {
-  const { atOnce, atOncePerCaller, waitingPerCaller, waitMs } = bounds
+  const { atOnce, waitingInAll = Number.POSITIVE_INFINITY, waitMs } = bounds
+  const atOnceOf = (caller: string) => boundFor(bounds.atOncePerCaller, caller)
   // In the order in which they are next: who has begun something goes to the end.
   const queues = new Map<string, Queue>()
   let running = 0
-  const isAtOwnBound = (queue: Queue, weight: number) => queue.running + weight > atOncePerCaller
+  let waitingCount = 0
+  const isAtOwnBound = (caller: string, queue: Queue, weight: number): boolean =>
+    queue.running + weight > atOnceOf(caller)
 
   function beginNext(): void {
     for (const [caller, queue] of queues) {
       const [next] = queue.waiting
-      if (!next || isAtOwnBound(queue, next.weight)) continue
+      if (!next || isAtOwnBound(caller, queue, next.weight)) continue
       // No light call overtakes a heavy one: they could keep it waiting for ever.
       if (running + next.weight > atOnce) return
       queues.delete(caller)
       queues.set(caller, queue)
       queue.waiting.delete(next)
+      waitingCount -= 1
       next.begin(run(caller, queue, next.weight))
     }
   }
@@ -78,23 +84,25 @@ export function createAdmission(bounds: AdmissionBounds): Admission {
   return {
     enter(caller, { gone, weight: asked = 1 } = {}) {
       if (gone?.aborted) return Promise.reject(gone.reason)
-      const weight = Math.min(asked, atOncePerCaller)
+      const weight = Math.min(asked, atOnceOf(caller))
       const queue = queues.get(caller) ?? { running: 0, waiting: new Set() }
       queues.set(caller, queue)
-      const refuse = () => refusal(bounds, isAtOwnBound(queue, weight))
+      const refuse = () => bounds.refuse(caller, isAtOwnBound(caller, queue, weight))
       const waiting = startWaiting(weight, { gone, refuse, waitMs }, () => {
         queue.waiting.delete(waiting)
+        waitingCount -= 1
         goOn(caller, queue)
       })
       queue.waiting.add(waiting)
+      waitingCount += 1
       beginNext()
-      if (queue.waiting.size > waitingPerCaller) waiting.giveUp(refuse())
+      const isFull =
+        waitingCount > waitingInAll ||
+        queue.waiting.size > boundFor(bounds.waitingPerCaller, caller)
+      if (isFull && queue.waiting.has(waiting)) waiting.giveUp(refuse())
       return waiting.begun
     },
-    load: () => ({
-      running,
-      waiting: [...queues.values()].reduce((sum, { waiting }) => sum + waiting.size, 0),
-    }),
+    load: () => ({ running, waiting: waitingCount }),
   }
 }
 
@@ -142,18 +150,5 @@ function startWaiting(
   }
 }
 
-const refusal = (
-  { atOncePerCaller, ownBound, waitMs }: AdmissionBounds,
-  isOwn: boolean,
-): Problem =>
-  isOwn && ownBound === 'rate_limited'
-    ? new Problem('rate_limited', {
-        detail:
-          `${atOncePerCaller} calls of a client are worked on at once. This one was not begun within ` +
-          `${waitMs / 1_000} seconds, or too many waited before it.`,
-        retryAfterSeconds: 1,
-      })
-    : new Problem('unavailable', {
-        detail: `It was not begun within ${waitMs / 1_000} seconds: nothing was done.`,
-        retryAfterSeconds: 1,
-      })
+const boundFor = (bound: number | ((caller: string) => number), caller: string): number =>
+  typeof bound === 'number' ? bound : bound(caller)

@@ -1,7 +1,8 @@
+import { Problem } from '../../domain/problem.ts'
 import type { TokenAttempt } from '../oauth/token-endpoint.ts'
+import { type Admission, createAdmission } from './admission.ts'
 import { networkOf } from './caller-address.ts'
 import { type Rate, rateLimiter, type SpendSharing } from './rate-limit.ts'
-import { verificationQueue } from './verification-queue.ts'
 
 interface TokenRates {
   /** Tokens of a client; and failures of one that is named, from one network. */
@@ -43,10 +44,9 @@ export function tokenAttempts(
   const tokens = limiter(client, 'calls', 'tokens')
   const failuresOfPair = limiter(client, 'client-failures')
   const failuresOfNetwork = limiter(addressRate, 'address-failures')
-  const queue = verificationQueue({
-    failuresLeft: (subject) =>
-      Math.min(failuresOfPair.left(subject), failuresOfNetwork.left(subject)),
-  })
+  const admission = admitVerifications((subject) =>
+    Math.min(failuresOfPair.left(subject), failuresOfNetwork.left(subject)),
+  )
   return {
     async verify({ address, clientId, gone }, work) {
       const network = networkOf(address)
@@ -54,7 +54,7 @@ export function tokenAttempts(
       // Whoever guesses at one client waits behind its own requests, and the others of its network behind theirs.
       // From the first failure on: what is charged comes back all the time, and lets a flood in among the others.
       const hasFailed = failuresOfPair.left(pair) < client.burst
-      const leave = await queue.enter(hasFailed ? pair : network, gone)
+      const leave = await admission.enter(hasFailed ? pair : network, { gone })
       try {
         await work({
           succeeded(provedClientId) {
@@ -83,3 +83,29 @@ export function tokenAttempts(
     },
   }
 }
+
+/** Proofs of identity of one subject that are verified at once when none of its may fail any more. */
+const atOnceWithoutFailuresLeft = 2
+
+/**
+ * Bounds how many proofs of identity are verified at once. Verifying costs a look-up, a hash or a signature and comes
+ * before anything is charged, so that a right secret passes: without a bound strangers could buy as much of it as they
+ * like. Subjects (networks, mostly) take turns, so that a flood of one does not delay the others.
+ * @param failuresLeft how many proofs of a subject may still fail. So many are verified at once, because a failure is
+ *   charged only when it is known.
+ */
+const admitVerifications = (failuresLeft: (subject: string) => number): Admission =>
+  createAdmission({
+    atOnce: 8,
+    atOncePerCaller: (subject) => Math.max(atOnceWithoutFailuresLeft, failuresLeft(subject)),
+    waitingPerCaller: (subject) => (failuresLeft(subject) < 1 ? 256 : Number.POSITIVE_INFINITY),
+    waitingInAll: 2_048,
+    waitMs: 4_000,
+    refuse: (subject) =>
+      failuresLeft(subject) < 1
+        ? new Problem('rate_limited', { detail: 'Too many requests of this address have failed.' })
+        : new Problem('unavailable', {
+            detail: 'Too many clients ask for tokens.',
+            retryAfterSeconds: 1,
+          }),
+  })

@@ -12,13 +12,21 @@ import type {
 import type { CardContext } from '../cards/cards.ts'
 import { disclose, refuseDisclosure, revealablePin } from '../cards/disclosures.ts'
 import { spendUse } from '../cards/limits.ts'
-import type { FairQueue } from './fair-queue.ts'
 import type { RefusedDisclosures } from './refused-disclosures.ts'
+
+/** Bounds how many calls are worked on at once, and lets clients take turns. */
+interface Turns {
+  /**
+   * Resolves when a call may begin, to a function to call when it is done.
+   * @throws `Problem` `rate_limited` when too many of the client's calls wait.
+   */
+  enter(clientId: string): Promise<() => void>
+}
 
 /** What the operations on card data work with. */
 export interface CardDataContext extends CardContext {
-  /** Opens session keys: each costs a private RSA operation, and all clients share one machine's. */
-  readonly sessionKeyQueue: FairQueue
+  /** Lets clients take turns with session keys: each costs a private RSA operation. */
+  readonly sessionKeys: Turns
   readonly refusedDisclosures: RefusedDisclosures
 }
 
@@ -138,25 +146,37 @@ async function importKey(
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`, `pin_not_revealable`;
  * `invalid_session_key`, whatever is wrong with it, when that has been counted.
  */
-const importSessionKey = (
+async function importSessionKey(
+  context: CardDataContext,
+  requester: Requester,
+  wanted: CardDataWanted & ForSessionKey,
+): Promise<DeviceSeal<SessionSealed>> {
+  const leave = await context.sessionKeys.enter(requester.clientId)
+  try {
+    return await importInTurn(context, requester, wanted)
+  } finally {
+    leave()
+  }
+}
+
+/** Looks at the limits in its turn: of many calls at once, few would see a use that another one spends. */
+async function importInTurn(
   context: CardDataContext,
   requester: Requester,
   { includePin, key, publicToken }: CardDataWanted & ForSessionKey,
-): Promise<DeviceSeal<SessionSealed>> =>
-  // The limits are looked at in the queue: of many at once, few see a use that another one spends.
-  context.sessionKeyQueue.run(requester.clientId, async () => {
-    const { database, hsm, limits } = context
-    // Nothing is locked: what is in order here is looked at again when the disclosure is recorded.
-    const disclosure = { publicToken, includesPin: includePin }
-    const { badSessionKeys, reveals } = limits
-    await refuseDisclosure(context, requester, disclosure, [reveals, badSessionKeys])
-    const session = await hsm.importSessionKey(key)
-    if (session) return session
-    // Counted, and committed, before it is answered: for the card and its client, or for neither.
-    const { perCard = null, perClient = null } = badSessionKeys ?? {}
-    await database.transaction(async (connection) => {
-      await spendUse(connection, 'card', publicToken, perCard)
-      await spendUse(connection, 'client', requester.clientId, perClient)
-    })
-    throw new Problem('invalid_session_key')
+): Promise<DeviceSeal<SessionSealed>> {
+  const { database, hsm, limits } = context
+  // Nothing is locked: what is in order here is looked at again when the disclosure is recorded.
+  const disclosure = { publicToken, includesPin: includePin }
+  const { badSessionKeys, reveals } = limits
+  await refuseDisclosure(context, requester, disclosure, [reveals, badSessionKeys])
+  const session = await hsm.importSessionKey(key)
+  if (session) return session
+  // Counted, and committed, before it is answered: for the card and its client, or for neither.
+  const { perCard = null, perClient = null } = badSessionKeys ?? {}
+  await database.transaction(async (connection) => {
+    await spendUse(connection, 'card', publicToken, perCard)
+    await spendUse(connection, 'client', requester.clientId, perClient)
   })
+  throw new Problem('invalid_session_key')
+}

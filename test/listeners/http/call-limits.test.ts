@@ -14,6 +14,8 @@ const forEverMs = 600_000
 const over = new AbortController()
 after(() => over.abort())
 
+const unavailable = () => new Problem('unavailable', { retryAfterSeconds: 1 })
+
 /** Calls named by their caller, a letter, and what became of them. */
 function calls(bounds: Partial<AdmissionBounds>) {
   const admission = createAdmission({
@@ -21,7 +23,7 @@ function calls(bounds: Partial<AdmissionBounds>) {
     atOncePerCaller: 100,
     waitingPerCaller: 100,
     waitMs: forEverMs,
-    ownBound: 'rate_limited',
+    refuse: (_caller, isAtOwnBound) => (isAtOwnBound ? new Problem('rate_limited') : unavailable()),
     ...bounds,
   })
   const begun: string[] = []
@@ -128,11 +130,11 @@ test('a client that waits for itself is told 429 in the end, one that waits for 
 })
 
 test('a card network is never told 429: what waits too long or too many is 503', async () => {
-  const late = calls({ atOncePerCaller: 1, waitMs: 1, ownBound: 'unavailable' })
+  const late = calls({ atOncePerCaller: 1, waitMs: 1, refuse: unavailable })
   void late.enter('a1')
   await late.enter('a2')
   assert.equal(codeOf(late.refused.get('a2')), 'unavailable')
-  const many = calls({ atOncePerCaller: 1, waitingPerCaller: 2, ownBound: 'unavailable' })
+  const many = calls({ atOncePerCaller: 1, waitingPerCaller: 2, refuse: unavailable })
   await enterAll(many, ['a1', 'a2', 'a3'])
   await many.enter('a4')
   assert.equal(codeOf(many.refused.get('a4')), 'unavailable')

@@ -10,7 +10,7 @@ import { promisify } from 'node:util'
 import { calculateJwkThumbprint, compactDecrypt, type JWK, jwtVerify } from 'jose'
 import { requestCardData } from '../../../sdk/device/device.ts'
 import { Problem } from '../../../src/domain/problem.ts'
-import { createFairQueue } from '../../../src/operations/card-data/fair-queue.ts'
+import { admitSessionKeys } from '../../../src/service/limits.ts'
 import type { CreatedCard } from '../../support/service.ts'
 import { type CardDataService, issuer, openCardDataService } from './service.ts'
 
@@ -159,27 +159,25 @@ test('a second implementation, in C, opens and verifies the device-key form', {
   assert.match(claims.card.PAN, /^[0-9]{16}$/)
 })
 
-/** Work that begins when it is its turn, and ends when it is told to. */
-const works = (queue: ReturnType<typeof createFairQueue>) => {
+/** Calls that begin when it is their turn, and end when they are told to. */
+const callsOf = ({ enter }: ReturnType<typeof admitSessionKeys>) => {
   const begun: string[] = []
-  const ends = new Map<string, () => void>()
-  const ask = (subject: string, name: string) =>
-    queue.run(subject, () => {
-      begun.push(name)
-      const { promise, resolve } = Promise.withResolvers<void>()
-      ends.set(name, resolve)
-      return promise
-    })
+  const leaves = new Map<string, () => void>()
+  const ask = async (name: string) => {
+    leaves.set(name, await enter(name.slice(0, 1)))
+    begun.push(name)
+  }
   const end = async (name: string) => {
-    ends.get(name)?.()
+    leaves.get(name)?.()
     await settle()
   }
   return { ask, begun, end }
 }
 
 test('of many who wait, each subject is next in its turn, however much one of them asks for', async () => {
-  const { ask, begun, end } = works(createFairQueue({ runningMax: 2, waitingMaxPerClient: 10 }))
-  const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2'].map((name) => ask(name.slice(0, 1), name))
+  const { ask, begun, end } = callsOf(admitSessionKeys())
+  const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1', 'b2'].map(ask)
+  await settle()
   assert.deepEqual(begun, ['a1', 'a2'])
   for (const name of ['a1', 'a2', 'a3', 'b1', 'c1', 'a4', 'b2']) await end(name)
   await Promise.all(all)
@@ -187,23 +185,15 @@ test('of many who wait, each subject is next in its turn, however much one of th
 })
 
 test('whoever waits with too much already is told to come back, and the others are not', async () => {
-  const { ask, begun, end } = works(createFairQueue({ runningMax: 1, waitingMaxPerClient: 2 }))
-  const all = ['a1', 'a2', 'a3'].map((name) => ask('a', name))
+  const { ask, begun, end } = callsOf(admitSessionKeys())
+  const names = Array.from({ length: 102 }, (_, at) => `a${at}`)
+  const all = names.map(ask)
   await assert.rejects(
-    ask('a', 'a4'),
+    ask('a102'),
     (error) => error instanceof Problem && error.headers['retry-after'] === '1',
   )
-  all.push(ask('b', 'b1'))
-  for (const name of ['a1', 'a2', 'b1', 'a3']) await end(name)
+  all.push(ask('b1'))
+  for (const name of ['a0', 'a1', 'b1', ...names.slice(2)]) await end(name)
   await Promise.all(all)
-  assert.deepEqual(begun, ['a1', 'a2', 'b1', 'a3'])
-})
-
-test('a turn that fails is over, and the next one begins', async () => {
-  const queue = createFairQueue({ runningMax: 1, waitingMaxPerClient: 1 })
-  const failing = queue.run('a', () => Promise.reject(new Error('no')))
-  const following = queue.run('a', () => Promise.resolve('done'))
-  await assert.rejects(failing, /no/)
-  assert.equal(await following, 'done')
-  assert.equal(await queue.run('a', () => Promise.resolve('again')), 'again')
+  assert.deepEqual(begun.slice(0, 4), ['a0', 'a1', 'a2', 'b1'])
 })

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '../../../domain/problem.ts'
 import type { CallerAddresses } from '../../http/caller-address.ts'
 import { publishedDocument, sendPublished } from '../../http/published-document.ts'
 import type { TokenAttempts } from '../../http/token-attempts.ts'
@@ -46,7 +47,7 @@ export function oauthRoutes(
         const handle = (attempt?: TokenAttempt) => answer(server, request, reply, { body, attempt })
         if (!attempts) return handle()
         const gone = new AbortController()
-        reply.raw.once('close', () => gone.abort())
+        reply.raw.once('close', () => gone.abort(new Problem('malformed_request')))
         const address = callers.addressOf(request.raw)
         const clientId = claimedClientId(request.headers.authorization, body)
         return attempts.verify({ address, clientId, gone: gone.signal }, handle)

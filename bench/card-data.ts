@@ -9,7 +9,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import autocannon from 'autocannon'
-import { fetchKeys, requestCardData, type ServiceKeys } from '../sdk/device/device.ts'
+import { fetchKeys, requestCardData, type ServiceKeys } from '../packages/sdk/device/device.ts'
 import { type Bench, createCards, headersFor, median, runBench } from './support.ts'
 
 const secondsPerRun = 5

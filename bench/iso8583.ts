@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import autocannon from 'autocannon'
-import { pinKeys, requestCardData, type ServiceKeys } from '../sdk/device/device.ts'
+import { pinKeys, requestCardData, type ServiceKeys } from '../packages/sdk/device/device.ts'
 import { createFrameReader, frameOf } from '../src/listeners/iso8583/codec/frame.ts'
 import type { IsoMessage } from '../src/listeners/iso8583/codec/layout.ts'
 import { decode, encode } from '../src/listeners/iso8583/codec/message.ts'

@@ -207,9 +207,9 @@ async function compile(sources: ReadonlyMap<string, string>): Promise<readonly s
   await mkdir(join(root, 'node_modules/.cache'), { recursive: true })
   const copy = await mkdtemp(join(root, 'node_modules/.cache/statements-'))
   try {
-    for (const folder of ['src/storage', 'src/domain', 'sdk']) {
+    for (const folder of ['src/storage', 'src/domain', 'packages']) {
       await mkdir(dirname(join(copy, folder)), { recursive: true })
-      if (folder === 'sdk') await symlink(join(root, folder), join(copy, folder))
+      if (folder === 'packages') await symlink(join(root, folder), join(copy, folder))
       else await cp(join(root, folder), join(copy, folder), { recursive: true })
     }
     for (const [file, source] of sources) await writeFile(join(copy, file), source)

@@ -16,7 +16,9 @@ export type StructureReport = {
 
 export const checkStructure = (root: string): StructureReport => {
   const everything = readSources(root)
-  const sources = everything.filter(({ path }) => /^(?:src|web|sdk)\//.test(path))
+  const sources = everything.filter(({ path }) =>
+    /^(?:src|web|packages|examples\/demo)\//.test(path),
+  )
   return {
     faults: [
       ...sources.flatMap((source) => rules.flatMap((rule) => rule(source))),

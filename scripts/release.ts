@@ -66,14 +66,14 @@ function setVersion(folder: string): string {
     set(content)
     return `${JSON.stringify(content, null, 2)}\n`
   }
-  for (const path of ['package.json', 'sdk/package.json']) {
+  for (const path of ['package.json', 'packages/sdk/package.json']) {
     change(path, (text) => text.replace(`"version": "${current}"`, `"version": "${version}"`))
   }
   change('package-lock.json', (text) =>
     json(text, (lock) => {
       lock.version = version
       const { packages } = lock as unknown as { packages: Record<string, { version: string }> }
-      for (const own of ['', 'sdk']) Object.assign(packages[own] ?? {}, { version })
+      for (const own of ['', 'packages/sdk']) Object.assign(packages[own] ?? {}, { version })
     }),
   )
   // Commands that name the file of a package.
@@ -102,7 +102,7 @@ function makeArtifacts(folder: string, target: string, notes: string): string {
   rmSync(target, { recursive: true, force: true })
   mkdirSync(target, { recursive: true })
   run(folder, 'npm', 'pack', '--silent', '--pack-destination', target)
-  run(folder, 'npm', 'pack', '--silent', '--workspace', 'sdk', '--pack-destination', target)
+  run(folder, 'npm', 'pack', '--silent', '--workspace', 'pinfold-sdk', '--pack-destination', target)
   for (const name of ['sbom.cdx.json', 'THIRD-PARTY-NOTICES.txt'])
     cpSync(join(folder, name), join(target, name))
   writeFileSync(join(target, 'NOTES.md'), `${notes}\n`)
@@ -121,7 +121,7 @@ function makeArtifacts(folder: string, target: string, notes: string): string {
 function cloneForTrial(): string {
   const folder = join(mkdtempSync(join(tmpdir(), 'pinfold-release-')), 'pinfold')
   run(root, 'git', 'clone', '--quiet', '--shared', root, folder)
-  for (const modules of ['node_modules', 'sdk/node_modules']) {
+  for (const modules of ['node_modules', 'packages/sdk/node_modules']) {
     run(root, 'cp', '--archive', '--link', join(root, modules), join(folder, modules))
   }
   return folder

@@ -1,7 +1,7 @@
 import assert, { AssertionError } from 'node:assert/strict'
-import type { CallFailed } from '../../sdk/client/errors.ts'
-import { settingsOf } from '../../sdk/client/options.ts'
-import { createExchange, type Exchange } from '../../sdk/client/transport/exchange.ts'
+import type { CallFailed } from '../../packages/sdk/client/errors.ts'
+import { settingsOf } from '../../packages/sdk/client/options.ts'
+import { createExchange, type Exchange } from '../../packages/sdk/client/transport/exchange.ts'
 import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
 import type { Credentials } from '../../src/sandbox/seed.ts'
 import {

@@ -12,7 +12,9 @@ const programs = [
   'src/**/*.ts',
   'scripts/demo.ts',
   'scripts/demo/*.ts',
-  'sdk/{audit,client,device,webhooks}/**/*.ts',
+  'packages/{audit,card-element}/*.ts',
+  'packages/sdk/{client,device,webhooks}/**/*.ts',
+  'examples/demo/**/*.ts',
   'web/**/*.ts',
 ]
 
@@ -22,7 +24,8 @@ const others = [
   'database/functions/*/*.sql',
   'src/storage/*/*.sql',
   'src/listeners/iso8583/profiles/*.json',
-  'web/{audit,console,demo}/*.{css,html,svg}',
+  'web/{audit,console}/*.{css,html,svg}',
+  'examples/demo/page/*.{css,html}',
   'deploy/init/*',
   'deploy/container/compose.yaml',
 ]

@@ -15,9 +15,7 @@ export const arrows = {
     'sandbox/sandbox-file.ts',
     'storage/engine/data-directory.ts',
     'witness',
-    'sdk/audit',
-    'sdk/client',
-    'sdk/device',
+    'packages',
   ],
   service: ['everything'],
   'service/config': ['domain', 'storage/engine/database-url.ts'],
@@ -137,11 +135,15 @@ export const arrows = {
   crypto: [],
   domain: [],
 
-  web: ['sdk/audit', 'sdk/client', 'sdk/device'],
-  'sdk/audit': [],
-  'sdk/client': ['sdk/audit', 'sdk/webhooks/event.ts'],
-  'sdk/device': [],
-  'sdk/webhooks': [],
+  // The pages that the service serves, and what serves them.
+  web: ['packages'],
+  // A client of the service, which the sandbox serves for convenience; its relay also runs by itself.
+  'examples/demo': ['web', 'packages'],
+  'packages/audit': [],
+  'packages/sdk/client': ['packages/audit', 'packages/sdk/webhooks/event.ts'],
+  'packages/sdk/device': [],
+  'packages/sdk/webhooks': [],
+  'packages/card-element': ['packages/sdk/device'],
 } as const satisfies Record<string, readonly string[]>
 
 export type RoomName = keyof typeof arrows
@@ -155,10 +157,11 @@ const allowedOf: Readonly<Record<string, readonly string[]>> = arrows
 const outsideOfPureRooms: Readonly<Record<string, readonly string[]>> = {
   domain: ['node:util', 'node:crypto'],
   'listeners/iso8583/codec': [],
-  'sdk/audit': [],
-  'sdk/client': ['jose'],
-  'sdk/device': ['jose'],
-  'sdk/webhooks': [],
+  'packages/audit': [],
+  'packages/sdk/client': ['jose'],
+  'packages/sdk/device': ['jose'],
+  'packages/sdk/webhooks': [],
+  'packages/card-element': [],
 }
 
 /** The room that a file is in: of those in the table the innermost, else its topmost folder. */

@@ -72,10 +72,10 @@ export type Source = {
   reminders: readonly { line: number; word: string }[]
 }
 
-const folders = '{src,web,sdk,test,scripts,bench}/**/*.{ts,tsx,mts,js,mjs}'
+const folders = '{src,web,packages,examples/demo,test,scripts,bench}/**/*.{ts,tsx,mts,js,mjs}'
 
 /** What no person wrote here. */
-const made = ['**/node_modules/**', 'sdk/dist/**', 'sdk/client/generated/**']
+const made = ['**/node_modules/**', 'packages/*/dist/**', 'packages/sdk/client/generated/**']
 
 export const readSources = (root: string): Source[] => {
   const paths = globSync(folders, { cwd: root, exclude: [...made] })

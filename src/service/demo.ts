@@ -1,4 +1,4 @@
-import { createDemoSite } from '../../web/site/demo-site.ts'
+import { createDemoSite } from '../../examples/demo/demo-site.ts'
 import type { DemoSite } from '../listeners/public/routes/demo.ts'
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
 import type { Config } from './config/config.ts'

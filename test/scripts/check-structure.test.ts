@@ -35,10 +35,10 @@ const house: Tree = {
   'src/hsm/software/hsm.ts': `import { xor } from '../../crypto/xor.ts'\nexport const seal = xor\n${filler}`,
   'src/crypto/xor.ts': `import { createCipheriv } from 'node:crypto'\nexport const xor = createCipheriv\n${filler}`,
   'src/domain/pan.ts': `import { inspect } from 'node:util'\n// Read with care: select the right one, with or without a mask.\nconst pan = [inspect.custom, 'Select a card', 'TODO is a word in a string', 'with']\n${filler}`,
-  'web/demo.ts': `import { device } from '../sdk/device/device.ts'\ndevice()\n`,
-  'sdk/device/device.ts': `import { sign } from 'jose'\nexport const device = () => sign\n`,
-  'sdk/client/client.ts': `export * from '../client/cards.ts'\n`,
-  'sdk/client/generated/openapi.ts': `// written by a tool, and long\n${'export {}\n'.repeat(300)}`,
+  'web/demo.ts': `import { device } from '../packages/sdk/device/device.ts'\ndevice()\n`,
+  'packages/sdk/device/device.ts': `import { sign } from 'jose'\nexport const device = () => sign\n`,
+  'packages/sdk/client/client.ts': `export * from '../client/cards.ts'\n`,
+  'packages/sdk/client/generated/openapi.ts': `// written by a tool, and long\n${'export {}\n'.repeat(300)}`,
 }
 
 test('a house in order has no fault, and its figures are printed', (t) => {
@@ -141,21 +141,21 @@ const forbiddenImports: [title: string, path: string, text: string, fault: strin
   ],
   [
     'the SDK needs nothing of the server',
-    'sdk/client/x.ts',
-    `import '../../src/domain/pan.ts'`,
-    'sdk/client/x.ts:1 imports src/domain/pan.ts: sdk/client may not import domain',
+    'packages/sdk/client/x.ts',
+    `import '../../../src/domain/pan.ts'`,
+    'packages/sdk/client/x.ts:1 imports src/domain/pan.ts: packages/sdk/client may not import domain',
   ],
   [
     'the SDK runs where Node is not',
-    'sdk/client/x.ts',
+    'packages/sdk/client/x.ts',
     `import 'node:fs'`,
-    'sdk/client/x.ts:1 imports node:fs: sdk/client is pure and may import only jose',
+    'packages/sdk/client/x.ts:1 imports node:fs: packages/sdk/client is pure and may import only jose',
   ],
   [
     'what runs on a device holds nothing of what a client system runs',
-    'sdk/device/x.ts',
+    'packages/sdk/device/x.ts',
     `import '../client/client.ts'`,
-    'sdk/device/x.ts:1 imports sdk/client/client.ts: sdk/device may not import sdk/client',
+    'packages/sdk/device/x.ts:1 imports packages/sdk/client/client.ts: packages/sdk/device may not import packages/sdk/client',
   ],
   [
     'the domain has no I/O',
@@ -267,9 +267,9 @@ const otherFaults: [title: string, path: string, text: string, faults: string[]]
   ],
   [
     'work left undone',
-    'sdk/device/x.ts',
+    'packages/sdk/device/x.ts',
     '\n// TODO: this\nexport {}',
-    ['sdk/device/x.ts:2 TODO: do it, or file it'],
+    ['packages/sdk/device/x.ts:2 TODO: do it, or file it'],
   ],
 ]
 

@@ -13,12 +13,12 @@ const find = (pattern: string): string[] => globSync(pattern, { cwd: projectRoot
 const documents = [
   ...find('*.md'),
   ...find('docs/{*,guides/*}.md'),
-  ...['llms.txt', 'sdk/README.md', 'package.json', '.ci/run'],
+  ...['llms.txt', 'packages/sdk/README.md', 'package.json', '.ci/run'],
 ]
 
 /** A path of this project within a text, perhaps with wildcards; not the end of an address or a longer path. */
 const pathPattern =
-  /(?<![\w/.:@-])(?:src|test|scripts|api|database|bench|docs|web|sdk|examples|bin|[.]ci)\/[\w.*{},/-]*[\w*}]/g
+  /(?<![\w/.:@-])(?:src|test|scripts|api|database|bench|docs|web|packages|examples|bin|[.]ci)\/[\w.*{},/-]*[\w*}]/g
 
 /** Paths that a text names and nothing is at, each with its line. */
 const missingPaths = (text: string): string[] =>
@@ -43,7 +43,8 @@ for (const document of documents.filter((path) => path.endsWith('.md'))) {
   test(`every file of the code that ${document} names is there`, () => {
     const names = [...readText(document).matchAll(namePattern)].map(([, name = '']) => name)
     const missing = names.filter(
-      (name) => find(`{src,test,scripts,sdk,web,bench,database}/**/${name}`).length === 0,
+      (name) =>
+        find(`{src,test,scripts,packages,examples,web,bench,database}/**/${name}`).length === 0,
     )
     assert.deepEqual(missing, [])
   })
@@ -101,7 +102,7 @@ test('a path that ARCHITECTURE.md names as an answer leads downward, floor by fl
 const citation = /(docs\/[\w/-]+\.md), "([^"]+)"/g
 
 test('every section of a document that the code cites is there', () => {
-  const code = find('{src,sdk,web,scripts,test,database}/**/*.{ts,sql}').filter(
+  const code = find('{src,packages,examples,web,scripts,test,database}/**/*.{ts,sql}').filter(
     (path) => !path.includes('node_modules'),
   )
   const cited = code.flatMap((path) =>

@@ -74,7 +74,9 @@ test('no table of the README has two rows of one name', async () => {
   }
 })
 
-const documents = globSync(['*.md', 'docs/**/*.md', 'sdk/*.md', 'llms.txt'], { cwd: projectRoot })
+const documents = globSync(['*.md', 'docs/**/*.md', 'packages/sdk/*.md', 'llms.txt'], {
+  cwd: projectRoot,
+})
 
 test('every link between the documents leads to a file', async () => {
   for (const path of documents) {
@@ -89,7 +91,7 @@ for (const entrance of ['README.md', 'llms.txt']) {
   test(`every guide and document is found from ${entrance}`, async () => {
     const text = await readText(entrance)
     const guides = globSync('docs/{*,guides/*}.md', { cwd: projectRoot })
-    for (const path of [...guides, 'sdk/README.md', 'examples']) {
+    for (const path of [...guides, 'packages/sdk/README.md', 'examples']) {
       assert.ok(text.includes(`](${path})`), `${entrance} does not lead to ${path}`)
     }
   })
@@ -115,7 +117,7 @@ test('the calls of an administrator can be pasted', async () => {
 
 test('every dependency has its line in dependencies.md', async () => {
   const text = await readText('docs/decisions/dependencies.md')
-  for (const path of ['package.json', 'sdk/package.json']) {
+  for (const path of ['package.json', 'packages/sdk/package.json']) {
     const { dependencies, devDependencies, optionalDependencies } = JSON.parse(await readText(path))
     const all = { ...dependencies, ...devDependencies, ...optionalDependencies }
     for (const name of Object.keys(all)) {

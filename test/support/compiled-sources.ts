@@ -77,7 +77,7 @@ const startAndStop = async (
 
 const versionOfSources = async (): Promise<string> => {
   const hash = createHash('sha256').update(process.version)
-  for (const path of globSync('{src,sdk,web}/**/*.ts', { cwd: root }).sort()) {
+  for (const path of globSync('{src,packages,examples,web}/**/*.ts', { cwd: root }).sort()) {
     hash.update(path).update(await readFile(join(root, path)))
   }
   return hash.digest('hex').slice(0, 16)

@@ -33,11 +33,11 @@ export type Project = {
 export const openProject = async (): Promise<Project> => {
   const folder = join(await makeFolder(), 'pinfold')
   const isSource = (path: string) => !/[\\/](node_modules|dist)$/.test(path)
-  await mkdir(join(folder, 'sdk'), { recursive: true })
-  await cp(join(root, 'sdk'), join(folder, 'sdk'), { recursive: true, filter: isSource })
+  await mkdir(folder)
+  await cp(join(root, 'packages'), join(folder, 'packages'), { recursive: true, filter: isSource })
   for (const file of ['package.json', 'tsconfig.json'])
     await cp(join(root, file), join(folder, file))
-  for (const modules of ['node_modules', join('sdk', 'node_modules')]) {
+  for (const modules of ['node_modules', 'packages/sdk/node_modules']) {
     await symlink(join(root, modules), join(folder, modules))
   }
   const env = await environment()
@@ -53,7 +53,9 @@ export const packSdk = async ({ folder, run }: Project): Promise<string> => {
     const printed = await run('npm run --silent build:sdk')
     return join(folder, printed.trim().split('\n').at(-1) ?? '')
   })
-  const { name, version } = JSON.parse(await readFile(join(folder, 'sdk/package.json'), 'utf8'))
+  const { name, version } = JSON.parse(
+    await readFile(join(folder, 'packages/sdk/package.json'), 'utf8'),
+  )
   const file = join(folder, `${name}-${version}.tgz`)
   await cp(kept, file)
   return file
@@ -67,10 +69,10 @@ const versionOfSdk = async (folder: string): Promise<string> => {
     join(root, 'package.json'),
     join(root, 'tsconfig.json'),
     join(modules, 'jose/package.json'),
-    join(root, 'sdk/node_modules/typescript/package.json'),
+    join(root, 'packages/sdk/node_modules/typescript/package.json'),
     fileURLToPath(import.meta.url),
   ]
-  const entries = await readdir(join(folder, 'sdk'), { recursive: true, withFileTypes: true })
+  const entries = await readdir(join(folder, 'packages'), { recursive: true, withFileTypes: true })
   const own = entries
     .filter((entry) => entry.isFile() && !entry.parentPath.includes('node_modules'))
     .map(({ name, parentPath }) => join(parentPath, name))

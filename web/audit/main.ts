@@ -1,12 +1,12 @@
-import { type Growth, lookAtGrowth } from '../../sdk/audit/monitor.ts'
+import { type Growth, lookAtGrowth } from '../../packages/audit/monitor.ts'
 import {
   parseVerifierKeys,
   type SignedCheckpoint,
   type VerifierKey,
-} from '../../sdk/audit/notes.ts'
-import { verifyReceipt } from '../../sdk/audit/receipt.ts'
-import { type Bytes, isSame, leafHash, verifyInclusion } from '../../sdk/audit/tree.ts'
-import { byId, metaOf, onSubmit, say } from '../demo/elements.ts'
+} from '../../packages/audit/notes.ts'
+import { verifyReceipt } from '../../packages/audit/receipt.ts'
+import { type Bytes, isSame, leafHash, verifyInclusion } from '../../packages/audit/tree.ts'
+import { byId, metaOf, onSubmit, say } from '../elements.ts'
 import { entryAt, rootAt, wayOf } from './tree-reader.ts'
 
 /** How often it is looked whether the log has grown. */

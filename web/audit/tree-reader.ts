@@ -1,4 +1,4 @@
-import type { ReadFile } from '../../sdk/audit/openings.ts'
+import type { ReadFile } from '../../packages/audit/openings.ts'
 import {
   type Bytes,
   entriesOf,
@@ -8,7 +8,7 @@ import {
   type TileReader,
   tilePath,
   tileWidth,
-} from '../../sdk/audit/tree.ts'
+} from '../../packages/audit/tree.ts'
 
 /** Reads the tiles of a tree of `size` entries. */
 const tilesOf =

@@ -9,7 +9,9 @@ import { type Site, siteHeaders } from './site.ts'
  */
 export function createAuditSite(keysUrl: string): Site {
   const headers = siteHeaders(keysUrl)
-  const pages = readOnce(() => readPages('audit', 'web/audit/main.ts', { base: '/audit', keysUrl }))
+  const pages = readOnce(() =>
+    readPages('web/audit/main.ts', 'audit.css', { base: '/audit', keysUrl }),
+  )
   return {
     async answer({ path }) {
       const answer = (await pages())(path)

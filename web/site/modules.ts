@@ -5,14 +5,15 @@ import { Worker } from 'node:worker_threads'
 /** The modules of a page by their path on the site, as browsers run them. */
 export type Modules = ReadonlyMap<string, string>
 
-const projectRoot = new URL('../../', import.meta.url)
+/** Where every path of a module begins. */
+export const projectRoot = new URL('../../', import.meta.url)
 const jose = new URL('.', import.meta.resolve('jose'))
 
 /**
  * Reads a module and all that it imports. What is in here can be fetched, nothing else: no request
  * ever names a file.
  *
- * @param entry from the project's root: `web/demo/main.ts`.
+ * @param entry from the project's root: `examples/demo/page/main.ts`.
  * @param base path on the site under which modules lie.
  */
 export async function readModules(entry: string, base: string): Promise<Modules> {

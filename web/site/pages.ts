@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { readModules } from './modules.ts'
+import { projectRoot, readModules } from './modules.ts'
 import { refusal, type SiteAnswer } from './site.ts'
 
 /** Answers with a page, its style or one of its modules. */
@@ -12,24 +12,24 @@ interface PageValues extends Readonly<Record<string, string>> {
 }
 
 /**
- * Reads the page of a folder of `web` with its style and its modules, once: after that, nothing of the disk is touched.
+ * Reads the page of a folder with its style and its modules, once: after that, nothing of the disk is touched.
  *
- * @param name of the folder and of its style: `demo`.
- * @param entry the module that the page begins with, from the project's root.
+ * @param entry the module that the page begins with, from the project's root; the page is the `index.html` beside it.
+ * @param style the name of the style sheet beside it: `demo.css`.
  */
-export async function readPages(name: string, entry: string, values: PageValues): Promise<Pages> {
+export async function readPages(entry: string, style: string, values: PageValues): Promise<Pages> {
   const { base } = values
-  const folder = new URL(`../${name}/`, import.meta.url)
+  const folder = new URL('.', new URL(entry, projectRoot))
   const [html, css, modules] = await Promise.all([
     readFile(new URL('index.html', folder), 'utf8'),
-    readFile(new URL(`${name}.css`, folder), 'utf8'),
+    readFile(new URL(style, folder), 'utf8'),
     readModules(entry, `${base}/assets`),
   ])
   const page = textAnswer('text/html', fill(html, values, [...modules.keys()]))
   const answers = new Map([
     [base, page],
     [`${base}/`, page],
-    [`${base}/assets/${name}.css`, textAnswer('text/css', css)],
+    [`${base}/assets/${style}`, textAnswer('text/css', css)],
     ...[...modules].map(([path, text]) => [path, textAnswer('text/javascript', text)] as const),
   ])
   return (path) => answers.get(path) ?? refusal(404, 'not_found', 'There is nothing here.')

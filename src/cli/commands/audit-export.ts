@@ -1,4 +1,4 @@
-import { mostBytesOf, parseCheckpoint } from '../../../sdk/audit/audit.ts'
+import { mostBytesOf, parseCheckpoint } from '../../../packages/audit/audit.ts'
 import { tilePath, tilesOfSize, tileWidth } from '../../domain/audit-tree.ts'
 import { escapeLine } from '../../domain/terminal-text.ts'
 import { Unreachable } from '../command.ts'

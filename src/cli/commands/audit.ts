@@ -15,7 +15,7 @@ import {
   type VerifierKey,
   verifyFolder,
   verifyReceipt,
-} from '../../../sdk/audit/audit.ts'
+} from '../../../packages/audit/audit.ts'
 import { isUuid } from '../../domain/identifiers.ts'
 import * as cli from '../command.ts'
 import { readBody, TooLong } from '../connection/bounded-body.ts'

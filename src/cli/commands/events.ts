@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { eventBlocks } from '../../../sdk/client/resources/events.ts'
+import { eventBlocks } from '../../../packages/sdk/client/resources/events.ts'
 import { type Command, numberOf, Refused, textOf, Unreachable, UsageError } from '../command.ts'
 import { asClient } from '../connection/connection.ts'
 import type { Open } from '../connection/requests.ts'

@@ -1,5 +1,5 @@
 import type { JWK } from 'jose'
-import type { PrivateJwk } from '../../../sdk/client/options.ts'
+import type { PrivateJwk } from '../../../packages/sdk/client/options.ts'
 import type { SandboxFile } from '../../sandbox/sandbox-file.ts'
 import { UsageError } from '../command.ts'
 import { readJsonFile } from '../files.ts'

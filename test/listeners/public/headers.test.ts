@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { before, test } from 'node:test'
-import { requestCardData } from '../../../sdk/device/device.ts'
+import { requestCardData } from '../../../packages/sdk/device/device.ts'
 import { parseConfig } from '../../../src/service/config/config.ts'
 import {
   type CardDataService,

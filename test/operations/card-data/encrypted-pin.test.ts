@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { before, test } from 'node:test'
 import { CompactEncrypt, type CompactJWEHeaderParameters, importJWK, type JWK } from 'jose'
-import { sealPin } from '../../../sdk/device/device.ts'
+import { sealPin } from '../../../packages/sdk/device/device.ts'
 import { type Answer, type CreatedCard, sql, strongPins } from '../../support/service.ts'
 import { type CardDataService, openCardDataService } from './service.ts'
 

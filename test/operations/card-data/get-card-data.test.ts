@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { webcrypto } from 'node:crypto'
 import { before, mock, test } from 'node:test'
 import { calculateJwkThumbprint } from 'jose'
-import { requestCardData } from '../../../sdk/device/device.ts'
+import { requestCardData } from '../../../packages/sdk/device/device.ts'
 import { type Answer, type CreatedCard, sql, strongPins } from '../../support/service.ts'
 import { type CardDataService, openCardDataService, relay } from './service.ts'
 

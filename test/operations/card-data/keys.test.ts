@@ -10,7 +10,7 @@ import {
   requestCardData,
   type ServiceKeys,
   sealPin,
-} from '../../../sdk/device/device.ts'
+} from '../../../packages/sdk/device/device.ts'
 import { makeProductId } from '../../../src/domain/identifiers.ts'
 import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
 import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'

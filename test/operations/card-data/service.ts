@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { join } from 'node:path'
-import { pinKeys, type ServiceKeys } from '../../../sdk/device/device.ts'
+import { pinKeys, type ServiceKeys } from '../../../packages/sdk/device/device.ts'
 import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
 import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
 import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'

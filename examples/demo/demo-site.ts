@@ -1,0 +1,68 @@
+import { readPages } from '../../web/site/pages.ts'
+import { readOnce } from '../../web/site/read-once.ts'
+import {
+  beginSession,
+  isSameOrigin,
+  refusal,
+  type Site,
+  type SiteAnswer,
+  type SiteRequest,
+  sessionOf,
+  siteHeaders,
+} from '../../web/site/site.ts'
+import { createRelay, type ServiceAccess } from './relay/relay.ts'
+import { createShop } from './shop/shop.ts'
+
+export interface DemoSiteOptions {
+  readonly access: ServiceAccess
+  readonly issuer: string
+  readonly keysUrl: string
+  /** Whether there is a shop, too. A client system by itself has none. */
+  readonly hasShop: boolean
+  /** Whether browsers reach the site over https. */
+  readonly isSecure: boolean
+}
+
+/** Where the site lies on its server. */
+export const demoBase = '/demo'
+
+const relayBase = `${demoBase}/relay`
+const shopBase = `${demoBase}/shop`
+
+/** The cardholder's pages and the back ends that they call, each under a path of its own. */
+export function createDemoSite(options: DemoSiteOptions): Site {
+  const relay = createRelay(options.access, relayBase)
+  const shop = options.hasShop ? createShop(options.access, shopBase) : null
+  const headers = siteHeaders(options.keysUrl)
+  // Read when the first visitor comes: a service that nobody looks at starts no later for it.
+  const pages = readOnce(() =>
+    readPages('examples/demo/page/main.ts', 'demo.css', {
+      base: demoBase,
+      hasShop: String(options.hasShop),
+      issuer: options.issuer,
+      keysUrl: options.keysUrl,
+    }),
+  )
+  const answerPage = async (request: SiteRequest): Promise<SiteAnswer> => {
+    const answer = (await pages())(request.path)
+    const isBegun = answer.status !== 200 || sessionOf(request) !== null
+    const cookie = () => beginSession(demoBase, options.isSecure)
+    return isBegun ? answer : { ...answer, headers: { ...answer.headers, 'set-cookie': cookie() } }
+  }
+  const answerFrom = async (request: SiteRequest): Promise<SiteAnswer> => {
+    if (!isSameOrigin(request)) {
+      return refusal(403, 'cross_origin', 'Only the pages of this site may call it.')
+    }
+    if (request.path.startsWith(`${relayBase}/`)) return relay.answer(request)
+    if (shop && request.path.startsWith(`${shopBase}/`)) return shop.answer(request)
+    return request.method === 'GET'
+      ? answerPage(request)
+      : refusal(405, 'method_not_allowed', 'Pages are only read.')
+  }
+  return {
+    async answer(request) {
+      const answer = await answerFrom(request)
+      return { ...answer, headers: { ...headers, ...answer.headers } }
+    },
+  }
+}

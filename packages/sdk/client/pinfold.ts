@@ -1,0 +1,58 @@
+import type { VerifierKey } from '../../audit/notes.ts'
+import { type PinfoldOptions, settingsOf } from './options.ts'
+import {
+  type CardDataRelay,
+  type Cards,
+  cardData,
+  cards,
+  type Products,
+  products,
+} from './resources/cards.ts'
+import { type Events, events } from './resources/events.ts'
+import { type Cvvs, cvvs, type Pins, pins, type Simulator, simulator } from './resources/pins.ts'
+import { type FetchedReceipt, fetchReceipt, type ReceiptOptions } from './resources/receipts.ts'
+import { type Webhooks, webhooks } from './resources/webhooks.ts'
+import { createCalls } from './transport/calls.ts'
+import { createTransport } from './transport/transport.ts'
+
+/** A client of the service. It shows no secret when it is printed. */
+export interface Pinfold {
+  readonly products: Products
+  readonly cards: Cards
+  readonly pins: Pins
+  readonly cvvs: Cvvs
+  readonly cardData: CardDataRelay
+  readonly events: Events
+  readonly webhooks: Webhooks
+  readonly simulator: Simulator
+  /**
+   * The receipt of what you did, proven against keys of the audit log (`parseVerifierKeys` of `pinfold-sdk/audit`). Scope
+   * `events.read`.
+   * @param entry `Audit-Entry` of the answer to a disclosure, or the `id` of an event
+   */
+  receipt(
+    entry: string,
+    keys: readonly VerifierKey[],
+    options?: ReceiptOptions,
+  ): Promise<FetchedReceipt>
+}
+
+/**
+ * Makes a client. It asks nothing yet; a token is fetched with the first call, and renewed.
+ * @throws CallFailed `invalid_argument`, `insecure_service`.
+ */
+export function createPinfold(options: PinfoldOptions): Pinfold {
+  const transport = createTransport(settingsOf(options))
+  const calls = createCalls(transport)
+  return {
+    products: products(calls),
+    cards: cards(calls),
+    pins: pins(calls),
+    cvvs: cvvs(calls),
+    cardData: cardData(calls),
+    events: events(calls, transport),
+    webhooks: webhooks(calls),
+    simulator: simulator(calls),
+    receipt: (entry, keys, options) => fetchReceipt(transport, entry, keys, options),
+  }
+}

@@ -48,6 +48,7 @@ import type {
   SqlValue,
   Statement,
 } from '../../src/storage/engine/database.ts'
+import { readFunctionFiles } from '../../src/storage/engine/functions.ts'
 import { splitStatements } from '../../src/storage/engine/statements.ts'
 import { claimStream } from '../../src/storage/events/feed.ts'
 import {
@@ -379,17 +380,37 @@ const literal = (value: SqlValue): string => {
   return pg.escapeLiteral(textOf(value))
 }
 
-const explain = async (client: pg.Client, { text, values }: Recorded, mode: string) => {
+/** Has the server tell the plan of whatever it executes, statements within functions among it. */
+const tellPlans = `load 'auto_explain';
+  set auto_explain.log_min_duration = 0;
+  set auto_explain.log_analyze = on;
+  set auto_explain.log_timing = off;
+  set auto_explain.log_nested_statements = on;
+  set auto_explain.log_format = json;
+  set auto_explain.log_level = notice`
+
+/** What was executed for a statement: itself, and what the functions do that it calls. */
+const explain = async (
+  client: pg.Client,
+  { text, values }: Recorded,
+  mode: string,
+): Promise<Plan[]> => {
+  const plans: Plan[] = []
+  const note = ({ message }: { message?: string | undefined }) => {
+    const [, plan] = /^duration: .* plan:\n(.*)$/s.exec(message ?? '') ?? []
+    if (plan !== undefined) plans.push(JSON.parse(plan).Plan)
+  }
   await client.query('begin')
   try {
     await client.query(`set local plan_cache_mode = ${mode}`)
     await client.query(`prepare examined as ${text}`)
     const given = values.length > 0 ? `(${values.map(literal).join(', ')})` : ''
-    const { rows } = await client.query(
-      `explain (analyze, timing off, format json) execute examined${given}`,
-    )
-    return rows[0]['QUERY PLAN'][0].Plan as Plan
+    client.on('notice', note)
+    await client.query(`execute examined${given}`)
+    assert.ok(plans.length > 0, 'the server tells plans')
+    return plans
   } finally {
+    client.off('notice', note)
     await client.query('rollback')
     await client.query('deallocate all')
   }
@@ -403,8 +424,14 @@ const statementsOf = (file: string, source: string): (readonly [string, string])
         ([, name = '', text = '']) => [name.replace(/\$\{[^}]*\}/g, '.+'), text],
       )
 
-/** Names of the statements of `src/storage` that change rows which a `limit` bounds. */
+const isBounded = (text: string): boolean =>
+  /\b(insert into|(?<!for (?:no key )?)update|delete from)\b/.test(text) &&
+  /\blimit (?:\$?\d|:\w|p_\w)/.test(text)
+
+/** Names of the statements of `src/storage` that change rows which a `limit` bounds, by themselves or by a function. */
 const boundedNames = async (): Promise<string[]> => {
+  const functions = (await readFunctionFiles()).filter(({ text }) => isBounded(text))
+  const calls = new RegExp(`\\b(?:${functions.map((each) => each.functionName).join('|')})\\(`)
   const folder = new URL('../../src/storage/', import.meta.url)
   const files = (await readdir(folder, { recursive: true })).filter((file) =>
     /\.(?:ts|sql)$/.test(file),
@@ -412,8 +439,7 @@ const boundedNames = async (): Promise<string[]> => {
   const names: string[] = []
   for (const file of files) {
     for (const [name, text] of statementsOf(file, await readFile(new URL(file, folder), 'utf8'))) {
-      const isChange = /\b(insert into|(?<!for (?:no key )?)update|delete from)\b/.test(text)
-      if (isChange && /\blimit (?:\$?\d|:\w)/.test(text)) names.push(name)
+      if (isBounded(text) || (functions.length > 0 && calls.test(text))) names.push(name)
     }
   }
   return names
@@ -451,6 +477,7 @@ for (const [belief, bring] of Object.entries(beliefs)) {
       await client.connect()
       await client.query('set session_replication_role = replica')
       await bring(client)
+      await client.query(tellPlans)
       const { rows } = await client.query('show server_version_num')
       version = Number(rows[0].server_version_num)
     })
@@ -460,7 +487,8 @@ for (const [belief, bring] of Object.entries(beliefs)) {
       const tooMany: string[] = []
       for (const statement of await recordAll(limit)) {
         if (!isExamined(statement, belief, version)) continue
-        const rows = rowsRead(await explain(client, statement, mode))
+        const plans = await explain(client, statement, mode)
+        const rows = plans.reduce((sum, plan) => sum + rowsRead(plan), 0)
         if (rows > rowsEachMost * limit) tooMany.push(`${statement.name}: ${rows} rows`)
       }
       return tooMany

@@ -17,6 +17,7 @@ import {
   statement,
 } from './database.ts'
 import { DurableFiles, syncPath } from './durable-files.ts'
+import { readFunctionFiles } from './functions.ts'
 import { createGroupCommit, type TurnEnd } from './group-commit.ts'
 import { openSession, type PgliteSession, type SessionEngine } from './pglite-session.ts'
 import { guardRoom, hasRoom, withoutRoom } from './room.ts'
@@ -166,9 +167,15 @@ function guarded(session: PgliteSession, requireRoom: () => void) {
 const isEnd = /^(?:FATAL|PANIC)$/
 const isTransactionEdge = /^(?:begin|commit|rollback)$/
 
-/** Whether a statement may leave something to be put on the disk. A lock on rows is taken for it, too. */
+const functionNames = (await readFunctionFiles()).map(({ functionName }) => functionName)
+const writes = new RegExp(`\\b(insert|update|delete|merge|${functionNames.join('|')})\\b`, 'i')
+
+/**
+ * Whether a statement may leave something to be put on the disk. A lock on rows is taken for it, and so is each call of a
+ * function of the database.
+ */
 const mayWrite = ({ text }: Statement): boolean =>
-  !/^\s*(select|with)\b/i.test(text) || /\b(insert|update|delete|merge)\b/i.test(text)
+  !/^\s*(select|with)\b/i.test(text) || writes.test(text)
 
 async function inTransaction<Result>(
   session: PgliteSession,

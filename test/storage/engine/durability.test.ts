@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes, randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { syncBuiltinESMExports } from 'node:module'
@@ -11,6 +12,10 @@ import { openPglite } from '../../../src/storage/engine/pglite.ts'
 import { openTestPglite } from '../../support/pglite.ts'
 
 const insert = statement('insert_kept', 'insert into kept (text) values ($1)')
+const claim = statement(
+  'claim_key_by_function',
+  'select claim_idempotency_key($1, $2::bytea[], $3::bytea, $4::uuid, null::bytea)',
+)
 const count = statement('count_kept', 'select count(*)::int as "rows" from kept')
 
 /** Stands between this process and the disk, and sees every file that is to be on it. */
@@ -55,6 +60,19 @@ test('what the embedded database acknowledges is on the disk, not in memory of t
   }
   await database.query(count)
   assert.equal(syncs, 5, 'a read has none')
+})
+
+test('what a function of the database changes is on the disk before it is acknowledged', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'pinfold-durability-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const database = await openTestPglite({ folder, image: 'migrated' })
+  t.after(() => database.close())
+  let syncs = 0
+  watchDisk(t, (descriptor) => {
+    if (logFiles(folder).has(fs.fstatSync(descriptor).ino)) syncs += 1
+  })
+  await database.query(claim, ['client', [randomBytes(32)], randomBytes(32), randomUUID()])
+  assert.equal(syncs, 1)
 })
 
 test('what is committed at once is acknowledged after the disk has it, and the disk holds all of it', async (t) => {

@@ -38,6 +38,20 @@ export function limitValues({ limitName, uses, windowSeconds }: Limit) {
   return [limitName, usesEach, instants, newestMost, windowSeconds * 1_000_000] as const
 }
 
+/** A limit as functions take it; all null where there is none. */
+export interface LimitValues {
+  readonly limitName: string | null
+  readonly uses: number | null
+  readonly windowSeconds: number | null
+}
+
+/** A limit as the statements of acts take it. @param limit null where there is none. */
+export const limitParameters = (limit: Limit | null): LimitValues => ({
+  limitName: limit?.limitName ?? null,
+  uses: limit?.uses ?? null,
+  windowSeconds: limit?.windowSeconds ?? null,
+})
+
 /** The types of `limitValues`. */
 export const limitTypes = ['text', 'integer', 'integer', 'integer', 'bigint'] as const
 

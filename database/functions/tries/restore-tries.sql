@@ -47,7 +47,9 @@ begin
   then
     return false;
   end if;
-  perform use_card_limit(p_public_token, p_limit_name, p_uses, p_window_seconds);
+  if not use_card_limit(p_public_token, p_limit_name, p_uses, p_window_seconds) then
+    raise exception 'A use of the limit is gone.' using errcode = 'PF001';
+  end if;
   update try_counter
   set restored = spent,
     epoch = epoch + 1,

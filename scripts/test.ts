@@ -1,23 +1,48 @@
-/** `npm test [-- FILE …]`: every test, or those of the named files, each then in a process of its own. */
+/**
+ * `npm test`: runs every test file in a process of its own, as `node --test` does.
+ *
+ * - `npm test -- FILE …` runs these files, and prints what they print.
+ * - `npm test -- --changed` runs the files whose imports reach what git says is changed.
+ * - `npm test -- --suite NAME` runs one of the suites of scripts/test/suites.ts.
+ */
+import { availableParallelism } from 'node:os'
 import { run } from 'node:test'
-import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { describeClusterRun } from '../test/support/cluster-run.ts'
-import { testPrograms } from '../test/support/programs.ts'
+import { shortLived } from '../test/support/node-flags.ts'
+import { findChanged } from './test/changed.ts'
+import { reportRun } from './test/report.ts'
+import { findSuite, listTestFiles } from './test/suites.ts'
 
-/** All programs of the tests, three more than the least machine has cores: some tests wait for what takes time by its nature. */
-const concurrency = Number(process.env.TEST_FILES_AT_ONCE ?? 5)
-
-const named = process.argv.slice(2)
-if (named.length === 0 && !process.env.TEST_CITUS_URL) console.log(await describeClusterRun())
-const files = named.length > 0 ? named : await testPrograms()
-const globalSetupPath = fileURLToPath(new URL('../test/support/global-setup.ts', import.meta.url))
-const runnerHook = new URL('../test/support/runner-hook.ts', import.meta.url)
-const execArgv = ['--import', runnerHook.href]
-// An object of its own: the types of Node do not know the last of its members yet.
-const options = { files, concurrency, execArgv, globalSetupPath }
-const tests = run(options)
-tests.on('test:fail', () => {
-  process.exitCode = 1
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: { changed: { type: 'boolean', default: false }, suite: { type: 'string' } },
 })
-tests.compose(spec).pipe(process.stdout)
+
+const suite = values.suite === undefined ? null : findSuite(values.suite)
+Object.assign(process.env, suite?.env)
+const files = await chooseFiles()
+if (files.length === 0) console.log('No test file is concerned.')
+
+// Two more than there are cores: some tests wait for what takes time by its nature.
+const concurrency = Number(process.env.TEST_FILES_AT_ONCE ?? availableParallelism() + 2)
+// An object of its own: the types of Node do not know the last of its members yet.
+const options = {
+  files,
+  concurrency,
+  execArgv: [...shortLived],
+  globalSetupPath: fileURLToPath(new URL('../test/support/global-setup.ts', import.meta.url)),
+}
+const result = await reportRun(run(options), files.length, positionals.length > 0)
+if (values.suite === undefined && positionals.length === 0 && !process.env.TEST_CITUS_URL) {
+  console.log(await describeClusterRun())
+}
+if (result.failed > 0) process.exitCode = 1
+else if (positionals.length === 0) await suite?.record?.(files.length, result)
+
+async function chooseFiles(): Promise<readonly string[]> {
+  if (positionals.length > 0) return positionals
+  if (values.changed) return findChanged(listTestFiles())
+  return suite ? suite.files() : listTestFiles()
+}

@@ -2,7 +2,7 @@
  * Processes of the service that enter one audit log and are killed while they do; then the log is exported and verified
  * by our verifier and, where Go is installed, by one that is not ours.
  *
- * An act is a card made, a PIN set, tried or shown, or a card restricted. One kill by default. `npm run test:audit`: 5,000 acts and ten kills of the lease's holder on each database, with Go
+ * An act is a card made, a PIN set, tried or shown, or a card restricted. One kill by default. `npm test -- --suite audit`: 5,000 acts and ten kills of the lease's holder on each database, with Go
  * (Debian's `golang-go` and `golang-golang-x-mod-dev`).
  */
 import assert from 'node:assert/strict'

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { line, sheet, table } from '../../src/cli/output.ts'
 import { escapeLine, escapeText } from '../../src/domain/terminal-text.ts'
 import { wordsOf } from '../../src/service/log.ts'
-import { shortLived } from '../support/compiled-sources.ts'
+import { shortLived } from '../support/node-flags.ts'
 import { bareEnvironment } from '../support/process.ts'
 
 const cli = fileURLToPath(new URL('../../src/cli', import.meta.url))

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { format } from 'node:util'
 import { runPinfold } from '../../src/cli/pinfold.ts'
-import { shortLived } from '../support/compiled-sources.ts'
 import { atEndOfFile } from '../support/end-of-file.ts'
+import { shortLived } from '../support/node-flags.ts'
 import { bareEnvironment } from '../support/process.ts'
 
 const launcher = fileURLToPath(new URL('../../bin/pinfold.mjs', import.meta.url))

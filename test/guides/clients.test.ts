@@ -44,7 +44,7 @@ const guides: [title: string, name: string][] = [
   ['a webhook is received and a forgery refused', 'receive-webhooks.md'],
 ]
 
-/** The launcher of an installed package, which takes the place of the clone (`npm run test:package`). */
+/** The launcher of an installed package, which takes the place of the clone (`npm test -- --suite package`). */
 const installed = process.env.TEST_PACKAGE
 
 const env = {

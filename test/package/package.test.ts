@@ -11,7 +11,7 @@ import { type Lock, readLock, runtimePackages } from '../../scripts/package/lock
 import { root } from '../../scripts/package/program.ts'
 import { wordsOf } from '../../src/service/log.ts'
 import { unpackDatabase } from '../../src/storage/engine/made-database.ts'
-import { shortLived } from '../support/compiled-sources.ts'
+import { shortLived } from '../support/node-flags.ts'
 import { pgliteImage } from '../support/pglite-image.ts'
 import { bareEnvironment, makeFolder, type Program, startProgram } from '../support/process.ts'
 import { installPackage } from './installed.ts'

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { findStale, generateDocuments } from '../../scripts/generate-documents.ts'
 import { problemKinds } from '../../src/domain/problem-kinds.ts'
-import { shortLived } from '../support/compiled-sources.ts'
+import { shortLived } from '../support/node-flags.ts'
 import { openEmbedded } from '../support/service.ts'
 
 const root = new URL('../../', import.meta.url)

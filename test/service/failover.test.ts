@@ -1,7 +1,7 @@
 /**
  * The primary is killed under load and its standby takes over, while two processes go on. Before that the standby is cut off:
  * what is acknowledged then is on the primary alone, and only a primary whose commits wait for the standby acknowledges
- * nothing. Once in the suite; `npm run test:failover` does it ten times.
+ * nothing. Once in the suite; `npm test -- --suite failover` does it ten times.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

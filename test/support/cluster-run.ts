@@ -1,4 +1,4 @@
-/** The record of the last run of `npm run test:cluster` that passed. */
+/** The record of the last run of `npm test -- --suite cluster` that passed. */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -69,7 +69,7 @@ const readClusterRun = async (): Promise<ClusterRun | null> =>
 /** Says when the suites ran on a cluster last, and what has changed since. */
 export async function describeClusterRun(): Promise<string> {
   const run = await readClusterRun()
-  if (!run) return 'No run of the suites on a cluster has passed yet: npm run test:cluster.'
+  if (!run) return 'No run of the suites on a cluster has passed yet: npm test -- --suite cluster.'
   const { citus, commit, date, nodes, postgresql, statements, tests } = run
   const now = Object.entries(await digestStatements())
   const changed = now.filter(([name, digest]) => statements[name] !== digest).length

@@ -1,25 +1,14 @@
-/**
- * What a test file leaves open is closed after its last test: when its process ends, or when the next
- * file of the same process begins (`together.ts`).
- */
+/** What a test file leaves open is closed after its last test. */
 import { after } from 'node:test'
 
 const closers: (() => unknown)[] = []
-const lastClosers: (() => unknown)[] = []
 
-/** For a module that opens things on behalf of tests: called after each file, with nothing open too. */
+/** For what is opened on behalf of tests: called after the last test of the file. */
 export const atEndOfFile = (close: () => unknown): void => {
   closers.push(close)
 }
 
-/** The same after the last file of the process: for what its files share. */
-export const atEndOfProcess = (close: () => unknown): void => {
-  lastClosers.push(close)
-}
-
-export const endFile = (): Promise<void> => closeAll(closers)
-
-/** One after the other, all of them: what one leaves open would be the next file's. */
+/** One after the other, all of them, also where one of them fails. */
 export const closeAll = async (all: readonly (() => unknown)[]): Promise<void> => {
   const failures: unknown[] = []
   for (const close of all) {
@@ -35,5 +24,4 @@ export const closeAll = async (all: readonly (() => unknown)[]): Promise<void> =
   throw new AggregateError(failures, `Not all could be closed: ${reasons.join(' ')}`)
 }
 
-after(endFile)
-after(() => closeAll(lastClosers))
+after(() => closeAll(closers))

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { compiledSources } from './compiled-sources.ts'
-import { chooseRoot } from './folders.ts'
+import { cacheFolder, chooseRoot } from './folders.ts'
 import { pgliteImage } from './pglite-image.ts'
 import { sharePostgres } from './postgres.ts'
 
@@ -10,15 +9,10 @@ import { sharePostgres } from './postgres.ts'
 // A test that is killed removes nothing; what it leaves goes with the run.
 const temporary = await mkdtemp(join(await chooseRoot(), 'pinfold-tests-'))
 process.env.TMPDIR = temporary
+process.env.NODE_COMPILE_CACHE = await cacheFolder('compiled')
 
-const [postgres, compiled] = await Promise.all([
-  sharePostgres(),
-  compiledSources(temporary),
-  // Or every program that wants one would make its own.
-  pgliteImage('migrated'),
-])
-process.env.NODE_COMPILE_CACHE = compiled
-if (postgres.leftOut) console.log(postgres.leftOut)
+// Without the image here, every test file that wants one would make its own.
+const [postgres] = await Promise.all([sharePostgres(), pgliteImage('migrated')])
 
 export const globalTeardown = async (): Promise<void> => {
   await postgres.stop()

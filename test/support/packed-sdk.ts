@@ -3,7 +3,7 @@
  *
  * ```ts
  * const project = await openProject()
- * await project.run('npm run build:sdk')
+ * await project.run('npm pack --workspace pinfold-sdk')
  * ```
  */
 import { execFile, spawn } from 'node:child_process'

@@ -1,167 +1,88 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { access, cp, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { MemoryFS, PGlite } from '@electric-sql/pglite'
-import { readFunctionFiles } from '../../src/storage/engine/functions.ts'
+import { PGlite } from '@electric-sql/pglite'
 import { migrate } from '../../src/storage/engine/migrate.ts'
 import { openPglite } from '../../src/storage/engine/pglite.ts'
 import { cacheFolder } from './folders.ts'
 
 /**
- * The files of embedded databases that tests begin with, as a database leaves them that was closed. Making
- * them takes PGlite four seconds and more: so they are made once, kept, and put into memory for each.
+ * The embedded databases that tests begin with: an empty one, and one at this program's schema. Making one takes seconds, so
+ * each is made once and kept in `node_modules/.cache`, as a folder and as PGlite's own archive of that folder.
  */
 
-const migrations = new URL('../../database/migrations/', import.meta.url)
+export type PgliteImage = 'empty' | 'migrated'
 
-/** A small write-ahead log; the default's 16 MB are most of what would be copied. */
+const schema = new URL('../../database/', import.meta.url)
+
+/** A small write-ahead log: PGlite's own of 16 MB would be most of what is copied. */
 const initDbStartParams = ['--wal-segsize=1']
 
-/** What makes each kind of beginning in a folder. */
-const makers = {
-  empty: async (folder: string): Promise<void> => {
-    const engine = await PGlite.create(folder, { initDbStartParams })
-    await engine.close()
-  },
-  migrated: async (folder: string): Promise<void> => {
-    await cp(await pgliteImage('empty'), folder, { recursive: true })
-    const database = await openPglite(folder)
-    try {
-      await migrate(database, migrations)
-      // Nobody makes further databases in it: two thirds of the files are those of the templates.
-      for (const name of ['template0', 'template1']) {
-        await database.script(
-          `update pg_database set datistemplate = false, datallowconn = true where datname = '${name}'`,
-        )
-        await database.script(`drop database ${name}`)
-      }
-    } finally {
-      await database.close()
-    }
-  },
-} as const
+/** The folder of an image, to be copied. */
+export const pgliteImage = async (kind: PgliteImage): Promise<string> =>
+  join(await makeOnce(kind), 'pgdata')
 
-export type PgliteImage = keyof typeof makers
+/** The same as an archive, which a new database in memory is loaded from. */
+export const pgliteArchive = async (kind: PgliteImage): Promise<Blob> =>
+  new Blob([await readFile(join(await makeOnce(kind), 'pgdata.tar'))])
 
 const images = new Map<PgliteImage, Promise<string>>()
 
-/** The folder with the files, to be copied. The same for every caller in this process. */
-export const pgliteImage = (kind: PgliteImage): Promise<string> => {
-  const image = images.get(kind) ?? cachedImage(kind)
+const makeOnce = (kind: PgliteImage): Promise<string> => {
+  const image = images.get(kind) ?? findOrMake(kind)
   images.set(kind, image)
   return image
 }
 
-const cachedImage = async (kind: PgliteImage): Promise<string> => {
+const findOrMake = async (kind: PgliteImage): Promise<string> => {
   const cache = await cacheFolder('pglite')
   const folder = join(cache, `${kind}-${await versionOf(kind)}`)
-  if (await isThere(folder)) return folder
+  if (existsSync(folder)) return folder
   for (const other of await readdir(cache)) {
     if (other.startsWith(`${kind}-`)) await rm(join(cache, other), { recursive: true, force: true })
   }
   const draft = join(cache, `draft-${randomBytes(6).toString('hex')}`)
   await mkdir(draft)
-  await makers[kind](draft)
+  await makeImage(kind, draft)
   // Another process may have made the same one meanwhile.
   await rename(draft, folder).catch(async (error: unknown) => {
     await rm(draft, { recursive: true, force: true })
-    if (!(await isThere(folder))) throw error
+    if (!existsSync(folder)) throw error
   })
   return folder
 }
 
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  )
-
-/** Changes with whatever an image is made of: the engine, this file, the migrations, the functions. */
-const versionOf = async (kind: PgliteImage): Promise<string> => {
-  const entry = fileURLToPath(import.meta.resolve('@electric-sql/pglite'))
-  const hash = createHash('sha256')
-  hash.update(await readFile(join(dirname(entry), '..', 'package.json')))
-  hash.update(await readFile(new URL(import.meta.url)))
+const makeImage = async (kind: PgliteImage, target: string): Promise<void> => {
+  const folder = join(target, 'pgdata')
+  const made = await PGlite.create(folder, { initDbStartParams })
+  await made.close()
   if (kind === 'migrated') {
-    const names = (await readdir(migrations)).sort()
-    for (const name of names) hash.update(await readFile(new URL(name, migrations)))
-    for (const { text } of await readFunctionFiles()) hash.update(text)
+    const database = await openPglite(folder)
+    await migrate(database, new URL('migrations/', schema))
+    await database.close()
   }
+  const engine = await PGlite.create(folder)
+  const archive = await engine.dumpDataDir('none')
+  await engine.close()
+  await writeFile(join(target, 'pgdata.tar'), Buffer.from(await archive.arrayBuffer()))
+}
+
+/** Changes with whatever an image is made of: the engine, this file, the migrations and functions. */
+const versionOf = async (kind: PgliteImage): Promise<string> => {
+  const engine = new URL('../package.json', import.meta.resolve('@electric-sql/pglite'))
+  const sources = [fileURLToPath(engine), fileURLToPath(import.meta.url)]
+  if (kind === 'migrated') sources.push(...(await filesUnder(fileURLToPath(schema))))
+  const hash = createHash('sha256')
+  for (const source of sources) hash.update(await readFile(source))
   return hash.digest('hex').slice(0, 16)
 }
 
-/** What a folder has in it: the bytes of a file, or what another folder has. */
-type Contents = ReadonlyMap<string, Uint8Array | Contents>
-
-const contentsOf = async (folder: string): Promise<Contents> => {
-  const entries = await readdir(folder, { withFileTypes: true })
-  return new Map(
-    await Promise.all(
-      entries.map(async (entry): Promise<[string, Uint8Array | Contents]> => {
-        const path = join(folder, entry.name)
-        return [entry.name, entry.isDirectory() ? await contentsOf(path) : await readFile(path)]
-      }),
-    ),
-  )
-}
-
-const contents = new Map<PgliteImage, Promise<Contents>>()
-
-/** The files of an image, in memory, for one database. */
-export const imageInMemory = async (kind: PgliteImage): Promise<MemoryFS> => {
-  const known = contents.get(kind) ?? pgliteImage(kind).then(contentsOf)
-  contents.set(kind, known)
-  return new LoadedFiles(await known)
-}
-
-type Opened = Awaited<ReturnType<MemoryFS['init']>>
-
-/** What is needed of a folder in the engine's memory (Emscripten's MEMFS). */
-interface MemoryFolder {
-  readonly node_ops: {
-    mknod(parent: MemoryFolder, name: string, mode: number, device: number): MemoryFolder
-  }
-}
-
-const dataFolder = '/pglite/data'
-const folderMode = 0o040700
-const fileMode = 0o100600
-
-/** Puts files straight into their folders: the engine's own reader of archives asks for each path four times. */
-class LoadedFiles extends MemoryFS {
-  readonly #contents: Contents
-
-  constructor(given: Contents) {
-    super()
-    this.#contents = given
-  }
-
-  override async init(engine: PGlite, options: Opened['emscriptenOpts']): Promise<Opened> {
-    const { emscriptenOpts } = await super.init(engine, options)
-    const { preRun = [] } = emscriptenOpts
-    const load = ({
-      FS,
-    }: {
-      FS: { mkdirTree(path: string): void; lookupPath(path: string): object }
-    }) => {
-      FS.mkdirTree(dataFolder)
-      const { node } = FS.lookupPath(dataFolder) as { node: MemoryFolder }
-      putInto(node, this.#contents)
-    }
-    return { emscriptenOpts: { ...emscriptenOpts, preRun: [...preRun, load] } }
-  }
-}
-
-const putInto = (folder: MemoryFolder, all: Contents): void => {
-  for (const [name, each] of all) {
-    if (each instanceof Map) {
-      putInto(folder.node_ops.mknod(folder, name, folderMode, 0), each)
-    } else {
-      const file = folder.node_ops.mknod(folder, name, fileMode, 0)
-      // A copy of its own: the database writes into it.
-      const bytes = new Uint8Array(each as Uint8Array)
-      Object.assign(file, { contents: bytes, usedBytes: bytes.length })
-    }
-  }
+const filesUnder = async (folder: string): Promise<string[]> => {
+  const names = await readdir(folder, { recursive: true })
+  return names
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+    .map((name) => join(folder, name))
 }

@@ -1,12 +1,11 @@
 import { cp } from 'node:fs/promises'
 import type { Database } from '../../src/storage/engine/database.ts'
-import { databaseOn, openPglite } from '../../src/storage/engine/pglite.ts'
+import { openPglite } from '../../src/storage/engine/pglite.ts'
 import { atEndOfFile } from './end-of-file.ts'
-import { engineAsNew } from './engines-again.ts'
-import { type PgliteImage, pgliteImage } from './pglite-image.ts'
+import { type PgliteImage, pgliteArchive, pgliteImage } from './pglite-image.ts'
 
 /**
- * An embedded database for tests, fresh at once where an earlier one of its kind was closed.
+ * A fresh embedded database for tests.
  *
  * ```ts
  * const database = await openTestPglite({ image: 'migrated' })
@@ -23,19 +22,19 @@ export type TestPgliteOptions = {
   prepare?: (database: Database) => Promise<unknown>
 }
 
-const opened = new Set<TestPglite>()
-
-type TestPglite = Awaited<ReturnType<typeof openPglite>>
+const opened = new Set<Database>()
 
 /** A database of its own. Closed by the caller, or else after the last test of the file. */
 export const openTestPglite = async ({
   folder,
   image = 'empty',
   prepare,
-}: TestPgliteOptions = {}): Promise<TestPglite> => {
+}: TestPgliteOptions = {}): Promise<Database> => {
   const engine =
-    folder === undefined ? databaseOn(await engineAsNew(image), null) : await openIn(folder, image)
-  const database: TestPglite = {
+    folder === undefined
+      ? await openPglite(null, await pgliteArchive(image))
+      : await openIn(folder, image)
+  const database: Database = {
     ...engine,
     close: async () => {
       // A second close would throw; a test that closes early need not say so to its clean-up.

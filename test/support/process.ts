@@ -9,9 +9,9 @@ import { readOrMakeMasterKeys } from '../../src/hsm/software/master-keys.ts'
 import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
 import type { Database } from '../../src/storage/engine/database.ts'
 import { keepRsaKeys } from '../operations/card-data/service.ts'
-import { shortLived } from './compiled-sources.ts'
 import { atEndOfFile } from './end-of-file.ts'
 import { freePorts } from './free-ports.ts'
+import { shortLived } from './node-flags.ts'
 import { openTestPglite } from './pglite.ts'
 import type { PgliteImage } from './pglite-image.ts'
 import type { RunAs } from './postgres-binaries.ts'
@@ -131,7 +131,7 @@ export const makeMigratedFolder = async (): Promise<string> => {
   return folder
 }
 
-/** What those folders are copies of: one of this process, whichever of its files asks first. */
+/** What those folders are copies of: the first who asks makes it. */
 let template: Promise<string> | undefined
 
 const makeTemplate = async (): Promise<string> => {

@@ -97,16 +97,8 @@ export type CreatedCard = {
 const migrations = new URL('../../database/migrations/', import.meta.url)
 const host = '127.0.0.1:8080'
 const closers = new Set<() => Promise<void>>()
-const given = new Set<TestService>()
 
-atEndOfFile(async () => {
-  await closeAll([...closers])
-  // The variables of a file stay as long as its process: what they hold would be marked again in each collection.
-  for (const service of given) {
-    for (const name of Object.keys(service)) Reflect.deleteProperty(service, name)
-  }
-  given.clear()
-})
+atEndOfFile(() => closeAll([...closers]))
 
 /** An embedded database at this program's schema. */
 export const openEmbedded = (): Promise<Database> => openTestPglite({ image: 'migrated' })
@@ -216,9 +208,7 @@ export const openTestService = async (options: TestServiceOptions = {}): Promise
     if (answer.status !== 201) throw new Error(`No card was made: ${answer.text}`)
     return answer.json
   }
-  const made = { ...service, database, dataDir, call, token, createCard, close }
-  given.add(made)
-  return made
+  return { ...service, database, dataDir, call, token, createCard, close }
 }
 
 /** The body of a card that can be made, with what a test wants otherwise; undefined leaves out. */

@@ -4,7 +4,7 @@ import type { SqlValue, Statement } from './database.ts'
 const { serialize } = protocol
 
 /** What a session uses of an embedded PostgreSQL. */
-export type SessionEngine = Pick<PGlite, 'execProtocolStream' | 'parsers' | 'ready' | 'serializers'>
+type SessionEngine = Pick<PGlite, 'execProtocolStream' | 'parsers' | 'ready' | 'serializers'>
 
 /** The one session of an embedded engine. Whoever uses it takes turns: it does one thing at a time. */
 export interface PgliteSession {

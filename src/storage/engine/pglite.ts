@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { MemoryFS, PGlite } from '@electric-sql/pglite'
-import type { Filesystem } from '@electric-sql/pglite/basefs'
 import { Problem, StartRefusal } from '../../domain/problem.ts'
 import {
   type Connection,
@@ -19,7 +18,7 @@ import {
 import { DurableFiles, syncPath } from './durable-files.ts'
 import { readFunctionFiles } from './functions.ts'
 import { createGroupCommit, type TurnEnd } from './group-commit.ts'
-import { openSession, type PgliteSession, type SessionEngine } from './pglite-session.ts'
+import { openSession, type PgliteSession } from './pglite-session.ts'
 import { guardRoom, hasRoom, withoutRoom } from './room.ts'
 import { createSharing } from './sharing.ts'
 
@@ -66,27 +65,24 @@ function engineCode(): Promise<object> {
   return compiled
 }
 
-/** An embedded PostgreSQL with nobody who takes turns at it. */
-export type Engine = SessionEngine & Pick<PGlite, 'close'>
-
 /**
- * PostgreSQL in this process, its files in a folder. One connection: transactions take turns.
- * @param files the folder where they lie; or others, or those of a new database in memory, which end with the process.
+ * PostgreSQL in this process. One connection: transactions take turns.
+ * @param folder where its files lie. Null: in memory, and they end with the process.
+ * @param archive of another database, which a new one in memory is loaded from.
  */
-export async function openPglite(files: string | Filesystem = new MemoryFS()): Promise<Database> {
-  return databaseOn(await startEngine(files), typeof files === 'string' ? files : null)
+export async function openPglite(folder: string | null, archive?: Blob): Promise<Database> {
+  return databaseOn(await startEngine(folder, archive), folder)
 }
 
-/** @param files as `openPglite` is given them */
-export async function startEngine(files: string | Filesystem): Promise<PGlite> {
-  const isDurable = typeof files === 'string'
+async function startEngine(folder: string | null, archive?: Blob): Promise<PGlite> {
   // What this process may take: of the machine, or of the container or unit that it runs in.
   const memoryBytes = Math.min(process.constrainedMemory() || Infinity, totalmem())
   if (memoryBytes < roomyBytes) for (const flag of compiledOnce) setFlagsFromString(flag)
   return PGlite.create({
     pgliteWasmModule: await engineCode(),
-    fs: isDurable ? new DurableFiles(files) : files,
-    startParams: [...PGlite.defaultStartParams, ...settings, ...(isDurable ? durable : [])],
+    fs: folder === null ? new MemoryFS() : new DurableFiles(folder),
+    ...(archive && { loadDataDir: archive }),
+    startParams: [...PGlite.defaultStartParams, ...settings, ...(folder === null ? [] : durable)],
     parsers: {
       // The engine's own reads them digit by digit.
       [bytesOid]: (text: string) => Buffer.from(text.slice(2), 'hex'),
@@ -98,7 +94,7 @@ export async function startEngine(files: string | Filesystem): Promise<PGlite> {
 /**
  * @param folder where its files lie: what is committed is put on the disk before it is acknowledged. Null: in memory.
  */
-export function databaseOn(engine: Engine, folder: string | null): Database {
+function databaseOn(engine: PGlite, folder: string | null): Database {
   const room = guardRoom(folder)
   const session = guarded(openSession(engine), room.requireRoom)
   const { take } = createGroupCommit({

@@ -1,5 +1,5 @@
 /**
- * Delivery by programs: two side by side, and some that are killed. Small in the suite; `npm run test:storm` runs
+ * Delivery by programs: two side by side, and some that are killed. Small in the suite; `npm test -- --suite storm` runs
  * it at its full size.
  */
 import assert from 'node:assert/strict'

@@ -20,7 +20,7 @@ import {
   chromium,
   type Page,
 } from 'playwright-core'
-import { atEndOfProcess } from '../../support/end-of-file.ts'
+import { atEndOfFile } from '../../support/end-of-file.ts'
 
 export type Visit = {
   page: Page
@@ -82,12 +82,12 @@ export const openChromium = async (): Promise<Chromium> => {
   }
 }
 
-/** One for all files of this process: each visit has a profile of its own. */
+/** One for the whole file: each visit has a profile of its own. */
 let launched: Promise<Browser> | undefined
 
 const launch = async (executablePath: string): Promise<Browser> => {
   const browser = await chromium.launch({ executablePath, args: flags })
-  atEndOfProcess(() => browser.close())
+  atEndOfFile(() => browser.close())
   return browser
 }
 

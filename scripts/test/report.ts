@@ -1,0 +1,120 @@
+import { relative, resolve } from 'node:path'
+import type { EventData, TestsStream } from 'node:test'
+import { inspect } from 'node:util'
+
+/** How many tests passed, failed and were left out. */
+export interface RunResult {
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+}
+
+interface Failure {
+  readonly file: string
+  readonly title: string
+  readonly error: unknown
+}
+
+interface RunRecord {
+  readonly failures: Failure[]
+  /** How many tests were left out, by the reason that they give. */
+  readonly leftOut: Map<string, number>
+  /** What tests printed, by their file. */
+  readonly output: Map<string, string>
+  passed: number
+  filesDone: number
+}
+
+/**
+ * Prints a line for each file as it ends, with whatever failed in it. The summary names each failure once, with the command
+ * that runs its file alone, and how many tests were left out for which reason.
+ * @param filesCount how many files there are.
+ * @param showsOutput whether to print what tests print where none fails, too.
+ */
+export async function reportRun(
+  tests: TestsStream,
+  filesCount: number,
+  showsOutput: boolean,
+): Promise<RunResult> {
+  const startedMs = Date.now()
+  const record: RunRecord = {
+    failures: [],
+    leftOut: new Map(),
+    output: new Map(),
+    passed: 0,
+    filesDone: 0,
+  }
+  const keepOutput = ({ file, message }: EventData.TestStdout) => {
+    const path = pathOf(file)
+    record.output.set(path, (record.output.get(path) ?? '') + message)
+  }
+  tests.on('test:stdout', keepOutput)
+  tests.on('test:stderr', keepOutput)
+  tests.on('test:complete', (test) => {
+    noteTest(record, test)
+    if (!isFile(test)) return
+    record.filesDone += 1
+    printFile(record, test, filesCount, showsOutput)
+  })
+  for await (const _ of tests) {
+    // Each event is looked at above.
+  }
+  printSummary(record, (Date.now() - startedMs) / 1000)
+  const skipped = [...record.leftOut.values()].reduce((sum, count) => sum + count, 0)
+  return { passed: record.passed, failed: record.failures.length, skipped }
+}
+
+/** Node reports each file as a test that is called as its path. */
+const isFile = ({ file, name }: EventData.TestComplete): boolean => resolve(name) === file
+
+function noteTest(record: RunRecord, test: EventData.TestComplete): void {
+  const { details, name, skip = false } = test
+  const { error } = details
+  if (error) {
+    // A test or a file that failed because of a test in it: that one is named.
+    if ('failureType' in error && error.failureType === 'subtestsFailed') return
+    const title = isFile(test) ? 'the process of the file' : name
+    record.failures.push({ file: pathOf(test.file), title, error })
+  } else if (skip !== false) {
+    const reason = skip === true ? 'no reason given' : skip
+    record.leftOut.set(reason, (record.leftOut.get(reason) ?? 0) + 1)
+  } else if (!isFile(test) && details.type !== 'suite') {
+    record.passed += 1
+  }
+}
+
+function printFile(
+  { failures, filesDone, output }: RunRecord,
+  test: EventData.TestComplete,
+  filesCount: number,
+  showsOutput: boolean,
+): void {
+  const file = pathOf(test.file)
+  const found = failures.filter((failure) => failure.file === file)
+  const mark = found.length === 0 ? ' ' : '✖'
+  const seconds = (test.details.duration_ms / 1000).toFixed(1)
+  console.log(`${mark} ${filesDone} of ${filesCount} files  ${file}  ${seconds} s`)
+  const printed = output.get(file)
+  if (printed && (showsOutput || found.length > 0)) console.log(indent(printed))
+  for (const { error, title } of found) console.log(indent(`✖ ${title}\n${describe(error)}`))
+}
+
+function printSummary({ failures, leftOut, passed }: RunRecord, seconds: number): void {
+  const minutes = `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`
+  console.log(`\n${passed} tests passed, ${failures.length} failed, in ${minutes}.`)
+  for (const [reason, count] of leftOut) console.log(`Left out, ${count} tests: ${reason}`)
+  for (const file of new Set(failures.map((failure) => failure.file))) {
+    console.log(`\n✖ ${file}`)
+    for (const { title } of failures.filter((failure) => failure.file === file)) {
+      console.log(`    ${title}`)
+    }
+    console.log(`  npm test -- ${file}`)
+  }
+}
+
+const pathOf = (file = ''): string => relative(process.cwd(), resolve(file))
+
+const describe = (error: unknown): string =>
+  inspect(error instanceof Error && error.cause ? error.cause : error)
+
+const indent = (text: string): string => text.trimEnd().replaceAll(/^/gm, '    ')

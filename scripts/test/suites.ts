@@ -1,0 +1,86 @@
+import { execFileSync } from 'node:child_process'
+import { globSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { writeClusterRun } from '../../test/support/cluster-run.ts'
+import type { RunResult } from './report.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+const find = (...patterns: readonly string[]): string[] =>
+  patterns.flatMap((pattern) => globSync(pattern, { cwd: root }).sort())
+
+/** Every test file, from the root of the project. */
+export const listTestFiles = (): string[] => find('test/**/*.test.ts')
+
+/** Test files that run by their own command, since they take longer or need more than `npm test` has. */
+export interface Suite {
+  readonly files: () => string[]
+  readonly env?: Readonly<Record<string, string>>
+  /** What to do once all of its files have passed. */
+  readonly record?: (files: number, result: RunResult) => Promise<void>
+}
+
+/** About the embedded database, or about the plans and the server of one PostgreSQL. */
+const ofOneServer =
+  /storage\/(bounded-statements|round-trips|cards\/(ordered-lists|settle-waits)|engine\/(?!cluster|leases))/
+
+const suites: Readonly<Record<string, Suite>> = {
+  /** More acts and kills than `npm test` has; the log is verified by Go, too. */
+  audit: {
+    files: () => ['test/audit/killed.test.ts'],
+    env: { AUDIT_ACTS: '5000', AUDIT_KILLS: '10', TEST_GO: 'required' },
+  },
+  /** On the Citus cluster that TEST_CITUS_URL names, instead of the embedded database and of a server. */
+  cluster: {
+    files: () =>
+      find('test/{operations,storage,listeners/public,listeners/private}/**/*.test.ts').filter(
+        (file) => !ofOneServer.test(file),
+      ),
+    env: {
+      TEST_SERVER: 'cluster',
+      TEST_PGLITE_LEFT_OUT: 'the cluster takes its place',
+      // A cluster makes the databases of a file on every node.
+      TEST_FILES_AT_ONCE: process.env.TEST_FILES_AT_ONCE ?? '1',
+    },
+    record: recordClusterRun,
+  },
+  failover: { files: () => ['test/service/failover.test.ts'], env: { FAILOVERS: '10' } },
+  fuzz: { files: () => ['test/fuzz/fuzz.test.ts'], env: { FUZZ_RUNS: '20000' } },
+  /** ISO 8583 libraries of other authors, from checkouts that two variables name (docs/iso8583.md). */
+  libraries: { files: () => ['test/listeners/iso8583/libraries/libraries.test.ts'] },
+  /** All files, with more cases of each property. */
+  nightly: { files: listTestFiles, env: { PROPERTY_CASES: 'nightly' } },
+  /** A release made on trial, and installed by npm. */
+  package: { files: () => ['scripts/test-package.ts'] },
+  /** Deliveries of many events while service and receiver are killed. */
+  storm: {
+    files: () => ['test/operations/webhooks/storm.test.ts'],
+    env: {
+      STORM_CARDS: '500',
+      STORM_EVENTS_PER_CARD: '20',
+      STORM_SERVER_KILLS: '5',
+      STORM_RECEIVER_KILLS: '2',
+    },
+  },
+}
+
+/** @throws Error for a name that no suite has, or a cluster that is not there. */
+export function findSuite(name: string): Suite {
+  const suite = suites[name]
+  if (!suite)
+    throw new Error(`There is no suite ${name}. Suites: ${Object.keys(suites).join(', ')}.`)
+  if (name === 'cluster' && !process.env.TEST_CITUS_URL) {
+    throw new Error('The suite cluster needs TEST_CITUS_URL, the URL of a cluster’s coordinator.')
+  }
+  return suite
+}
+
+async function recordClusterRun(files: number, { passed, skipped }: RunResult): Promise<void> {
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: root })
+  await writeClusterRun(process.env.TEST_CITUS_URL ?? '', {
+    commit: commit.toString().trim(),
+    files,
+    tests: passed,
+    skipped,
+  })
+}

@@ -1,5 +1,5 @@
 /**
- * What the audit log costs: `npm run bench:audit`. How many calls a second there are while acts are entered, and while
+ * What the audit log costs: `npm run bench -- audit`. How many calls a second there are while acts are entered, and while
  * nobody enters them, which only a benchmark can bring about: it keeps the lease to itself. What entering takes of a
  * core at 1,000 acts a second, in this program and in the database; and what the database writes for an act.
  * And how long after a disclosure its receipt is there. `-- --rounds 5 --seconds 5` are how often and how long calls are

@@ -1,6 +1,6 @@
 /**
  * Authorizations of two processes on one PostgreSQL server: how many a second over many cards, and
- * what becomes of 1,000 wrong PINs at once on one card. `npm run bench:authorizations`
+ * what becomes of 1,000 wrong PINs at once on one card. `npm run bench -- authorizations`
  */
 import { readFile } from 'node:fs/promises'
 import autocannon from 'autocannon'

@@ -1,6 +1,6 @@
 /**
  * Reveals of each form of Get Card Data per second that a core works for the service, beside what the
- * form's private-key operations alone cost: `npm run bench:card-data`. The time is that of the
+ * form's private-key operations alone cost: `npm run bench -- card-data`. The time is that of the
  * processor, not of the wall, so that others on the machine do not count; the database, a PostgreSQL
  * server, and the caller are not in it.
  */

@@ -1,6 +1,6 @@
 /**
  * Purchases with a PIN on the card networks' own wire, over one link and over eight, beside the JSON route with an
- * Idempotency-Key in the same run. `npm run bench:iso8583`
+ * Idempotency-Key in the same run. `npm run bench -- iso8583`
  */
 import { once } from 'node:events'
 import { connect } from 'node:net'

@@ -1,6 +1,6 @@
 /**
  * What a client waits while the service does a mix of everything, at half of what it can carry:
- * `npm run bench:mixed`. First as many calls as 32 callers get answered one after the other, which is the
+ * `npm run bench -- mixed`. First as many calls as 32 callers get answered one after the other, which is the
  * capacity of the mix. Then half of that, each call sent at an instant that was planned beforehand, whether
  * or not the one before it was answered; how long it took is counted from that instant, so that a stall
  * counts for all calls that it kept waiting.

@@ -1,6 +1,6 @@
 /**
  * Whether an embedded database keeps its pace: a million authorizations with right PINs, one service with all of its
- * background jobs, its data directory on a disk. `npm run bench:soak`; `SOAK_AUTHORIZATIONS=100000` is a shorter run.
+ * background jobs, its data directory on a disk. `npm run bench -- soak`; `SOAK_AUTHORIZATIONS=100000` is a shorter run.
  * Every 50,000 it prints the rate, the latencies, the size of the data directory, the largest of the tables whose rows
  * come and go, and how often the database was vacuumed; at the end the last tenth's rate beside the first tenth's.
  */

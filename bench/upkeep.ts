@@ -1,5 +1,5 @@
 /**
- * What a service does by itself, at size, and what a client notices of it: `npm run bench:upkeep`. How many events a
+ * What a service does by itself, at size, and what a client notices of it: `npm run bench -- upkeep`. How many events a
  * client's feed takes a second; how long it takes to forget ten million old events and attempts; how long a million
  * cards take to be re-encrypted. `-- --events 10000000 --attempts 1000000 --cards 100000` are how many of each.
  */

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -18,7 +19,8 @@ import { drawArrows } from './structure/arrows.ts'
  * - api/public.openapi.json and api/private.openapi.json from the routes of both listeners,
  * - api/events.asyncapi.json from the schemas of messages,
  * - docs/errors.md from the table of failures, docs/production.md from the table of refusals,
- * - the arrows of ARCHITECTURE.md from the table that the check of the structure reads.
+ * - the arrows of ARCHITECTURE.md from the table that the check of the structure reads,
+ * - the types of the SDK from api/public.openapi.json.
  *
  * With `--check` it writes nothing, and fails if a file differs. The last argument names another folder than the project.
  */
@@ -71,7 +73,7 @@ async function generateOpenapi(open: () => Promise<Database>): Promise<Documents
 }
 
 async function openMigrated(): Promise<Database> {
-  const database = await openPglite()
+  const database = await openPglite(null)
   await migrate(database, migrations)
   return database
 }
@@ -171,19 +173,28 @@ export async function findStale(folder: string, documents: Documents): Promise<r
   return stale
 }
 
+/** @returns whether the types could be written, or are what the document says. */
+function generateSdkTypes(isCheck: boolean): boolean {
+  const script = isCheck ? 'check:generated' : 'generate'
+  const words = ['run', '--silent', script, '--workspace', 'pinfold-sdk']
+  return spawnSync('npm', words, { cwd: root, stdio: 'inherit' }).status === 0
+}
+
 async function main(): Promise<void> {
   const folder = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? root
   const documents = await generateDocuments(folder)
-  if (process.argv.includes('--check')) {
+  const isCheck = process.argv.includes('--check')
+  if (isCheck) {
     for (const path of await findStale(folder, documents)) {
       console.error(`${path} is not what the code says: npm run generate`)
       process.exitCode = 1
     }
-    return
+  } else {
+    for (const [path, text] of Object.entries(documents)) {
+      await writeFile(join(folder, path), text)
+    }
   }
-  for (const [path, text] of Object.entries(documents)) {
-    await writeFile(join(folder, path), text)
-  }
+  if (folder === root && !generateSdkTypes(isCheck)) process.exitCode = 1
 }
 
 if (import.meta.main) await main()

@@ -1,5 +1,5 @@
 /**
- * `npm run test:package`: a release is made on trial, its package installed by npm in an empty folder, without a network and as
+ * `npm test -- --suite package`: a release is made on trial, its package installed by npm in an empty folder, without a network and as
  * an ordinary user, and used there as its readers would; then in the root folder of the image. What this machine lacks for a
  * leg is said, and the leg left out; with `TEST_PACKAGE_WHOLE=required` that is a failure.
  */
@@ -165,7 +165,7 @@ describe('the installed package', { concurrency: 2 }, () => {
   }
 
   test('the guides, followed to the letter, lead where they say with the installed package, too', async () => {
-    const files = ['scripts/test.ts', 'test/guides/clients.test.ts']
+    const files = ['--test', 'test/guides/clients.test.ts']
     const env = { ...process.env, TEST_PACKAGE: join(own, 'bin/pinfold.mjs') }
     // The variables of this run's own runner would make that one part of it.
     Reflect.deleteProperty(env, 'NODE_TEST_CONTEXT')

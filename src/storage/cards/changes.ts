@@ -4,7 +4,9 @@ import type { TryKind } from '../../domain/tries.ts'
 import type { Connection, Database } from '../engine/database.ts'
 import { loadSharedStatements, loadStatements } from '../engine/statements.ts'
 import { type CardAct, type CardActValues, cardActParameters } from './card-act.ts'
-import { type Limit, type LimitValues, limitParameters } from './limits.ts'
+import { cardChange, commitChange } from './card-change.ts'
+import { isChangeable } from './cards.ts'
+import { clock, isUsedUp, type Limit, limitTypes, limitValues, useStatement } from './limits.ts'
 
 const declare = loadStatements(import.meta.url)
 const shared = loadSharedStatements(import.meta.url)
@@ -40,6 +42,26 @@ interface PinColumns {
   readonly pinKey: string
 }
 
+const pinTypes = ['date', 'bytea', 'text', 'text'] as const
+const pinColumns = 'pin_block = $8, pvv = $9, pin_key = $10'
+
+const pinChange = cardChange('set_pin', {
+  types: pinTypes,
+  card: pinColumns,
+  where: isChangeable('$7'),
+})
+
+const envelopePinChange = cardChange('set_enveloped_pin', {
+  types: [...pinTypes, 'bytea', 'timestamptz'],
+  card: pinColumns,
+  where: isChangeable('$7'),
+  alongside: {
+    remembered: `insert into pin_envelope (public_token, jti_hash, expires_at)
+      select public_token, $11, $12 from changed
+      on conflict (public_token, jti_hash) do nothing returning public_token`,
+  },
+})
+
 /** A sealed PIN that was taken for a card. */
 interface PinEnvelope {
   /** SHA-256 of its `jti`. */
@@ -53,32 +75,22 @@ export interface NewPin extends PinColumns {
   readonly envelope: PinEnvelope | null
 }
 
-interface PinChange extends CardActValues, PinColumns {
-  readonly today: string
-  readonly jtiHash: Uint8Array | null
-  readonly envelopeExpiresAt: Date | null
-}
-
-const setPin = shared.declareAct<PinChange, Done>('set_pin')
-
 /** Keeps another PIN. The tries stay as they are. @param today `YYYY-MM-DD` */
-export const updatePin = async (
+export const updatePin = (
   database: Database,
   act: CardAct,
   today: string,
   { envelope, pinBlock, pinKey, pvv }: NewPin,
-): Promise<boolean> =>
-  isDone(
-    await setPin(database, act.event.publicToken, {
-      ...cardActParameters(act),
-      today,
-      pinBlock,
-      pvv,
-      pinKey,
-      jtiHash: envelope?.jtiHash ?? null,
-      envelopeExpiresAt: envelope?.expiresAt ?? null,
-    }),
-  )
+): Promise<boolean> => {
+  const values = [today, pinBlock, pvv, pinKey]
+  return envelope
+    ? commitChange(database, envelopePinChange, act, [
+        ...values,
+        envelope.jtiHash,
+        envelope.expiresAt,
+      ])
+    : commitChange(database, pinChange, act, values)
+}
 
 const selectEnvelope = declare<{ publicToken: PublicToken; jtiHash: Uint8Array }>(
   'find_pin_envelope',
@@ -93,6 +105,25 @@ export const hasPinEnvelope = async (
   envelope !== null &&
   (await selectEnvelope(connection, { publicToken, jtiHash: envelope.jtiHash })).length > 0
 
+const restored = (kind: string): string => `update try_counter
+  set restored = spent, epoch = epoch + 1, blocked_by_client = false, block_reported = false
+  from changed where try_counter.public_token = any(array[$1]) and kind = ${kind}
+  returning try_counter.public_token`
+
+const triesRestoration = cardChange('restore_tries', {
+  types: ['date', 'text'],
+  where: isChangeable('$7'),
+  alongside: { restored: restored('$8') },
+})
+
+const limitedTriesRestoration = cardChange('restore_tries_within_limit', {
+  types: [...limitTypes, 'date', 'text'],
+  common: limitTypes.length,
+  first: clock,
+  where: `${isChangeable('$12')} and not ${isUsedUp('card', '$1', 7)}`,
+  alongside: { restored: restored('$13'), used: useStatement('card', 'changed', 7) },
+})
+
 /** Which tries are given back, and by which limit. */
 interface TriesRestoration {
   readonly kind: TryKind
@@ -102,40 +133,35 @@ interface TriesRestoration {
   readonly limit: Limit | null
 }
 
-interface TriesChange extends CardActValues {
-  readonly kind: TryKind
-  readonly today: string
-}
-
-const restore = shared.declareAct<TriesChange & LimitValues, Done>('restore_tries')
-
 /** Gives back every try and opens a new epoch. */
-export const restoreTries = async (
+export const restoreTries = (
   database: Database,
   act: CardAct,
   { kind, limit, today }: TriesRestoration,
 ): Promise<boolean> =>
-  isDone(
-    await restore(database, act.event.publicToken, {
-      ...cardActParameters(act),
-      ...limitParameters(limit),
-      kind,
-      today,
-    }),
-  )
+  limit
+    ? commitChange(database, limitedTriesRestoration, act, [...limitValues(limit), today, kind])
+    : commitChange(database, triesRestoration, act, [today, kind])
 
-const spendAll = shared.declareAct<TriesChange, Done>('spend_all_tries')
+const triesRemoval = cardChange('spend_all_tries', {
+  types: ['date', 'text'],
+  where: isChangeable('$7'),
+  alongside: {
+    spent: `update try_counter
+      set spent = restored + try_limit, epoch = epoch + 1, blocked_by_client = true,
+        block_reported = true
+      from changed where try_counter.public_token = any(array[$1]) and kind = $8
+      returning try_counter.public_token`,
+  },
+})
 
 /** Takes every try away at the client's word and opens a new epoch. @param today `YYYY-MM-DD` */
-export const spendAllTries = async (
+export const spendAllTries = (
   database: Database,
   act: CardAct,
   kind: TryKind,
   today: string,
-): Promise<boolean> =>
-  isDone(
-    await spendAll(database, act.event.publicToken, { ...cardActParameters(act), kind, today }),
-  )
+): Promise<boolean> => commitChange(database, triesRemoval, act, [today, kind])
 
 const updateExpired = declare<{ today: string; limit: number }>('expire_cards')
 

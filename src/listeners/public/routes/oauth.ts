@@ -1,8 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../../../domain/problem.ts'
 import type { CallerAddresses } from '../../http/caller-address.ts'
 import { publishedDocument, sendPublished } from '../../http/published-document.ts'
-import { plainInstance } from '../../http/server.ts'
 import type { TokenAttempts } from '../../http/token-attempts.ts'
 import {
   type AuthorizationServer,
@@ -27,7 +26,7 @@ export function oauthRoutes(
 ): void {
   // A scope of its own, so that forms are read here and nowhere else.
   app.register(async (scope) => {
-    const mounted = plainInstance(scope)
+    const mounted = scope as unknown as FastifyInstance
     mounted.removeAllContentTypeParsers()
     mounted.addContentTypeParser(
       '*',

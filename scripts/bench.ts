@@ -1,0 +1,23 @@
+/** `npm run bench -- NAME …`: runs a measurement of bench/, with its own options after its name. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const folder = fileURLToPath(new URL('../bench/', import.meta.url))
+
+/** A measurement says in its first comment how it is run; the other files of the folder are its parts. */
+const names = globSync('*.ts', { cwd: folder })
+  .map((file) => basename(file, '.ts'))
+  .filter((name) => readFileSync(join(folder, `${name}.ts`), 'utf8').includes(`-- ${name}`))
+  .sort()
+
+const [name = '', ...words] = process.argv.slice(2)
+const file = join(folder, `${name}.ts`)
+if (names.includes(name) && existsSync(file)) {
+  const { status } = spawnSync(process.execPath, [file, ...words], { stdio: 'inherit' })
+  process.exitCode = status ?? 1
+} else {
+  console.error(`Name one of: ${names.join(', ')}.`)
+  process.exitCode = 2
+}

@@ -41,6 +41,7 @@ const typesByOid: Readonly<Record<number, string>> = {
   1185: 'readonly (Date | null)[]',
   1700: 'string | number',
   2205: 'string',
+  2278: 'unknown',
   2950: 'string',
   2951: 'readonly (string | null)[]',
   3802: 'unknown',

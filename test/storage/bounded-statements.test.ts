@@ -200,8 +200,8 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => pruneIdempotencyRecords(database, limit),
   (database, limit) => pruneAssertions(database, new Date(), limit),
   (database, limit) => prunePinEnvelopes(database, new Date(), limit),
-  (database, limit) => pruneLimits(database, 'card', new Date(), limit),
-  (database, limit) => pruneLimits(database, 'client', new Date(), limit),
+  (database, limit) => pruneLimits(database, 'card', limit),
+  (database, limit) => pruneLimits(database, 'client', limit),
   (database, limit) => pruneWrongExpiries(database, new Date(), limit),
   (database, limit) => pruneTransactions(database, limit),
   (database, limit) => pruneAdvices(database, limit),
@@ -303,9 +303,9 @@ const ofOther = (value: SqlScalar, at: number): SqlScalar => {
   if (value === token || value === newToken) return String(Number(value) - at)
   if (value === fingerprintText) return fingerprintOf(7_900 - at).toString('hex')
   if (value === claimId) return claimId.replace(/.{6}$/, String(at).padStart(6, '9'))
-  if (value !== keyText && value !== keyHash) return value
   const hash = createHash('sha256').update(`key ${at}`).digest()
-  return value === keyText ? hash.toString('hex') : hash
+  if (value === keyHash) return hash
+  return typeof value === 'string' ? value.replace(keyText, hash.toString('hex')) : value
 }
 
 type Recorded = Statement & { values: readonly SqlValue[] }

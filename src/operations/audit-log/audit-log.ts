@@ -17,8 +17,6 @@ import {
   findAuditLog,
   findTile,
   findTiles,
-  growAuditLog,
-  writeTiles,
 } from '../../storage/audit-log/log.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import type { Witnesses } from './witnesses.ts'
@@ -95,8 +93,6 @@ export async function appendEntries(
     ({ level }) => tiles.find((tile) => tile.level === level)?.hashes ?? new Uint8Array(),
   )
   const leaves = entries.map(({ commitment }) => leafHash(entryOf(commitment)))
-  await insertEntries(connection, log, size, entries)
-  await writeTiles(connection, log, appendHashes(size, edge, leaves))
-  await growAuditLog(connection, log, entries.length)
+  await insertEntries(connection, log, size, entries, appendHashes(size, edge, leaves))
   return size + entries.length
 }

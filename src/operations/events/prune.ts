@@ -6,9 +6,9 @@ import type { Database } from '../../storage/engine/database.ts'
 import { claimLease } from '../../storage/engine/leases.ts'
 import { listFeeds, pruneFeed, pruneOutbox, pruneStreams } from '../../storage/events/retention.ts'
 import {
+  dropFeedSlice,
+  dropSlice,
   findDatabaseDay,
-  forgetFeedSlice,
-  forgetOutboxSlice,
   listSlices,
   makeSlice,
   type Slice,
@@ -78,14 +78,14 @@ export async function prune(
   }
   await seeTo(() => makeSlices(database, eventDays))
   await seeTo(() =>
-    forgetSlices(database, 'event', eventDays, (slice) => forgetOutboxSlice(database, slice)),
+    forgetSlices(database, 'event', eventDays, (slice) => dropSlice(database, slice)),
   )
   await seeTo(() => untilNone(stop, () => pruneOutbox(database, eventDays, stepSize)))
   await seeTo(() => ofEachFeed((clientId) => pruneEndpoints(database, clientId, eventDays, stop)))
   // Deliveries that are settled are forgotten by now: any that is left keeps its event.
   await seeTo(() =>
     forgetSlices(database, 'published_event', eventDays, (slice) =>
-      forgetFeedSlice(database, slice, eventDays),
+      dropFeedSlice(database, slice, eventDays),
     ),
   )
   await seeTo(async () => {

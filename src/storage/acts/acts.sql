@@ -1,9 +1,14 @@
 -- What was done, and who did it.
 
--- name: insert_audit_act
-insert into audit_act (act, subject_kind, subject, details, client_id, request_id)
-values (:act, :subjectKind, :subject, :details, :clientId, :requestId)
-returning act_id as "actId";
+-- name: record_act
+select record_act(
+  p_act => :act,
+  p_subject_kind => :subjectKind,
+  p_subject => :subject,
+  p_details => :details,
+  p_client_id => :clientId,
+  p_request_id => :requestId
+) as "actId";
 
 -- name: has_audit_act
 select exists (

@@ -48,11 +48,11 @@ export interface OperatorActRow extends KeyActRow {
   readonly requestId: string
 }
 
-const insert = declare<NewAct, { actId: string }>('insert_audit_act')
+const record = declare<NewAct, { actId: string }>('record_act')
 
 /** Puts an act on record. @returns its id. */
 export const insertAct = async (connection: Connection, act: NewAct): Promise<string> => {
-  const [row] = await insert(connection, act)
+  const [row] = await record(connection, act)
   if (!row) throw new Error('The act was not put on record.')
   return row.actId
 }

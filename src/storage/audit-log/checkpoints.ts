@@ -24,17 +24,17 @@ export const findNewestCheckpoint = async (
 
 type NewCheckpoint = Pick<CheckpointRow, 'note' | 'root' | 'size'>
 
-const upsert = declare<NewCheckpoint & { log: number }>('insert_audit_checkpoint')
+const record = declare<NewCheckpoint & { log: number }>('record_checkpoint')
 
 export const insertCheckpoint = async (
   connection: Connection,
   log: number,
   checkpoint: NewCheckpoint,
 ): Promise<void> => {
-  await upsert(connection, { ...checkpoint, log })
+  await record(connection, { ...checkpoint, log })
 }
 
-const deleteOld = declare<object>('thin_audit_checkpoints')
+const deleteOld = declare<object>('delete_old_checkpoints')
 
 /** Forgets checkpoints that are older than a day, but for the last of each hour. */
 export const thinCheckpoints = async (connection: Connection): Promise<void> => {

@@ -1,5 +1,6 @@
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
+import type { TileRow } from './log.ts'
 
 const declare = loadStatements(import.meta.url)
 
@@ -14,7 +15,7 @@ export interface NewEntry {
   readonly text: string | null
 }
 
-const insert = declare<{
+const append = declare<{
   log: number
   firstIndex: number
   entryIds: string
@@ -24,18 +25,22 @@ const insert = declare<{
   texts: string
   commitments: Uint8Array
   salts: Uint8Array
-}>('insert_audit_entries')
+  levels: readonly number[]
+  tileIndexes: readonly number[]
+  hashes: readonly Uint8Array[]
+}>('append_audit_entries')
 
 const noSalt = new Uint8Array(32)
 
-/** Appends entries, from an index on. */
+/** Appends entries, from an index on, with the tiles that the tree has with them. */
 export async function insertEntries(
   connection: Connection,
   log: number,
   firstIndex: number,
   entries: readonly NewEntry[],
+  tiles: readonly TileRow[],
 ): Promise<void> {
-  await insert(connection, {
+  await append(connection, {
     log,
     firstIndex,
     entryIds: entries.map(({ entryId }) => entryId).join('\n'),
@@ -45,6 +50,9 @@ export async function insertEntries(
     texts: entries.map(({ text }) => text ?? '').join('\n'),
     commitments: Buffer.concat(entries.map(({ commitment }) => commitment)),
     salts: Buffer.concat(entries.map(({ salt }) => salt ?? noSalt)),
+    levels: tiles.map(({ level }) => level),
+    tileIndexes: tiles.map(({ index }) => index),
+    hashes: tiles.map(({ hashes }) => hashes),
   })
 }
 

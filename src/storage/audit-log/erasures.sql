@@ -89,10 +89,7 @@ set log = :log, next_index = :nextIndex::bigint, pending_act = :pendingAct::uuid
 where erasure_id = :erasureId::uuid;
 
 -- name: erase_audit_entries
-update audit_entry
-set salt = null, text = null, public_token = null
-where log = :log and entry_index between :from::bigint and :to::bigint and text is not null
-returning 1 as "one";
+select erase_audit_entries(p_log => :log, p_from => :from, p_to => :to) as "erased";
 
 -- name: settle_audit_erasure
 update audit_erasure

@@ -151,14 +151,16 @@ export const advanceErasure = async (
   })
 }
 
-const updateErased = declare<EntryRange & { readonly log: number }>('erase_audit_entries')
+const erase = declare<EntryRange & { readonly log: number }, { erased: number }>(
+  'erase_audit_entries',
+)
 
 /** Erases what entries say, and whose card they are about; what commits to it stays. @returns how many. */
 export const eraseEntries = async (
   connection: Connection,
   log: number,
   range: EntryRange,
-): Promise<number> => (await updateErased(connection, { ...range, log })).length
+): Promise<number> => firstRow(await erase(connection, { ...range, log }))?.erased ?? 0
 
 type SettledErasure = Pick<ErasureRow, 'erasureId' | 'pendingAct'>
 

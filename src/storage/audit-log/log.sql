@@ -17,15 +17,15 @@ limit 1;
 -- name: lock_audit_log
 select log, origin, size::float8 as "size", predecessor_checkpoint as "predecessorCheckpoint",
   reason, began_at as "beganAt", closed_at as "closedAt", refusal
-from audit_log
-where log = (select max(log) from audit_log)
-for update;
+from lock_audit_log();
 
 -- name: begin_audit_log
-insert into audit_log (log, origin, predecessor_checkpoint, reason)
-values (:log, :origin, :predecessorCheckpoint, :reason)
-on conflict do nothing
-returning log;
+select begin_audit_log(
+  p_log => :log,
+  p_origin => :origin,
+  p_predecessor_checkpoint => :predecessorCheckpoint,
+  p_reason => :reason
+) as "hasBegun";
 
 -- Three counts, each of which a cluster can take from every shard.
 
@@ -44,14 +44,10 @@ select count(*)::float8 as "count"
 from card;
 
 -- name: close_audit_log
-update audit_log
-set closed_at = clock_timestamp()
-where log = :log and closed_at is null;
+select close_audit_log(p_log => :log);
 
 -- name: set_audit_log_refusal
-update audit_log
-set refusal = :refusal
-where log = :log and refusal is distinct from :refusal;
+select set_audit_log_refusal(p_log => :log, p_refusal => :refusal);
 
 -- name: find_audit_tile
 select hashes
@@ -63,16 +59,3 @@ select tile.level, tile.tile_index::float8 as "index", hashes
 from unnest(:levels::smallint[], :indexes::bigint[]) as asked (level, tile_index)
 join audit_tile as tile
   on log = :log and tile.level = asked.level and tile.tile_index = asked.tile_index;
-
--- name: write_audit_tiles
-insert into audit_tile (log, level, tile_index, hashes)
-select :log, level, tile_index, hashes
-from unnest(:levels::smallint[], :indexes::bigint[], :hashes::bytea[])
-  as given (level, tile_index, hashes)
-on conflict (log, level, tile_index) do update
-set hashes = excluded.hashes;
-
--- name: grow_audit_log
-update audit_log
-set size = size + :count::bigint
-where log = :log;

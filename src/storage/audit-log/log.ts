@@ -43,11 +43,11 @@ interface NewLog {
   readonly reason: string | null
 }
 
-const insert = declare<NewLog>('begin_audit_log')
+const begin = declare<NewLog, { hasBegun: boolean }>('begin_audit_log')
 
 /** Lets a log begin, unless another process was first. @returns whether it did. */
 export const beginAuditLog = async (connection: Connection, log: NewLog): Promise<boolean> =>
-  (await insert(connection, log)).length > 0
+  firstRow(await begin(connection, log))?.hasBegun ?? false
 
 const countPublished = declare<object, { count: number }>('count_published_creations')
 const countUnpublished = declare<object, { count: number }>('count_unpublished_creations')
@@ -65,10 +65,10 @@ export async function countOlderCards(connection: Connection): Promise<number> {
   return Math.max(0, cards - creations)
 }
 
-const updateClosed = declare<{ log: number }>('close_audit_log')
+const close = declare<{ log: number }>('close_audit_log')
 
 export const closeAuditLog = async (connection: Connection, log: number): Promise<void> => {
-  await updateClosed(connection, { log })
+  await close(connection, { log })
 }
 
 const updateRefusal = declare<{ log: number; refusal: string | null }>('set_audit_log_refusal')
@@ -83,7 +83,7 @@ export const setRefusal = async (
 }
 
 /** Hashes of a tree (c2sp.org/tlog-tiles). */
-interface TileRow {
+export interface TileRow {
   readonly level: number
   readonly index: number
   readonly hashes: Uint8Array
@@ -119,33 +119,3 @@ export const findTiles = (
     levels: asked.map(({ level }) => level),
     indexes: asked.map(({ index }) => index),
   })
-
-const upsertTiles = declare<{
-  log: number
-  levels: readonly number[]
-  indexes: readonly number[]
-  hashes: readonly Uint8Array[]
-}>('write_audit_tiles')
-
-export const writeTiles = async (
-  connection: Connection,
-  log: number,
-  tiles: readonly TileRow[],
-): Promise<void> => {
-  await upsertTiles(connection, {
-    log,
-    levels: tiles.map(({ level }) => level),
-    indexes: tiles.map(({ index }) => index),
-    hashes: tiles.map(({ hashes }) => hashes),
-  })
-}
-
-const updateSize = declare<{ log: number; count: number }>('grow_audit_log')
-
-export const growAuditLog = async (
-  connection: Connection,
-  log: number,
-  count: number,
-): Promise<void> => {
-  await updateSize(connection, { log, count })
-}

@@ -45,11 +45,7 @@ from (
 ) as listed;
 
 -- name: set_feeds_entered
-insert into audit_feed (client_id, position)
-select client_id, position
-from unnest(:clientIds::text[], :positions::bigint[]) as given (client_id, position)
-on conflict (client_id) do update
-set position = excluded.position;
+select set_feeds_entered(p_client_ids => :clientIds, p_positions => :positions);
 
 -- Whether a result is there is a value of its own, which is looked up try by try whatever the
 -- planner takes the tables for. A cluster takes neither an aggregate in it nor a limit in a
@@ -103,33 +99,10 @@ from (
 ) as listed;
 
 -- name: set_acts_entered
-update audit_entered
-set position = :number::bigint
-where source = 'acts';
+select set_acts_entered(p_number => :number);
 
 -- name: take_refusals_to_enter
-with over as materialized (
-  select entry_id
-  from refused_disclosure
-  where minute < (select date_trunc('minute', clock_timestamp(), 'UTC'))
-  order by minute, entry_id
-  limit :limit
-), taken as (
-  delete from refused_disclosure
-  using over
-  where refused_disclosure.entry_id = any(array[over.entry_id])
-  returning refused_disclosure.*
-)
-select coalesce(json_agg(listed), '[]') as "rows"
-from (
-  select entry_id as "entryId", client_id as "clientId", public_token as "publicToken", act,
-    includes_pin as "includesPin", device, outcome, reason, count,
-    to_char(first_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at",
-    to_char(last_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "lastAt",
-    request_id as "requestId"
-  from taken
-  order by first_at, entry_id
-) as listed;
+select take_refused_disclosures(p_limit => :limit) as "rows";
 
 -- name: has_feeds_to_enter
 select 1 as one

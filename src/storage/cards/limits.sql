@@ -176,33 +176,8 @@ from (
 order by wait desc
 limit 1;
 
--- The list is materialized and joined row by row, so that no plan reads more than its rows.
--- name: prune_card_limit
-with old as materialized (
-  select public_token, limit_name
-  from card_limit
-  where forget_on_day <= (select :day::integer)
-  order by forget_on_day
-  limit :limit
-)
-delete from card_limit
-using old
-where card_limit.public_token = any(array[old.public_token])
-  and card_limit.limit_name between old.limit_name and old.limit_name
-  and forget_on_day - :day <= 0
-returning card_limit.public_token;
+-- name: delete_old_card_limits
+select delete_old_card_limits(p_limit => :limit) as "count";
 
--- name: prune_client_limit
-with old as materialized (
-  select client_id, limit_name
-  from client_limit
-  where forget_on_day <= (select :day::integer)
-  order by forget_on_day
-  limit :limit
-)
-delete from client_limit
-using old
-where client_limit.client_id = any(array[old.client_id])
-  and client_limit.limit_name between old.limit_name and old.limit_name
-  and forget_on_day - :day <= 0
-returning client_limit.client_id;
+-- name: delete_old_client_limits
+select delete_old_client_limits(p_limit => :limit) as "count";

@@ -177,19 +177,13 @@ export async function findUsedUpLimit(
   return limit ? { ...limit, seconds: Math.max(1, usedUp.seconds) } : null
 }
 
-interface UselessDay {
-  readonly day: number
-  readonly limit: number
-}
-
-const deleteOfCards = declare<UselessDay>('prune_card_limit')
-const deleteOfClients = declare<UselessDay>('prune_client_limit')
+const deleteOfCards = declare<{ limit: number }, { count: number }>('delete_old_card_limits')
+const deleteOfClients = declare<{ limit: number }, { count: number }>('delete_old_client_limits')
 const deleteOf = { card: deleteOfCards, client: deleteOfClients }
 
-/** Forgets some of the rows whose uses counted for nothing at an instant any more. @returns how many. */
+/** Deletes some of the rows whose uses count no more. @returns how many. */
 export const pruneLimits = async (
   connection: Connection,
   kind: LimitKind,
-  at: Date,
   limit: number,
-): Promise<number> => (await deleteOf[kind](connection, { day: dayOf(at), limit })).length
+): Promise<number> => firstRow(await deleteOf[kind](connection, { limit }))?.count ?? 0

@@ -54,7 +54,7 @@ interface EventsToPublish {
   readonly count: number
 }
 
-const publishEvents = declare<EventsToPublish, { count: number }>('publish_events')
+const publishEvents = declare<EventsToPublish>('publish_events')
 
 /**
  * Gives events of one client, in this order, the positions after the last one, and queues them for

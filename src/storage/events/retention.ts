@@ -4,14 +4,16 @@ import type { FeedPosition } from './feed.ts'
 
 const declare = loadStatements(import.meta.url)
 
-const deletePublished = declare<{ days: number; limit: number }>('prune_outbox')
+const deletePublished = declare<{ days: number; limit: number }, { count: number }>(
+  'delete_old_outbox_events',
+)
 
 /** Forgets some of the outbox's events that no slice has, are published and older than so many days. @returns how many. */
 export const pruneOutbox = async (
   connection: Connection,
   days: number,
   limit: number,
-): Promise<number> => (await deletePublished(connection, { days, limit })).length
+): Promise<number> => firstRow(await deletePublished(connection, { days, limit }))?.count ?? 0
 
 const selectFeeds = declare<{ after: string; limit: number }, { clientId: string }>('list_feeds')
 
@@ -34,7 +36,9 @@ interface FeedStep {
 
 type FeedStepOfClient = FeedStep & { readonly clientId: string; readonly beforeDay: number }
 
-const deleteStep = declare<FeedStepOfClient, { position: FeedPosition | null }>('prune_feed')
+const deleteStep = declare<FeedStepOfClient, { position: FeedPosition | null }>(
+  'delete_old_feed_events',
+)
 
 /**
  * Looks at some of a client's events after a position that are older than so many days, and forgets

@@ -1,11 +1,4 @@
-import {
-  type Connection,
-  type Database,
-  firstRow,
-  lockTimeoutMs,
-  type Statement,
-  statement,
-} from '../engine/database.ts'
+import { type Connection, type Database, firstRow, lockTimeoutMs } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 import { listFeeds } from './retention.ts'
 
@@ -20,14 +13,6 @@ export interface Slice {
   /** The day after its last one. */
   readonly untilDay: number
 }
-
-const daySeconds = 86_400
-
-/** The slice's own table. */
-const nameOf = ({ fromDay, table }: Slice): string =>
-  `${table}_${dateOfDay(fromDay).slice(0, 10).replaceAll('-', '')}`
-
-const dateOfDay = (day: number): string => new Date(day * daySeconds * 1_000).toISOString()
 
 const declare = loadStatements(import.meta.url)
 
@@ -56,111 +41,66 @@ export const listSlices = async (connection: Connection, table: SlicedTable): Pr
  * How long others may wait for a change of slices. It takes the whole table, for a moment, once nobody uses it: who
  * comes meanwhile waits behind it. Where that takes longer it is left for the next time. A cluster takes it on every node.
  */
-const waitShortly = (database: Database): string =>
-  `set local lock_timeout = ${database.isCluster() ? lockTimeoutMs : 250}`
+const waitMsOn = (database: Database): number => (database.isCluster() ? lockTimeoutMs : 250)
+
+type SliceChange = Slice & { readonly waitMs: number }
+
+const make = declare<SliceChange, { isThere: boolean }>('make_slice')
 
 /**
  * Makes a slice, unless it is there.
  * @returns whether it could be: rows of its time may be kept already where those lie that have no slice.
  */
-export async function makeSlice(database: Database, slice: Slice): Promise<boolean> {
-  const { fromDay, table, untilDay } = slice
-  try {
-    await database.transaction((connection) =>
-      // Locked first, so that of two processes the second finds it there.
-      connection.script(`${waitShortly(database)}; lock table ${table} in access exclusive mode;
-        create table if not exists ${nameOf(slice)} partition of ${table}
-        for values from ('${dateOfDay(fromDay)}') to ('${dateOfDay(untilDay)}')`),
-    )
-    return true
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === checkViolation) return false
-    throw error
-  }
-}
-
-const checkViolation = '23514'
-
-/** Removes a slice with all that is in it. */
-const dropSlice = (connection: Connection, slice: Slice): Promise<void> =>
-  connection.script(`drop table ${nameOf(slice)}`)
-
-const selectUnpublished = declare<{ from: string; until: string }>('has_unpublished_events')
-
-/** Whether an event of the slice's time is still to be published. */
-const hasUnpublished = async (
-  connection: Connection,
-  { fromDay, untilDay }: Slice,
+export const makeSlice = async (
+  database: Database,
+  { fromDay, table, untilDay }: Slice,
 ): Promise<boolean> => {
-  const span = { from: dateOfDay(fromDay), until: dateOfDay(untilDay) }
-  return (await selectUnpublished(connection, span)).length > 0
+  const waitMs = waitMsOn(database)
+  return firstRow(await make(database, { table, fromDay, untilDay, waitMs }))?.isThere ?? false
 }
 
-/** Removes a slice of the outbox, unless something in it is still to be published. @returns whether it did. */
-export const forgetOutboxSlice = (database: Database, slice: Slice): Promise<boolean> =>
-  database.transaction(async (connection) => {
-    // Nobody writes to it from here on.
-    await connection.script(
-      `${waitShortly(database)}; lock table ${slice.table} in access exclusive mode`,
-    )
-    if (await hasUnpublished(connection, slice)) return false
-    await dropSlice(connection, slice)
-    return true
-  })
+const drop = declare<SliceChange, { isDropped: boolean }>('drop_slice')
 
-// Of a client's events in the slice the last was published last. Settled deliveries are forgotten before, and so
-// whatever delivery there is of them keeps the slice.
-const keptStatement = (slice: Slice): Statement =>
-  statement(
-    `keeps_${nameOf(slice)}`,
-    `with first as materialized (
-       select position from ${nameOf(slice)} where client_id = $1 order by position limit 1
-     ), last as materialized (
-       select position, published_at from ${nameOf(slice)} where client_id = $1
-       order by position desc limit 1
-     )
-     select 1 as one from first cross join last
-     where last.published_at > now() - make_interval(days => $2)
-       or last.position > coalesce((select position from audit_feed where client_id = $1), 0)
-       or exists (
-       select 1 from webhook cross join lateral (
-         select 1 as one from delivery
-         where delivery.client_id = $1 and delivery.webhook_id = webhook.webhook_id
-           and delivery.position between first.position and last.position
-         limit 1
-       ) as needed
-       where webhook.client_id = $1
-     )`,
-  )
+/** Drops a slice that is over, unless an event of its days is still to be published. @returns whether it did. */
+export const dropSlice = async (
+  database: Database,
+  { fromDay, table, untilDay }: Slice,
+): Promise<boolean> => {
+  const waitMs = waitMsOn(database)
+  return firstRow(await drop(database, { table, fromDay, untilDay, waitMs }))?.isDropped ?? false
+}
+
+const selectUnpublished = declare<SliceBounds>('has_unpublished_events')
+
+type FeedSlice = SliceBounds & { readonly clientId: string; readonly days: number }
+
+const selectKept = declare<FeedSlice>('is_feed_slice_kept')
 
 /** Clients that are listed at once. */
 const clientsEach = 500
 
 /**
- * Removes a slice of the feeds, unless an event in it was published within so many days, is still to be published or
+ * Drops a slice of the feeds, unless an event in it was published within so many days, is still to be published or
  * entered in the audit log, or has a delivery. @returns whether it did.
  */
-export async function forgetFeedSlice(
+export async function dropFeedSlice(
   database: Database,
   slice: Slice,
   days: number,
 ): Promise<boolean> {
+  const { fromDay, untilDay } = slice
   // Whatever was published late is seen below; from here on nothing of this time is.
-  if (await hasUnpublished(database, slice)) return false
-  const kept = keptStatement(slice)
+  if ((await selectUnpublished(database, { fromDay, untilDay })).length > 0) return false
   for (let after = ''; ; ) {
     const clients = await listFeeds(database, after, clientsEach)
     // One by one: what one client has lies together, and is found by it.
     for (const clientId of clients) {
-      if ((await database.query(kept, [clientId, days])).length > 0) return false
+      const kept = await selectKept(database, { clientId, fromDay, untilDay, days })
+      if (kept.length > 0) return false
     }
     const last = clients.at(-1)
     if (!last || clients.length < clientsEach) break
     after = last
   }
-  await database.transaction(async (connection) => {
-    await connection.script(waitShortly(database))
-    await dropSlice(connection, slice)
-  })
-  return true
+  return dropSlice(database, slice)
 }

@@ -41,18 +41,5 @@ update idempotency_record
 set retired = true
 where client_id = :clientId and key_hash = any (:keyHashes::text[]::bytea[]);
 
--- The list is materialized and joined row by row, so that no plan reads more than its rows.
--- name: prune_idempotency_records
-with old as materialized (
-  select client_id, key_hash
-  from idempotency_record
-  where created_at < (select now() - interval '24 hours')
-  order by created_at
-  limit :limit
-)
-delete from idempotency_record
-using old
-where idempotency_record.client_id = any(array[old.client_id])
-  and idempotency_record.key_hash between old.key_hash and old.key_hash
-  and now() - created_at > interval '24 hours'
-returning idempotency_record.client_id as "clientId";
+-- name: delete_old_idempotency_records
+select delete_old_idempotency_records(p_limit => :limit) as "count";

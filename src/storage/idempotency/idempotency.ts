@@ -293,10 +293,10 @@ export const retireIdempotencyKey = async (
   await updateRetired(connection, { clientId, keyHashes: textsOf(keyHashes) })
 }
 
-const deleteOld = declare<{ limit: number }>('prune_idempotency_records')
+const deleteOld = declare<{ limit: number }, { count: number }>('delete_old_idempotency_records')
 
 /** Forgets some of the requests older than 24 hours. @returns how many. */
 export const pruneIdempotencyRecords = async (
   connection: Connection,
   limit: number,
-): Promise<number> => (await deleteOld(connection, { limit })).length
+): Promise<number> => firstRow(await deleteOld(connection, { limit }))?.count ?? 0

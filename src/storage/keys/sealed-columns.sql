@@ -9,10 +9,12 @@ order by public_token, sequence
 limit :limit;
 
 -- name: move_note
-update event
-set note = :after
-where public_token = :publicToken and sequence = :sequence and note is not null and note = :note
-returning public_token as "publicToken";
+select reseal_note(
+  p_public_token => :publicToken,
+  p_sequence => :sequence,
+  p_note => :note,
+  p_resealed => :after
+) as "isMoved";
 
 -- name: list_sealed_answers
 select client_id as "clientId", key_hash as "keyHash", claim_id as "claimId", answer
@@ -22,10 +24,12 @@ order by client_id, key_hash
 limit :limit;
 
 -- name: move_answer
-update idempotency_record
-set answer = :after
-where client_id = :clientId and key_hash = :keyHash and answer = :answer
-returning client_id as "clientId";
+select reseal_answer(
+  p_client_id => :clientId,
+  p_key_hash => :keyHash,
+  p_answer => :answer,
+  p_resealed => :after
+) as "isMoved";
 
 -- name: list_sandbox_secrets
 select secret_name as "secretName", sealed

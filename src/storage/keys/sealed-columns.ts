@@ -1,5 +1,5 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
-import type { Connection } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
 /** A note beside an event. */
@@ -26,14 +26,14 @@ export const listSealedNotes = (
   limit: number,
 ): Promise<SealedNote[]> => selectNotes(connection, { ...after, limit })
 
-const updateNote = declare<SealedNote & { after: Uint8Array }>('move_note')
+const updateNote = declare<SealedNote & { after: Uint8Array }, { isMoved: boolean }>('move_note')
 
 /** Puts a note under another key. @returns whether it was still there. */
 export const moveNote = async (
   connection: Connection,
   note: SealedNote,
   after: Uint8Array,
-): Promise<boolean> => (await updateNote(connection, { ...note, after })).length === 1
+): Promise<boolean> => firstRow(await updateNote(connection, { ...note, after }))?.isMoved ?? false
 
 /** A remembered answer. */
 interface SealedAnswer {
@@ -54,14 +54,18 @@ export const listSealedAnswers = (
   limit: number,
 ): Promise<SealedAnswer[]> => selectAnswers(connection, { ...after, limit })
 
-const updateAnswer = declare<Omit<SealedAnswer, 'claimId'> & { after: Uint8Array }>('move_answer')
+const updateAnswer = declare<
+  Omit<SealedAnswer, 'claimId'> & { after: Uint8Array },
+  { isMoved: boolean }
+>('move_answer')
 
 /** Puts an answer under another key. @returns whether it was still that one. */
 export const moveAnswer = async (
   connection: Connection,
   answer: SealedAnswer,
   after: Uint8Array,
-): Promise<boolean> => (await updateAnswer(connection, { ...answer, after })).length === 1
+): Promise<boolean> =>
+  firstRow(await updateAnswer(connection, { ...answer, after }))?.isMoved ?? false
 
 /** A secret of the sandbox. */
 interface SealedSecret {

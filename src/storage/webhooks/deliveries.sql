@@ -75,38 +75,15 @@ select event_id as "eventId"
 from again;
 
 -- name: ping_webhook
-with head as (
-  insert into feed_head (client_id, last_position)
-  select client_id, 1
-  from webhook
-  where client_id = :clientId and webhook_id = :webhookId and deleted_at is null
-  on conflict (client_id) do update
-  set last_position = feed_head.last_position + 1
-  returning last_position
-), marked as (
-  update delivery_queue
-  set arrivals = arrivals + 1, due_at = now(), rests_until = '-infinity'
-  where client_id = :clientId and webhook_id = :webhookId and exists (select 1 from head)
-  returning arrivals
-), groups as (
-  insert into delivery_group (client_id, webhook_id, group_key, pending, due_at)
-  select :clientId, :webhookId, :groupKey, 1, now()
-  from head
-  where (select count(*) from marked) >= 0
-  on conflict (client_id, webhook_id, group_key) do update
-  set pending = delivery_group.pending + 1,
-    due_at = least(delivery_group.due_at, excluded.due_at)
-)
-insert into delivery (client_id, webhook_id, position, event_id, type, group_key)
-select :clientId, :webhookId, last_position, :eventId, 'webhook.ping', :groupKey
-from head
-returning group_key;
+select ping_webhook(
+  p_client_id => :clientId,
+  p_webhook_id => :webhookId,
+  p_event_id => :eventId,
+  p_group_key => :groupKey
+) as "isQueued";
 
 -- name: lock_feed_head
-select last_position
-from feed_head
-where client_id = :clientId
-for update;
+select lock_feed_head(p_client_id => :clientId);
 
 -- Locks are taken in the order of all statements: head, webhook, groups, deliveries. Rows are
 -- named by arrays, so that each is found by the index, whatever the planner takes the table

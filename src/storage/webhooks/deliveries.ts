@@ -59,7 +59,7 @@ interface Ping extends WebhookReference {
   readonly groupKey: string
 }
 
-const insertPing = declare<Ping>('ping_webhook')
+const insertPing = declare<Ping, { isQueued: boolean }>('ping_webhook')
 
 /** Queues a ping. @returns whether there is such a webhook. */
 export const queuePing = async (
@@ -67,7 +67,8 @@ export const queuePing = async (
   { clientId, webhookId }: WebhookReference,
   eventId: string,
 ): Promise<boolean> =>
-  (await insertPing(connection, { clientId, webhookId, eventId, groupKey: pingGroup })).length === 1
+  firstRow(await insertPing(connection, { clientId, webhookId, eventId, groupKey: pingGroup }))
+    ?.isQueued ?? false
 
 const lockHead = declare<{ clientId: string }>('lock_feed_head')
 

@@ -291,7 +291,7 @@ onEachEngine(({ name, open, openOne }) => {
     const { database } = service
     await doOfEverything(service)
     while ((await publishBatch(database)) > 0);
-    for (const statement of ['insert_audit_entries', 'write_audit_tiles', 'grow_audit_log']) {
+    for (const statement of ['set_acts_entered', 'set_feeds_entered', 'append_audit_entries']) {
       const enter = createSequencer({ database: failing(database, statement, 1), origin })
       await assert.rejects(enter(), { message: 'It fails.' })
       assert.deepEqual(await entriesOf(database), [])

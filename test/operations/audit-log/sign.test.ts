@@ -69,7 +69,7 @@ test('a checkpoint is remembered outside before it is published; one that was lo
     database: {
       ...service.audit.database,
       query: (statement: { name: string }, values: never) => {
-        if (statement.name === 'insert_audit_checkpoint') throw lost
+        if (statement.name === 'record_checkpoint') throw lost
         return service.audit.database.query(statement as never, values)
       },
     } as never,

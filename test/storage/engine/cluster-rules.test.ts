@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readFunctionFiles } from '../../../src/storage/engine/functions.ts'
 import { listDocumented } from '../../support/cluster-document.ts'
 import { listRefusals } from '../../support/cluster-rules.ts'
 import { listDeclaredStatements } from '../../support/declared-statements.ts'
@@ -19,6 +20,25 @@ test('no statement that a cluster is sent breaks a rule of it, and each that is 
     neverSent.filter((name) => name !== 'lock_migrations'),
     JSON.stringify(broken, null, 2),
   )
+})
+
+/** The statements of a function that read or change tables. */
+const statementsOf = (text: string): readonly string[] => {
+  const [, body = ''] = text.split('$function$')
+  return body
+    .split(';')
+    .map((part) => /\b(?:with|insert|update|delete|select)\b[\s\S]*/.exec(part)?.[0] ?? '')
+    .filter((statement) => statement !== '')
+}
+
+test('no statement of a function breaks a rule of a cluster', async () => {
+  const broken: Record<string, readonly string[]> = {}
+  assert.ok((await readFunctionFiles()).some(({ text }) => statementsOf(text).length > 0))
+  for (const { fileName, text } of await readFunctionFiles()) {
+    const refusals = statementsOf(text).flatMap(listRefusals)
+    if (refusals.length > 0) broken[fileName] = refusals
+  }
+  assert.deepEqual(broken, {})
 })
 
 test('a name belongs to one statement only', async () => {

@@ -1,0 +1,15 @@
+-- Locks the row of the audit log in use, which is the last one, until the transaction ends: nobody
+-- else appends meanwhile.
+--
+-- Returns the row; no row where no log has begun.
+create or replace function lock_audit_log() returns setof audit_log
+language plpgsql
+as $function$
+begin
+  return query
+    select *
+    from audit_log
+    where log = (select max(log) from audit_log)
+    for update;
+end
+$function$;

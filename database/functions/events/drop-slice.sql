@@ -1,0 +1,44 @@
+-- Drops a slice of event or published_event with all events in it.
+--
+-- The slice must be over: its last day has passed. A slice with an event that is not published yet
+-- stays. Whoever drops a slice of published_event has made sure that its events are entered in the
+-- audit log and delivered.
+--
+-- The whole table is locked for a moment, once nobody uses it. So the call gives up after p_wait_ms
+-- (SQLSTATE 55P03).
+--
+-- Returns whether the slice was dropped.
+create or replace function drop_slice(
+  p_table text,
+  p_from_day integer,
+  p_until_day integer,
+  p_wait_ms integer
+) returns boolean
+language plpgsql
+as $function$
+declare
+  v_from timestamptz := to_timestamp(p_from_day * 86400.0);
+  v_until timestamptz := to_timestamp(p_until_day * 86400.0);
+begin
+  if p_table not in ('event', 'published_event') then
+    raise exception 'The table % has no slices.', p_table;
+  end if;
+  if v_until > clock_timestamp() then
+    raise exception 'The slice of % from day % is not over yet.', p_table, p_from_day;
+  end if;
+  perform set_config('lock_timeout', p_wait_ms || 'ms', true);
+  execute format('lock table %I in access exclusive mode', p_table);
+  if exists (
+    select
+    from event
+    where not published and occurred_at >= v_from and occurred_at < v_until
+  )
+  then
+    return false;
+  end if;
+  execute format(
+    'drop table %I', p_table || to_char(v_from at time zone 'UTC', '_YYYYMMDD')
+  );
+  return true;
+end
+$function$;

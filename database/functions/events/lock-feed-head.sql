@@ -1,0 +1,13 @@
+-- Locks a client's feed until the transaction ends: nobody publishes events of the client meanwhile.
+--
+-- Distributed by p_client_id, beside feed_head.
+create or replace function lock_feed_head(p_client_id text) returns void
+language plpgsql
+as $function$
+begin
+  perform
+  from feed_head
+  where client_id = p_client_id
+  for update;
+end
+$function$;

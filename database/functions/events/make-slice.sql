@@ -1,0 +1,35 @@
+-- Makes a slice of event or published_event: the partition for the days from p_from_day to before
+-- p_until_day (since 1970, UTC), unless it is there.
+--
+-- The whole table is locked for a moment, once nobody uses it, and whoever comes meanwhile waits. So
+-- the call gives up after p_wait_ms (SQLSTATE 55P03). Of two processes the second finds the slice
+-- there.
+--
+-- Returns whether the slice is there: not where the default partition has rows of its days.
+create or replace function make_slice(
+  p_table text,
+  p_from_day integer,
+  p_until_day integer,
+  p_wait_ms integer
+) returns boolean
+language plpgsql
+as $function$
+declare
+  v_from timestamptz := to_timestamp(p_from_day * 86400.0);
+  v_until timestamptz := to_timestamp(p_until_day * 86400.0);
+begin
+  if p_table not in ('event', 'published_event') then
+    raise exception 'The table % has no slices.', p_table;
+  end if;
+  perform set_config('lock_timeout', p_wait_ms || 'ms', true);
+  execute format('lock table %I in access exclusive mode', p_table);
+  execute format(
+    'create table if not exists %I partition of %I for values from (%L) to (%L)',
+    p_table || to_char(v_from at time zone 'UTC', '_YYYYMMDD'), p_table, v_from, v_until
+  );
+  return true;
+exception
+  when check_violation then
+    return false;
+end
+$function$;

@@ -2,12 +2,14 @@ import cookie from '@fastify/cookie'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Check } from 'typebox/value'
 import type { Scope } from '../domain/client.ts'
+import { readMembers } from '../domain/members.ts'
 import { type Person, scopesOfPerson } from '../domain/person.ts'
 import { Problem, type ProblemCode } from '../domain/problem.ts'
 import { problemKinds } from '../domain/problem-kinds.ts'
 import { scopesOfAccess } from '../listeners/http/authentication.ts'
+import { ProblemSchema } from '../listeners/http/openapi/problem-responses.ts'
 import { publishedDocument, sendPublished } from '../listeners/http/published-document.ts'
-import type { Server } from '../listeners/http/server.ts'
+import { plainInstance, type Server } from '../listeners/http/server.ts'
 import {
   problemPage,
   readOnlyPage,
@@ -68,7 +70,7 @@ const schema = { hide: true }
 /** Puts the console's pages on the private listener, in a scope in which forms are read instead of JSON. */
 export function mountConsole(app: Server, options: ConsoleOptions): void {
   app.register(async (scope) => {
-    const mounted = scope as unknown as FastifyInstance
+    const mounted = plainInstance(scope)
     mounted.register(cookie)
     mounted.removeAllContentTypeParsers()
     mounted.addContentTypeParser(
@@ -260,10 +262,8 @@ function visitOf(
     formToken: formTokenOf(secret),
     here,
     kept,
-    params: Object(params),
-    query: Object.fromEntries(
-      Object.entries(Object(query)).map(([name, value]) => [name, String([value].flat().at(-1))]),
-    ),
+    params: readTexts(params),
+    query: readTexts(query),
     call,
     async read(path, schema) {
       const answer = await call('GET', path)
@@ -279,11 +279,22 @@ function visitOf(
 const allows = ({ scopes }: Visit, access: Screen['access']): boolean =>
   access === 'anyone' || scopesOfAccess(access).some((scope) => scopes.has(scope))
 
+/** Members of a path or a query; the last of those that are given twice. */
+const readTexts = (members: unknown): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(readMembers(members)).map(([name, value]) => [
+      name,
+      String([value].flat().at(-1)),
+    ]),
+  )
+
+const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(problemKinds, code)
+
 /** The failure that the private listener answered. */
 export function problemOfAnswer({ body, status }: ApiAnswer): Problem {
-  const { code, detail, errors } = Object(body)
-  if (typeof code !== 'string' || !Object.hasOwn(problemKinds, code)) {
+  if (!Check(ProblemSchema, body) || !isProblemCode(body.code)) {
     return new Problem('internal_error', { cause: new Error(`It was answered ${status}.`) })
   }
-  return new Problem(code as ProblemCode, { detail, errors })
+  const { code, detail, errors = [] } = body
+  return new Problem(code, { detail, errors })
 }

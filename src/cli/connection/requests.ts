@@ -89,7 +89,8 @@ export function createRequests(
     return { content, link: answer.headers.get('link') }
   }
   return {
-    ask: async (method, path, body) => (await request(method, path, body)).content as never,
+    ask: async <Answer>(method: string, path: string, body?: object) =>
+      (await request(method, path, body)).content as Answer,
     async readAll<Row>(path: string) {
       const rows: Row[] = []
       let next: string | undefined = path

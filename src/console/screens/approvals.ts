@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import { freshLoginSeconds, isFreshLogin } from '../../domain/approval.ts'
+import { readMembers } from '../../domain/members.ts'
 import { ApprovalSchema, ListedApprovalSchema } from '../../listeners/private/schemas/approvals.ts'
 import type { UnblockedCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { problemOfAnswer } from '../console.ts'
@@ -106,7 +107,7 @@ async function approvalPage(visit: Visit, above: Content): Promise<Page> {
 }
 
 function facts(approval: Approval): Content {
-  const { reason } = Object(requestOf(approval)?.body)
+  const { reason } = readMembers(requestOf(approval)?.body)
   return html`<dl><dt>State</dt><dd>${stateBadge(approval)}</dd><dt>Asked for by</dt><dd>${partyOf(approval.requestedBy)}, ${instant(approval.requestedAt)}</dd>
     <dt>Why</dt><dd>${typeof reason === 'string' ? html`“${reason}”` : html`<span class="fine">The request has no reason in it. Ask ${partyOf(approval.requestedBy)}.</span>`}</dd>
     ${approval.state === 'waiting' && html`<dt>Until</dt><dd>${instant(approval.expiresAt)}</dd>`}

@@ -100,7 +100,7 @@ function ringOf(
   fresh: () => Promise<Reading>,
   readNow: () => Promise<void>,
 ): Omit<KeyRing, 'refresh' | 'countedUses'> {
-  // The engine opened each key for the action of its name, which the types cannot follow.
+  // The engine opened each key for the action of its name, which the types cannot follow: so the cast.
   const all = async <Name extends catalogue.KeyName>(name: Name) =>
     (await fresh()).keys.filter((key) => key.name === name) as unknown as readonly RingKey<Name>[]
   const find = async <Name extends catalogue.KeyName>(name: Name, version: number) =>

@@ -53,6 +53,9 @@ export interface ServerOptions {
 /** A server whose routes are typed by their schemas. */
 export type Server = ReturnType<typeof createServer>
 
+/** A server, or a scope of one, as plugins take it: its types of schemas and of the log say more than Fastify's own. */
+export const plainInstance = (app: object): FastifyInstance => app as FastifyInstance
+
 /**
  * A server without routes: limits, headers, authentication, problem documents, logs and metrics, the
  * same on both listeners.
@@ -91,13 +94,13 @@ export function createServer(options: ServerOptions) {
       },
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
-  const unrouted = refuserOfUnrouted(app as unknown as FastifyInstance, problems.urlLimit)
+  const unrouted = refuserOfUnrouted(plainInstance(app), problems.urlLimit)
   app.decorateRequest('caller', null)
   app.setErrorHandler(problems.replyWithProblem(details))
   app.setNotFoundHandler({}, (_, reply) => problems.sendProblem(reply, new Problem('not_found')))
-  acceptJsonOnly(app as unknown as FastifyInstance)
-  addHooks(app as unknown as FastifyInstance, options, unrouted)
-  refuseUnnamed(app as unknown as FastifyInstance)
+  acceptJsonOnly(plainInstance(app))
+  addHooks(plainInstance(app), options, unrouted)
+  refuseUnnamed(plainInstance(app))
   return app
 }
 

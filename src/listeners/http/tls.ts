@@ -66,6 +66,7 @@ export function tlsServers(options: TlsServersOptions): TlsServers {
       }
       servers.add(server)
       server.once('close', () => servers.delete(server))
+      // Fastify takes a TLS server where its types name one of node:http.
       return server as unknown as Server
     },
     replace(identity) {

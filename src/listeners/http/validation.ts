@@ -7,12 +7,13 @@ import type {
 import Type from 'typebox'
 import { textFault } from '../../domain/free-text.ts'
 import { integerMax, type ProductId } from '../../domain/identifiers.ts'
+import { readMembers } from '../../domain/members.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 
 /** An object takes no member that its schema does not name. */
 export const closed = { additionalProperties: false } as const
 
-/** A body that may be left out. */
+/** A body that may be left out. The types of the schema know of no object that may be null. */
 export const optional = { ...closed, type: ['object', 'null'] as unknown as 'object' }
 
 /** A body that may be left out, and has no members. */
@@ -171,7 +172,7 @@ export function refuseUnnamed(app: FastifyInstance): void {
     // Where faults are attached the handler refuses them all, these too.
     if (!isOurs(request.routeOptions) || request.validationError) return
     const { ciphertexts = [] } = request.routeOptions.config
-    const members = Object.entries(Object(request.body))
+    const members = Object.entries(readMembers(request.body))
     const body = Object.fromEntries(members.filter(([name]) => !ciphertexts.includes(name)))
     const faults = [...textFaults(request.query, ''), ...textFaults(body, '')]
     if (faults.length > 0) throw validationFailed(...faults)

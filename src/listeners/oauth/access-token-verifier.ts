@@ -3,6 +3,7 @@ import { errors, type JWK, type JWTPayload, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
 import type { ApprovedCall } from '../../domain/approval.ts'
 import { type ClientKind, isClientId, type ListenerName, listenerOf } from '../../domain/client.ts'
+import { readMembers } from '../../domain/members.ts'
 import { type Person, scopesOfPerson } from '../../domain/person.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { RegisteredClient } from './client-store.ts'
@@ -200,7 +201,7 @@ function bearerToken(header: string): string {
  */
 function boundThumbprintOf(confirmation: unknown): string | null {
   if (confirmation === undefined) return null
-  const members: Readonly<Record<string, unknown>> = Object(confirmation)
+  const members = readMembers(confirmation)
   const thumbprint = members['x5t#S256']
   const isOnly = Object.keys(members).length === 1
   if (isOnly && typeof thumbprint === 'string' && /^[A-Za-z0-9_-]{43}$/.test(thumbprint)) {

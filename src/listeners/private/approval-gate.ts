@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import type { ApprovalKind, AskedRequest } from '../../domain/approval.ts'
+import { readMembers } from '../../domain/members.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 import { Secret } from '../../domain/secret.ts'
 import type { ApprovalContext } from '../../operations/approvals/approvals.ts'
@@ -66,10 +67,10 @@ declare module 'fastify' {
 export function guardByApproval(app: FastifyInstance, approvals: ApprovalContext): void {
   app.addHook('onRoute', (route) => {
     if (!route.config?.approval) return
-    const { body, response } = Object(route.schema)
+    const { body, response } = route.schema ?? {}
     const read = route.config.approval.body
     if (read && read !== body) throw new Error(`The approval of ${route.url} reads another schema.`)
-    route.schema = { ...route.schema, response: { 202: ApprovalSchema, ...response } }
+    route.schema = { ...route.schema, response: { 202: ApprovalSchema, ...readMembers(response) } }
   })
   app.addHook('preHandler', async (request, reply) => {
     const { access, approval } = request.routeOptions.config

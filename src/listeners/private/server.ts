@@ -1,9 +1,8 @@
-import type { FastifyInstance } from 'fastify'
 import Type from 'typebox'
 import { Problem } from '../../domain/problem.ts'
 import { problemRoutes } from '../http/problem-pages.ts'
 import { documentRoutes, registerReference } from '../http/reference.ts'
-import { createServer, type Server, type ServerOptions } from '../http/server.ts'
+import { createServer, plainInstance, type Server, type ServerOptions } from '../http/server.ts'
 import type { PrivateApi } from './api.ts'
 import { guardByApproval } from './approval-gate.ts'
 import { privateDescription } from './openapi.ts'
@@ -126,7 +125,7 @@ export async function createPrivateServer(options: PrivateServerOptions): Promis
   const watching = createWatching({ ...options, onClose })
   const api: PrivateApi = { ...options, app, watching }
   const { approvals, metrics, ready } = options
-  guardByApproval(app as unknown as FastifyInstance, approvals)
+  guardByApproval(plainInstance(app), approvals)
   const answers = { tags, response: { 200: StatusSchema } }
   const alive = { ...answers, operationId: 'live', summary: 'Whether the process lives' }
   app.get('/livez', { config: watched, schema: alive }, async () => ({ status: 'alive' }))

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { isPublicToken } from '../../domain/identifiers.ts'
+import { readMembers } from '../../domain/members.ts'
 import type { Problem } from '../../domain/problem.ts'
 import { deviceKeyThumbprint } from '../../operations/card-data/card-data.ts'
 import { callerOf } from '../http/authentication.ts'
@@ -12,16 +13,16 @@ import type { PublicApi } from './api.ts'
 export const recordingRefusals =
   ({ issuing }: Pick<PublicApi, 'issuing'>, act: 'pin.revealed' | 'card_data.revealed') =>
   (request: FastifyRequest, { code, status }: Problem): Promise<void> => {
-    const { publicToken } = Object(request.params)
+    const { publicToken } = readMembers(request.params)
     // Of a body it is not certain here that it is valid.
-    const { deviceKey, includePin } = Object(request.body)
+    const { deviceKey, includePin } = readMembers(request.body)
     return issuing.refusedDisclosures.record(
       {
         clientId: callerOf(request).clientId,
         publicToken: isPublicToken(publicToken) ? publicToken : null,
         act,
         includesPin: act === 'pin.revealed' || includePin === true,
-        device: deviceKeyThumbprint(Object(deviceKey)),
+        device: deviceKeyThumbprint(readMembers(deviceKey)),
         outcome: status < 500 ? 'refused' : 'failed',
         reason: code,
       },

@@ -5,6 +5,7 @@ import {
   type ProvenanceAct,
 } from '../../domain/client.ts'
 import { listKeyThumbprints } from '../../domain/client-keys.ts'
+import { readMembers } from '../../domain/members.ts'
 import type { ApprovalRow } from '../../storage/approvals/approvals.ts'
 import { findAdministeredClient } from '../../storage/clients/clients.ts'
 import type { Connection } from '../../storage/engine/database.ts'
@@ -43,7 +44,7 @@ export async function findBackground(
   const { clientId } = JSON.parse(subject) as ApprovalSubject
   const isAboutClient = clientId !== null && !isForgotten
   const known = isAboutClient ? await findAdministeredClient(connection, clientId) : null
-  const asked: { readonly jwks?: unknown } = Object(payload && parsePayload(payload).body)
+  const asked = readMembers(payload && parsePayload(payload).body)
   return {
     client: known && {
       clientId: known.clientId,

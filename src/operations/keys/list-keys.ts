@@ -13,7 +13,7 @@ import { type RoundProgress, roundProgressOf } from './re-encryption.ts'
 import { dueAt, rotationDue } from './uses.ts'
 
 /** One version of one key, as an operator sees it. */
-interface ListedKey extends Partial<KeyDescription> {
+export interface ListedKey extends Partial<KeyDescription> {
   readonly family: 'master' | 'installation' | 'zone-master' | 'zone'
   readonly key: string
   /** Null for a key that has none: its successor has another name. */

@@ -79,18 +79,34 @@ export async function addKey(
   key: WrappedKey,
 ): Promise<AddedKey> {
   refuseOtherCipher(target, keys.hsm.describeKey(key.keyBlock).algorithm)
-  const version = await inserts[target.family](connection, target as never, key)
+  const version = await insertKey(connection, target, key)
   return { family: target.family, key: target.key, version, keyCheckValue: key.keyCheckValue }
 }
 
-type Insert<Family extends KeyTarget['family']> = (
+/** @returns the version of an installation key; null for another, which has none. */
+function insertKey(
   connection: Connection,
-  target: Extract<KeyTarget, { family: Family }>,
+  target: KeyTarget,
   key: WrappedKey,
-) => Promise<number | null>
+): Promise<number | null> {
+  switch (target.family) {
+    case 'installation':
+      return inserts.installation(connection, target, key)
+    case 'zone-master':
+      return inserts.zoneMaster(connection, target, key)
+    case 'zone':
+      return inserts.zone(connection, target, key)
+  }
+}
 
-const inserts: { readonly [Family in KeyTarget['family']]: Insert<Family> } = {
-  async installation(connection, { key: keyName }, key) {
+type Target<Family extends KeyTarget['family']> = Extract<KeyTarget, { family: Family }>
+
+const inserts = {
+  async installation(
+    connection: Connection,
+    { key: keyName }: Target<'installation'>,
+    key: WrappedKey,
+  ): Promise<number> {
     const versions = (await listHsmKeys(connection)).filter((row) => row.keyName === keyName)
     // A version that is still pending is used before another one is made.
     const pending = versions.find(({ state }) => state === 'pending')
@@ -102,11 +118,15 @@ const inserts: { readonly [Family in KeyTarget['family']]: Insert<Family> } = {
     await insertHsmKey(connection, { keyName, keyVersion, state: 'pending', ...key })
     return keyVersion
   },
-  async 'zone-master'(connection, { key: keyName }, key) {
+  async zoneMaster(
+    connection: Connection,
+    { key: keyName }: Target<'zone-master'>,
+    key: WrappedKey,
+  ): Promise<null> {
     if (!(await insertZoneMasterKey(connection, { keyName, ...key }))) throw nameTaken()
     return null
   },
-  async zone(connection, target, key) {
+  async zone(connection: Connection, target: Target<'zone'>, key: WrappedKey): Promise<null> {
     const { clientId, key: keyName, pinBlockFormats } = target
     const client = await findClient(connection, clientId)
     if (client?.kind !== 'network') {

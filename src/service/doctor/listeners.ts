@@ -1,6 +1,7 @@
 import { request as requestInClear } from 'node:http'
 import { request as requestByTls } from 'node:https'
 import { text } from 'node:stream/consumers'
+import { readMembers } from '../../domain/members.ts'
 import { sandboxLink } from '../../sandbox/demo-data.ts'
 import type { Config } from '../config/config.ts'
 import { findListeningRefusal } from '../listening-refusal.ts'
@@ -144,7 +145,9 @@ export const readJson = (url: string): Promise<JsonAnswer | null> =>
     ask.once('error', () => resolve(null))
     ask.once('response', (answer) => {
       text(answer)
-        .then((body) => resolve({ status: answer.statusCode ?? 0, json: Object(JSON.parse(body)) }))
+        .then((body) =>
+          resolve({ status: answer.statusCode ?? 0, json: readMembers(JSON.parse(body)) }),
+        )
         .catch(() => resolve(null))
     })
     ask.end()

@@ -98,28 +98,28 @@ const answersTimeoutMs = 3_000
 
 /** @param onStop called when the primary process wants this one to stop. */
 export function connectToPrimary(number: number, onStop: () => void): PrimaryConnection {
-  const answerers = new Map<string, (content: never) => unknown>()
-  const takers = new Map<string, (content: never) => void>()
+  const answerers = new Map<string, (content: unknown) => unknown>()
+  const takers = new Map<string, (content: unknown) => void>()
   const asked = new Map<number, (contents: readonly unknown[]) => void>()
   let questions = 0
   let areReady = false
   const answer = async ({ about, content, id }: Extract<FromPrimary, { kind: 'question' }>) => {
     const answerer = answerers.get(about)
     // What fails here is not known here; the one that asks does without.
-    const ask = async () => answerer?.(content as never)
+    const ask = async () => answerer?.(content)
     await send({ kind: 'answer', id, content: await ask().catch(() => undefined) })
   }
   process.on('message', (message: FromPrimary) => {
     if (message.kind === 'all-ready') areReady = true
     else if (message.kind === 'stop') onStop()
-    else if (message.kind === 'notice') takers.get(message.about)?.(message.content as never)
+    else if (message.kind === 'notice') takers.get(message.about)?.(message.content)
     else if (message.kind === 'answers') asked.get(message.id)?.(message.contents)
     else void answer(message)
   })
   const peers: Peers = {
     number,
     areReady: () => areReady,
-    async ask(about, content) {
+    async ask<About extends keyof Questions>(about: About, content: Questions[About]['content']) {
       questions += 1
       const id = questions
       const { promise, resolve } = Promise.withResolvers<readonly unknown[]>()
@@ -129,11 +129,18 @@ export function connectToPrimary(number: number, onStop: () => void): PrimaryCon
       const contents = await promise
       clearTimeout(timer)
       asked.delete(id)
-      return contents as never
+      return contents as readonly Questions[About]['answer'][]
     },
-    onQuestion: (about, answerer) => void answerers.set(about, answerer as never),
+    onQuestion<About extends keyof Questions>(
+      about: About,
+      answerer: (content: Questions[About]['content']) => unknown,
+    ) {
+      answerers.set(about, (content) => answerer(content as Questions[About]['content']))
+    },
     notify: (about, content) => void send({ kind: 'notice', about, content }),
-    onNotice: (about, take) => void takers.set(about, take as never),
+    onNotice<About extends keyof Notices>(about: About, take: (content: Notices[About]) => void) {
+      takers.set(about, (content) => take(content as Notices[About]))
+    },
   }
   return { peers, report: send }
 }

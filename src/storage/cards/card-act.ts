@@ -1,4 +1,4 @@
-import type { NewEvent } from '../events/events.ts'
+import { type EventValues, eventParameters, type NewEvent } from '../events/events.ts'
 import { type Claim, type ClaimValues, claimParameters } from '../idempotency/idempotency.ts'
 
 /** Whose card is changed, by what event, and under which claim. An operator's act is on the card of a client, too. */
@@ -10,24 +10,15 @@ export interface CardAct {
 }
 
 /** What every change of a card takes. */
-export interface CardActValues extends ClaimValues {
-  readonly publicToken: string
+export interface CardActValues extends EventValues, ClaimValues {
   readonly clientId: string
-  readonly eventType: string
-  readonly requestId: string | null
-  readonly details: string
-  readonly note: Uint8Array | null
   readonly operatorId: string | null
 }
 
 /** A card's act as the statements of changes take it. */
 export const cardActParameters = ({ claim, clientId, event }: CardAct): CardActValues => ({
-  publicToken: event.publicToken,
-  clientId,
-  eventType: event.type,
-  requestId: event.requestId,
-  details: JSON.stringify(event.details),
-  note: event.note,
-  operatorId: event.operatorId ?? null,
+  ...eventParameters(event),
   ...claimParameters(claim),
+  clientId,
+  operatorId: event.operatorId ?? null,
 })

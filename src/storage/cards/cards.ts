@@ -1,4 +1,4 @@
-import { type CardStatusCode, openStatusCodes } from '../../domain/card-status.ts'
+import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
 import { type Database, rowOf } from '../engine/database.ts'
@@ -33,20 +33,6 @@ export interface CardWithTries extends CardRow {
   readonly cvvRestored: number
   readonly cvvBlockedByClient: boolean
 }
-
-/** The codes of cards that are not closed, as SQL names them; the indexes of such cards have the same. */
-const openStatusTexts: readonly string[] = openStatusCodes.map((code) => `'${code}'`)
-
-/**
- * What must be so of a card that is found by its token, in a form that no index serves: else a planner that knows of few
- * cards may come by the index of an expiry or of a client, and go through all that it has.
- */
-export const isOf = (clientId: string): string => `client_id is not distinct from ${clientId}`
-
-/** The same: it is not closed, and its last day is not before a day. */
-export const isChangeable = (today: string): string =>
-  `array_position(array[${openStatusTexts.join(', ')}], status_code) > 0
-   and expiry_date - ${today}::date >= 0`
 
 const cardFields: Readonly<Record<keyof CardRow, string>> = {
   publicToken: 'public_token',

@@ -4,9 +4,7 @@ import type { TryKind } from '../../domain/tries.ts'
 import type { Connection, Database } from '../engine/database.ts'
 import { loadSharedStatements, loadStatements } from '../engine/statements.ts'
 import { type CardAct, type CardActValues, cardActParameters } from './card-act.ts'
-import { cardChange, commitChange } from './card-change.ts'
-import { isChangeable } from './cards.ts'
-import { clock, isUsedUp, type Limit, limitTypes, limitValues, useStatement } from './limits.ts'
+import { type Limit, type LimitValues, limitParameters } from './limits.ts'
 
 const declare = loadStatements(import.meta.url)
 const shared = loadSharedStatements(import.meta.url)
@@ -42,26 +40,6 @@ interface PinColumns {
   readonly pinKey: string
 }
 
-const pinTypes = ['date', 'bytea', 'text', 'text'] as const
-const pinColumns = 'pin_block = $8, pvv = $9, pin_key = $10'
-
-const pinChange = cardChange('set_pin', {
-  types: pinTypes,
-  card: pinColumns,
-  where: isChangeable('$7'),
-})
-
-const envelopePinChange = cardChange('set_enveloped_pin', {
-  types: [...pinTypes, 'bytea', 'timestamptz'],
-  card: pinColumns,
-  where: isChangeable('$7'),
-  alongside: {
-    remembered: `insert into pin_envelope (public_token, jti_hash, expires_at)
-      select public_token, $11, $12 from changed
-      on conflict (public_token, jti_hash) do nothing returning public_token`,
-  },
-})
-
 /** A sealed PIN that was taken for a card. */
 interface PinEnvelope {
   /** SHA-256 of its `jti`. */
@@ -75,22 +53,32 @@ export interface NewPin extends PinColumns {
   readonly envelope: PinEnvelope | null
 }
 
+interface PinChange extends CardActValues, PinColumns {
+  readonly today: string
+  readonly jtiHash: Uint8Array | null
+  readonly envelopeExpiresAt: Date | null
+}
+
+const setPin = shared.declareAct<PinChange, Done>('set_pin')
+
 /** Keeps another PIN. The tries stay as they are. @param today `YYYY-MM-DD` */
-export const updatePin = (
+export const updatePin = async (
   database: Database,
   act: CardAct,
   today: string,
   { envelope, pinBlock, pinKey, pvv }: NewPin,
-): Promise<boolean> => {
-  const values = [today, pinBlock, pvv, pinKey]
-  return envelope
-    ? commitChange(database, envelopePinChange, act, [
-        ...values,
-        envelope.jtiHash,
-        envelope.expiresAt,
-      ])
-    : commitChange(database, pinChange, act, values)
-}
+): Promise<boolean> =>
+  isDone(
+    await setPin(database, act.event.publicToken, {
+      ...cardActParameters(act),
+      today,
+      pinBlock,
+      pvv,
+      pinKey,
+      jtiHash: envelope?.jtiHash ?? null,
+      envelopeExpiresAt: envelope?.expiresAt ?? null,
+    }),
+  )
 
 const selectEnvelope = declare<{ publicToken: PublicToken; jtiHash: Uint8Array }>(
   'find_pin_envelope',
@@ -105,25 +93,6 @@ export const hasPinEnvelope = async (
   envelope !== null &&
   (await selectEnvelope(connection, { publicToken, jtiHash: envelope.jtiHash })).length > 0
 
-const restored = (kind: string): string => `update try_counter
-  set restored = spent, epoch = epoch + 1, blocked_by_client = false, block_reported = false
-  from changed where try_counter.public_token = any(array[$1]) and kind = ${kind}
-  returning try_counter.public_token`
-
-const triesRestoration = cardChange('restore_tries', {
-  types: ['date', 'text'],
-  where: isChangeable('$7'),
-  alongside: { restored: restored('$8') },
-})
-
-const limitedTriesRestoration = cardChange('restore_tries_within_limit', {
-  types: [...limitTypes, 'date', 'text'],
-  common: limitTypes.length,
-  first: clock,
-  where: `${isChangeable('$12')} and not ${isUsedUp('card', '$1', 7)}`,
-  alongside: { restored: restored('$13'), used: useStatement('card', 'changed', 7) },
-})
-
 /** Which tries are given back, and by which limit. */
 interface TriesRestoration {
   readonly kind: TryKind
@@ -133,35 +102,40 @@ interface TriesRestoration {
   readonly limit: Limit | null
 }
 
+interface TriesChange extends CardActValues {
+  readonly kind: TryKind
+  readonly today: string
+}
+
+const restore = shared.declareAct<TriesChange & LimitValues, Done>('restore_tries')
+
 /** Gives back every try and opens a new epoch. */
-export const restoreTries = (
+export const restoreTries = async (
   database: Database,
   act: CardAct,
   { kind, limit, today }: TriesRestoration,
 ): Promise<boolean> =>
-  limit
-    ? commitChange(database, limitedTriesRestoration, act, [...limitValues(limit), today, kind])
-    : commitChange(database, triesRestoration, act, [today, kind])
+  isDone(
+    await restore(database, act.event.publicToken, {
+      ...cardActParameters(act),
+      ...limitParameters(limit),
+      kind,
+      today,
+    }),
+  )
 
-const triesRemoval = cardChange('spend_all_tries', {
-  types: ['date', 'text'],
-  where: isChangeable('$7'),
-  alongside: {
-    spent: `update try_counter
-      set spent = restored + try_limit, epoch = epoch + 1, blocked_by_client = true,
-        block_reported = true
-      from changed where try_counter.public_token = any(array[$1]) and kind = $8
-      returning try_counter.public_token`,
-  },
-})
+const spendAll = shared.declareAct<TriesChange, Done>('spend_all_tries')
 
 /** Takes every try away at the client's word and opens a new epoch. @param today `YYYY-MM-DD` */
-export const spendAllTries = (
+export const spendAllTries = async (
   database: Database,
   act: CardAct,
   kind: TryKind,
   today: string,
-): Promise<boolean> => commitChange(database, triesRemoval, act, [today, kind])
+): Promise<boolean> =>
+  isDone(
+    await spendAll(database, act.event.publicToken, { ...cardActParameters(act), kind, today }),
+  )
 
 const updateExpired = declare<{ today: string; limit: number }>('expire_cards')
 

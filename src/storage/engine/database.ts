@@ -166,6 +166,13 @@ export const firstRow = <Row>(rows: readonly Row[]): Row | null => rows[0] ?? nu
 export const isNotNullViolation = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === '23502'
 
+/** Raised by a function that undoes an act which came to nothing halfway. */
+const undoneCode = 'PF001'
+
+/** Whether an act came to nothing halfway, and all of it was undone. */
+export const isUndone = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === undoneCode
+
 /** Another transaction kept the row locked for longer than this one was ready to wait. */
 export class LockTimeout extends Problem {
   constructor(cause: unknown) {

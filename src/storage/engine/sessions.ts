@@ -1,4 +1,12 @@
-import { Client, type ClientBase, type ClientConfig, DatabaseError, Pool, types } from 'pg'
+import {
+  Client,
+  type ClientBase,
+  type ClientConfig,
+  type CustomTypesConfig,
+  DatabaseError,
+  Pool,
+  types,
+} from 'pg'
 import { lockTimeoutMs, type PoolLoad, planning } from './database.ts'
 import { type DatabaseServers, parseDatabaseUrl } from './database-url.ts'
 
@@ -55,7 +63,7 @@ const silenceMs = 1_000
 const dateOid = 1082
 
 /** Dates stay `YYYY-MM-DD`: they have no time zone to be moved by. */
-const parsers = {
+const parsers: CustomTypesConfig = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     oid === dateOid ? (text: string) => text : types.getTypeParser(oid, format as 'text'),
 }
@@ -65,11 +73,12 @@ export function openSessions(options: SessionsOptions): Sessions {
   const { onIdleError, poolSize, statementTimeoutMs = 10_000 } = options
   const choice = choiceOf(parseDatabaseUrl(options.connectionString), statementTimeoutMs)
   const pool = new Pool({
+    // The types want a class that takes a configuration; this one has its own.
     Client: clientOf(choice, statementTimeoutMs + silenceMs) as unknown as new () => Client,
     max: poolSize,
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 30_000,
-    types: parsers as never,
+    types: parsers,
     onConnect: choice.greet,
   })
   pool.on('error', onIdleError)
@@ -103,6 +112,7 @@ async function take(pool: Pool, choice: Choice): Promise<Session> {
   for (let tries = 1; ; ) {
     const address = choice.address()
     try {
+      // The pool makes clients of the class that it was given, and types them as its own.
       const client = (await pool.connect()) as unknown as ServerClient
       client.isPatient = false
       client.waitedMs = performance.now() - beganMs
@@ -153,7 +163,7 @@ function choiceOf({ addresses, sessions }: DatabaseServers, statementTimeoutMs: 
     async greet(client: ClientBase): Promise<void> {
       const text = `set statement_timeout = ${statementTimeoutMs}; ${greeting}`
       const asked = { text, query_timeout: timeoutMs }
-      // A result for each statement of the text.
+      // A text of several statements gets a list of results, which the types do not know.
       const results = (await client.query(asked)) as unknown as readonly { rows: Nature[] }[]
       const nature = results.at(-1)?.rows[0]
       isCluster = nature?.isCluster ?? isCluster

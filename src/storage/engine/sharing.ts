@@ -1,5 +1,5 @@
 import type { Database, SharedStatement, SqlScalar, SqlValue, Statement } from './database.ts'
-import { firstRow, LockTimeout } from './database.ts'
+import { firstRow, isUndone, LockTimeout } from './database.ts'
 
 type Query = <Row>(statement: Statement, values: readonly SqlValue[]) => Promise<Row[]>
 
@@ -68,9 +68,11 @@ function createAnswering(query: Query) {
     const [first] = waiters
     if (first && waiters.length === 1) return answerAlone(shared, first)
     await answerTogether(shared, waiters).catch((error) => {
-      // Whether what failed was undone for the sake of one, and is no matter of the others: its values (SQLSTATE class 22), what it may not do (21, 23), or a lock that it waited for.
+      // Whether what failed was undone for the sake of one, and is no matter of the others: its values (SQLSTATE class 22), what
+      // it may not do (21, 23), an act that came to nothing halfway, or a lock that it waited for.
       const isOfOne =
         error instanceof LockTimeout ||
+        isUndone(error) ||
         (error instanceof Error && 'code' in error && /^2[123]/.test(String(error.code)))
       for (const waiter of waiters) {
         if (isOfOne) void answerAlone(shared, waiter)

@@ -27,15 +27,20 @@ export function newEventId(): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** The types of what a statement that records an event takes. */
-export const eventValueTypes = ['text', 'text', 'text', 'text', 'bytea'] as const
+/** An event as the statement of an act takes it. */
+export interface EventValues {
+  readonly publicToken: PublicToken
+  readonly eventType: EventType
+  readonly requestId: string | null
+  /** JSON. */
+  readonly details: string
+  readonly note: Uint8Array | null
+}
 
-/** What a statement that records an event takes first: token, type, request id, details, note. */
-export const eventValues = (event: NewEvent) =>
-  [
-    event.publicToken,
-    event.type,
-    event.requestId,
-    JSON.stringify(event.details),
-    event.note,
-  ] as const
+export const eventParameters = (event: NewEvent): EventValues => ({
+  publicToken: event.publicToken,
+  eventType: event.type,
+  requestId: event.requestId,
+  details: JSON.stringify(event.details),
+  note: event.note,
+})

@@ -14,6 +14,9 @@ export interface IdempotencyReference {
 const hexOf = (bytes: readonly Uint8Array[]): string[] =>
   bytes.map((each) => Buffer.from(each).toString('hex'))
 
+/** Bytes as one text that a statement reads as a list: `\\x01,\\x02`. */
+export const joinBytes = (all: readonly Uint8Array[]): string => textsOf(all).join(',')
+
 /** Hashes as a list that says before it runs which they are: a cluster asks only the nodes that have them. */
 const textsOf = (hashes: readonly Uint8Array[]): string[] => hexOf(hashes).map((hex) => `\\x${hex}`)
 
@@ -89,7 +92,7 @@ export interface ClaimValues {
 /** The claim of an act. @param claim null without an idempotency key. */
 export const claimParameters = (claim: Claim | null): ClaimValues => ({
   claimantId: claim?.clientId ?? null,
-  keyHashes: claim && textsOf(claim.keyHashes.toSorted(Buffer.compare)).join(','),
+  keyHashes: claim && joinBytes(claim.keyHashes.toSorted(Buffer.compare)),
   requestFingerprint: claim?.requestFingerprint ?? null,
   claimId: claim?.claimId ?? null,
   answer: claim?.answer ?? null,
@@ -144,7 +147,7 @@ export const claimOf = (first: number, source: string): string => {
  * The end of an insert that may undo its statement, by a client that is null. A cluster copies rows of which nothing is asked
  * for, and then says of a row that may not be no more than that.
  */
-export const undoable = 'returning client_id'
+const undoable = 'returning client_id'
 
 /** A join with the claim that was made for a row. */
 export const withClaim = (first: number): string =>

@@ -190,7 +190,7 @@ test('a product that is changed while a card is made of it has the card made by 
   const changing: Database = {
     ...database,
     async change(shared, subject, values) {
-      const now = shared.one.name.startsWith('insert_card') ? change : null
+      const now = shared.one.name.startsWith('create_card') ? change : null
       if (now) change = null
       await now?.()
       return database.change(shared, subject, values)

@@ -2,13 +2,10 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import fc from 'fast-check'
 import {
-  clock as clockText,
   findUsedUpLimit,
   type Limit,
-  limitValues,
   pruneLimits,
   spendLimit,
-  useStatement,
 } from '../../../src/storage/cards/limits.ts'
 import { type Database, statement } from '../../../src/storage/engine/database.ts'
 import { cases } from '../../support/cases.ts'
@@ -112,10 +109,12 @@ test('above twenty a limit never gives too many in any window, and never fewer t
   )
 })
 
-const spendTogetherStatement = statement(
-  'test_spend_together',
-  `with ${clockText}, asked as (select $1::text as client_id, $7::integer as uses)
-   ${useStatement('client', 'asked', 2, 'uses')}`,
+const useTogether = statement(
+  'test_use_together',
+  `select count(*) filter (where is_used)::integer as "used"
+   from (
+     select use_client_limit($1, $2, $3, $4) as is_used from generate_series(1, $5::integer)
+   ) as used`,
 )
 
 test('uses that are had at once are too many in no window, and refused only where they would be', async () => {
@@ -127,7 +126,7 @@ test('uses that are had at once are too many in no window, and refused only wher
     fc.integer({ min: 1, max: 130 }),
     fc.array(some, { maxLength: 40 }),
     async (uses, run) => {
-      const limit = limitOf(uses)
+      const { limitName } = limitOf(uses)
       const usesEach = Math.ceil(uses / 20)
       subjects += 1
       const had: number[] = []
@@ -136,14 +135,13 @@ test('uses that are had at once are too many in no window, and refused only wher
         now += seconds
         await clock.pass(seconds)
         const within = had.filter((at) => now - at < windowSeconds).length
-        const values = [`client-${subjects}`, ...limitValues(limit), wanted]
-        const rows = await database.query(spendTogetherStatement, values)
-        const isLeft = within + wanted <= uses - usesEach + 1
-        if (rows.length === 0) assert.ok(wanted > usesEach || !isLeft, `${within} and ${wanted}`)
-        else {
-          assert.ok(within + wanted <= uses && wanted <= usesEach, `${within} and ${wanted}`)
-          had.push(...Array.from({ length: wanted }, () => now))
-        }
+        const values = [`client-${subjects}`, limitName, uses, windowSeconds, wanted]
+        const [row] = await database.query<{ used: number }>(useTogether, values)
+        const used = row?.used ?? 0
+        assert.ok(within + used <= uses, `${within} and ${used}`)
+        const isLeft = within + used <= uses - usesEach
+        if (used < wanted) assert.ok(!isLeft, `${within} and ${used} of ${wanted}`)
+        had.push(...Array.from({ length: used }, () => now))
       }
     },
   )

@@ -66,6 +66,7 @@ export const finishDocument = (finishing: Finishing): SwaggerTransformObject => 
   return (input) => {
     if (!('openapiObject' in input)) return input.swaggerObject
     const { openapiObject: document } = input
+    // The generator's types say less of a document than it makes.
     const paths = mapValues(document.paths as unknown as Paths, (item) =>
       mapValues(item, (operation) => finishOperation(operation, finishing.examples, referring)),
     )
@@ -78,6 +79,7 @@ export const finishDocument = (finishing: Finishing): SwaggerTransformObject => 
       parameters: { IdempotencyKey: idempotencyKey },
       securitySchemes: document.components?.securitySchemes,
     }
+    // References stand where the types of the generator know schemas only.
     return { ...document, paths, components } as unknown as typeof document
   }
 }

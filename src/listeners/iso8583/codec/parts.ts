@@ -15,13 +15,13 @@ export function readParts(name: string, { parts, type }: FieldLayout, value: str
   if (!parts) return new Map()
   const bytes = type === 'b' ? Buffer.from(value, 'hex') : Buffer.from(value, 'latin1')
   const cursor: Cursor = { bytes, at: 0, field: name }
-  return readers[parts.kind](cursor, name, parts as never)
+  return readByKind(cursor, name, parts)
 }
 
 /** A value made of parts. @throws CodecError */
 export function writeParts(name: string, { parts, type }: FieldLayout, given: Parts): string {
   if (!parts) throw new CodecError('wrong_parts', name, null)
-  const bytes = Buffer.concat(writers[parts.kind](name, given, parts as never))
+  const bytes = Buffer.concat(writeByKind(name, given, parts))
   return type === 'b' ? bytes.toString('hex').toUpperCase() : bytes.toString('latin1')
 }
 
@@ -68,6 +68,32 @@ export function refuseWrongParts(
     const length = layout.type === 'b' ? value.length / 2 : value.length
     const offset = end + perByte * ((error.offset ?? 0) - length)
     throw new CodecError(error.fault, error.field, offset)
+  }
+}
+
+function readByKind(cursor: Cursor, name: string, layout: PartsLayout): Parts {
+  switch (layout.kind) {
+    case 'bitmap':
+      return readers.bitmap(cursor, name, layout)
+    case 'tlv':
+      return readers.tlv(cursor, name, layout)
+    case 'row':
+      return readers.row(cursor, name, layout)
+    case 'ber-tlv':
+      return readers['ber-tlv'](cursor, name, layout)
+  }
+}
+
+function writeByKind(name: string, given: Parts, layout: PartsLayout): Uint8Array[] {
+  switch (layout.kind) {
+    case 'bitmap':
+      return writers.bitmap(name, given, layout)
+    case 'tlv':
+      return writers.tlv(name, given, layout)
+    case 'row':
+      return writers.row(name, given, layout)
+    case 'ber-tlv':
+      return writers['ber-tlv'](name, given, layout)
   }
 }
 

@@ -1,6 +1,11 @@
 import Type from 'typebox'
 import { listKeyActs } from '../../../operations/acts/acts.ts'
-import { type KeyPosition, keyFamilies, listKeys } from '../../../operations/keys/list-keys.ts'
+import {
+  type KeyPosition,
+  keyFamilies,
+  type ListedKey,
+  listKeys,
+} from '../../../operations/keys/list-keys.ts'
 import { generateKey } from '../../../operations/keys/make-key.ts'
 import { deleteKey, retireKey, retireNamedKey } from '../../../operations/keys/retire.ts'
 import { rotateKey } from '../../../operations/keys/rotate.ts'
@@ -32,10 +37,10 @@ export function keyRoutes({ app, keys }: PrivateApi): void {
       const pageSize = parseLimit(request.query.limit)
       const after = readCursor(request.query.cursor, parseKeyPosition)
       const listed = await listKeys(keys, after, pageSize + 1)
-      return pageOf(request, reply, listed, {
+      return pageOf(request, reply, listed.map(showKey), {
         limit: pageSize,
         positionOf: (last) => [last.family, last.key, last.version ?? 0, last.clientId ?? ''],
-      }) as never
+      })
     },
   )
   app.get(
@@ -240,3 +245,22 @@ function parseKeyPosition([
   if (!known || !isText || !isNumber || `${key}${clientId}`.includes('\0')) return null
   return { family: known, key, version: Number(version), clientId }
 }
+
+/** Instants as text (RFC 3339), as the schema has them. */
+function showKey({ reEncryption, rotationDueAt, ...key }: ListedKey) {
+  return {
+    ...key,
+    createdAt: showInstant(key.createdAt),
+    activatesAt: showInstant(key.activatesAt),
+    activatedAt: showInstant(key.activatedAt),
+    retiredAt: showInstant(key.retiredAt),
+    ...(rotationDueAt !== undefined && { rotationDueAt: showInstant(rotationDueAt) }),
+    reEncryption: reEncryption && {
+      ...reEncryption,
+      startedAt: showInstant(reEncryption.startedAt),
+      finishedAt: showInstant(reEncryption.finishedAt),
+    },
+  }
+}
+
+const showInstant = (at: Date | null): string | null => at?.toISOString() ?? null

@@ -135,7 +135,7 @@ export const ListedKeySchema = Type.Object({
   key: Type.String(),
   version: Type.Union([Type.Integer(), Type.Null()]),
   clientId: Type.Optional(Type.String()),
-  pinBlockFormats: Type.Optional(Type.Array(Type.String())),
+  pinBlockFormats: Type.Optional(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))),
   keyUsage: Type.Optional(Type.String({ description: 'X9.143, table 5.' })),
   algorithm: Type.Optional(Type.String({ description: 'X9.143, table 6.' })),
   modeOfUse: Type.Optional(Type.String({ description: 'X9.143, table 7.' })),

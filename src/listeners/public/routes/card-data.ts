@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { readMembers } from '../../../domain/members.ts'
 import * as cardDataOperations from '../../../operations/card-data/card-data.ts'
 import { callerOf, requireScope } from '../../http/authentication.ts'
 import {
@@ -52,7 +53,7 @@ export function getCardDataRoute({ app, base, baseUrl, issuing }: PublicApi): vo
       },
       // Before anything is said of the body: who may not ask for the PIN learns that first.
       preValidation: async (request) => {
-        const { includePin } = Object(request.body)
+        const { includePin } = readMembers(request.body)
         if (includePin === true) requireScope(callerOf(request), 'pin.encrypted')
       },
     },

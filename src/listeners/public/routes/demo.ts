@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FastifyInstance } from 'fastify'
+import { plainInstance } from '../../http/server.ts'
 import type { PublicApi } from '../api.ts'
 
 /** The cardholder's pages and the client system behind them. It calls this service like any other. */
@@ -20,7 +20,7 @@ export interface DemoSite {
 export function demoRoutes({ app }: Pick<PublicApi, 'app'>, site: DemoSite): void {
   // A scope of its own: the demo reads its own bodies.
   app.register(async (scope) => {
-    const mounted = scope as unknown as FastifyInstance
+    const mounted = plainInstance(scope)
     mounted.removeAllContentTypeParsers()
     mounted.addContentTypeParser(
       '*',

@@ -1,7 +1,8 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../../../domain/problem.ts'
 import type { CallerAddresses } from '../../http/caller-address.ts'
 import { publishedDocument, sendPublished } from '../../http/published-document.ts'
+import { plainInstance } from '../../http/server.ts'
 import type { TokenAttempts } from '../../http/token-attempts.ts'
 import {
   type AuthorizationServer,
@@ -26,7 +27,7 @@ export function oauthRoutes(
 ): void {
   // A scope of its own, so that forms are read here and nowhere else.
   app.register(async (scope) => {
-    const mounted = scope as unknown as FastifyInstance
+    const mounted = plainInstance(scope)
     mounted.removeAllContentTypeParsers()
     mounted.addContentTypeParser(
       '*',

@@ -1,0 +1,104 @@
+-- Creates a card with its tries and its first event, once for an idempotency key.
+--
+-- The client's grant of the product must still have the version that the card was made by. A card
+-- number is issued once: it is known by its fingerprints, one for each version of their key, and a
+-- number that was issued under any of them is free under none. Locks go grant, key, number, card.
+--
+-- Returns whether it was done: not where the grant is gone, changed or was skipped, or the key was not
+-- free. Raises PF001 where the number or the token is taken, which undoes all of it.
+--
+-- Distributed by p_public_token, beside card.
+create or replace function create_card(
+  p_public_token text,
+  p_client_id text,
+  p_product_id integer,
+  p_product_version uuid,
+  p_card_type text,
+  p_customer_reference text,
+  p_design_id text,
+  p_masked_pan text,
+  p_pan_fingerprints bytea[],
+  p_fingerprint_key_versions integer[],
+  p_encrypted_pan bytea,
+  p_personal_data bytea,
+  p_start_date date,
+  p_expiry_date date,
+  p_status_code text,
+  p_pin_block bytea,
+  p_pvv text,
+  p_pin_key text,
+  p_cvk text,
+  p_pin_try_limit integer,
+  p_cvv_try_limit integer,
+  p_event_type text,
+  p_request_id text,
+  p_details text,
+  p_note bytea,
+  p_claimant_id text,
+  p_key_hashes bytea[],
+  p_request_fingerprint bytea,
+  p_claim_id uuid,
+  p_answer bytea,
+  p_skip_locked boolean default false
+) returns boolean
+language plpgsql
+as $function$
+declare
+  v_version uuid;
+  v_taken_token text;
+  v_new_token text;
+begin
+  if p_skip_locked then
+    select product_version into v_version
+    from client_product
+    where client_id = p_client_id and product_id = p_product_id
+    for share skip locked;
+  else
+    select product_version into v_version
+    from client_product
+    where client_id = p_client_id and product_id = p_product_id
+    for share;
+  end if;
+  if v_version is distinct from p_product_version then
+    return false;
+  end if;
+  if not claim_idempotency_key(
+    p_claimant_id, p_key_hashes, p_request_fingerprint, p_claim_id, p_answer
+  )
+  then
+    return false;
+  end if;
+  for v_place in 1 .. cardinality(p_pan_fingerprints) loop
+    insert into pan_fingerprint (pan_fingerprint, public_token, key_version)
+    values (
+      p_pan_fingerprints[v_place], p_public_token, p_fingerprint_key_versions[v_place]
+    )
+    on conflict (pan_fingerprint) do nothing
+    returning public_token into v_taken_token;
+    if v_taken_token is null then
+      raise exception 'The card number is taken.' using errcode = 'PF001';
+    end if;
+  end loop;
+  insert into card (
+    public_token, client_id, product_id, card_type, customer_reference, design_id, masked_pan,
+    encrypted_pan, personal_data, start_date, expiry_date, status_code, pin_block, pvv, pin_key,
+    cvk, last_sequence
+  )
+  values (
+    p_public_token, p_client_id, p_product_id, p_card_type, p_customer_reference, p_design_id,
+    p_masked_pan, p_encrypted_pan, p_personal_data, p_start_date, p_expiry_date, p_status_code,
+    p_pin_block, p_pvv, p_pin_key, p_cvk, 1
+  )
+  on conflict (public_token) do nothing
+  returning public_token into v_new_token;
+  if v_new_token is null then
+    raise exception 'The token is taken.' using errcode = 'PF001';
+  end if;
+  insert into try_counter (public_token, kind, try_limit)
+  values (p_public_token, 'pin', p_pin_try_limit), (p_public_token, 'cvv', p_cvv_try_limit);
+  perform record_event(
+    p_public_token, 1, p_client_id, p_event_type, p_request_id, p_details, p_note, null
+  );
+  return true;
+end
+$function$;

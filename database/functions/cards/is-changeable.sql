@@ -1,0 +1,12 @@
+-- Whether a card may still be changed: it is not closed, and its last day is not before p_today.
+create or replace function is_changeable(
+  p_card card,
+  p_today date
+) returns boolean
+language plpgsql
+immutable
+as $function$
+begin
+  return coalesce(p_card.status_code in ('02', '00', '62') and p_card.expiry_date >= p_today, false);
+end
+$function$;

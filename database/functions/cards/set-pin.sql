@@ -1,0 +1,73 @@
+-- Gives a client's card another PIN and records the event, once for an idempotency key. The tries stay
+-- as they are.
+--
+-- The PIN is stored as a PIN block or as a PVV, with the key that it is under. A PIN that a device
+-- sealed comes in an envelope, which a card takes once: p_jti_hash names it, and is null for a PIN
+-- without one. Locks go card, key. All of it is done, or nothing.
+--
+-- Returns whether it was done: not where the card is another client's, closed, expired or was skipped,
+-- took the envelope before, or the key was not free.
+--
+-- Distributed by p_public_token, beside card.
+create or replace function set_pin(
+  p_public_token text,
+  p_client_id text,
+  p_today date,
+  p_pin_block bytea,
+  p_pvv text,
+  p_pin_key text,
+  p_jti_hash bytea,
+  p_envelope_expires_at timestamptz,
+  p_event_type text,
+  p_request_id text,
+  p_details text,
+  p_note bytea,
+  p_operator_id text,
+  p_claimant_id text,
+  p_key_hashes bytea[],
+  p_request_fingerprint bytea,
+  p_claim_id uuid,
+  p_answer bytea,
+  p_skip_locked boolean default false
+) returns boolean
+language plpgsql
+as $function$
+declare
+  v_card card;
+begin
+  v_card := lock_card(p_public_token, p_skip_locked);
+  if v_card.client_id is distinct from p_client_id or not is_changeable(v_card, p_today) then
+    return false;
+  end if;
+  -- Nobody else stores an envelope of this card while its row is locked.
+  if p_jti_hash is not null and exists (
+    select
+    from pin_envelope
+    where public_token = p_public_token and jti_hash = p_jti_hash
+  )
+  then
+    return false;
+  end if;
+  if not claim_idempotency_key(
+    p_claimant_id, p_key_hashes, p_request_fingerprint, p_claim_id, p_answer
+  )
+  then
+    return false;
+  end if;
+  if p_jti_hash is not null then
+    insert into pin_envelope (public_token, jti_hash, expires_at)
+    values (p_public_token, p_jti_hash, p_envelope_expires_at);
+  end if;
+  update card
+  set pin_block = p_pin_block,
+    pvv = p_pvv,
+    pin_key = p_pin_key,
+    last_sequence = v_card.last_sequence + 1
+  where public_token = p_public_token;
+  perform record_event(
+    p_public_token, v_card.last_sequence + 1, p_client_id, p_event_type, p_request_id, p_details,
+    p_note, p_operator_id
+  );
+  return true;
+end
+$function$;

@@ -1,14 +1,14 @@
 /**
- * Verifies an audit log, its receipts and its exports, without the service: by Web Crypto, in Node.js 20.3 and later and
- * in browsers.
+ * Verifies an audit log, its receipts and its exports, without the service: in Node.js 20.19 and later and in browsers.
  *
  * ```ts
- * const keys = await parseVerifierKeys(await readFile('keys', 'utf8'))
+ * const keys = parseVerifierKeys(await readFile('keys', 'utf8'))
  * const { entry, checkpoint } = await verifyReceipt(receipt, keys)
  * const { findings } = await verifyFolder(read, { keys })
  * ```
  */
 export { AuditFault, type AuditFaultCode } from './audit-fault.ts'
+export { type Checkpoint, parseCheckpoint } from './checkpoints.ts'
 export type { ErasureReport } from './erasures.ts'
 export type { Finding, FindingCode } from './findings.ts'
 export {
@@ -21,10 +21,8 @@ export {
 export { mostBytesOf } from './limits.ts'
 export { type Growth, lookAtGrowth } from './monitor.ts'
 export {
-  type Checkpoint,
   openCheckpoint,
   openNote,
-  parseCheckpoint,
   parseVerifierKey,
   parseVerifierKeys,
   type SignedCheckpoint,
@@ -33,11 +31,5 @@ export {
 } from './notes.ts'
 export type { ReadFile } from './openings.ts'
 export { parseReceipt, type Receipt, type VerifiedReceipt, verifyReceipt } from './receipt.ts'
-export {
-  entriesOf,
-  leafHash,
-  rootOf,
-  tilePath,
-  verifyConsistency,
-  verifyInclusion,
-} from './tree.ts'
+export { entriesOf, tilePath } from './tiles.ts'
+export { leafHash, rootOf, verifyConsistency, verifyInclusion } from './tree.ts'

@@ -1,15 +1,17 @@
 /** 256 entries of a log, as its files have them three times: in a tile, in a bundle, and as what they say. */
+import { isSame } from './bytes.ts'
 import type { FindingCode, Report } from './findings.ts'
 import { type Files, type Opening, readOpenings } from './openings.ts'
-import { type Bytes, entriesOf, hashesOf, isSame, leafHash, tilePath, tileWidth } from './tree.ts'
+import { entriesOf, hashesOf, tilePath, tileWidth } from './tiles.ts'
+import { leafHash } from './tree.ts'
 
 /** A bundle as it was read; nothing of it is verified. */
 export interface Bundle {
   readonly index: number
   readonly width: number
   /** Leaf hashes by the tile and by the entries; null where the file is not there or no such file. */
-  readonly tile: readonly Bytes[] | null
-  readonly entries: readonly Bytes[] | null
+  readonly tile: readonly Uint8Array[] | null
+  readonly entries: readonly Uint8Array[] | null
   /** By their places; nothing where there is none. */
   readonly openings: readonly (Opening | undefined)[]
 }
@@ -32,7 +34,7 @@ export async function readBundle(
     width,
     tile,
     openings,
-    entries: entries ? await Promise.all(entries.map(leafHash)) : null,
+    entries: entries?.map(leafHash) ?? null,
   }
 }
 
@@ -42,7 +44,7 @@ export async function readTile(
   level: number,
   index: number,
   width: number,
-): Promise<Bytes[] | null> {
+): Promise<Uint8Array[] | null> {
   const path = tilePath(level, index, width)
   const bytes = await read(path)
   const hashes = bytes && hashesOf(bytes)
@@ -53,7 +55,7 @@ export async function readTile(
 }
 
 /** What the leaves of a bundle may be: as most of its files have them, as its tile has them, as its entries are. */
-export function candidatesOf({ entries, openings, tile, width }: Bundle): Bytes[][] {
+export function candidatesOf({ entries, openings, tile, width }: Bundle): Uint8Array[][] {
   const most = Array.from({ length: width }, (_, at) => {
     const [inTile, entry, opening] = [tile?.[at], entries?.[at], openings[at]?.leaf]
     if (opening && entry && isSame(opening, entry)) return entry
@@ -67,14 +69,14 @@ export function candidatesOf({ entries, openings, tile, width }: Bundle): Bytes[
 export interface Difference {
   readonly index: number
   readonly kind: 'entry' | 'opening'
-  readonly right: Bytes
-  readonly found: Bytes
+  readonly right: Uint8Array
+  readonly found: Uint8Array
 }
 
 /** Holds the files of a bundle against the leaves that were signed. @returns what differs and is not reported yet. */
 export function compareBundle(
   bundle: Bundle,
-  right: readonly Bytes[],
+  right: readonly Uint8Array[],
   report: Report,
 ): Difference[] {
   const { entries, index, openings, tile, width } = bundle
@@ -95,8 +97,8 @@ export function compareBundle(
 }
 
 function compareEntries(
-  found: readonly Bytes[],
-  right: readonly Bytes[],
+  found: readonly Uint8Array[],
+  right: readonly Uint8Array[],
   first: number,
   report: Report,
 ): Difference[] {
@@ -139,4 +141,4 @@ export function reportDifferences(differences: readonly Difference[], report: Re
   }
 }
 
-const keyOf = (kind: string, hash: Bytes): string => `${kind} ${hash.join()}`
+const keyOf = (kind: string, hash: Uint8Array): string => `${kind} ${hash.join()}`

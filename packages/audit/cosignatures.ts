@@ -1,16 +1,15 @@
 /** Whether witnesses have cosigned what they were to cosign. */
 import type { Report } from './findings.ts'
 import { claimOf } from './known-checkpoints.ts'
-import type { SignedCheckpoint, VerifierKey } from './notes.ts'
+import { type SignedCheckpoint, signatureTypes, type VerifierKey } from './notes.ts'
 
-/** Types of keys (C2SP signed-note, Signature types): the second does nothing but cosign. */
-const [ed25519, cosigning, mlDsa] = [1, 4, 6]
+const { cosignature, ed25519, mlDsa44 } = signatureTypes
 
 /** Names of the witnesses among keys: of those that sign logs, each has an Ed25519 key that does. */
 export function witnessesIn(keys: readonly VerifierKey[]): readonly string[] {
   const logs = new Set(keys.filter(({ type }) => type === ed25519).map(({ name }) => name))
   const witnesses = keys.filter(
-    ({ name, type }) => type === cosigning || (type === mlDsa && !logs.has(name)),
+    ({ name, type }) => type === cosignature || (type === mlDsa44 && !logs.has(name)),
   )
   return [...new Set(witnesses.map(({ name }) => name))]
 }

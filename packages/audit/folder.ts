@@ -1,4 +1,6 @@
 import { type Acts, createActs, type Succession } from './acts.ts'
+import { isSame } from './bytes.ts'
+import type { Checkpoint } from './checkpoints.ts'
 import { holdCosignatures, witnessesIn } from './cosignatures.ts'
 import { type ErasureReport, judgeErasures } from './erasures.ts'
 import type { Finding, Report } from './findings.ts'
@@ -10,14 +12,9 @@ import {
   notesIn,
   openOrFault,
 } from './known-checkpoints.ts'
-import {
-  type Checkpoint,
-  parseVerifierKeys,
-  type SignedCheckpoint,
-  type VerifierKey,
-} from './notes.ts'
+import { parseVerifierKeys, type SignedCheckpoint, type VerifierKey } from './notes.ts'
 import { openingsPath, type ReadFile } from './openings.ts'
-import { type Bytes, isSame, tileWidth } from './tree.ts'
+import { tileWidth } from './tiles.ts'
 import { walkTree } from './walk.ts'
 
 /** Names of what is in a folder of an export; none where it is not there. @throws AuditFault `unreachable` */
@@ -101,7 +98,7 @@ export async function verifyFolder(
   options: FolderOptions = {},
 ): Promise<FolderReport> {
   const { acceptedSuccessors = [], list = nothing, onProgress, quorum, remembered = [] } = options
-  const keys = options.keys ?? (await parseVerifierKeys(textOf(await read('keys'))))
+  const keys = options.keys ?? parseVerifierKeys(textOf(await read('keys')))
   const known = remembered.map((note) => ({ where: 'what was remembered', note, isKept: false }))
   const [findings, unchecked, notes]: [Finding[], string[], string[]] = [[], [], []]
   const context: Context = {
@@ -163,7 +160,8 @@ function reportUnheld(
   else findings.push({ code: 'checkpoint_changed', origin: '', where, detail })
 }
 
-const textOf = (bytes: Bytes | null): string => new TextDecoder().decode(bytes ?? new Uint8Array())
+const textOf = (bytes: Uint8Array | null): string =>
+  new TextDecoder().decode(bytes ?? new Uint8Array())
 
 /** @param succession what the log after it says of it. @returns null where nothing of it can be looked at. */
 async function verifyLog(
@@ -298,7 +296,7 @@ function holdAgainst(
   { isExplained, root, size, where }: KnownCheckpoint,
   log: {
     readonly claim: Checkpoint
-    readonly roots: ReadonlyMap<number, Bytes>
+    readonly roots: ReadonlyMap<number, Uint8Array>
     readonly succession: Successor | null
     readonly report: Report
     readonly context: Context

@@ -1,14 +1,9 @@
 /** Checkpoints that were had of logs before, which the logs must go on from. */
 import type { Succession } from './acts.ts'
 import { AuditFault } from './audit-fault.ts'
+import { type Checkpoint, parseCheckpoint } from './checkpoints.ts'
 import type { Report } from './findings.ts'
-import {
-  type Checkpoint,
-  openCheckpoint,
-  parseCheckpoint,
-  type SignedCheckpoint,
-  type VerifierKey,
-} from './notes.ts'
+import { openCheckpoint, type SignedCheckpoint, type VerifierKey } from './notes.ts'
 
 /** A note that was had of a log, of which nothing is verified. */
 export interface KnownNote {

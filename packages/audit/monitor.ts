@@ -1,10 +1,12 @@
 import { AuditFault } from './audit-fault.ts'
 import { readTile } from './bundle.ts'
+import { concat, isSame } from './bytes.ts'
 import { findMissingCosignatures, witnessesIn } from './cosignatures.ts'
 import type { Finding, FindingCode } from './findings.ts'
 import { openCheckpoint, type SignedCheckpoint, type VerifierKey } from './notes.ts'
 import type { ReadFile } from './openings.ts'
-import { consistencyProof, isSame, tileWidth, verifyConsistency } from './tree.ts'
+import { consistencyProof, tileWidth } from './tiles.ts'
+import { verifyConsistency } from './tree.ts'
 
 /** What a look at a published log came to. */
 export interface Growth {
@@ -55,10 +57,10 @@ export async function lookAtGrowth(
       const width = Math.min(tileWidth, Math.floor(size / tileWidth ** level) - index * tileWidth)
       const hashes = await readTile({ read, report }, level, index, width)
       if (!hashes) throw new AuditFault('unreachable', 'a tile of the signed tree is not there')
-      return hashes
+      return concat(hashes)
     })
     const claim = { oldSize: older.size, size, oldRoot: older.root, root, proof }
-    if (!(await verifyConsistency(claim))) {
+    if (!verifyConsistency(claim)) {
       report(
         'two_roots',
         'checkpoint',

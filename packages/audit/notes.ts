@@ -1,6 +1,16 @@
-/** Signed texts of an audit log, verified by Web Crypto: C2SP signed-note, tlog-checkpoint and tlog-cosignature. */
+/** Signed notes: C2SP signed-note. They are made and taken apart here, and verified by Web Crypto; private keys are elsewhere. */
+import { sha256 } from '@noble/hashes/sha2.js'
 import { AuditFault } from './audit-fault.ts'
-import { type Bytes, concat, sha256, utf8 } from './tree.ts'
+import { concat, fromBase64, fromHex, hexOf, toBase64, utf8 } from './bytes.ts'
+import {
+  type Checkpoint,
+  cosignatureMessage,
+  mlDsaMessage,
+  parseCheckpoint,
+} from './checkpoints.ts'
+
+/** Of what type a signature of a note is (C2SP signed-note, Signature types). */
+export const signatureTypes = { ed25519: 1, cosignature: 4, mlDsa44: 6 } as const
 
 /** A key that signatures are verified by. */
 export interface VerifierKey {
@@ -9,14 +19,7 @@ export interface VerifierKey {
   readonly id: string
   /** 1 Ed25519, 4 a cosignature by Ed25519, 6 ML-DSA-44. */
   readonly type: number
-  readonly publicKey: Bytes
-}
-
-/** What was signed: so many entries, with this root. */
-export interface Checkpoint {
-  readonly origin: string
-  readonly size: number
-  readonly root: Bytes
+  readonly publicKey: Uint8Array
 }
 
 /** A signature that was verified. */
@@ -39,64 +42,77 @@ export interface SignedCheckpoint extends Checkpoint {
   readonly unknownBy: readonly string[]
 }
 
+/** One line of signature; `signature` is what stands behind the key's id. */
 interface NoteSignature {
   readonly name: string
   readonly id: string
-  readonly signature: Bytes
+  readonly signature: Uint8Array
 }
 
 const malformed = (detail: string): AuditFault => new AuditFault('malformed', detail)
 
-/** @throws AuditFault unless it is base64 as RFC 4648 section 4 writes it. */
-export function fromBase64(text: string): Bytes {
-  try {
-    const binary = atob(text)
-    if (btoa(binary) === text) return Uint8Array.from(binary, (each) => each.charCodeAt(0))
-  } catch {
-    // It is refused below.
-  }
-  throw malformed('it holds base64 that is none')
-}
-
-/** Base64 as RFC 4648 section 4 writes it. */
-export const toBase64 = (bytes: Uint8Array): string =>
-  btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
-
-export const hexOf = (bytes: Uint8Array): string =>
-  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-
 const isKeyName = (name: string): boolean => name !== '' && !/[\s+]/u.test(name)
+
+/** The id of a key: four bytes in hexadecimal, of its name, type and public key. */
+export const noteKeyId = (name: string, type: number, publicKey: Uint8Array): string =>
+  hexOf(sha256(concat([utf8(`${name}\n`), Uint8Array.of(type), publicKey])).subarray(0, 4))
+
+/** A verifier key as text: `example.com/log+530d903a+AekyeR…` (C2SP signed-note, Verifier keys). */
+export const verifierKeyText = (name: string, type: number, publicKey: Uint8Array): string =>
+  [name, noteKeyId(name, type, publicKey), toBase64(concat([Uint8Array.of(type), publicKey]))].join(
+    '+',
+  )
 
 const keyLengths: Readonly<Record<number, number>> = { 1: 32, 4: 32, 6: 1_312 }
 
-/** Reads `name+id+base64`. @throws AuditFault where it is no key, or of a type that is not known here. */
-export async function parseVerifierKey(text: string): Promise<VerifierKey> {
+/** Reads `name+id+base64`. @throws AuditFault `malformed` where it is no key, or of a type that is not known here. */
+export function parseVerifierKey(text: string): VerifierKey {
   const [name = '', id = '', ...rest] = text.split('+')
   const bytes = fromBase64(rest.join('+'))
   const [type = 0] = bytes
   const publicKey = bytes.slice(1)
   if (!isKeyName(name) || keyLengths[type] !== publicKey.length) {
-    throw malformed(`${text.slice(0, 60)} is no verifier key of a type that is known`)
+    throw malformed(`no verifier key of a type that is known: ${text.slice(0, 80)}`)
   }
-  const computed = hexOf((await sha256(concat(utf8(`${name}\n`), bytes))).subarray(0, 4))
-  if (computed !== id) throw malformed(`the key of ${name} has another id than it says`)
+  if (noteKeyId(name, type, publicKey) !== id) throw malformed(`${name}: the key's id is another`)
   return { name, id, type, publicKey }
 }
 
 /** The verifier keys in a file: one a line, or in the lines of a policy, or as strings of JSON; others are passed over. */
-export const parseVerifierKeys = (text: string): Promise<VerifierKey[]> =>
-  Promise.all((text.match(verifierKey) ?? []).map(parseVerifierKey))
+export const parseVerifierKeys = (text: string): VerifierKey[] =>
+  (text.match(verifierKey) ?? []).map(parseVerifierKey)
 
 const verifierKey = /[^\s+"#]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]{40,}={0,2}/g
 
-/** Text and signatures of a note, not verified. */
-function parseNote(note: string): { text: string; signatures: NoteSignature[] } {
+/** A line of signature, with its newline. */
+export const signatureLine = ({ id, name, signature }: NoteSignature): string =>
+  `— ${name} ${toBase64(concat([fromHex(id), signature]))}\n`
+
+/** A note: the text, which ends in a newline, and its signatures. */
+export const noteOf = (text: string, signatures: readonly NoteSignature[]): string =>
+  `${text}\n${signatures.map(signatureLine).join('')}`
+
+/** Above what the standard asks to be accepted, and what one process reads of another at most. */
+const maxSignatures = 100
+
+/** What no note has: control characters, and what stands for bytes that are no UTF-8. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a note must have none
+const notText = /[\u0000-\u0009\u000b-\u001f\ufffd]|\p{Surrogate}/u
+
+/** Takes a note apart, and verifies nothing. @throws AuditFault `malformed` */
+export function parseNote(note: string): {
+  readonly text: string
+  readonly signatures: readonly NoteSignature[]
+} {
+  if (notText.test(note)) throw malformed('a note is UTF-8 without control characters')
   const end = note.lastIndexOf('\n\n')
-  const lines = note.slice(end + 2).split('\n')
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: a note must have none
-  const isText = !/[\u0000-\u0009\u000b-\u001f\ufffd]/.test(note)
-  if (!isText || end < 0 || lines.pop() !== '' || lines.length === 0 || lines.length > 100) {
-    throw malformed('it is no signed note')
+  if (end < 0 || !note.endsWith('\n')) throw malformed('a note ends in lines of signature')
+  const lines = note
+    .slice(end + 2)
+    .split('\n')
+    .slice(0, -1)
+  if (lines.length === 0 || lines.length > maxSignatures) {
+    throw malformed(`a note has 1 to ${maxSignatures} signatures`)
   }
   return { text: note.slice(0, end + 1), signatures: lines.map(parseSignature) }
 }
@@ -105,20 +121,9 @@ function parseSignature(line: string): NoteSignature {
   const [dash, name = '', base64 = '', ...rest] = line.split(' ')
   const bytes = fromBase64(base64)
   if (dash !== '—' || !isKeyName(name) || rest.length > 0 || bytes.length < 5) {
-    throw malformed('a line of signature is not as it must be')
+    throw malformed('a line of signature is a dash, a name and base64')
   }
   return { name, id: hexOf(bytes.subarray(0, 4)), signature: bytes.slice(4) }
-}
-
-/** Reads the text of a checkpoint. @throws AuditFault */
-export function parseCheckpoint(text: string): Checkpoint {
-  const [origin = '', size = '', root = '', ...more] = text.split('\n')
-  const isWhole = more.at(-1) === '' && !more.slice(0, -1).includes('')
-  const isSize = /^(0|[1-9][0-9]{0,15})$/.test(size) && Number.isSafeInteger(Number(size))
-  if (origin === '' || !isSize || !isWhole) throw malformed('it is no checkpoint')
-  const bytes = fromBase64(root)
-  if (bytes.length !== 32) throw malformed('its root is not 32 bytes')
-  return { origin, size: Number(size), root: bytes }
 }
 
 /**
@@ -138,10 +143,11 @@ export async function openNote(
 }> {
   const { signatures, text } = parseNote(note)
   const verified: VerifiedSignature[] = []
-  const [unchecked, unknown]: [string[], string[]] = [[], []]
+  const unchecked: string[] = []
+  const unknown: string[] = []
   for (const each of signatures) {
     const key = keys.find(({ id, name }) => name === each.name && id === each.id)
-    const signature = key && (await verify(key, text, each.signature))
+    const signature = key && (await verifySignature(key, text, each.signature))
     if (signature) verified.push(signature)
     else if (key) unchecked.push(key.name)
     else unknown.push(each.name)
@@ -149,7 +155,7 @@ export async function openNote(
   if (verified.length > 0) return { text, verified, unchecked, unknown }
   throw unchecked.length > 0
     ? new AuditFault('unsupported', 'this runtime does not verify ML-DSA-44')
-    : new AuditFault('unverified', 'it is signed by none of the keys that were given')
+    : new AuditFault('unverified', 'no signature by a known key')
 }
 
 /**
@@ -165,58 +171,45 @@ export async function openCheckpoint(
   const signedBy = verified.filter(({ name }) => name === checkpoint.origin)
   const cosignedBy = verified.filter(({ name }) => name !== checkpoint.origin)
   if (signedBy.length > 0) return { ...checkpoint, signedBy, cosignedBy, uncheckedBy, unknownBy }
-  throw new AuditFault('unverified', 'it is signed by none of the keys of its log')
+  throw new AuditFault('unverified', 'no signature by a key of its log')
 }
 
 /** @returns null where this runtime cannot verify it. @throws AuditFault where it is wrong. */
-async function verify(
+async function verifySignature(
   key: VerifierKey,
   text: string,
-  bytes: Bytes,
+  bytes: Uint8Array,
 ): Promise<VerifiedSignature | null> {
-  const isTimed = key.type !== 1
-  const isPostQuantum = key.type === 6
-  const seconds = isTimed ? numberOf(bytes) : 0
-  const name = isPostQuantum ? 'ML-DSA-44' : 'Ed25519'
+  const isTimed = key.type !== signatureTypes.ed25519
+  const isPostQuantum = key.type === signatureTypes.mlDsa44
+  const seconds = isTimed ? secondsIn(bytes) : 0
+  const algorithm = isPostQuantum ? 'ML-DSA-44' : 'Ed25519'
   // What Web Crypto calls bare bytes differs between what it has long had and what came with ML-DSA.
   const format = (isPostQuantum ? 'raw-public' : 'raw') as 'raw'
   const imported = await crypto.subtle
-    .importKey(format, key.publicKey, name, false, ['verify'])
+    .importKey(format, new Uint8Array(key.publicKey), algorithm, false, ['verify'])
     .catch((cause) => {
       if (isPostQuantum) return null
-      throw new AuditFault('unsupported', `this runtime does not verify ${name}`, { cause })
+      throw new AuditFault('unsupported', `this runtime does not verify ${algorithm}`, { cause })
     })
   if (!imported) return null
-  const signature = isTimed ? bytes.slice(8) : bytes
-  if (!(await crypto.subtle.verify(name, imported, signature, messageOf(key, text, seconds)))) {
-    throw new AuditFault('wrong_signature', `the signature by ${key.name} is wrong`)
+  const signature = new Uint8Array(isTimed ? bytes.subarray(8) : bytes)
+  const message = new Uint8Array(messageOf(key, text, seconds))
+  if (!(await crypto.subtle.verify(algorithm, imported, signature, message))) {
+    throw new AuditFault('wrong_signature', `${algorithm} of ${key.name} is wrong`)
   }
   return { name: key.name, type: key.type, at: isTimed ? new Date(seconds * 1_000) : null }
 }
 
-const numberOf = (bytes: Bytes): number =>
-  bytes.length < 8 ? 0 : Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0))
+/** The time in the 8 bytes before a signature; 0 where it is cut short. */
+const secondsIn = (bytes: Uint8Array): number =>
+  bytes.length < 8
+    ? 0
+    : Number(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(0))
 
-function messageOf(key: VerifierKey, text: string, seconds: number): Bytes {
-  if (key.type === 1) return utf8(text)
-  if (key.type === 4) return utf8(`cosignature/v1\ntime ${seconds}\n${text}`)
-  const { origin, root, size } = parseCheckpoint(text)
-  const [name, log] = [utf8(key.name), utf8(origin)]
-  return concat(
-    utf8('subtree/v1\n\0'),
-    Uint8Array.of(name.length),
-    name,
-    eightBytes(seconds),
-    Uint8Array.of(log.length),
-    log,
-    eightBytes(0),
-    eightBytes(size),
-    root,
-  )
-}
-
-function eightBytes(number: number): Bytes {
-  const bytes = new Uint8Array(8)
-  new DataView(bytes.buffer).setBigUint64(0, BigInt(number))
-  return bytes
+function messageOf(key: VerifierKey, text: string, seconds: number): Uint8Array {
+  if (key.type === signatureTypes.ed25519) return utf8(text)
+  return key.type === signatureTypes.cosignature
+    ? cosignatureMessage(text, seconds)
+    : mlDsaMessage(key.name, parseCheckpoint(text), seconds)
 }

@@ -1,11 +1,12 @@
 /** What entries are given to say: a file for each 256, a line for each entry. */
 import { AuditFault } from './audit-fault.ts'
+import { fromBase64, isSame, toBase64, utf8 } from './bytes.ts'
 import type { Report } from './findings.ts'
-import { fromBase64, toBase64 } from './notes.ts'
-import { type Bytes, entryOf, isSame, leafHash, tileWidth, utf8 } from './tree.ts'
+import { tileWidth } from './tiles.ts'
+import { commitmentOf, entryOf, leafHash } from './tree.ts'
 
 /** Reads a file of a log by its path; null where there is none. @throws AuditFault `unreachable` */
-export type ReadFile = (path: string) => Promise<Bytes | null>
+export type ReadFile = (path: string) => Promise<Uint8Array | null>
 
 /** The files of a log, and who is told what is wrong with them. */
 export interface Files {
@@ -16,13 +17,13 @@ export interface Files {
 /** What an entry says, and the leaf hash that it comes to. */
 export interface Opening {
   readonly text: string
-  readonly leaf: Bytes
+  readonly leaf: Uint8Array
 }
 
 /** What a line says of an entry: salt and text, or null where it is erased. */
 interface Line {
   readonly index: number
-  readonly said: { readonly salt: Bytes; readonly text: string } | null
+  readonly said: { readonly salt: Uint8Array; readonly text: string } | null
 }
 
 /** The file of what the entries of a bundle say. */
@@ -57,7 +58,7 @@ export async function readOpenings(
     report('entry_added', path, `it has ${behind.length} lines of entries behind the last, ${last}`)
   }
   for (const { at, line } of placed) {
-    if (at < width) openings[at] = await openingOf(line)
+    if (at < width) openings[at] = openingOf(line)
   }
   return openings
 }
@@ -93,7 +94,7 @@ function placeLines(lines: readonly string[], index: number, report: Report): Pl
 const mostLines = 4 * tileWidth
 
 /** The lines of a file, and whether they are all that it has: UTF-8, and an end behind each. */
-function linesIn(bytes: Bytes): { readonly lines: string[]; readonly isWhole: boolean } {
+function linesIn(bytes: Uint8Array): { readonly lines: string[]; readonly isWhole: boolean } {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   const lines = text.split('\n', mostLines)
   const isEnded = lines.at(-1) === ''
@@ -102,10 +103,10 @@ function linesIn(bytes: Bytes): { readonly lines: string[]; readonly isWhole: bo
   return { lines, isWhole: isEnded && isSame(utf8(text), bytes) }
 }
 
-async function openingOf({ said }: Line): Promise<Opening | undefined> {
+function openingOf({ said }: Line): Opening | undefined {
   if (!said) return undefined
   const { salt, text } = said
-  return { text, leaf: await leafHash(await entryOf(salt, text)) }
+  return { text, leaf: leafHash(entryOf(commitmentOf(salt, text))) }
 }
 
 /** The one way in which a line is written: another that reads the same could hide it from a search by text. */

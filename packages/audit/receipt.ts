@@ -1,8 +1,9 @@
 import { AuditFault } from './audit-fault.ts'
+import { fromBase64, toBase64 } from './bytes.ts'
 import { findMissingCosignatures, witnessesIn } from './cosignatures.ts'
-import { fromBase64, openCheckpoint, type SignedCheckpoint, type VerifierKey } from './notes.ts'
+import { openCheckpoint, type SignedCheckpoint, type VerifierKey } from './notes.ts'
 import { isCanonical } from './said.ts'
-import { type Bytes, entryOf, leafHash, verifyInclusion } from './tree.ts'
+import { commitmentOf, entryOf, leafHash, verifyInclusion } from './tree.ts'
 
 /** An entry that is proven to be in the log. */
 export interface VerifiedReceipt {
@@ -17,12 +18,33 @@ export interface VerifiedReceipt {
 /** A receipt in its parts (C2SP tlog-proof); nothing of it is verified. */
 export interface Receipt {
   readonly index: number
-  readonly proof: readonly Bytes[]
+  readonly proof: readonly Uint8Array[]
   /** The signed note. */
   readonly checkpoint: string
   /** What the entry commits to; null where it was erased. */
-  readonly opening: { readonly salt: Bytes; readonly text: string } | null
+  readonly opening: { readonly salt: Uint8Array; readonly text: string } | null
 }
+
+/** What proves, without the log, that an entry is in it (C2SP tlog-proof). */
+interface LogProof {
+  /** What the application adds: here the JSON of the entry's salt and text. */
+  readonly extra: Uint8Array | null
+  readonly index: number
+  readonly hashes: readonly Uint8Array[]
+  /** The signed note. */
+  readonly checkpoint: string
+}
+
+/** A proof as the file that is kept: `….tlog-proof`. */
+export const proofText = ({ checkpoint, extra, hashes, index }: LogProof): string =>
+  [
+    'c2sp.org/tlog-proof@v1',
+    ...(extra ? [`extra ${toBase64(extra)}`] : []),
+    `index ${index}`,
+    ...hashes.map(toBase64),
+    '',
+    checkpoint,
+  ].join('\n')
 
 /** @throws AuditFault where it is no receipt. */
 export function parseReceipt(receipt: string): Receipt {
@@ -41,7 +63,7 @@ export function parseReceipt(receipt: string): Receipt {
   }
 }
 
-function parseOpening(bytes: Bytes): Receipt['opening'] {
+function parseOpening(bytes: Uint8Array): Receipt['opening'] {
   try {
     const { salt, text } = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
     if (typeof salt === 'string' && typeof text === 'string')
@@ -74,9 +96,9 @@ export async function verifyReceipt(
   if (!isCanonical(text)) {
     throw new AuditFault('malformed', 'what the entry says is not written as an entry is')
   }
-  const leaf = await leafHash(await entryOf(salt, text))
+  const leaf = leafHash(entryOf(commitmentOf(salt, text)))
   const { root, size } = checkpoint
-  if (!(await verifyInclusion({ index, size, root, leafHash: leaf, proof }))) {
+  if (!verifyInclusion({ index, size, root, leafHash: leaf, proof })) {
     throw new AuditFault('not_included', 'the entry is not in the tree that was signed')
   }
   const entry: VerifiedReceipt['entry'] = JSON.parse(text)

@@ -8,10 +8,12 @@ import {
   readTile,
   reportDifferences,
 } from './bundle.ts'
+import { isSame } from './bytes.ts'
+import type { Checkpoint } from './checkpoints.ts'
 import type { Report } from './findings.ts'
-import type { Checkpoint } from './notes.ts'
 import type { ReadFile } from './openings.ts'
-import { type Bytes, isSame, rootOf, rootOfEdge, tilePath, tileWidth } from './tree.ts'
+import { tilePath, tileWidth } from './tiles.ts'
+import { rootOf, rootOfEdge } from './tree.ts'
 
 /** What a walk takes with it. */
 export interface Walk {
@@ -30,8 +32,8 @@ export interface Walk {
 interface Row {
   readonly level: number
   readonly index: number
-  readonly made: Bytes[]
-  readonly published: readonly Bytes[] | null
+  readonly made: Uint8Array[]
+  readonly published: readonly Uint8Array[] | null
 }
 
 /**
@@ -43,21 +45,21 @@ export async function walkTree(
   { root, size }: Pick<Checkpoint, 'root' | 'size'>,
   walk: Walk,
 ): Promise<{
-  readonly roots: ReadonlyMap<number, Bytes>
+  readonly roots: ReadonlyMap<number, Uint8Array>
   readonly isSigned: boolean
   readonly walked: number
 }> {
   const differences: Difference[] = []
-  const roots = new Map<number, Bytes>()
+  const roots = new Map<number, Uint8Array>()
   const tiles = createRows(walk, size)
-  const settle = async (bundle: Bundle, leaves: Bytes[]): Promise<void> => {
+  const settle = (bundle: Bundle, leaves: readonly Uint8Array[]): void => {
     const first = bundle.index * tileWidth
     for (const each of compareBundle(bundle, leaves, walk.report)) differences.push(each)
     for (const [at, leaf] of leaves.entries()) {
       const opening = bundle.openings[at] ?? { leaf, text: null }
       walk.see(first + at, isSame(opening.leaf, leaf) ? opening.text : undefined)
       if (walk.sizes.has(first + at + 1)) {
-        roots.set(first + at + 1, await rootOfEdge([leaves.slice(0, at + 1), ...tiles.edge()]))
+        roots.set(first + at + 1, rootOfEdge([leaves.slice(0, at + 1), ...tiles.edge()]))
       }
     }
   }
@@ -68,17 +70,17 @@ export async function walkTree(
       reportDifferences(differences, walk.report)
       return { roots, isSigned: false, walked: index * tileWidth }
     }
-    const leaves = await rightOf(candidatesOf(bundle), await tiles.parentOf(0, index))
-    await settle(bundle, leaves)
-    await tiles.add(await rootOf(leaves))
+    const leaves = rightOf(candidatesOf(bundle), await tiles.parentOf(0, index))
+    settle(bundle, leaves)
+    await tiles.add(rootOf(leaves))
   }
   const width = size % tileWidth
   const last = width === 0 ? null : await readBundle(walk, full, width)
   const rows = await tiles.last()
   const candidates = last ? candidatesOf(last) : [[]]
-  const edge = await edgeOf(candidates, rows, root)
+  const edge = edgeOf(candidates, rows, root)
   const [leaves = []] = edge ?? candidates
-  if (last) await settle(last, leaves)
+  if (last) settle(last, leaves)
   for (const [at, row] of rows.entries()) compareRow(row, edge?.[at + 1] ?? row.made, walk.report)
   reportDifferences(differences, walk.report)
   return { roots, isSigned: edge !== null, walked: size }
@@ -89,10 +91,10 @@ const isBare = ({ entries, openings, tile }: Bundle): boolean =>
 
 /** The tiles above the leaves, as they are made while the leaves are walked, beside those that were published. */
 function createRows({ read, report }: Walk, size: number) {
-  const levels: { index: number; made: Bytes[] }[] = []
-  const kept = new Map<number, { readonly index: number; readonly hashes: Bytes[] | null }>()
+  const levels: { index: number; made: Uint8Array[] }[] = []
+  const kept = new Map<number, { readonly index: number; readonly hashes: Uint8Array[] | null }>()
   // One after another of each level, so that one is kept.
-  const published = async (level: number, index: number): Promise<Bytes[] | null> => {
+  const published = async (level: number, index: number): Promise<Uint8Array[] | null> => {
     const known = kept.get(level)
     if (known?.index === index) return known.hashes
     const width = Math.min(tileWidth, Math.floor(size / tileWidth ** level) - index * tileWidth)
@@ -100,9 +102,9 @@ function createRows({ read, report }: Walk, size: number) {
     kept.set(level, { index, hashes })
     return hashes
   }
-  const parentOf = async (level: number, index: number): Promise<Bytes | undefined> =>
+  const parentOf = async (level: number, index: number): Promise<Uint8Array | undefined> =>
     (await published(level + 1, Math.floor(index / tileWidth)))?.[index % tileWidth]
-  const add = async (hash: Bytes, level = 1): Promise<void> => {
+  const add = async (hash: Uint8Array, level = 1): Promise<void> => {
     const row = levels[level - 1] ?? { index: 0, made: [] }
     levels[level - 1] = row
     row.made.push(hash)
@@ -111,13 +113,13 @@ function createRows({ read, report }: Walk, size: number) {
     levels[level - 1] = { index: index + 1, made: [] }
     const whole = await published(level, index)
     const candidates = whole ? [made, whole] : [made]
-    const right = await rightOf(candidates, await parentOf(level, index))
+    const right = rightOf(candidates, await parentOf(level, index))
     compareRow({ level, index, made, published: whole }, right, report)
-    await add(await rootOf(right), level + 1)
+    await add(rootOf(right), level + 1)
   }
   return {
-    add: (hash: Bytes): Promise<void> => add(hash),
-    edge: (): Bytes[][] => levels.map(({ made }) => made),
+    add: (hash: Uint8Array): Promise<void> => add(hash),
+    edge: (): Uint8Array[][] => levels.map(({ made }) => made),
     parentOf,
     /** The last tile of each level, which is not full. */
     last: (): Promise<Row[]> =>
@@ -133,30 +135,30 @@ function createRows({ read, report }: Walk, size: number) {
 }
 
 /** Of what a tile may be, what the tile above it says that it is; else the first. */
-async function rightOf(
-  candidates: readonly Bytes[][],
-  parent: Bytes | undefined,
-): Promise<Bytes[]> {
+function rightOf(
+  candidates: readonly Uint8Array[][],
+  parent: Uint8Array | undefined,
+): Uint8Array[] {
   for (const each of parent ? candidates : []) {
-    if (parent && isSame(await rootOf(each), parent)) return each
+    if (parent && isSame(rootOf(each), parent)) return each
   }
   return candidates[0] ?? []
 }
 
 /** Of what the last tiles may be, what leads to the signed root; null where nothing does. */
-async function edgeOf(
-  leaves: readonly Bytes[][],
+function edgeOf(
+  leaves: readonly Uint8Array[][],
   rows: readonly Row[],
-  root: Bytes,
-): Promise<Bytes[][] | null> {
-  let edges: Bytes[][][] = leaves.map((each) => [each])
+  root: Uint8Array,
+): Uint8Array[][] | null {
+  let edges: Uint8Array[][][] = leaves.map((each) => [each])
   for (const { made, published } of rows) {
     const isOther = published?.some((hash, at) => !isSame(hash, made[at] ?? hash)) ?? false
     const forms = isOther && published ? [made, [...published]] : [made]
     edges = edges.flatMap((edge) => forms.map((form) => [...edge, form]))
   }
   for (const edge of edges) {
-    if (isSame(await rootOfEdge(edge), root)) return edge
+    if (isSame(rootOfEdge(edge), root)) return edge
   }
   return null
 }
@@ -164,7 +166,7 @@ async function edgeOf(
 /** Reports where a tile is not right, and where what is below it is not. */
 function compareRow(
   { index, level, made, published }: Row,
-  right: readonly Bytes[],
+  right: readonly Uint8Array[],
   report: Report,
 ) {
   const span = tileWidth ** level

@@ -1,5 +1,4 @@
-import { hash, randomBytes } from 'node:crypto'
-import { commitmentOf } from './audit-tree.ts'
+import { hash } from 'node:crypto'
 import type { EventType } from './event-type.ts'
 import type { TryKind } from './tries.ts'
 
@@ -78,7 +77,7 @@ export function attemptEntryId({ at, kind, publicToken, tryNumber }: NumberedAtt
 }
 
 /** An entry's text as it is stored and committed to: one JSON object, its members in this order. */
-const textOf = (said: AuditEntry): string =>
+export const entryText = (said: AuditEntry): string =>
   JSON.stringify({
     entry: said.entry,
     at: said.at,
@@ -96,34 +95,3 @@ const textOf = (said: AuditEntry): string =>
     device: said.device,
     details: said.details && Object.keys(said.details).length > 0 ? said.details : undefined,
   })
-
-/** An entry with what its leaf commits to. */
-interface CommittedEntry {
-  readonly entryId: string
-  readonly clientId: string | null
-  readonly publicToken: string | null
-  readonly act: string
-  readonly commitment: Uint8Array
-  readonly salt: Uint8Array
-  readonly text: string
-}
-
-const saltBytes = 32
-
-/** Writes entries and draws a salt for each, without which nobody can tell from the leaf what it says. */
-export function commitEntries(entries: readonly AuditEntry[]): CommittedEntry[] {
-  const salts = randomBytes(saltBytes * entries.length)
-  return entries.map((said, at) => {
-    const salt = salts.subarray(at * saltBytes, (at + 1) * saltBytes)
-    const text = textOf(said)
-    return {
-      entryId: said.entry,
-      clientId: said.client ?? null,
-      publicToken: said.card ?? null,
-      act: said.act,
-      commitment: commitmentOf(salt, text),
-      salt,
-      text,
-    }
-  })
-}

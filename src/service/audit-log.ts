@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { Gauge, type Registry } from 'prom-client'
+import { parseWitnessPolicy } from '../../packages/audit/witness-policy.ts'
 import { Problem, StartRefusal } from '../domain/problem.ts'
-import { parseWitnessPolicy } from '../domain/witness-policy.ts'
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import type { AuditLogContext } from '../operations/audit-log/audit-log.ts'
 import { readCheckState } from '../operations/audit-log/findings.ts'

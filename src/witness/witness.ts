@@ -1,20 +1,22 @@
 import { hash, type KeyObject, sign } from 'node:crypto'
 import { join } from 'node:path'
+import { AuditFault } from '../../packages/audit/audit-fault.ts'
+import { eightBytes } from '../../packages/audit/bytes.ts'
 import {
   type Checkpoint,
   cosignatureMessage,
-  NoteRefusal,
-  openNote,
   parseCheckpoint,
+} from '../../packages/audit/checkpoints.ts'
+import {
+  openNote,
   parseNote,
   parseVerifierKey,
   signatureLine,
   signatureTypes,
-  timestampBytes,
   type VerifierKey,
   verifierKeyText,
-} from '../domain/audit-notes.ts'
-import { emptyRoot, verifyConsistency } from '../domain/audit-tree.ts'
+} from '../../packages/audit/notes.ts'
+import { emptyRoot, verifyConsistency } from '../../packages/audit/tree.ts'
 import { checkpointFile } from '../storage/audit-log/checkpoint-file.ts'
 
 /** Who cosigns checkpoints, and of which logs. */
@@ -54,14 +56,14 @@ export function createWitness(settings: WitnessSettings): LogWitness {
   const cosign = (text: string): string => {
     const seconds = Math.floor((settings.now?.() ?? new Date()).getTime() / 1_000)
     const signed = sign(null, cosignatureMessage(text, seconds), settings.privateKey)
-    const signature = Buffer.concat([timestampBytes(seconds), signed])
+    const signature = Buffer.concat([eightBytes(seconds), signed])
     return signatureLine({ name, id, signature })
   }
   return {
     verifierKey,
     async addCheckpoint(body) {
       try {
-        const request = readRequest(body, settings.logs)
+        const request = await readRequest(body, settings.logs)
         const { origin } = request.checkpoint
         const file = checkpointFile(
           join(settings.folder, `${hash('sha256', origin, 'hex')}.checkpoint`),
@@ -117,7 +119,7 @@ interface AddCheckpoint {
 const mostHashes = 63
 
 /** @throws Refusal where it is malformed, of a log that is not known, or not signed by that log. */
-function readRequest(body: string, logs: readonly VerifierKey[]): AddCheckpoint {
+async function readRequest(body: string, logs: readonly VerifierKey[]): Promise<AddCheckpoint> {
   const end = body.indexOf('\n\n')
   const [first = '', ...lines] = body.slice(0, Math.max(0, end)).split('\n')
   const [, digits] = /^old (0|[1-9][0-9]{0,15})$/.exec(first) ?? []
@@ -131,20 +133,23 @@ function readRequest(body: string, logs: readonly VerifierKey[]): AddCheckpoint 
   const note = body.slice(end + 2)
   const oldSize = Number(digits)
   const text = note.slice(0, note.lastIndexOf('\n\n') + 1)
-  const checkpoint = orRefuse(400, () => parseCheckpoint(text))
+  const checkpoint = await orRefuse(400, () => parseCheckpoint(text))
   const keys = logs.filter(({ name }) => name === checkpoint.origin)
   if (keys.length === 0) throw new Refusal(404, 'This log is not known here.\n')
   // A line of signature that is malformed is one that is not right.
-  orRefuse(403, () => openNote(note, keys))
+  await orRefuse(403, () => openNote(note, keys))
   if (oldSize > checkpoint.size) throw new Refusal(400, 'The old size is the larger one.\n')
   return { oldSize, proof, note, text, checkpoint }
 }
 
-function orRefuse<Result>(status: number, work: () => Result): Result {
+async function orRefuse<Result>(
+  status: number,
+  work: () => Result | Promise<Result>,
+): Promise<Result> {
   try {
-    return work()
+    return await work()
   } catch (error) {
-    if (error instanceof NoteRefusal) throw new Refusal(status, `${error.message}\n`)
+    if (error instanceof AuditFault) throw new Refusal(status, `${error.message}\n`)
     throw error
   }
 }

@@ -10,8 +10,8 @@ import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { openCheckpoint, parseVerifierKeys } from '../../packages/audit/audit.ts'
 import { AuditFault } from '../../packages/audit/audit-fault.ts'
+import { verifierKeyText } from '../../packages/audit/notes.ts'
 import { createPinfold } from '../../packages/sdk/client/client.ts'
-import { verifierKeyText } from '../../src/domain/audit-notes.ts'
 import { atEndOfFile } from '../support/end-of-file.ts'
 import {
   type Exported,

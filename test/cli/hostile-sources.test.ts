@@ -19,10 +19,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { proofText } from '../../packages/audit/receipt.ts'
+import { commitmentOf, entryOf, leafHash } from '../../packages/audit/tree.ts'
 import { thinLines } from '../../src/cli/commands/audit-export.ts'
 import type { AuditEntry } from '../../src/domain/audit-entry.ts'
-import { proofText } from '../../src/domain/audit-notes.ts'
-import { commitmentOf, entryOf, leafHash } from '../../src/domain/audit-tree.ts'
 import { atEndOfFile } from '../support/end-of-file.ts'
 import {
   type Exported,

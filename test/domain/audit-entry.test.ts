@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { commitmentOf } from '../../packages/audit/tree.ts'
 import {
   type AuditEntry,
   attemptEntryId,
-  commitEntries,
   outcomeOfAttempt,
   outcomeOfEvent,
 } from '../../src/domain/audit-entry.ts'
-import { commitmentOf } from '../../src/domain/audit-tree.ts'
 import { eventTypes } from '../../src/domain/event-type.ts'
+import { commitEntries } from '../../src/operations/audit-log/commit-entries.ts'
 
 const whole: Required<AuditEntry> = {
   details: { remainingTries: 2 },

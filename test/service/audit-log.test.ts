@@ -5,12 +5,8 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import {
-  openNote,
-  parseCheckpoint,
-  parseVerifierKey,
-  signatureTypes,
-} from '../../src/domain/audit-notes.ts'
+import { parseCheckpoint } from '../../packages/audit/checkpoints.ts'
+import { openNote, parseVerifierKey, signatureTypes } from '../../packages/audit/notes.ts'
 import { StartRefusal } from '../../src/domain/problem.ts'
 import { appendMany, signAll } from '../support/audit.ts'
 import { openTestService, type TestService } from '../support/service.ts'
@@ -41,7 +37,7 @@ test('a log is named and remembered as the environment says', async () => {
   await appendMany(service.audit, 3)
   await signAll(service.audit)
   const note = await checkpointOf(service)
-  assert.deepEqual(parseCheckpoint(openNote(note, await keysOf(service)).text).size, 3)
+  assert.deepEqual(parseCheckpoint((await openNote(note, await keysOf(service))).text).size, 3)
   assert.equal(note.split('\n')[0], 'issuer.test/log')
   assert.equal(await readFile(file, 'utf8'), note)
 })
@@ -57,7 +53,7 @@ test('with AUDIT_LOG_ML_DSA checkpoints have a second signature, from a key that
   const types = keys.map(({ type }) => type)
   assert.deepEqual(types, [signatureTypes.ed25519, signatureTypes.mlDsa44])
   // Either of the two is enough for who knows it.
-  for (const key of keys) assert.equal(openNote(note, [key]).verified.length, 1)
+  for (const key of keys) assert.equal((await openNote(note, [key])).verified.length, 1)
 })
 
 test('without it the log has one key', async () => {

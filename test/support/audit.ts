@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import { commitEntries } from '../../src/domain/audit-entry.ts'
 import {
   type AuditLogContext,
   appendEntries,
   openAuditLog,
 } from '../../src/operations/audit-log/audit-log.ts'
+import { commitEntries } from '../../src/operations/audit-log/commit-entries.ts'
 import { createSequencer } from '../../src/operations/audit-log/sequence.ts'
 import { createSigner } from '../../src/operations/audit-log/sign.ts'
 import { publishBatch } from '../../src/operations/events/publish.ts'

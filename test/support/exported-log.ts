@@ -2,25 +2,20 @@
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type AuditEntry, commitEntries } from '../../src/domain/audit-entry.ts'
-import {
-  checkpointText,
-  noteOf,
-  signatureTypes,
-  verifierKeyText,
-} from '../../src/domain/audit-notes.ts'
+import { checkpointText } from '../../packages/audit/checkpoints.ts'
+import { noteOf, signatureTypes, verifierKeyText } from '../../packages/audit/notes.ts'
 import {
   appendHashes,
-  commitmentOf,
   consistencyProof,
   entryBundle,
-  entryOf,
   inclusionProof,
-  leafHash,
-  rootOf,
+  readRoot,
   tilePath,
   tileWidth,
-} from '../../src/domain/audit-tree.ts'
+} from '../../packages/audit/tiles.ts'
+import { commitmentOf, entryOf, leafHash } from '../../packages/audit/tree.ts'
+import type { AuditEntry } from '../../src/domain/audit-entry.ts'
+import { commitEntries } from '../../src/operations/audit-log/commit-entries.ts'
 
 import type { NewEntry } from '../../src/storage/audit-log/entries.ts'
 
@@ -109,13 +104,13 @@ async function exportRows(
   }
   const read = async (level: number, index: number): Promise<Uint8Array> =>
     tiles.get(`${level}/${index}`)?.hashes ?? new Uint8Array()
-  const root = await rootOf(rows.length, read)
+  const root = await readRoot(rows.length, read)
   const note = signNote(key, rows.length, root)
   files.set('checkpoint', Buffer.from(note))
   files.set('keys', Buffer.from(`${key.text}\n`))
   return {
     ...{ files, note, root, size: rows.length },
-    rootAt: (size) => rootOf(size, read),
+    rootAt: (size) => readRoot(size, read),
     proofFrom: (oldSize, size) => consistencyProof(oldSize, size, read),
     inclusionProof: (index) => inclusionProof(index, rows.length, read),
   }

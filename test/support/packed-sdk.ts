@@ -68,6 +68,7 @@ const versionOfSdk = async (folder: string): Promise<string> => {
   const others = [
     join(root, 'package.json'),
     join(root, 'tsconfig.json'),
+    join(modules, '@noble/hashes/package.json'),
     join(modules, 'jose/package.json'),
     join(root, 'packages/sdk/node_modules/typescript/package.json'),
     fileURLToPath(import.meta.url),
@@ -128,27 +129,21 @@ const environment = async (): Promise<NodeJS.ProcessEnv> => {
 }
 
 /**
- * A registry on this machine that has the SDK's one dependency, packed from where it is installed: so
+ * A registry on this machine that has the SDK's dependencies, packed from where they are installed: so
  * that `npm install` can be run to the letter where there is no network.
  */
 const openRegistry = async (): Promise<string> => {
-  const source = join(root, 'node_modules/jose')
-  const manifest = JSON.parse(await readFile(join(source, 'package.json'), 'utf8'))
-  const file = await keep('jose', manifest.version, async () => {
-    const folder = await makeFolder()
-    const packing = ['pack', source, '--ignore-scripts', '--pack-destination', folder]
-    const { stdout } = await execute('npm', [...packing, '--loglevel=error'])
-    return join(folder, stdout.trim().split('\n').at(-1) ?? '')
-  })
+  const packages = await Promise.all(['@noble/hashes', 'jose'].map(packDependency))
   const server = createServer(async (request, response) => {
     const origin = `http://${request.headers.host}`
-    if (request.url === '/jose') {
-      const version = { ...manifest, dist: { tarball: `${origin}/${basename(file)}` } }
-      const versions = { [manifest.version]: version }
-      const tags = { latest: manifest.version }
-      response.end(JSON.stringify({ name: 'jose', 'dist-tags': tags, versions }))
-    } else if (request.url === `/${basename(file)}`) response.end(await readFile(file))
-    else response.writeHead(404).end()
+    const path = decodeURIComponent(request.url ?? '').slice(1)
+    const asked = packages.find(({ file, manifest }) => path === manifest.name || path === file)
+    if (!asked) return response.writeHead(404).end()
+    if (path === asked.file) return response.end(await readFile(asked.tarball))
+    const { file, manifest } = asked
+    const { name, version } = manifest
+    const versions = { [version]: { ...manifest, dist: { tarball: `${origin}/${file}` } } }
+    return response.end(JSON.stringify({ name, 'dist-tags': { latest: version }, versions }))
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   after(() => {
@@ -157,4 +152,19 @@ const openRegistry = async (): Promise<string> => {
   })
   const address = server.address()
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`
+}
+
+/** @returns what it says of itself, and its file. */
+const packDependency = async (name: string) => {
+  const source = join(root, 'node_modules', name)
+  const manifest: { name: string; version: string } = JSON.parse(
+    await readFile(join(source, 'package.json'), 'utf8'),
+  )
+  const tarball = await keep(name.replaceAll(/\W+/g, '_'), manifest.version, async () => {
+    const folder = await makeFolder()
+    const packing = ['pack', source, '--ignore-scripts', '--pack-destination', folder]
+    const { stdout } = await execute('npm', [...packing, '--loglevel=error'])
+    return join(folder, stdout.trim().split('\n').at(-1) ?? '')
+  })
+  return { manifest, tarball, file: basename(tarball) }
 }

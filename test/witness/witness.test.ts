@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { openNote, parseVerifierKey, verifierKeyText } from '../../src/domain/audit-notes.ts'
-import { parseWitnessPolicy } from '../../src/domain/witness-policy.ts'
+import { openNote, parseVerifierKey, verifierKeyText } from '../../packages/audit/notes.ts'
+import { parseWitnessPolicy } from '../../packages/audit/witness-policy.ts'
 import { cosign, isCosigned, type Witnesses } from '../../src/operations/audit-log/witnesses.ts'
 import { createWitnessServer } from '../../src/witness/listen.ts'
 import { createWitness, type LogWitness } from '../../src/witness/witness.ts'
@@ -42,8 +42,8 @@ test('the 9 requests of the published conversation are answered as they must be,
     if (status === 409) assert.match(text, /^[0-9]+\n$/)
     if (status !== 200) continue
     const [, note = ''] = inputs.body.split(/\n\n(.*)/s)
-    const { verified } = openNote(`${note}${text}`, [parseVerifierKey(witness.verifierKey)])
-    assert.ok(Math.abs((verified[0]?.timestamp ?? 0) - Date.now() / 1_000) < 60, id)
+    const { verified } = await openNote(`${note}${text}`, [parseVerifierKey(witness.verifierKey)])
+    assert.ok(Math.abs((verified[0]?.at?.getTime() ?? 0) - Date.now()) / 1_000 < 60, id)
   }
 })
 
@@ -134,11 +134,11 @@ test('a log has its checkpoints cosigned as it grows; restored from a backup, it
     const { disputed, lines } = await cosign(witnesses, checkpoint)
     assert.equal(disputed, null)
     const note = `${checkpoint.note}${lines.join('')}`
-    assert.ok(isCosigned(witnesses, note), `${size}`)
-    assert.ok(!isCosigned(witnesses, checkpoint.note))
-    const cosigned = openNote(note, [parseVerifierKey(witness.verifierKey)])
+    assert.ok(await isCosigned(witnesses, note), `${size}`)
+    assert.ok(!(await isCosigned(witnesses, checkpoint.note)))
+    const cosigned = await openNote(note, [parseVerifierKey(witness.verifierKey)])
     assert.deepEqual(
-      cosigned.verified.map(({ key: { name } }) => name),
+      cosigned.verified.map(({ name }) => name),
       ['witness.example/w'],
     )
   }

@@ -1,3 +1,4 @@
+import { hexOf, isSame } from '../../packages/audit/bytes.ts'
 import { type Growth, lookAtGrowth } from '../../packages/audit/monitor.ts'
 import {
   parseVerifierKeys,
@@ -5,7 +6,7 @@ import {
   type VerifierKey,
 } from '../../packages/audit/notes.ts'
 import { verifyReceipt } from '../../packages/audit/receipt.ts'
-import { type Bytes, isSame, leafHash, verifyInclusion } from '../../packages/audit/tree.ts'
+import { leafHash, verifyInclusion } from '../../packages/audit/tree.ts'
 import { byId, metaOf, onSubmit, say } from '../elements.ts'
 import { entryAt, rootAt, wayOf } from './tree-reader.ts'
 
@@ -21,18 +22,15 @@ let shownNote: string | null = null
 /** Once a tree does not go on from the one before it, that is what there is to say. */
 let isBroken = false
 
-const hexOf = (bytes: Uint8Array): string =>
-  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
-
 /** The bytes at an address; null where there is nothing. */
-async function fetched(path: string): Promise<Bytes | null> {
+async function fetched(path: string): Promise<Uint8Array | null> {
   const answer = await fetch(path, { credentials: 'omit' })
   if (answer.status === 404) return null
   if (answer.ok) return new Uint8Array(await answer.arrayBuffer())
   throw new Error(`The service answered ${answer.status}.`)
 }
 
-const read = (path: string): Promise<Bytes | null> => fetched(`/audit/${path}`)
+const read = (path: string): Promise<Uint8Array | null> => fetched(`/audit/${path}`)
 
 const fetchedKeys = async (): Promise<VerifierKey[]> =>
   parseVerifierKeys(new TextDecoder().decode((await fetched(metaOf('keys'))) ?? new Uint8Array()))
@@ -107,7 +105,7 @@ function addGrowth({ root, size }: SignedCheckpoint, words: string): void {
   byId('growth', HTMLTableSectionElement).prepend(row)
 }
 
-function showWay(hashes: readonly { readonly label: string; readonly hash: Bytes }[]): void {
+function showWay(hashes: readonly { readonly label: string; readonly hash: Uint8Array }[]): void {
   byId('path', HTMLOListElement).replaceChildren(
     ...hashes.map(({ hash, label }) => {
       const item = document.createElement('li')
@@ -123,7 +121,7 @@ function showWay(hashes: readonly { readonly label: string; readonly hash: Bytes
 onSubmit('witness-form', async () => {
   const said = byId('witness-said', HTMLElement)
   try {
-    const keys = await parseVerifierKeys(byId('witness-keys', HTMLTextAreaElement).value)
+    const keys = parseVerifierKeys(byId('witness-keys', HTMLTextAreaElement).value)
     if (keys.length === 0) throw new Error('There is no verifier key in it.')
     witnessKeys = keys
     // By whom it is cosigned is said anew.
@@ -143,12 +141,12 @@ onSubmit('entry-form', async () => {
     if (!newest) throw new Error('There is no checkpoint yet.')
     const { root, size } = newest.checkpoint
     if (!(index < size)) throw new Error(`The log has ${size} entries, from 0 on.`)
-    const leaf = await leafHash(await entryAt(read, index, size))
+    const leaf = leafHash(await entryAt(read, index, size))
     const siblings = await wayOf(read, index, size)
     const ends = [{ label: 'the root that was signed', hash: root }]
     showWay([{ label: 'its leaf', hash: leaf }, ...siblings, ...ends])
     const proof = siblings.map(({ hash }) => hash)
-    if (!(await verifyInclusion({ index, size, root, leafHash: leaf, proof }))) {
+    if (!verifyInclusion({ index, size, root, leafHash: leaf, proof })) {
       throw new Error('Its way leads to another root.')
     }
     say(said, `Verified: entry ${index} is in the tree that was signed.`, 'good')

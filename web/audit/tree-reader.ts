@@ -1,14 +1,14 @@
 import type { ReadFile } from '../../packages/audit/openings.ts'
 import {
-  type Bytes,
   entriesOf,
-  hashesOf,
-  rangeHash,
-  splitOf,
+  hashSpan,
+  readRoot,
+  spansBeside,
   type TileReader,
   tilePath,
   tileWidth,
-} from '../../packages/audit/tree.ts'
+} from '../../packages/audit/tiles.ts'
+import { hashBytes } from '../../packages/audit/tree.ts'
 
 /** Reads the tiles of a tree of `size` entries. */
 const tilesOf =
@@ -17,17 +17,18 @@ const tilesOf =
     const inLevel = Math.floor(size / tileWidth ** level)
     const width = Math.min(tileWidth, inLevel - index * tileWidth)
     const tile = await read(tilePath(level, index, width))
-    const hashes = tile && hashesOf(tile)
-    if (hashes?.length !== width) throw new Error('A tile has not as many hashes as it must.')
-    return hashes
+    if (tile?.length !== width * hashBytes) {
+      throw new Error('A tile has not as many hashes as it must.')
+    }
+    return tile
   }
 
 /** The root of a tree by its own tiles. */
-export const rootAt = (read: ReadFile, size: number): Promise<Bytes> =>
-  rangeHash(tilesOf(read, size), 0, size)
+export const rootAt = (read: ReadFile, size: number): Promise<Uint8Array> =>
+  readRoot(size, tilesOf(read, size))
 
 /** The entry at an index, as the log publishes it. */
-export async function entryAt(read: ReadFile, index: number, size: number): Promise<Bytes> {
+export async function entryAt(read: ReadFile, index: number, size: number): Promise<Uint8Array> {
   const bundle = Math.floor(index / tileWidth)
   const width = Math.min(tileWidth, size - bundle * tileWidth)
   const bytes = await read(tilePath('entries', bundle, width))
@@ -39,7 +40,7 @@ export async function entryAt(read: ReadFile, index: number, size: number): Prom
 /** A hash beside the way from an entry up to the root, and of which entries it is. */
 interface Sibling {
   readonly label: string
-  readonly hash: Bytes
+  readonly hash: Uint8Array
 }
 
 /** The hashes beside the way from an entry up to the root, the lowest first: RFC 6962 section 2.1.1. */
@@ -50,15 +51,11 @@ export async function wayOf(
 ): Promise<readonly Sibling[]> {
   const tiles = tilesOf(read, size)
   const siblings: Sibling[] = []
-  let [start, end] = [0, size]
-  while (end - start > 1) {
-    const split = start + splitOf(end - start)
-    const [from, to] = index < split ? [split, end] : [start, split]
-    const covered = to - from === 1 ? `entry ${from}` : `entries ${from} to ${to - 1}`
-    const side = index < split ? 'on the right' : 'on the left'
-    siblings.push({ label: `${side}, ${covered}:`, hash: await rangeHash(tiles, from, to) })
-    if (index < split) end = split
-    else start = split
+  for (const span of spansBeside(index, size)) {
+    const { end, start } = span
+    const covered = end - start === 1 ? `entry ${start}` : `entries ${start} to ${end - 1}`
+    const side = index < start ? 'on the right' : 'on the left'
+    siblings.push({ label: `${side}, ${covered}:`, hash: await hashSpan(tiles, span) })
   }
-  return siblings.reverse()
+  return siblings
 }

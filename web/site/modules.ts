@@ -7,7 +7,12 @@ export type Modules = ReadonlyMap<string, string>
 
 /** Where every path of a module begins. */
 export const projectRoot = new URL('../../', import.meta.url)
-const jose = new URL('.', import.meta.resolve('jose'))
+
+/** Where each package that pages import lies, by its name in their imports. */
+const packages: ReadonlyMap<string, string> = new Map([
+  ['jose', import.meta.resolve('jose')],
+  ['@noble/hashes/sha2.js', import.meta.resolve('@noble/hashes/sha2.js')],
+])
 
 /**
  * Reads a module and all that it imports. What is in here can be fetched, nothing else: no request
@@ -50,23 +55,25 @@ async function readScripts(urls: readonly string[], { strip }: Stripper) {
   ])
 }
 
-const importing = /(\bfrom\s*|^import\s*)(['"])(\.[^'"\n]+|jose)\2/gm
+const importing = /(\bfrom\s*|^import\s*)(['"])(\.[^'"\n]+|jose|@noble\/hashes\/sha2\.js)\2/gm
 
 const importsOf = (text: string, url: string): string[] =>
-  [...text.matchAll(importing)].map(([, , , specifier = '']) =>
-    specifier === 'jose' ? new URL('index.js', jose).href : new URL(specifier, url).href,
+  [...text.matchAll(importing)].map(
+    ([, , , specifier = '']) => packages.get(specifier) ?? new URL(specifier, url).href,
   )
 
-/** Browsers know no packages: the one that there is gets its path. Relative imports stay as they are. */
+/** Browsers know no packages: those that there are get their paths. Relative imports stay as they are. */
 const withPaths = (text: string, base: string): string =>
-  text.replaceAll(importing, (whole, before: string, quote: string, specifier: string) =>
-    specifier === 'jose' ? `${before}${quote}${base}/jose/index.js${quote}` : whole,
-  )
+  text.replaceAll(importing, (whole, before: string, quote: string, specifier: string) => {
+    const url = packages.get(specifier)
+    return url ? `${before}${quote}${pathOf(url, base)}${quote}` : whole
+  })
 
+/** The project's own modules have the paths that they have in it; those of packages lie in a folder of their own. */
 function pathOf(url: string, base: string): string {
-  const isOfJose = url.startsWith(jose.href)
-  const [folder, root] = isOfJose ? ['jose/', jose.href] : ['', projectRoot.href]
-  return `${base}/${folder}${url.slice(root.length)}`
+  const own = url.startsWith(projectRoot.href) ? url.slice(projectRoot.href.length) : null
+  if (own !== null && !own.startsWith('node_modules/')) return `${base}/${own}`
+  return `${base}/modules/${url.split('/node_modules/').at(-1)}`
 }
 
 /** Takes the types out of TypeScript, until it is closed. */

@@ -1,5 +1,5 @@
 /**
- * A client system's way to Pinfold, in Node.js 20.3 and later and in any runtime with `fetch`.
+ * A client system's way to Pinfold, in Node.js 20.19 and later and in any runtime with `fetch`.
  *
  * ```ts
  * const pinfold = createPinfold({ baseUrl: 'https://cards.example', clientId, clientSecret })

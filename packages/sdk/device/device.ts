@@ -1,5 +1,5 @@
 /**
- * Card data on the cardholder's device: browser, or Node.js 20.3 and later. The device makes the key,
+ * Card data on the cardholder's device: browser, or Node.js 20.19 and later. The device makes the key,
  * the client system relays what it cannot read, and the device opens it.
  *
  * ```ts

@@ -1,5 +1,5 @@
 import { mostBytesOf, parseCheckpoint } from '../../../packages/audit/audit.ts'
-import { tilePath, tilesOfSize, tileWidth } from '../../domain/audit-tree.ts'
+import { tilePath, tilesOfSize, tileWidth } from '../../../packages/audit/tiles.ts'
 import { escapeLine } from '../../domain/terminal-text.ts'
 import { Unreachable } from '../command.ts'
 import type { ServiceConnection } from '../connection/requests.ts'

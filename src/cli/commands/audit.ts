@@ -276,9 +276,19 @@ function erasureLine({ erasure, index, log, of, origin, ranges, ...asked }: Eras
 async function givenKeys(call: cli.Call): Promise<VerifierKey[] | undefined> {
   const path = cli.textOf(call, 'keys')
   if (path === undefined) return undefined
-  const keys = await parseVerifierKeys(await readNamedFile(path)).catch(() => [])
+  const keys = readKeys(await readNamedFile(path))
   if (keys.length === 0) throw new cli.UsageError(`${path} holds no verifier keys that are right.`)
   return keys
+}
+
+/** The verifier keys in a file; none where one of them is not right. */
+function readKeys(text: string): VerifierKey[] {
+  try {
+    return parseVerifierKeys(text)
+  } catch (error) {
+    if (error instanceof AuditFault) return []
+    throw error
+  }
 }
 
 /** The most bytes of a receipt. */
@@ -297,7 +307,7 @@ const fetchReceipt = (call: cli.Call, entry: string) =>
       const file = Buffer.from(answer.bytes).toString()
       if (answer.status === 200) {
         const keys = await read(service, '/.well-known/audit-log-keys')
-        return { file, keys: await parseVerifierKeys(keys) }
+        return { file, keys: parseVerifierKeys(keys) }
       }
       if (performance.now() > end) throw new cli.Unreachable('It is not under a checkpoint yet.')
       await wait(1_000)

@@ -1,4 +1,4 @@
-import type { Checkpoint } from '../../domain/audit-notes.ts'
+import type { Checkpoint } from '../../../packages/audit/checkpoints.ts'
 import type { KeyState } from './stored-keys.ts'
 
 /** The public half of a version of a key that signs checkpoints. */

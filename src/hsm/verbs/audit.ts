@@ -1,4 +1,5 @@
-import { checkpointText, mlDsaMessage, timestampBytes } from '../../domain/audit-notes.ts'
+import { eightBytes } from '../../../packages/audit/bytes.ts'
+import { checkpointText, mlDsaMessage } from '../../../packages/audit/checkpoints.ts'
 import type { AuditHsm, AuditKey } from '../contract/audit.ts'
 import { keyCatalogue } from '../contract/catalogue.ts'
 import type { KeyStore } from '../contract/stored-keys.ts'
@@ -39,7 +40,7 @@ export const auditVerbs = (engine: KeyEngine, ring: KeyRing, keyStore: KeyStore)
       signatures.push({ key: describe(each), signature: await each.key.sign(text) })
     }
     for (const each of withMlDsa ? await activeVersions(ring, 'audit-ml-dsa') : []) {
-      const signature = Buffer.concat([timestampBytes(seconds), await each.key.sign(cosigned)])
+      const signature = Buffer.concat([eightBytes(seconds), await each.key.sign(cosigned)])
       signatures.push({ key: describe(each), signature })
     }
     return signatures

@@ -1,5 +1,5 @@
+import { commitmentOf } from '../../../packages/audit/tree.ts'
 import { payloadHashOf } from '../../domain/approval.ts'
-import { commitmentOf } from '../../domain/audit-tree.ts'
 import type { ApprovalRow } from '../../storage/approvals/approvals.ts'
 import { listRecordedSteps, type RecordedStep } from '../../storage/approvals/recorded-steps.ts'
 import type { Connection } from '../../storage/engine/database.ts'

@@ -1,12 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { type AuditEntry, commitEntries } from '../../domain/audit-entry.ts'
-import {
-  appendHashes,
-  entryOf,
-  leafHash,
-  type TileReader,
-  tilesOfSize,
-} from '../../domain/audit-tree.ts'
+import { appendHashes, type TileReader, tilesOfSize } from '../../../packages/audit/tiles.ts'
+import { entryOf, leafHash } from '../../../packages/audit/tree.ts'
+import type { AuditEntry } from '../../domain/audit-entry.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import type { CheckpointFile } from '../../storage/audit-log/checkpoint-file.ts'
 import { insertEntries, type NewEntry } from '../../storage/audit-log/entries.ts'
@@ -19,6 +14,7 @@ import {
   findTiles,
 } from '../../storage/audit-log/log.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
+import { commitEntries } from './commit-entries.ts'
 import type { Witnesses } from './witnesses.ts'
 
 /** What the operations on the audit log work with. */

@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, verify } from 'node:crypto'
-import { checkpointText } from '../../domain/audit-notes.ts'
+import { checkpointText } from '../../../packages/audit/checkpoints.ts'
 import {
   type CheckResult,
   type CheckRow,

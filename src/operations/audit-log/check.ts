@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import { commitmentOf } from '../../domain/audit-tree.ts'
+import { commitmentOf } from '../../../packages/audit/tree.ts'
 import { insertAct } from '../../storage/acts/acts.ts'
 import * as cardDigests from '../../storage/audit-log/card-digests.ts'
 import * as checks from '../../storage/audit-log/checks.ts'

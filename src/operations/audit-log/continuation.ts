@@ -1,5 +1,7 @@
-import { type Checkpoint, parseCheckpoint, parseNote } from '../../domain/audit-notes.ts'
-import { emptyRoot, rootOf, type TileReader } from '../../domain/audit-tree.ts'
+import { type Checkpoint, parseCheckpoint } from '../../../packages/audit/checkpoints.ts'
+import { parseNote } from '../../../packages/audit/notes.ts'
+import { readRoot, type TileReader } from '../../../packages/audit/tiles.ts'
+import { emptyRoot } from '../../../packages/audit/tree.ts'
 import { type CheckpointRow, findNewestCheckpoint } from '../../storage/audit-log/checkpoints.ts'
 import { type AuditLogRow, listAuditLogs } from '../../storage/audit-log/log.ts'
 import { type AuditLogContext, tilesOf } from './audit-log.ts'
@@ -95,7 +97,7 @@ async function contradiction(
 
 /** Null where a tile of the tree is missing. */
 const rootIn = (tiles: TileReader, size: number): Promise<Uint8Array | null> =>
-  rootOf(size, tiles).catch((error: unknown) => {
+  readRoot(size, tiles).catch((error: unknown) => {
     if (error instanceof RangeError) return null
     throw error
   })

@@ -41,7 +41,7 @@ export async function readAuditLogHealth({
     signedSize,
     unsignedMs,
     refusal,
-    isCosigned: asked ? isCosigned(asked, newest.note) : null,
+    isCosigned: asked ? await isCosigned(asked, newest.note) : null,
   }
 }
 

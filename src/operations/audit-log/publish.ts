@@ -1,5 +1,6 @@
-import { verifierKeyText } from '../../domain/audit-notes.ts'
-import { entryBundle, entryOf, tileWidth } from '../../domain/audit-tree.ts'
+import { verifierKeyText } from '../../../packages/audit/notes.ts'
+import { entryBundle, tileWidth } from '../../../packages/audit/tiles.ts'
+import { entryOf } from '../../../packages/audit/tree.ts'
 import { findNewestCheckpoint } from '../../storage/audit-log/checkpoints.ts'
 import { listAuditEntries } from '../../storage/audit-log/entries.ts'
 import { type AuditLogRow, findTile, listAuditLogs } from '../../storage/audit-log/log.ts'

@@ -1,5 +1,5 @@
-import { proofText } from '../../domain/audit-notes.ts'
-import { inclusionProof } from '../../domain/audit-tree.ts'
+import { proofText } from '../../../packages/audit/receipt.ts'
+import { inclusionProof } from '../../../packages/audit/tiles.ts'
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findNewestCheckpoint } from '../../storage/audit-log/checkpoints.ts'

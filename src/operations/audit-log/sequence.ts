@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import {
   type AuditEntry,
   attemptEntryId,
-  commitEntries,
   outcomeOfAttempt,
   outcomeOfEvent,
 } from '../../domain/audit-entry.ts'
@@ -10,6 +9,7 @@ import { lockAuditLog } from '../../storage/audit-log/log.ts'
 import * as sources from '../../storage/audit-log/sources.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { type AuditLogContext, appendEntries, openAuditLog } from './audit-log.ts'
+import { commitEntries } from './commit-entries.ts'
 
 /** Entries that one transaction appends at most. */
 export const batchSize = 1_000

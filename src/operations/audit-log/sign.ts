@@ -1,5 +1,6 @@
-import { checkpointText, noteKeyId, noteOf, signatureTypes } from '../../domain/audit-notes.ts'
-import { consistencyProof } from '../../domain/audit-tree.ts'
+import { checkpointText } from '../../../packages/audit/checkpoints.ts'
+import { noteKeyId, noteOf, signatureTypes } from '../../../packages/audit/notes.ts'
+import { consistencyProof } from '../../../packages/audit/tiles.ts'
 import type { AuditKey } from '../../hsm/contract/audit.ts'
 import { findNewestCheckpoint, insertCheckpoint } from '../../storage/audit-log/checkpoints.ts'
 import { findAuditLog, setRefusal } from '../../storage/audit-log/log.ts'

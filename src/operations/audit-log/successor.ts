@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { commitEntries } from '../../domain/audit-entry.ts'
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findNewestCheckpoint } from '../../storage/audit-log/checkpoints.ts'
@@ -13,6 +12,7 @@ import {
 } from '../../storage/audit-log/log.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { type AuditLogContext, appendEntries } from './audit-log.ts'
+import { commitEntries } from './commit-entries.ts'
 import { checkpointOf, examineLog } from './continuation.ts'
 
 /** A log that took another's place. */

@@ -1,5 +1,5 @@
-import { openNote, parseNote, signatureLine } from '../../domain/audit-notes.ts'
-import type { Witness, WitnessPolicy } from '../../domain/witness-policy.ts'
+import { openNote, parseNote, signatureLine } from '../../../packages/audit/notes.ts'
+import type { Witness, WitnessPolicy } from '../../../packages/audit/witness-policy.ts'
 
 /** Who cosigns checkpoints, and how they are asked. */
 export interface Witnesses {
@@ -63,7 +63,7 @@ async function askWitness(
     }
     const answer = await sendTo(witnesses, witness, checkpoint, oldSize)
     if (answer.status === 200) {
-      const line = lineOf(witness, `${text}\n${answer.text}`)
+      const line = await findLine(witness, `${text}\n${answer.text}`)
       witnesses.sizes.set(place, size)
       return { line }
     }
@@ -92,24 +92,20 @@ async function sendTo(
   return { status, text, known: isSize ? Number(text) : null }
 }
 
-/** The line of a witness in a note. @throws NoteRefusal unless it is there and verifies. */
-function lineOf({ key }: Witness, note: string): string {
+/** The line of a witness in a note. @throws AuditFault unless it is there and verifies. */
+async function findLine({ key }: Witness, note: string): Promise<string> {
   // What others have signed beside it is passed over.
-  openNote(note, [key])
+  await openNote(note, [key])
   const own = parseNote(note).signatures.find(({ id, name }) => id === key.id && name === key.name)
   return own ? signatureLine(own) : ''
 }
 
 /** Whether those that the policy asks for have cosigned a checkpoint. */
-export const isCosigned = ({ policy }: Witnesses, note: string): boolean =>
-  policy.isQuorum(
-    new Set(
-      policy.witnesses.flatMap((witness) => {
-        try {
-          return lineOf(witness, note) === '' ? [] : [witness.name]
-        } catch {
-          return []
-        }
-      }),
-    ),
-  )
+export async function isCosigned({ policy }: Witnesses, note: string): Promise<boolean> {
+  const cosigned = new Set<string>()
+  for (const witness of policy.witnesses) {
+    const line = await findLine(witness, note).catch(() => '')
+    if (line !== '') cosigned.add(witness.name)
+  }
+  return policy.isQuorum(cosigned)
+}

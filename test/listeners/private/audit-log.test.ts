@@ -1,8 +1,10 @@
 /** The audit log as it is published: tiles, checkpoints and keys (C2SP tlog-tiles, tlog-checkpoint, signed-note). */
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { openNote, parseCheckpoint, parseVerifierKey } from '../../../src/domain/audit-notes.ts'
-import { leafHash, rootOf, tilePath } from '../../../src/domain/audit-tree.ts'
+import { parseCheckpoint } from '../../../packages/audit/checkpoints.ts'
+import { openNote, parseVerifierKey } from '../../../packages/audit/notes.ts'
+import { readRoot, tilePath } from '../../../packages/audit/tiles.ts'
+import { leafHash } from '../../../packages/audit/tree.ts'
 import { appendMany, signAll } from '../../support/audit.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
 
@@ -26,7 +28,7 @@ const signedCheckpoint = async (service: TestService) => {
   const { keys } = await keysOf(service)
   const answer = await ask(service, 'checkpoint')
   assert.equal(answer.statusCode, 200)
-  const { text } = openNote(answer.payload, keys)
+  const { text } = await openNote(answer.payload, keys)
   return { answer, checkpoint: parseCheckpoint(text) }
 }
 
@@ -73,7 +75,7 @@ suite('an audit log that is signed', () => {
       assert.equal(answer.rawPayload.length, width * 32)
       return new Uint8Array(answer.rawPayload)
     }
-    assert.deepEqual(await rootOf(size, read), checkpoint.root)
+    assert.deepEqual(await readRoot(size, read), checkpoint.root)
   })
 
   test('shows the entries under the leaves, each behind its length, and a partial tile also where there is a full one', async () => {

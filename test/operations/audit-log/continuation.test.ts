@@ -4,13 +4,9 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import {
-  openNote,
-  parseCheckpoint,
-  parseNote,
-  parseVerifierKey,
-} from '../../../src/domain/audit-notes.ts'
-import { rootOf } from '../../../src/domain/audit-tree.ts'
+import { parseCheckpoint } from '../../../packages/audit/checkpoints.ts'
+import { openNote, parseNote, parseVerifierKey } from '../../../packages/audit/notes.ts'
+import { readRoot } from '../../../packages/audit/tiles.ts'
 import { tilesOf } from '../../../src/operations/audit-log/audit-log.ts'
 import { createFollower, createSigner } from '../../../src/operations/audit-log/sign.ts'
 import { followKeys } from '../../../src/operations/keys/rotate.ts'
@@ -86,10 +82,10 @@ onEachEngine((engine) => {
     const { length } = await entriesOf(service.database)
     for (const { note, root, size } of await checkpointsOf(service)) {
       assert.ok(size <= length)
-      const signed = parseCheckpoint(openNote(note, keys).text)
+      const signed = parseCheckpoint((await openNote(note, keys)).text)
       const { origin } = service.audit
       assert.deepEqual(signed, { origin, size, root: new Uint8Array(root) })
-      const rootNow = await rootOf(size, tilesOf(service.database, 1))
+      const rootNow = await readRoot(size, tilesOf(service.database, 1))
       assert.deepEqual(new Uint8Array(rootNow), signed.root)
     }
   })
@@ -187,8 +183,8 @@ onEachEngine((engine) => {
     const [after] = (await checkpointsOf(service)).slice(-1)
     assert.ok(after && after.size > before.size)
     // Who knows one of the two follows the log across the change; what was signed before stays good.
-    for (const key of [oldKey, newKey]) openNote(after.note, [key])
-    openNote(before.note, both)
+    for (const key of [oldKey, newKey]) await openNote(after.note, [key])
+    await openNote(before.note, both)
     const acts = (await entriesOf(service.database)).map(({ text }) => JSON.parse(text))
     const changes = acts.filter(({ key }) => key === 'audit/2')
     assert.deepEqual(

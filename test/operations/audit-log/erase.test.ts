@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { before, beforeEach, suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { commitmentOf, rootOf, tileWidth } from '../../../src/domain/audit-tree.ts'
+import { readRoot, tileWidth } from '../../../packages/audit/tiles.ts'
+import { commitmentOf } from '../../../packages/audit/tree.ts'
 import type { ClientKind } from '../../../src/domain/client.ts'
 import { isPublicToken } from '../../../src/domain/identifiers.ts'
 import { appendEntries, tilesOf } from '../../../src/operations/audit-log/audit-log.ts'
@@ -162,7 +163,7 @@ suite('what the audit log says is erased', () => {
     const size = (await entries()).length
     const whole = first + size
     const tiles = tilesOf(service.database, 1)
-    const root = await rootOf(whole, tiles)
+    const root = await readRoot(whole, tiles)
     const before = await entries()
     const answer = await request({ publicToken: card, reason: 'The cardholder asked for it.' })
     assert.deepEqual([answer.status, answer.json.erased, answer.json.finishedAt], [202, 0, null])
@@ -187,7 +188,7 @@ suite('what the audit log says is erased', () => {
     )
     const commitments = (rows: readonly Entered[]) => rows.map(({ commitment }) => commitment)
     assert.deepEqual(commitments(after.slice(0, size)), commitments(before))
-    assert.deepEqual(await rootOf(whole, tiles), root)
+    assert.deepEqual(await readRoot(whole, tiles), root)
     for (const { salt, text } of before.filter(({ publicToken }) => publicToken === card)) {
       const held = await everything()
       assert.ok(text !== null && salt !== null)

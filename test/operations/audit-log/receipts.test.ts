@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
-import { openNote, parseCheckpoint, parseVerifierKey } from '../../../src/domain/audit-notes.ts'
-import { commitmentOf, entryOf, leafHash, verifyInclusion } from '../../../src/domain/audit-tree.ts'
+import { parseCheckpoint } from '../../../packages/audit/checkpoints.ts'
+import { openNote, parseVerifierKey } from '../../../packages/audit/notes.ts'
+import { commitmentOf, entryOf, leafHash, verifyInclusion } from '../../../packages/audit/tree.ts'
 import { eraseDue } from '../../../src/operations/audit-log/erase.ts'
 import { enterAll, signAll } from '../../support/audit.ts'
 import { type Answer, openTestService, sql, type TestService } from '../../support/service.ts'
@@ -31,7 +32,7 @@ const verify = async ({ text: receipt }: Answer) => {
   assert.equal(name, 'c2sp.org/tlog-proof@v1')
   const keys = await service.call('GET', '//.well-known/audit-log-keys', { token: null })
   const vkeys = keys.text.trimEnd().split('\n').map(parseVerifierKey)
-  const { root, size } = parseCheckpoint(openNote(note, vkeys).text)
+  const { root, size } = parseCheckpoint((await openNote(note, vkeys)).text)
   const opening = extra.startsWith('extra ')
     ? JSON.parse(Buffer.from(extra.slice(6), 'base64').toString())
     : null

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
-import { openNote, parseCheckpoint, parseVerifierKey } from '../../../src/domain/audit-notes.ts'
-import { rootOf } from '../../../src/domain/audit-tree.ts'
+import { parseCheckpoint } from '../../../packages/audit/checkpoints.ts'
+import { openNote, parseVerifierKey } from '../../../packages/audit/notes.ts'
+import { readRoot } from '../../../packages/audit/tiles.ts'
 import { tilesOf } from '../../../src/operations/audit-log/audit-log.ts'
 import { readCheckpoint, readVerifierKeys } from '../../../src/operations/audit-log/publish.ts'
 import { createSigner } from '../../../src/operations/audit-log/sign.ts'
@@ -43,9 +44,12 @@ test('a checkpoint is of the committed tree, and verifies by the published keys'
     'select size::integer as "size" from audit_log',
   )
   assert.equal(size, log?.size)
-  assert.deepEqual(Buffer.from(root), Buffer.from(await rootOf(size, tilesOf(service.database, 1))))
+  assert.deepEqual(
+    Buffer.from(root),
+    Buffer.from(await readRoot(size, tilesOf(service.database, 1))),
+  )
   const keys = (await readVerifierKeys(service.audit)).trim().split('\n').map(parseVerifierKey)
-  assert.equal(openNote(note, keys).verified.length, 1)
+  assert.equal((await openNote(note, keys)).verified.length, 1)
 })
 
 test('it is signed when the log has grown, and not otherwise', async () => {

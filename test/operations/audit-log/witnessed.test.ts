@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, test } from 'node:test'
-import { openNote, parseVerifierKey } from '../../../src/domain/audit-notes.ts'
+import { openNote, parseVerifierKey } from '../../../packages/audit/notes.ts'
 import { examineLog } from '../../../src/operations/audit-log/continuation.ts'
 import { createSigner } from '../../../src/operations/audit-log/sign.ts'
 import { createWitnessServer } from '../../../src/witness/listen.ts'
@@ -75,7 +75,7 @@ const elsewhere = async () => {
 test('a checkpoint is published with the cosignature of the witness that the policy names', async () => {
   for (const _ of [1, 2]) {
     await signAll(service.audit)
-    const { verified } = openNote(await newestNote(), [parseVerifierKey(witnessKey)])
+    const { verified } = await openNote(await newestNote(), [parseVerifierKey(witnessKey)])
     assert.equal(verified.length, 1)
     assert.equal((await health()).document.checks['audit-log:witnesses'][0].status, 'pass')
     await appendMany(service.audit, 300)
@@ -91,7 +91,7 @@ test('without the witness a log is signed all the same, and the health document 
   await appendMany(service.audit, 2)
   await signAll({ ...service.audit, witnesses: { ...witnesses, post } })
   const note = await newestNote()
-  assert.throws(() => openNote(note, [parseVerifierKey(witnessKey)]), /no signature/)
+  await assert.rejects(openNote(note, [parseVerifierKey(witnessKey)]), /no signature/)
   const { document, status } = await health()
   assert.deepEqual([status, document.status], [200, 'warn'])
   assert.equal(document.checks['audit-log:witnesses'][0].status, 'warn')

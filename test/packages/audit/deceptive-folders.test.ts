@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { before, test } from 'node:test'
 import { parseVerifierKeys, type VerifierKey, verifyFolder } from '../../../packages/audit/audit.ts'
+import { verifierKeyText } from '../../../packages/audit/notes.ts'
 import type { AuditEntry } from '../../../src/domain/audit-entry.ts'
-import { verifierKeyText } from '../../../src/domain/audit-notes.ts'
 import {
   type Exported,
   erasureEntries,

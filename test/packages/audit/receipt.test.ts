@@ -8,17 +8,19 @@ import {
   type VerifierKey,
   verifyReceipt,
 } from '../../../packages/audit/audit.ts'
+import { eightBytes } from '../../../packages/audit/bytes.ts'
 import {
   checkpointText,
   cosignatureMessage,
   mlDsaMessage,
+} from '../../../packages/audit/checkpoints.ts'
+import {
   noteKeyId,
-  proofText,
   signatureLine,
   signatureTypes,
-  timestampBytes,
   verifierKeyText,
-} from '../../../src/domain/audit-notes.ts'
+} from '../../../packages/audit/notes.ts'
+import { proofText } from '../../../packages/audit/receipt.ts'
 import {
   type Exported,
   exportLog,
@@ -95,7 +97,7 @@ test('a witness whose key is given is named with the time of its cosignature, an
   const name = 'witness.example/w'
   const text = checkpointText({ origin: key.origin, size: log.size, root: log.root })
   const signed = sign(null, cosignatureMessage(text, 1_700_000_000), privateKey)
-  const signature = Buffer.concat([timestampBytes(1_700_000_000), signed])
+  const signature = Buffer.concat([eightBytes(1_700_000_000), signed])
   const id = noteKeyId(name, signatureTypes.cosignature, raw)
   const line = signatureLine({ name, id, signature })
   const own = verifierKeyText(name, signatureTypes.cosignature, raw)
@@ -119,7 +121,7 @@ test('a second signature, by ML-DSA-44, is verified where the runtime can', asyn
   const { privateKey, publicKey } = generateKeyPairSync('ml-dsa-44')
   const raw = new Uint8Array(publicKey.export({ format: 'der', type: 'spki' }).subarray(-1312))
   const message = mlDsaMessage(key.origin, { ...log, origin: key.origin }, 7)
-  const signature = Buffer.concat([timestampBytes(7), sign(null, message, privateKey)])
+  const signature = Buffer.concat([eightBytes(7), sign(null, message, privateKey)])
   const id = noteKeyId(key.origin, signatureTypes.mlDsa44, raw)
   const note = `${log.note}${signatureLine({ name: key.origin, id, signature })}`
   const own = verifierKeyText(key.origin, signatureTypes.mlDsa44, raw)

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
-import { tileWidth } from '../../../domain/audit-tree.ts'
+import { tileWidth } from '../../../../packages/audit/tiles.ts'
 import { Problem } from '../../../domain/problem.ts'
 import * as publication from '../../../operations/audit-log/publish.ts'
 import { succeedAuditLog } from '../../../operations/audit-log/successor.ts'

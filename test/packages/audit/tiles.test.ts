@@ -3,22 +3,24 @@ import test from 'node:test'
 import fc from 'fast-check'
 import {
   appendHashes,
-  commitmentOf,
   consistencyProof,
-  emptyRoot,
   entryBundle,
-  entryOf,
   inclusionProof,
-  leafHash,
-  nodeHash,
-  rootOf,
+  readRoot,
   type TileReader,
   tilePath,
   tilesOfSize,
+} from '../../../packages/audit/tiles.ts'
+import {
+  commitmentOf,
+  emptyRoot,
+  entryOf,
+  leafHash,
+  nodeHash,
   verifyConsistency,
   verifyInclusion,
-} from '../../src/domain/audit-tree.ts'
-import { cases } from '../support/cases.ts'
+} from '../../../packages/audit/tree.ts'
+import { cases } from '../../support/cases.ts'
 import {
   bytesOf,
   hexOf,
@@ -26,7 +28,7 @@ import {
   type TlogVector,
   tlogVectors,
   utf8Of,
-} from '../support/tlog-vectors.ts'
+} from '../../support/tlog-vectors.ts'
 
 type Bytes = Uint8Array
 
@@ -72,7 +74,7 @@ function plainRoot(entries: readonly Bytes[]): Bytes {
 const answers: Record<string, (vector: TlogVector) => unknown> = {
   treeRoot: async ({ inputs }) => {
     const entries = inputs.leavesHex.map(bytesOf)
-    return { rootHex: hexOf(await rootOf(entries.length, treeOf(entries).read)) }
+    return { rootHex: hexOf(await readRoot(entries.length, treeOf(entries).read)) }
   },
   leafHash: ({ inputs }) => ({ hashHex: hexOf(leafHash(bytesOf(inputs.leafHex))) }),
   nodeHash: ({ inputs }) => ({
@@ -115,7 +117,7 @@ const answers: Record<string, (vector: TlogVector) => unknown> = {
     }
   },
   treeRootOfRecords: async ({ inputs }) => ({
-    rootBase64: Buffer.from(await rootOf(inputs.size, treeOf(recordsOf(inputs)).read)).toString(
+    rootBase64: Buffer.from(await readRoot(inputs.size, treeOf(recordsOf(inputs)).read)).toString(
       'base64',
     ),
   }),
@@ -166,7 +168,7 @@ test('a tree that grows in batches has the root that its entries have at once', 
         const tree = growingTree()
         for (const batch of batches) tree.grow(numbered(batch))
         const entries = batches.flatMap(numbered)
-        assert.deepEqual(await rootOf(tree.size, tree.read), plainRoot(entries))
+        assert.deepEqual(await readRoot(tree.size, tree.read), plainRoot(entries))
       },
     ),
     cases(20, 300),
@@ -177,7 +179,7 @@ test('the root of any earlier size can be read from the tiles of a later tree', 
   const entries = numbered(700)
   const { read } = treeOf(entries)
   for (const size of [0, 1, 255, 256, 257, 511, 512, 513, 700]) {
-    assert.deepEqual(await rootOf(size, read), plainRoot(entries.slice(0, size)))
+    assert.deepEqual(await readRoot(size, read), plainRoot(entries.slice(0, size)))
   }
 })
 
@@ -194,12 +196,12 @@ test('every proof that is made verifies, and with any bit of it turned it does n
   )
   await fc.assert(
     fc.asyncProperty(sizes, async ({ bit, index, oldSize, size }) => {
-      const root = await rootOf(size, read)
+      const root = await readRoot(size, read)
       const leaf = leafHash(utf8Of(`entry ${index}`))
       const included = { index, size, root, leafHash: leaf }
       const proof = await inclusionProof(index, size, read)
       assert.ok(verifyInclusion({ ...included, proof }))
-      const oldRoot = await rootOf(oldSize, read)
+      const oldRoot = await readRoot(oldSize, read)
       const grown = { oldSize, size, oldRoot, root }
       const path = await consistencyProof(oldSize, size, read)
       assert.ok(verifyConsistency({ ...grown, proof: path }))
@@ -223,7 +225,7 @@ test('a proof about more than there is, or from a tile cut short, is refused', a
   const { read, tiles } = treeOf(numbered(300))
   await assert.rejects(inclusionProof(300, 300, read), RangeError)
   await assert.rejects(consistencyProof(301, 300, read), RangeError)
-  await assert.rejects(rootOf(301, read), RangeError)
+  await assert.rejects(readRoot(301, read), RangeError)
   tiles.set('0/1', (tiles.get('0/1') ?? new Uint8Array()).subarray(0, 32))
   await assert.rejects(inclusionProof(0, 300, read), RangeError)
 })
@@ -270,7 +272,7 @@ test('a full tile is read as one hash of the level above, and each tile once', a
     read.push(`${level}/${index}`)
     return level === 1 ? hashOf(1) : new Uint8Array(256 * 32).fill(2)
   }
-  assert.deepEqual(await rootOf(256, tiles), hashOf(1))
+  assert.deepEqual(await readRoot(256, tiles), hashOf(1))
   assert.deepEqual(read, ['1/0'])
   read.length = 0
   await inclusionProof(5, 200, tiles)

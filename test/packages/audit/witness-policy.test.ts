@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
-import { verifierKeyText } from '../../src/domain/audit-notes.ts'
-import { parseWitnessPolicy } from '../../src/domain/witness-policy.ts'
+import { verifierKeyText } from '../../../packages/audit/notes.ts'
+import { parseWitnessPolicy } from '../../../packages/audit/witness-policy.ts'
 
 const vkey = (name: string, type = 0x04): string => {
   const { x = '' } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })

@@ -1,4 +1,5 @@
-import { parseVerifierKey, type VerifierKey } from './audit-notes.ts'
+import { hexOf } from './bytes.ts'
+import { parseVerifierKey, signatureTypes, type VerifierKey } from './notes.ts'
 
 /** A witness that cosigns checkpoints. */
 export interface Witness {
@@ -25,8 +26,8 @@ interface Read {
   quorum: string | null
 }
 
-/** Types of cosignatures: Ed25519 and ML-DSA-44 (c2sp.org/tlog-cosignature). */
-const cosignatureTypes: readonly number[] = [0x04, 0x06]
+/** Types of keys that cosign (c2sp.org/tlog-cosignature). */
+const cosignatureTypes: readonly number[] = [signatureTypes.cosignature, signatureTypes.mlDsa44]
 
 /** @throws Error that names the line. */
 export function parseWitnessPolicy(text: string): WitnessPolicy {
@@ -100,7 +101,7 @@ function define(read: Read, name: string, rule: (cosigned: ReadonlySet<string>) 
 /** Of logs, and of witnesses, each key is listed once, under whatever names. */
 function addKey(read: Read, vkey: string, kind: string): VerifierKey {
   const key = parseVerifierKey(vkey)
-  const identity = `${kind} ${Buffer.from(key.publicKey).toString('hex')}`
+  const identity = `${kind} ${hexOf(key.publicKey)}`
   if (read.keys.has(identity)) throw new Error('repeats a key')
   read.keys.add(identity)
   return key

@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto'
+import { commitmentOf } from '../../../packages/audit/tree.ts'
+import { type AuditEntry, entryText } from '../../domain/audit-entry.ts'
+
+/** An entry with what its leaf commits to. */
+interface CommittedEntry {
+  readonly entryId: string
+  readonly clientId: string | null
+  readonly publicToken: string | null
+  readonly act: string
+  readonly commitment: Uint8Array
+  readonly salt: Uint8Array
+  readonly text: string
+}
+
+const saltBytes = 32
+
+/** Writes entries and draws a salt for each, without which nobody can tell from the leaf what it says. */
+export function commitEntries(entries: readonly AuditEntry[]): CommittedEntry[] {
+  const salts = randomBytes(saltBytes * entries.length)
+  return entries.map((said, at) => {
+    const salt = salts.subarray(at * saltBytes, (at + 1) * saltBytes)
+    const text = entryText(said)
+    return {
+      entryId: said.entry,
+      clientId: said.client ?? null,
+      publicToken: said.card ?? null,
+      act: said.act,
+      commitment: commitmentOf(salt, text),
+      salt,
+      text,
+    }
+  })
+}

@@ -301,7 +301,9 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
 /** Nobody is twice in one statement, and no key or transaction. */
 const ofOther = (value: SqlScalar, at: number): SqlScalar => {
   if (value === token || value === newToken) return String(Number(value) - at)
-  if (value === fingerprintText) return fingerprintOf(7_900 - at).toString('hex')
+  if (typeof value === 'string' && value.endsWith(fingerprintText)) {
+    return value.replace(fingerprintText, fingerprintOf(7_900 - at).toString('hex'))
+  }
   if (value === claimId) return claimId.replace(/.{6}$/, String(at).padStart(6, '9'))
   const hash = createHash('sha256').update(`key ${at}`).digest()
   if (value === keyHash) return hash

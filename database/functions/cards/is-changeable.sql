@@ -7,6 +7,9 @@ language plpgsql
 immutable
 as $function$
 begin
-  return coalesce(p_card.status_code in ('02', '00', '62') and p_card.expiry_date >= p_today, false);
+  return coalesce(
+    p_card.status_code in ('02', '00', '62') and p_card.expiry_date >= p_today,
+    false
+  );
 end
 $function$;

@@ -1,12 +1,12 @@
--- Gives a client's card another PIN and records the event, once for an idempotency key. The tries stay
--- as they are.
+-- Gives a client's card another PIN and records the event, once for an idempotency key. The tries
+-- stay as they are.
 --
 -- The PIN is stored as a PIN block or as a PVV, with the key that it is under. A PIN that a device
 -- sealed comes in an envelope, which a card takes once: p_jti_hash names it, and is null for a PIN
 -- without one. Locks go card, key. All of it is done, or nothing.
 --
--- Returns whether it was done: not where the card is another client's, closed, expired or was skipped,
--- took the envelope before, or the key was not free.
+-- Returns whether it was done: not where the card is another client's, closed, expired or was
+-- skipped, took the envelope before, or the key was not free.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function set_pin(

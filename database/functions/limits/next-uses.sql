@@ -1,8 +1,9 @@
 -- Counts a use of a limit: p_uses within any stretch of p_window_seconds, whenever it begins.
 --
 -- A limit keeps the instants of its uses, newest first, in microseconds since 1970: at most 20. Of
--- more uses than 20 each instant stands for a few, and is that of the last of them. So no window ever
--- has more uses than allowed, and none is refused while there were fewer than all but those few.
+-- more uses than 20 each instant stands for a few, and is that of the last of them. So no window
+-- ever has more uses than allowed, and none is refused while there were fewer than all but those
+-- few.
 --
 -- A use joins the newest instant while that counts and is not full, and begins another one else. Of
 -- two that race the one that waited may have read the clock first: instants never go back.

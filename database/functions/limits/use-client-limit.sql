@@ -1,7 +1,7 @@
 -- Spends a use of a limit of a client over all its cards, or nothing where none is left.
 --
--- The row of the limit is locked until the transaction ends: of two that race the second counts what
--- the first has used. The limit is null where there is none.
+-- The row of the limit is locked until the transaction ends: of two that race the second counts
+-- what the first has used. The limit is null where there is none.
 --
 -- Returns whether a use was left.
 create or replace function use_client_limit(

@@ -4,8 +4,8 @@
 -- A new epoch begins: a try that was spent before restores nothing any more. Locks go card, key,
 -- counter: a request that waits for a client's key holds no counter. All of it is done, or nothing.
 --
--- Returns whether it was done: not where the card is another client's, closed, expired or was skipped,
--- or the key was not free.
+-- Returns whether it was done: not where the card is another client's, closed, expired or was
+-- skipped, or the key was not free.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function spend_all_tries(

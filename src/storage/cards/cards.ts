@@ -2,7 +2,7 @@ import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
 import { type Database, rowOf } from '../engine/database.ts'
-import { rowRead } from '../engine/shared-statements.ts'
+import { loadSharedStatements } from '../engine/statements.ts'
 
 /** A card's own row: what is answered of it, and of whom only the HSM can read. */
 export interface CardRow {
@@ -34,30 +34,7 @@ export interface CardWithTries extends CardRow {
   readonly cvvBlockedByClient: boolean
 }
 
-const cardFields: Readonly<Record<keyof CardRow, string>> = {
-  publicToken: 'public_token',
-  productId: 'product_id',
-  cardType: 'card_type',
-  customerReference: 'customer_reference',
-  designId: 'design_id',
-  maskedPan: 'masked_pan',
-  personalData: 'personal_data',
-  startDate: 'start_date',
-  expiryDate: 'expiry_date',
-  statusCode: 'status_code',
-  createdAt: 'created_at',
-}
-
-const cardColumnNames = Object.values(cardFields).join(', ')
-
-const cardColumns = Object.entries(cardFields)
-  .map(([name, column]) => `card.${column} as "${name}"`)
-  .join(', ')
-
-export const triesColumns = `pin.try_limit as "pinLimit", pin.spent as "pinSpent",
-  pin.restored as "pinRestored", pin.blocked_by_client as "pinBlockedByClient",
-  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent",
-  cvv.restored as "cvvRestored", cvv.blocked_by_client as "cvvBlockedByClient"`
+const shared = loadSharedStatements(import.meta.url)
 
 /** Both counters of a card. @param publicToken its token, as SQL. */
 export const triesOf = (publicToken: string): string =>
@@ -69,25 +46,19 @@ export const triesOf = (publicToken: string): string =>
     })
     .join(' ')
 
-/** A card with both its counters. @param publicToken its token, as SQL. */
-const cardWithTries = (publicToken: string): string => {
-  const columns = `${cardColumnNames}, client_id`
-  return `${rowOf('card', 'card', { columns, key: { public_token: publicToken } })} ${triesOf(publicToken)}`
+interface CardOfClient {
+  readonly publicToken: PublicToken
+  readonly clientId: string
 }
 
-const cardRead = rowRead('find_card', {
-  columns: `${cardColumns}, ${triesColumns}`,
-  key: ['text', 'text'],
-  from: (publicToken, clientId) =>
-    `${cardWithTries(publicToken)} where card.client_id = ${clientId}`,
-})
+const selectCard = shared.declareRead<CardOfClient, CardWithTries>('find_card')
 
 /** A client's card, or null: another client's card is not there. */
 export const findCard = (
   database: Database,
   publicToken: PublicToken,
   clientId: string,
-): Promise<CardWithTries | null> => database.readRow(cardRead, [publicToken, clientId])
+): Promise<CardWithTries | null> => selectCard(database, { publicToken, clientId })
 
 /** A card with what its product asks of a PIN. */
 export interface CardWithProduct extends CardRow {
@@ -102,28 +73,13 @@ export interface CardWithProduct extends CardRow {
   readonly pvk: string
 }
 
-const withProductRead = rowRead('find_card_with_product', {
-  columns: `${cardColumns}, card.encrypted_pan as "encryptedPan", card.pin_block as "pinBlock", card.pvv, card.pin_key as "pinKey",
-    card.cvk, product.pin_length as "pinLength", product.pin_revealable as "pinRevealable",
-    product.refuse_weak_pins as "refuseWeakPins", product.pvk`,
-  key: ['text', 'text'],
-  from: (publicToken, clientId) => {
-    const card = {
-      columns: `${cardColumnNames}, encrypted_pan, pin_block, pvv, pin_key, cvk, client_id`,
-      key: { public_token: publicToken },
-    }
-    const product = {
-      columns: 'pin_length, pin_revealable, refuse_weak_pins, pvk',
-      key: { product_id: 'card.product_id' },
-    }
-    return `${rowOf('card', 'card', card)} cross join ${rowOf('product', 'product', product)}
-      where card.client_id = ${clientId}`
-  },
-})
+const selectWithProduct = shared.declareRead<CardOfClient, CardWithProduct>(
+  'find_card_with_product',
+)
 
 /** A client's card as it is now, not locked, or null. */
 export const findCardWithProduct = (
   database: Database,
   publicToken: PublicToken,
   clientId: string,
-): Promise<CardWithProduct | null> => database.readRow(withProductRead, [publicToken, clientId])
+): Promise<CardWithProduct | null> => selectWithProduct(database, { publicToken, clientId })

@@ -1,5 +1,5 @@
--- The creation of a card: its rule is in database/functions/cards/create-card.sql. Those who share it
--- are taken in the order of their keys' hashes, so that two shared creations never wait for each
+-- The creation of a card: its rule is in database/functions/cards/create-card.sql. Those who share
+-- it are taken in the order of their keys' hashes, so that two shared creations never wait for each
 -- other's keys.
 
 -- name: create_card

@@ -1,6 +1,6 @@
--- Disclosures of cards: their rule is in database/functions/disclosures/record-disclosure.sql. Those
--- who share it are taken in the order of their clients, so that two shared disclosures never wait for
--- each other's limits.
+-- Disclosures of cards: their rule is in database/functions/disclosures/record-disclosure.sql.
+-- Those who share it are taken in the order of their clients, so that two shared disclosures never
+-- wait for each other's limits.
 
 -- name: record_disclosure
 select encrypted_pan as "encryptedPan", expiry_date as "expiryDate", pin_block as "pinBlock",

@@ -75,3 +75,133 @@ select limit_name as "limitName", newest_uses as "newestUses", array(
 from client_limit
 where client_id = :clientId
 order by limit_name;
+
+-- The reads of one card are written as in cards.sql.
+
+-- name: find_card_of_any_client
+select card.public_token as "publicToken", card.client_id as "clientId",
+  card.product_id as "productId", card.card_type as "cardType",
+  card.customer_reference as "customerReference", card.masked_pan as "maskedPan",
+  card.start_date as "startDate", card.expiry_date as "expiryDate",
+  card.status_code as "statusCode",
+  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "createdAt",
+  card.design_id as "designId", client.client_name as "clientName",
+  product.product_name as "productName", product.scheme_name as "schemeName",
+  product.pin_revealable as "pinRevealable",
+  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
+  pin.blocked_by_client as "pinBlockedByClient", cvv.try_limit as "cvvLimit",
+  cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
+  cvv.blocked_by_client as "cvvBlockedByClient"
+from (
+  select *
+  from card
+  where public_token = any(array[:publicToken])
+  limit 1
+) as card
+cross join lateral (
+  select *
+  from product
+  where product_id = any(array[card.product_id])
+  limit 1
+) as product
+cross join lateral (
+  select *
+  from client
+  where client_id = any(array[card.client_id])
+  limit 1
+) as client
+cross join lateral (
+  select *
+  from try_counter
+  where public_token = any(array[:publicToken]) and kind = 'pin'
+  limit 1
+) as pin
+cross join lateral (
+  select *
+  from try_counter
+  where public_token = any(array[:publicToken]) and kind = 'cvv'
+  limit 1
+) as cvv;
+
+-- name: find_card_of_any_client_several
+select asked.ordinal::integer as "ordinal", found.*
+from unnest(:publicTokens::text[])
+  with ordinality as asked (public_token, ordinal)
+cross join lateral (
+  select card.public_token as "publicToken", card.client_id as "clientId",
+    card.product_id as "productId", card.card_type as "cardType",
+    card.customer_reference as "customerReference", card.masked_pan as "maskedPan",
+    card.start_date as "startDate", card.expiry_date as "expiryDate",
+    card.status_code as "statusCode",
+    to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "createdAt",
+    card.design_id as "designId", client.client_name as "clientName",
+    product.product_name as "productName", product.scheme_name as "schemeName",
+    product.pin_revealable as "pinRevealable",
+    pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
+    pin.blocked_by_client as "pinBlockedByClient", cvv.try_limit as "cvvLimit",
+    cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
+    cvv.blocked_by_client as "cvvBlockedByClient"
+  from (
+    select *
+    from card
+    where public_token = any(array[asked.public_token])
+    limit 1
+  ) as card
+  cross join lateral (
+    select *
+    from product
+    where product_id = any(array[card.product_id])
+    limit 1
+  ) as product
+  cross join lateral (
+    select *
+    from client
+    where client_id = any(array[card.client_id])
+    limit 1
+  ) as client
+  cross join lateral (
+    select *
+    from try_counter
+    where public_token = any(array[asked.public_token]) and kind = 'pin'
+    limit 1
+  ) as pin
+  cross join lateral (
+    select *
+    from try_counter
+    where public_token = any(array[asked.public_token]) and kind = 'cvv'
+    limit 1
+  ) as cvv
+  limit 1
+) as found;
+
+-- name: find_owner_of_card
+select client_id as "clientId"
+from card
+where public_token = any(array[:publicToken]);
+
+-- name: find_owner_of_card_several
+select asked.ordinal::integer as "ordinal", found.*
+from unnest(:publicTokens::text[])
+  with ordinality as asked (public_token, ordinal)
+cross join lateral (
+  select client_id as "clientId"
+  from card
+  where public_token = any(array[asked.public_token])
+  limit 1
+) as found;
+
+-- name: find_sealed_names
+select client_id as "clientId", personal_data as "personalData"
+from card
+where public_token = any(array[:publicToken]);
+
+-- name: find_sealed_names_several
+select asked.ordinal::integer as "ordinal", found.*
+from unnest(:publicTokens::text[])
+  with ordinality as asked (public_token, ordinal)
+cross join lateral (
+  select client_id as "clientId", personal_data as "personalData"
+  from card
+  where public_token = any(array[asked.public_token])
+  limit 1
+) as found;

@@ -1,10 +1,8 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
-import { type Connection, type Database, rowOf } from '../engine/database.ts'
-import { rowRead } from '../engine/shared-statements.ts'
-import { loadStatements } from '../engine/statements.ts'
-import { triesColumns, triesOf } from './cards.ts'
+import type { Connection, Database } from '../engine/database.ts'
+import { loadSharedStatements, loadStatements } from '../engine/statements.ts'
 import type { CardPosition } from './lists.ts'
 
 /** A card of any client, as an operator finds it: nothing that is sealed. */
@@ -25,15 +23,7 @@ export interface FoundCardRow {
   readonly createdAt: string
 }
 
-const columnNames = `public_token, client_id, product_id, card_type, customer_reference, masked_pan, start_date,
-  expiry_date, status_code, created_at`
-
-const columns = `card.public_token as "publicToken", card.client_id as "clientId",
-  card.product_id as "productId", card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.masked_pan as "maskedPan", card.start_date as "startDate", card.expiry_date as "expiryDate",
-  card.status_code as "statusCode",
-  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "createdAt"`
-
+const shared = loadSharedStatements(import.meta.url)
 const declare = loadStatements(import.meta.url)
 
 interface SearchTerm {
@@ -97,59 +87,39 @@ interface CardOfAnyClient extends FoundCardRow {
   readonly cvvBlockedByClient: boolean
 }
 
-const cardRead = rowRead('find_card_of_any_client', {
-  columns: `${columns}, card.design_id as "designId", client.client_name as "clientName",
-    product.product_name as "productName", product.scheme_name as "schemeName",
-    product.pin_revealable as "pinRevealable", ${triesColumns}`,
-  key: ['text'],
-  from: (publicToken) => {
-    const card = { columns: `${columnNames}, design_id`, key: { public_token: publicToken } }
-    const product = {
-      columns: 'product_name, scheme_name, pin_revealable',
-      key: { product_id: 'card.product_id' },
-    }
-    const client = { columns: 'client_name', key: { client_id: 'card.client_id' } }
-    return `${rowOf('card', 'card', card)} cross join ${rowOf('product', 'product', product)}
-      cross join ${rowOf('client', 'client', client)} ${triesOf(publicToken)}`
-  },
-})
+interface CardByToken {
+  readonly publicToken: PublicToken
+}
+
+const selectCard = shared.declareRead<CardByToken, CardOfAnyClient>('find_card_of_any_client')
 
 /** A card, whichever client it is of, or null. */
 export const findCardOfAnyClient = (
   database: Database,
   publicToken: PublicToken,
-): Promise<CardOfAnyClient | null> => database.readRow(cardRead, [publicToken])
+): Promise<CardOfAnyClient | null> => selectCard(database, { publicToken })
 
-const ownerRead = rowRead('find_owner_of_card', {
-  columns: 'card.client_id as "clientId"',
-  key: ['text'],
-  from: (publicToken) =>
-    rowOf('card', 'card', { columns: 'client_id', key: { public_token: publicToken } }),
-})
+const selectOwner = shared.declareRead<CardByToken, { clientId: string }>('find_owner_of_card')
 
 /** The client that a card is of, which never changes; null where there is no such card. */
 export const findOwner = async (
   database: Database,
   publicToken: PublicToken,
-): Promise<string | null> =>
-  (await database.readRow<{ clientId: string }>(ownerRead, [publicToken]))?.clientId ?? null
+): Promise<string | null> => (await selectOwner(database, { publicToken }))?.clientId ?? null
 
-const namesRead = rowRead('find_sealed_names', {
-  columns: 'card.client_id as "clientId", card.personal_data as "personalData"',
-  key: ['text'],
-  from: (publicToken) =>
-    rowOf('card', 'card', {
-      columns: 'client_id, personal_data',
-      key: { public_token: publicToken },
-    }),
-})
+/** Names of a card's holder, sealed, and whose card it is. */
+interface SealedNames {
+  readonly clientId: string
+  readonly personalData: Uint8Array
+}
+
+const selectNames = shared.declareRead<CardByToken, SealedNames>('find_sealed_names')
 
 /** What is known of a card's holder, sealed, and whose card it is; null where there is no such card. */
 export const findSealedNames = (
   database: Database,
   publicToken: PublicToken,
-): Promise<{ readonly clientId: string; readonly personalData: Uint8Array } | null> =>
-  database.readRow(namesRead, [publicToken])
+): Promise<SealedNames | null> => selectNames(database, { publicToken })
 
 /** Uses of a limit on a card, as they are kept. */
 export interface LimitInUse {

@@ -1,18 +1,13 @@
 -- Requests that are remembered under their idempotency keys, for 24 hours.
 
--- A key that is known already is taken where it is as good as new: after 24 hours.
 -- name: claim_idempotency_key
-insert into idempotency_record (client_id, key_hash, request_fingerprint, claim_id)
-values (:clientId, :keyHash, :requestFingerprint, :claimId)
-on conflict (client_id, key_hash) do update
-set request_fingerprint = excluded.request_fingerprint, answer = excluded.answer, retired = false,
-  created_at = excluded.created_at, claim_id = excluded.claim_id
-where excluded.created_at - idempotency_record.created_at > interval '24 hours'
-returning client_id;
-
--- name: release_idempotency_key
-delete from idempotency_record
-where client_id = :clientId and key_hash = :keyHash;
+select claim_idempotency_key(
+  p_client_id => :clientId,
+  p_key_hashes => string_to_array(:keyHashes, ',')::bytea[],
+  p_request_fingerprint => :requestFingerprint,
+  p_claim_id => :claimId,
+  p_answer => :answer
+) as "isClaimed";
 
 -- Beside a hash that only the one who claimed knew of there may be none. A client that gets an
 -- answer again reads that its act was done. Where a commit's wait for a standby was cut short, that
@@ -30,11 +25,15 @@ where client_id = :clientId and key_hash = any (:keyHashes::text[]::bytea[])
 order by answer is null
 limit 1;
 
--- name: store_idempotent_answer
-update idempotency_record
-set answer = coalesce(answer, :answer)
-where client_id = :clientId and key_hash = :keyHash and claim_id = :claimId
-returning answer, answer = :answer as "isOwn";
+-- name: store_answer
+select answer as "answer", is_own as "isOwn"
+from store_answer(
+  p_client_id => :clientId,
+  p_key_hashes => string_to_array(:keyHashes, ',')::bytea[],
+  p_claim_id => :claimId,
+  p_answer => :answer
+)
+where answer is not null;
 
 -- name: retire_idempotency_key
 update idempotency_record

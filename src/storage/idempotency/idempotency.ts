@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Connection, SqlScalar, Statement } from '../engine/database.ts'
+import type { Connection, SqlScalar } from '../engine/database.ts'
 import { firstRow, isNotNullViolation, statement } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 import { type NewOriginal, originalOf, originalValues } from '../links/transactions.ts'
@@ -28,15 +28,20 @@ const orTakeOld = `on conflict (client_id, key_hash) do update
 
 const declare = loadStatements(import.meta.url)
 
-interface RememberedKey {
+interface NewClaim {
   readonly clientId: string
-  readonly keyHash: Uint8Array
+  readonly keyHashes: string
+  readonly requestFingerprint: Uint8Array
+  readonly claimId: string
+  /** Null where it is not known yet. */
+  readonly answer: Uint8Array | null
 }
 
-const insertClaim = declare<RememberedKey & { requestFingerprint: Uint8Array; claimId: string }>(
-  'claim_idempotency_key',
-)
-const deleteClaim = declare<RememberedKey>('release_idempotency_key')
+const insertClaim = declare<NewClaim, { isClaimed: boolean }>('claim_idempotency_key')
+
+/** The hashes of a key in one order, so that two that race wait for each other and never both. */
+const joinHashes = (keyHashes: readonly Uint8Array[]): string =>
+  joinBytes(keyHashes.toSorted(Buffer.compare))
 
 /**
  * Claims a key until the transaction ends; a request that has claimed it already is waited for. It is claimed
@@ -50,16 +55,9 @@ export async function claimIdempotencyKey(
   requestFingerprint: Uint8Array,
 ): Promise<string | null> {
   const claimId = randomUUID()
-  const claimed: Uint8Array[] = []
-  // In one order, so that two that race wait for each other and never both.
-  for (const keyHash of keyHashes.toSorted(Buffer.compare)) {
-    const rows = await insertClaim(connection, { clientId, keyHash, requestFingerprint, claimId })
-    if (rows.length === 1) claimed.push(keyHash)
-  }
-  if (claimed.length === keyHashes.length) return claimId
-  // Remembered under one version only, by a process that knew of no other.
-  for (const keyHash of claimed) await deleteClaim(connection, { clientId, keyHash })
-  return null
+  const claim = { claimId, clientId, keyHashes: joinHashes(keyHashes), requestFingerprint }
+  const rows = await insertClaim(connection, { ...claim, answer: null })
+  return firstRow(rows)?.isClaimed ? claimId : null
 }
 
 /** The only hash of a request's idempotency key, while that hash's own key is not being replaced. */
@@ -92,7 +90,7 @@ export interface ClaimValues {
 /** The claim of an act. @param claim null without an idempotency key. */
 export const claimParameters = (claim: Claim | null): ClaimValues => ({
   claimantId: claim?.clientId ?? null,
-  keyHashes: claim && joinBytes(claim.keyHashes.toSorted(Buffer.compare)),
+  keyHashes: claim && joinHashes(claim.keyHashes),
   requestFingerprint: claim?.requestFingerprint ?? null,
   claimId: claim?.claimId ?? null,
   answer: claim?.answer ?? null,
@@ -232,36 +230,14 @@ interface StoredAnswer {
   readonly isOwn: boolean
 }
 
-const updateAnswer = declare<RememberedKey & { claimId: string; answer: Uint8Array }, StoredAnswer>(
-  'store_idempotent_answer',
-)
-
-// Two that answer may know of different hashes, but of one in common, where the second finds the first's. One row after
-// the other is locked, by its key: a cluster locks no others.
-const storeUnderSeveral = (hashes: number): Statement => {
-  const each = Array.from({ length: hashes }, (_, at) => at + 1)
-  const locked = each.map(
-    (at) => `locked${at} as materialized (
-       select answer from idempotency_record
-       where client_id = $1 and key_hash = $${at + 3}::bytea and claim_id = $2
-         ${at > 1 ? `and (select count(*) from locked${at - 1}) >= 0` : ''}
-       for update
-     )`,
-  )
-  return statement(
-    `store_idempotent_answer_under_${hashes}_hashes`,
-    `with ${locked.join(', ')}, first as materialized (
-       select coalesce((array_agg(answer) filter (where answer is not null))[1], $3) as answer
-       from (${each.map((at) => `select answer from locked${at}`).join(' union all ')}) as locked
-       having count(*) > 0
-     )
-     update idempotency_record set answer = first.answer from first
-     where client_id = $1 and key_hash = any (array[${each.map((at) => `$${at + 3}::bytea`)}]) and claim_id = $2
-     returning first.answer, first.answer = $3 as "isOwn"`,
-  )
+interface NewAnswer {
+  readonly clientId: string
+  readonly keyHashes: string
+  readonly claimId: string
+  readonly answer: Uint8Array
 }
-/** By how many hashes there are. */
-const storeStatements = new Map<number, Statement>()
+
+const updateAnswer = declare<NewAnswer, StoredAnswer>('store_answer')
 
 /**
  * Remembers an answer under a claim, unless one is remembered: the first one stays.
@@ -272,19 +248,15 @@ export const storeAnswer = async (
   { clientId, keyHashes }: IdempotencyReference,
   claimId: string,
   answer: Uint8Array,
-): Promise<StoredAnswer | null> => {
-  const [keyHash, ...others] = keyHashes
-  // Mostly there is one, while no key is being replaced.
-  if (others.length === 0) {
-    return firstRow(await updateAnswer(connection, { clientId, keyHash, claimId, answer }))
-  }
-  const count = keyHashes.length
-  const chosen = storeStatements.get(count) ?? storeUnderSeveral(count)
-  storeStatements.set(count, chosen)
-  // In one order, so that two that race wait for each other and never both.
-  const values = [clientId, claimId, answer, ...keyHashes.toSorted(Buffer.compare)]
-  return firstRow(await connection.query<StoredAnswer>(chosen, values))
-}
+): Promise<StoredAnswer | null> =>
+  firstRow(
+    await updateAnswer(connection, {
+      clientId,
+      keyHashes: joinHashes(keyHashes),
+      claimId,
+      answer,
+    }),
+  )
 
 const updateRetired = declare<KnownKey>('retire_idempotency_key')
 

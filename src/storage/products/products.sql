@@ -99,3 +99,31 @@ on conflict (client_id, product_id) do nothing;
 -- name: revoke_product
 delete from client_product
 where client_id = :clientId and product_id = :productId;
+
+-- name: find_granted_product
+select product_id as "productId", product_name as "productName", scheme_name as "schemeName",
+  currency_code as "currencyCode", card_types as "cardTypes",
+  validity_months as "validityMonths", pin_length as "pinLength",
+  pin_revealable as "pinRevealable", pin_try_limit as "pinTryLimit",
+  cvv_try_limit as "cvvTryLimit", bin as "bin", refuse_weak_pins as "refuseWeakPins",
+  cvk as "cvk", pvk as "pvk", active as "active", product_version as "version"
+from product
+join client_product using (product_id)
+where client_id = :clientId and product_id = :productId and active;
+
+-- name: find_granted_product_several
+select asked.ordinal::integer as "ordinal", found.*
+from unnest(:clientIds::text[], :productIds::integer[])
+  with ordinality as asked (client_id, product_id, ordinal)
+cross join lateral (
+  select product_id as "productId", product_name as "productName", scheme_name as "schemeName",
+    currency_code as "currencyCode", card_types as "cardTypes",
+    validity_months as "validityMonths", pin_length as "pinLength",
+    pin_revealable as "pinRevealable", pin_try_limit as "pinTryLimit",
+    cvv_try_limit as "cvvTryLimit", bin as "bin", refuse_weak_pins as "refuseWeakPins",
+    cvk as "cvk", pvk as "pvk", active as "active", product_version as "version"
+  from product
+  join client_product using (product_id)
+  where client_id = asked.client_id and product_id = asked.product_id and active
+  limit 1
+) as found;

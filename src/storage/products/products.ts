@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto'
 import type { ProductId } from '../../domain/identifiers.ts'
 import type { CardType, ListedProduct, Product } from '../../domain/product.ts'
 import { type Connection, type Database, firstRow } from '../engine/database.ts'
-import { rowRead } from '../engine/shared-statements.ts'
-import { loadStatements } from '../engine/statements.ts'
+import { loadSharedStatements, loadStatements } from '../engine/statements.ts'
 
 const declare = loadStatements(import.meta.url)
+const shared = loadSharedStatements(import.meta.url)
 
 export interface ProductFilter {
   readonly cardType: CardType | null
@@ -43,24 +43,21 @@ export interface GrantedProduct extends Product {
   readonly version: string
 }
 
-const grantedRead = rowRead('find_granted_product', {
-  columns: `product_id as "productId", product_name as "productName",
-    scheme_name as "schemeName", currency_code as "currencyCode", card_types as "cardTypes",
-    validity_months as "validityMonths", pin_length as "pinLength",
-    pin_revealable as "pinRevealable", pin_try_limit as "pinTryLimit",
-    cvv_try_limit as "cvvTryLimit", bin, refuse_weak_pins as "refuseWeakPins", cvk, pvk, active,
-    product_version as "version"`,
-  key: ['text', 'integer'],
-  from: (clientId, productId) => `product join client_product using (product_id)
-    where client_id = ${clientId} and product_id = ${productId} and active`,
-})
+interface GrantedProductKey {
+  readonly clientId: string
+  readonly productId: ProductId
+}
+
+const selectGrantedProduct = shared.declareRead<GrantedProductKey, GrantedProduct>(
+  'find_granted_product',
+)
 
 /** An active product granted to a client as it is now, or null. */
 export const findGrantedProduct = (
   database: Database,
   clientId: string,
   productId: ProductId,
-): Promise<GrantedProduct | null> => database.readRow(grantedRead, [clientId, productId])
+): Promise<GrantedProduct | null> => selectGrantedProduct(database, { clientId, productId })
 
 const insert = declare<Product>('insert_product')
 

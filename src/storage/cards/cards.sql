@@ -1,0 +1,127 @@
+-- Cards that are read by their keys. A row is found through its key, whatever the planner takes the
+-- table for: for one row (limit 1) of a list of one key there is nothing better to choose. The
+-- reads for several callers answer a row for each caller who has one, with the caller's ordinal.
+
+-- name: find_card
+select card.public_token as "publicToken", card.product_id as "productId",
+  card.card_type as "cardType", card.customer_reference as "customerReference",
+  card.design_id as "designId", card.masked_pan as "maskedPan",
+  card.personal_data as "personalData", card.start_date as "startDate",
+  card.expiry_date as "expiryDate", card.status_code as "statusCode",
+  card.created_at as "createdAt",
+  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
+  pin.blocked_by_client as "pinBlockedByClient", cvv.try_limit as "cvvLimit",
+  cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
+  cvv.blocked_by_client as "cvvBlockedByClient"
+from (
+  select *
+  from card
+  where public_token = any(array[:publicToken])
+  limit 1
+) as card
+cross join lateral (
+  select *
+  from try_counter
+  where public_token = any(array[:publicToken]) and kind = 'pin'
+  limit 1
+) as pin
+cross join lateral (
+  select *
+  from try_counter
+  where public_token = any(array[:publicToken]) and kind = 'cvv'
+  limit 1
+) as cvv
+where card.client_id = :clientId;
+
+-- name: find_card_several
+select asked.ordinal::integer as "ordinal", found.*
+from unnest(:publicTokens::text[], :clientIds::text[])
+  with ordinality as asked (public_token, client_id, ordinal)
+cross join lateral (
+  select card.public_token as "publicToken", card.product_id as "productId",
+    card.card_type as "cardType", card.customer_reference as "customerReference",
+    card.design_id as "designId", card.masked_pan as "maskedPan",
+    card.personal_data as "personalData", card.start_date as "startDate",
+    card.expiry_date as "expiryDate", card.status_code as "statusCode",
+    card.created_at as "createdAt",
+    pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
+    pin.blocked_by_client as "pinBlockedByClient", cvv.try_limit as "cvvLimit",
+    cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
+    cvv.blocked_by_client as "cvvBlockedByClient"
+  from (
+    select *
+    from card
+    where public_token = any(array[asked.public_token])
+    limit 1
+  ) as card
+  cross join lateral (
+    select *
+    from try_counter
+    where public_token = any(array[asked.public_token]) and kind = 'pin'
+    limit 1
+  ) as pin
+  cross join lateral (
+    select *
+    from try_counter
+    where public_token = any(array[asked.public_token]) and kind = 'cvv'
+    limit 1
+  ) as cvv
+  where card.client_id = asked.client_id
+  limit 1
+) as found;
+
+-- name: find_card_with_product
+select card.public_token as "publicToken", card.product_id as "productId",
+  card.card_type as "cardType", card.customer_reference as "customerReference",
+  card.design_id as "designId", card.masked_pan as "maskedPan",
+  card.personal_data as "personalData", card.start_date as "startDate",
+  card.expiry_date as "expiryDate", card.status_code as "statusCode",
+  card.created_at as "createdAt",
+  card.encrypted_pan as "encryptedPan", card.pin_block as "pinBlock", card.pvv as "pvv",
+  card.pin_key as "pinKey", card.cvk as "cvk", product.pin_length as "pinLength",
+  product.pin_revealable as "pinRevealable", product.refuse_weak_pins as "refuseWeakPins",
+  product.pvk as "pvk"
+from (
+  select *
+  from card
+  where public_token = any(array[:publicToken])
+  limit 1
+) as card
+cross join lateral (
+  select *
+  from product
+  where product_id = any(array[card.product_id])
+  limit 1
+) as product
+where card.client_id = :clientId;
+
+-- name: find_card_with_product_several
+select asked.ordinal::integer as "ordinal", found.*
+from unnest(:publicTokens::text[], :clientIds::text[])
+  with ordinality as asked (public_token, client_id, ordinal)
+cross join lateral (
+  select card.public_token as "publicToken", card.product_id as "productId",
+    card.card_type as "cardType", card.customer_reference as "customerReference",
+    card.design_id as "designId", card.masked_pan as "maskedPan",
+    card.personal_data as "personalData", card.start_date as "startDate",
+    card.expiry_date as "expiryDate", card.status_code as "statusCode",
+    card.created_at as "createdAt",
+    card.encrypted_pan as "encryptedPan", card.pin_block as "pinBlock", card.pvv as "pvv",
+    card.pin_key as "pinKey", card.cvk as "cvk", product.pin_length as "pinLength",
+    product.pin_revealable as "pinRevealable", product.refuse_weak_pins as "refuseWeakPins",
+    product.pvk as "pvk"
+  from (
+    select *
+    from card
+    where public_token = any(array[asked.public_token])
+    limit 1
+  ) as card
+  cross join lateral (
+    select *
+    from product
+    where product_id = any(array[card.product_id])
+    limit 1
+  ) as product
+  where card.client_id = asked.client_id
+  limit 1
+) as found;

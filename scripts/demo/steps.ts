@@ -106,7 +106,7 @@ export const setPin = (title: string, name: string, pin: (journey: Journey) => s
 })
 
 /** A PIN that is not weak, even if the card's last digits happen to be the first choice. */
-export function chosenPin(journey: Journey): string {
+function chosenPin(journey: Journey): string {
   const pin = recall(journey, 'card maskedPan').endsWith('4821') ? '7350' : '4821'
   journey.memory.set('pin', pin)
   return pin

@@ -14,7 +14,7 @@ export interface ImageDescription {
   readonly copied: readonly (readonly [from: string, to: string])[]
 }
 
-export function readContainerfile(): ImageDescription {
+function readContainerfile(): ImageDescription {
   const text = readFileSync(join(root, 'deploy/container/Containerfile'), 'utf8')
   const said = (name: string) =>
     [...text.matchAll(new RegExp(`^${name} (.*)$`, 'gm'))].map(([, value = '']) => value)

@@ -160,8 +160,6 @@ export const arrows = {
   'packages/card-element': ['packages/sdk/device'],
 } as const satisfies Record<string, readonly string[]>
 
-export type RoomName = keyof typeof arrows
-
 const allowedOf: Readonly<Record<string, readonly string[]>> = arrows
 
 /**

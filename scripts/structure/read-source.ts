@@ -3,10 +3,8 @@ import { globSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import {
   type FunctionLikeDeclaration,
-  type ImportDeclaration,
   isArrayLiteralExpression,
   isCallExpression,
-  isElementAccessExpression,
   isExportDeclaration,
   isFunctionLikeDeclaration,
   isIdentifier,
@@ -14,12 +12,10 @@ import {
   isImportTypeNode,
   isLiteralLikeNode,
   isLiteralTypeNode,
-  isNamedExports,
   isNamedImports,
   isNoSubstitutionTemplateLiteral,
   isObjectLiteralExpression,
   isPropertyAccessExpression,
-  isQualifiedName,
   isSpreadAssignment,
   isSpreadElement,
   isStringLiteral,
@@ -32,19 +28,17 @@ import {
 } from 'typescript/unstable/ast'
 import { API } from 'typescript/unstable/sync'
 
-export type Import = {
+type Import = {
   line: number
   specifier: string
   /** From the project's root; unset for a package or a module of Node. */
   path: string | undefined
-  /** What is taken by its name; null: all of it. */
-  names: readonly string[] | null
 }
 
 /** A function of a module that no other file may import. */
-export type PrivateFunction = { line: number; name: string; uses: number }
+type PrivateFunction = { line: number; name: string; uses: number }
 
-export type FunctionSize = {
+type FunctionSize = {
   line: number
   name: string
   lineCount: number
@@ -56,18 +50,16 @@ export type Source = {
   lineCount: number
   imports: readonly Import[]
   importLineCount: number
+  /** Lines over 100 columns, but for titles of tests and what cannot be broken. */
+  longLines: readonly number[]
   exports: readonly string[]
   privateFunctions: readonly PrivateFunction[]
   functions: readonly FunctionSize[]
   literals: readonly { line: number; text: string }[]
-  /** Lines with the type `any`. */
-  anyLines: readonly number[]
   /** Lines that spread an object or a list that is written out right there. */
   literalSpreadLines: readonly number[]
-  environmentLines: readonly number[]
   /** Lines that call another program: by `fetch`, or by what Node and its packages have for it. */
   callingLines: readonly number[]
-  starExportLines: readonly number[]
   /** Words outside literals that announce work not done. */
   reminders: readonly { line: number; word: string }[]
 }
@@ -106,7 +98,7 @@ const readSource = (root: string, path: string, tree: SyntaxTree): Source => {
     path,
     lineCount: tree.text.replace(/\n$/, '').split('\n').length,
     imports: nodes.flatMap((node) => {
-      const found = importOf(node, tree, nodes)
+      const found = importOf(node)
       return found
         ? [{ ...found, line: lineOf(node), path: target(root, path, found.specifier) }]
         : []
@@ -114,6 +106,7 @@ const readSource = (root: string, path: string, tree: SyntaxTree): Source => {
     importLineCount: nodes
       .filter(isImportDeclaration)
       .reduce((sum, node) => sum + lineAt(tree, node.end) - lineOf(node) + 1, 0),
+    longLines: longLinesOf(tree.text),
     exports: declarations.filter(({ isExported }) => isExported).map(({ name }) => name),
     privateFunctions: declarations
       .filter(({ isExported, isFunction }) => isFunction && !isExported)
@@ -124,14 +117,21 @@ const readSource = (root: string, path: string, tree: SyntaxTree): Source => {
       lineCount: lineAt(tree, node.end) - lineOf(node) + 1,
     })),
     literals: nodes.filter(isText).map((node) => ({ line: lineOf(node), text: node.text })),
-    anyLines: linesOf((node) => node.kind === SyntaxKind.AnyKeyword),
     literalSpreadLines: linesOf(spreadsLiteral),
-    environmentLines: linesOf(readsEnvironment),
     callingLines: linesOf(callsOut),
-    starExportLines: linesOf((node) => isExportDeclaration(node) && !node.exportClause),
     reminders: reminders(tree, nodes.filter(isLiteralLikeNode)),
   }
 }
+
+const columnsMax = 100
+
+/** A word that is longer than a line, as an address is, stays whole. */
+const unbreakable = /^\s*(?:\/\/|\*|--)?\s*\S+$/
+
+const longLinesOf = (text: string): number[] =>
+  text
+    .split('\n')
+    .flatMap((line, at) => (line.length > columnsMax && !unbreakable.test(line) ? [at + 1] : []))
 
 const descendants = function* (node: Node): Generator<Node> {
   const children: Node[] = []
@@ -169,66 +169,18 @@ const declarationsOf = (tree: SyntaxTree): Declaration[] =>
     })
   })
 
-type FoundImport = { specifier: string; names: readonly string[] | null }
-
-/** `import`, `export … from`, `import()` and `import('…').Type`, whatever the form. */
-const importOf = (
-  node: Node,
-  tree: SyntaxTree,
-  nodes: readonly Node[],
-): FoundImport | undefined => {
-  if (isImportDeclaration(node)) return specified(node.moduleSpecifier, importedNames(node, nodes))
-  if (isExportDeclaration(node)) {
-    const { exportClause: clause, moduleSpecifier } = node
-    return specified(
-      moduleSpecifier,
-      clause && isNamedExports(clause) ? namesOf(clause.elements) : null,
-    )
-  }
+/** What `import`, `export … from`, `import()` or `import('…').Type` names. */
+const importOf = (node: Node): { specifier: string } | undefined => {
+  if (isImportDeclaration(node) || isExportDeclaration(node)) return specified(node.moduleSpecifier)
   if (isImportTypeNode(node)) {
-    if (!isLiteralTypeNode(node.argument)) return undefined
-    const { qualifier } = node
-    const name = qualifier && tree.text.slice(qualifier.getStart(tree), qualifier.end)
-    return specified(node.argument.literal, name === undefined ? null : [name])
+    return isLiteralTypeNode(node.argument) ? specified(node.argument.literal) : undefined
   }
   const isDynamic = isCallExpression(node) && node.expression.kind === SyntaxKind.ImportKeyword
   return isDynamic ? specified(node.arguments[0]) : undefined
 }
 
-const importedNames = (
-  { importClause }: ImportDeclaration,
-  nodes: readonly Node[],
-): readonly string[] | null => {
-  if (!importClause) return []
-  const { namedBindings } = importClause
-  if (!namedBindings) return null
-  if (isNamedImports(namedBindings)) return namesOf(namedBindings.elements)
-  return membersOf(namedBindings.name.text, nodes)
-}
-
-/** What is taken of a module under one name for all of it: the members that are named, or null: any of them. */
-const membersOf = (namespace: string, nodes: readonly Node[]): readonly string[] | null => {
-  const members = nodes.flatMap((node) => {
-    if (isPropertyAccessExpression(node)) return memberOf(namespace, node.expression, node.name)
-    return isQualifiedName(node) ? memberOf(namespace, node.left, node.right) : []
-  })
-  const mentions = nodes.filter(isIdentifier).filter(({ text }) => text === namespace)
-  // Once it is imported; whoever mentions it besides may look at all that is in it.
-  return mentions.length === members.length + 1 ? members : null
-}
-
-const memberOf = (namespace: string, whole: Node, member: { text: string }): readonly string[] =>
-  isIdentifier(whole) && whole.text === namespace ? [member.text] : []
-
-const namesOf = (
-  elements: Iterable<{ name: { text: string }; propertyName?: { text: string } | undefined }>,
-): readonly string[] => [...elements].map(({ name, propertyName }) => (propertyName ?? name).text)
-
-const specified = (
-  specifier: Node | undefined,
-  names: readonly string[] | null = null,
-): FoundImport | undefined =>
-  specifier && isText(specifier) ? { specifier: specifier.text, names } : undefined
+const specified = (specifier: Node | undefined): { specifier: string } | undefined =>
+  specifier && isText(specifier) ? { specifier: specifier.text } : undefined
 
 const onlyTypes = (node: Node): boolean => {
   if (!isImportDeclaration(node) || !node.importClause) return false
@@ -260,16 +212,6 @@ const spreadsLiteral = (node: Node): boolean =>
   (isSpreadElement(node) || isSpreadAssignment(node)) &&
   (isObjectLiteralExpression(node.expression) || isArrayLiteralExpression(node.expression))
 
-const readsEnvironment = (node: Node): boolean => {
-  if (isImportDeclaration(node)) {
-    return specified(node.moduleSpecifier)?.specifier.replace('node:', '') === 'process'
-  }
-  if (isPropertyAccessExpression(node))
-    return isProcess(node.expression) && node.name.text === 'env'
-  if (!isElementAccessExpression(node) || !isProcess(node.expression)) return false
-  return isText(node.argumentExpression) && node.argumentExpression.text === 'env'
-}
-
 const isGlobal = (node: Node): boolean => isIdentifier(node) && node.text === 'globalThis'
 
 const callsOut = (node: Node): boolean => {
@@ -287,8 +229,6 @@ const callsOut = (node: Node): boolean => {
     ['request', 'get', 'connect'].includes((propertyName ?? name).text),
   )
 }
-
-const isProcess = (node: Node): boolean => isIdentifier(node) && node.text === 'process'
 
 const reminders = (tree: SyntaxTree, literals: readonly Node[]): Source['reminders'] => {
   const inLiteral = (position: number): boolean =>

@@ -2,9 +2,6 @@
 import { arrows, forbiddenArrow, forbiddenPackage, roomOf } from './arrows.ts'
 import type { Source } from './read-source.ts'
 
-const maxFileLines = 400
-const maxFunctionLines = 80
-
 /** Names that say nothing of the field. The last word of a name counts: `card-manager`. */
 const forbiddenNames = ['utils', 'helpers', 'common', 'shared', 'lib', 'core', 'manager']
 
@@ -32,29 +29,12 @@ const arrow: Rule = ({ path, imports }) =>
     return reason ? [`${path}:${line} imports ${to ?? specifier}: ${reason}`] : []
   })
 
-const fileSize: Rule = ({ path, lineCount }) =>
-  lineCount > maxFileLines ? [`${path}: ${lineCount} lines, ${maxFileLines} allowed`] : []
-
-const functionSize: Rule = ({ path, functions }) =>
-  functions
-    .filter(({ lineCount }) => lineCount > maxFunctionLines)
-    .map(
-      ({ line, name, lineCount }) =>
-        `${path}:${line} ${name} has ${lineCount} lines, ${maxFunctionLines} allowed`,
-    )
-
 const names: Rule = ({ path }) =>
   path
     .split('/')
     .map((segment) => segment.replace(/\..*$/, ''))
     .filter((name) => forbiddenNames.includes(name.split('-').at(-1) ?? name))
     .map((name) => `${path}: “${name}” is no name of the field`)
-
-const noBarrel: Rule = ({ path, starExportLines }) => {
-  if (!path.startsWith('src/')) return []
-  const barrel = path.endsWith('/index.ts') ? [`${path}: no barrel files`] : []
-  return [...barrel, ...starExportLines.map((line) => `${path}:${line} export *: no barrel files`)]
-}
 
 const sqlInStorage: Rule = ({ path, literals }) =>
   path.startsWith('src/storage/')
@@ -63,13 +43,6 @@ const sqlInStorage: Rule = ({ path, literals }) =>
         .filter(({ text }) => isSql(text))
         .map(({ line }) => `${path}:${line} holds SQL, which belongs in src/storage`)
 
-const environmentInConfig: Rule = ({ path, environmentLines }) =>
-  path.startsWith('src/service/config/')
-    ? []
-    : environmentLines.map(
-        (line) => `${path}:${line} reads process.env: only src/service/config may`,
-      )
-
 /** The command line asks a server that a person names, and the doctor this very machine. */
 const mayCall = ['src/outbound/', 'src/cli/', 'src/service/doctor/listeners.ts']
 
@@ -77,9 +50,6 @@ const oneWayOut: Rule = ({ path, callingLines }) =>
   !path.startsWith('src/') || mayCall.some((start) => path.startsWith(start))
     ? []
     : callingLines.map((line) => `${path}:${line} calls out: only src/outbound may`)
-
-const noAny: Rule = ({ path, anyLines }) =>
-  anyLines.map((line) => `${path}:${line} says any: say what it is, or unknown`)
 
 const noLiteralSpread: Rule = ({ path, literalSpreadLines }) =>
   literalSpreadLines.map((line) => `${path}:${line} spreads a literal: write its members out`)
@@ -90,14 +60,9 @@ const noReminder: Rule = ({ path, reminders }) =>
 export const rules: readonly Rule[] = [
   knownRoom,
   arrow,
-  fileSize,
-  functionSize,
   names,
-  noBarrel,
   sqlInStorage,
-  environmentInConfig,
   oneWayOut,
-  noAny,
   noLiteralSpread,
   noReminder,
 ]

@@ -137,7 +137,7 @@ export function object(inputs: Inputs, name: string): Inputs {
 }
 
 /** Whether a JSON value is an object. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
@@ -150,7 +150,7 @@ function hexadecimal(digits: string): Buffer {
  * Reads a file of Project Wycheproof as it is published (`rsaes_oaep_decrypt_schema_v1.json`, by hand
  * from the project: it does not lie here); null if the content is none.
  */
-export function readWycheproofFile(content: Readonly<Record<string, unknown>>): VectorFile | null {
+function readWycheproofFile(content: Readonly<Record<string, unknown>>): VectorFile | null {
   const { schema, testGroups } = content
   if (typeof schema !== 'string' || !schema.startsWith('rsaes_oaep_decrypt_schema')) return null
   if (!Array.isArray(testGroups)) return null

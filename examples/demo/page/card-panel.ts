@@ -84,7 +84,7 @@ export function startChoosingPin(
 }
 
 /** Holds the fields for PINs to the length that the card's product asks for. */
-export function askForLength(digits: number): void {
+function askForLength(digits: number): void {
   for (const id of ['new-pin', 'new-pin-again', 'pay-pin']) {
     const input = byId(id, HTMLInputElement)
     input.minLength = digits

@@ -134,7 +134,7 @@ export const setPin = (token: string, sealed: { readonly encryptedPin: string })
   send<null>(`/cards/${token}/pin`, sealed)
 export const unblock = (token: string, kind: 'pin' | 'cvv') =>
   send<null>(`/cards/${token}/unblock-${kind}`)
-export const readJournal = () => read<readonly Exchange[]>('/journal')
+const readJournal = () => read<readonly Exchange[]>('/journal')
 export const encryptedUrl = (token: string) => relayUrl(`/cards/${token}/encrypted`)
 
 /** Goes to the shop, past the relay. */

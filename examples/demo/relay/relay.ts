@@ -22,7 +22,7 @@ export interface ServiceAccess {
 }
 
 /** A call of the specification. The path is written without `/thr/processor`. */
-export interface ServiceCall {
+interface ServiceCall {
   readonly method: 'GET' | 'POST' | 'PUT'
   readonly path: string
   /** JSON, as it is sent. */

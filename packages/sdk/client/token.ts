@@ -58,7 +58,7 @@ function unlessAborted<Result>(work: Promise<Result>, signal?: AbortSignal): Pro
   })
 }
 
-export interface Token {
+interface Token {
   readonly text: string
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number
@@ -68,7 +68,7 @@ export interface Token {
  * Where tokens are had, by the metadata of the service (RFC 8414).
  * @throws CallFailed `wrong_issuer`, `unexpected_answer`.
  */
-export async function findTokenEndpoint(settings: Settings): Promise<string> {
+async function findTokenEndpoint(settings: Settings): Promise<string> {
   const { allowHttp, baseUrl, fetch, timeoutMs } = settings
   const url = `${baseUrl}/.well-known/oauth-authorization-server`
   const answer = await attempt(fetch, { url, method: 'GET', headers: {}, timeoutMs })
@@ -85,7 +85,7 @@ export async function findTokenEndpoint(settings: Settings): Promise<string> {
 }
 
 /** Asks once (RFC 6749 section 4.4). @throws CallFailed `token_refused`, or what kept it from asking. */
-export async function askToken(settings: Settings, url: string): Promise<Token> {
+async function askToken(settings: Settings, url: string): Promise<Token> {
   const { fetch, scope, timeoutMs } = settings
   const { headers, parameters } = await authenticateClient(settings)
   const body = new URLSearchParams({
@@ -119,7 +119,7 @@ function refusalOf(answer: Answer): CallFailed {
 }
 
 /** What a request to the token endpoint shows of its client. */
-export interface ClientAuthentication {
+interface ClientAuthentication {
   readonly headers: Readonly<Record<string, string>>
   readonly parameters: Readonly<Record<string, string>>
 }
@@ -129,7 +129,7 @@ export interface ClientAuthentication {
  * request: an assertion is taken once.
  * @throws CallFailed `invalid_argument` for a key that cannot sign.
  */
-export async function authenticateClient(settings: Settings): Promise<ClientAuthentication> {
+async function authenticateClient(settings: Settings): Promise<ClientAuthentication> {
   const { clientId, clientSecret, issuer, privateKey } = settings
   if (privateKey) return { headers: {}, parameters: await assertion(clientId, issuer, privateKey) }
   const pair = `${formEncode(clientId)}:${formEncode(clientSecret ?? '')}`

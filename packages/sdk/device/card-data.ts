@@ -36,7 +36,7 @@ export interface CardData {
 }
 
 /** The card in an answer. @throws DeviceError `wrong_content` unless it is what was asked for. */
-export function readCardData(
+function readCardData(
   { CVV: cvv, expiryDate, PAN: pan, PIN: pin }: JsonObject,
   includePin: boolean,
 ): CardData {

@@ -86,7 +86,7 @@ type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 const algorithm = { name: 'HMAC', hash: 'SHA-256' } as const
 
 /** The key in a secret. @throws WebhookError `invalid_secret`, `no_web_crypto`. */
-export async function importSecret(secret: string): Promise<HmacKey> {
+async function importSecret(secret: string): Promise<HmacKey> {
   const [, text] = /^whsec_([A-Za-z0-9+/]{32,88}={0,2})$/.exec(secret) ?? []
   if (text === undefined) throw new WebhookError('invalid_secret')
   const { crypto: known }: { readonly crypto?: { readonly subtle?: object } } = globalThis
@@ -96,17 +96,17 @@ export async function importSecret(secret: string): Promise<HmacKey> {
 }
 
 /** What is signed (Standard Webhooks 1.0.0). */
-export const signedContent = (id: string, timestamp: string, body: string) =>
+const signedContent = (id: string, timestamp: string, body: string) =>
   new TextEncoder().encode(`${id}.${timestamp}.${body}`)
 
 /** Signs a message. @returns base64. */
-export async function sign(key: HmacKey, content: Uint8Array<ArrayBuffer>): Promise<string> {
+async function sign(key: HmacKey, content: Uint8Array<ArrayBuffer>): Promise<string> {
   const signature = await crypto.subtle.sign('HMAC', key, content)
   return btoa(String.fromCharCode(...new Uint8Array(signature)))
 }
 
 /** Whether one of the signatures in a header is of this key. Compared in constant time. */
-export async function isSignedBy(
+async function isSignedBy(
   key: HmacKey,
   content: Uint8Array<ArrayBuffer>,
   header: string,

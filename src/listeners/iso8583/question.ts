@@ -37,7 +37,7 @@ export function functionOf(
 }
 
 /** The same for a message and its repeats. */
-export const keyOf = ({ fields, mti }: IsoMessage): string =>
+const keyOf = ({ fields, mti }: IsoMessage): string =>
   JSON.stringify([classOf(mti), ...keyFields.map((field) => fields[field] ?? '')])
 
 /** Whether a message asks for what is authorized here; `unsaid`: it does not say what it asks for. */

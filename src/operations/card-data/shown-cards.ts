@@ -6,8 +6,6 @@ import {
 } from '../../storage/card-data/shown-cards.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 
-export type { DisclosurePosition }
-
 /** That somebody was shown something of a card, or asked to be. */
 interface Disclosure extends DisclosurePosition {
   /** Its entry of the audit log. */

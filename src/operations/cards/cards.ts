@@ -67,8 +67,6 @@ export async function getCard(
   return cardRecord(context, card)
 }
 
-export type { CardPosition }
-
 /** One page of cards, and where the next one begins if there is one. */
 interface CardPage {
   readonly cards: readonly CardRecord[]

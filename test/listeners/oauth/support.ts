@@ -60,7 +60,7 @@ export const requestListenerOf =
     response.end((await server.document('jwks')).text)
   }
 
-export const openDatabase = (): Promise<Database> =>
+const openDatabase = (): Promise<Database> =>
   openTestPglite({
     prepare: (fresh) => migrate(fresh, new URL('../../../database/migrations/', import.meta.url)),
   })

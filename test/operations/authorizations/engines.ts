@@ -20,7 +20,7 @@ export type Services = {
   database: Database
 }
 
-export type OpenOptions = {
+type OpenOptions = {
   env?: Readonly<Record<string, string>>
   poolSize?: number
 }

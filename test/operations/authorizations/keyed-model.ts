@@ -5,7 +5,7 @@
  */
 
 /** What a caller is answered with 200; `lost` and `silent` are both `96`, and differ in their bodies. */
-export type Answer = '00' | '55' | '75' | 'lost' | 'silent'
+type Answer = '00' | '55' | '75' | 'lost' | 'silent'
 type Comparison = 'match' | 'mismatch' | 'silent'
 
 type Request = {

@@ -75,7 +75,7 @@ export const typesOf = async (database: Connection, publicToken: string): Promis
 }
 
 /** The longest run of values that may have been compared and were not right, as they were spent. */
-export const longestWrongRun = (attempts: readonly Attempt[]): number => {
+const longestWrongRun = (attempts: readonly Attempt[]): number => {
   let longest = 0
   let run = 0
   for (const { restored, result } of attempts) {

@@ -18,7 +18,7 @@ export type Local = {
 }
 
 /** What a step leaves, and what the request is answered if it ends with it. */
-export type Taken<Stored> = {
+type Taken<Stored> = {
   readonly stored: Stored
   readonly local: Local
   readonly answer?: { readonly remaining: number; readonly recorded: readonly RecordedEvent[] }
@@ -152,7 +152,7 @@ export const resolved = (
     each.number === number ? { ...each, result: comparison ?? 'unresolved' } : each,
   )
 
-export const sweep: Sweep<Card> = (card, kind) => {
+const sweep: Sweep<Card> = (card, kind) => {
   const counter = card[kind]
   const isDue = !counter.blockReported && left(counter) === 0 && !isPending(counter)
   return isDue
@@ -161,7 +161,7 @@ export const sweep: Sweep<Card> = (card, kind) => {
 }
 
 /** What is outstanding stays as it stands: the statements of a block and an unblock know nothing of it. */
-export const change: Algorithm<Card>['change'] = (card, kind, act) => {
+const change: Algorithm<Card>['change'] = (card, kind, act) => {
   const { epoch, limit, restored, spent } = card[kind]
   const moved = act === 'unblock' ? { restored: spent } : { spent: restored + limit }
   return put(card, kind, { ...moved, epoch: epoch + 1, blockReported: act === 'block' })

@@ -221,8 +221,6 @@ export const rules = {
     onRecordAndReportedInTime,
 } satisfies Record<string, Rule>
 
-export type RuleName = keyof typeof rules
-
 const listed: readonly (readonly [string, Rule])[] = Object.entries(rules)
 
 /** The rules that a step breaks. */

@@ -6,7 +6,7 @@ import type { TestService } from '../../support/service.ts'
 
 export type Kind = 'pin' | 'cvv'
 
-export type Comparison = { kind: Kind; publicToken: string; matches: boolean }
+type Comparison = { kind: Kind; publicToken: string; matches: boolean }
 
 export type WatchedHsm = {
   /** Every comparison that was made, in the order in which they ended. */

@@ -56,7 +56,7 @@ export type Load = {
   check: () => Promise<number>
 }
 
-export type LoadFigures = { requests: number; byKind: Record<string, number>; slowestMs: number }
+type LoadFigures = { requests: number; byKind: Record<string, number>; slowestMs: number }
 
 type Worker = { cards: LoadCard[]; repeats: Repeat[] }
 

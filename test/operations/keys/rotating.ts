@@ -21,14 +21,8 @@ import type { LoadAnswer, Send } from './mixed-load.ts'
  * this process, or of programs side by side.
  */
 
-export const movedKeys = ['pan', 'pan-fingerprint', 'pin-storage', 'personal-data'] as const
-export const rotatedKeys = [
-  ...movedKeys,
-  'request-fingerprint',
-  'token-signing',
-  'cvk',
-  'pvk',
-] as const
+const movedKeys = ['pan', 'pan-fingerprint', 'pin-storage', 'personal-data'] as const
+const rotatedKeys = [...movedKeys, 'request-fingerprint', 'token-signing', 'cvk', 'pvk'] as const
 
 // biome-ignore lint/suspicious/noExplicitAny: a test asserts on what it expects to be there.
 type Answered = { status: number; json: any; text: string }

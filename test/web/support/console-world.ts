@@ -60,7 +60,7 @@ export const openWorld = async (service: Console, text: string | null): Promise<
 }
 
 /** What an administrator does by the interface. @returns the answer's body */
-export const administer = async (
+const administer = async (
   service: Console,
   method: string,
   path: string,

@@ -57,7 +57,7 @@ export interface FollowOptions {
 const usualSilenceMs = 45_000
 
 /** Follows for as long as it is read, over any number of connections, without a gap or a repeat. */
-export async function* followEvents(
+async function* followEvents(
   transport: Transport,
   { after, types }: FollowQuery,
   { silenceMs = usualSilenceMs, ...options }: FollowOptions,

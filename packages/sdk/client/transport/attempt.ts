@@ -63,7 +63,7 @@ const send = (
 const longestBytes = 8 * 1_048_576
 
 /** The whole text of an answer. @throws CallFailed `unexpected_answer` for one that is too long. */
-export async function readText({ body, status }: Response): Promise<string> {
+async function readText({ body, status }: Response): Promise<string> {
   if (!body) return ''
   const reader = body.getReader()
   const decoder = new TextDecoder()

@@ -75,19 +75,19 @@ const resultOf = <Json>(answer: Answer): Json =>
   answer.status === 204 ? (undefined as Json) : contentOf(answer)
 
 /** The name of an operation in the document. */
-export type OperationId = keyof operations
+type OperationId = keyof operations
 
 type Successes<Id extends OperationId> =
   operations[Id]['responses'][keyof operations[Id]['responses'] & (200 | 201 | 202 | 204)]
 
 /** What an operation answers when it succeeds; nothing with a 204. */
-export type Result<Id extends OperationId> =
+type Result<Id extends OperationId> =
   Successes<Id> extends { readonly content: { readonly 'application/json': infer Json } }
     ? Json
     : undefined
 
 /** What an operation takes as its body. */
-export type Body<Id extends OperationId> =
+type Body<Id extends OperationId> =
   NonNullable<operations[Id]['requestBody']> extends {
     readonly content: { readonly 'application/json': infer Json }
   }

@@ -1,6 +1,6 @@
 /** A network to put between a client and a service: it keeps what was sent, and can lose answers. */
 
-export type Sent = {
+type Sent = {
   method: string
   path: string
   headers: Headers

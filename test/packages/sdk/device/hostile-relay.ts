@@ -19,7 +19,7 @@ export const card = { PAN: '4000001234567899', CVV: '123', expiryDate: '2030-11'
 
 const makePair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
-export const signPair = makePair()
+const signPair = makePair()
 export const pinPair = makePair()
 export const strangerPair = makePair()
 const wrapKey = rsaTestKey('card-data-wrap')

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { Counter, Histogram, type Registry } from 'prom-client'
+import { WebhookSecret } from '../domain/webhook-secret.ts'
 import type { Rests } from '../operations/events/rests.ts'
 import type { DeliveryContext, DeliveryObserver } from '../operations/webhooks/delivery-context.ts'
 import { createPost } from '../operations/webhooks/post.ts'
@@ -30,7 +31,8 @@ export function createDelivering(
     rests,
     post,
     postTimeoutMs: timeoutMs,
-    revealSecret: (webhookId, sealed) => hsm.revealRecord('webhook-secret', webhookId, sealed),
+    revealSecret: async (webhookId, sealed) =>
+      new WebhookSecret(await hsm.revealRecord('webhook-secret', webhookId, sealed)),
     retention,
     observe: observer(registry, log),
   }

@@ -10,9 +10,7 @@ import { createMetrics, type Metrics } from '../listeners/http/metrics.ts'
 import type { Server } from '../listeners/http/server.ts'
 import type { Gateway } from '../listeners/iso8583/gateway.ts'
 import { loadProfiles } from '../listeners/iso8583/profile.ts'
-import type { Profiles } from '../listeners/iso8583/profile-schema.ts'
 import { createPrivateServer } from '../listeners/private/server.ts'
-import type { DemoSite } from '../listeners/public/routes/demo.ts'
 import { stringFormats } from '../listeners/public/schemas/formats.ts'
 import { createPublicServer } from '../listeners/public/server.ts'
 import type { ApprovalContext } from '../operations/approvals/approvals.ts'
@@ -25,7 +23,7 @@ import { createRests, type Rests, wakingDatabase } from '../operations/events/re
 import { createEventStreams } from '../operations/events/streams.ts'
 import type { KeyContext } from '../operations/keys/keys.ts'
 import type { DeliveryContext } from '../operations/webhooks/delivery-context.ts'
-import { type MovableClock, movableClock, sweepingClock } from '../sandbox/clock.ts'
+import { movableClock, sweepingClock } from '../sandbox/clock.ts'
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
 import { seedSandbox } from '../sandbox/seed.ts'
 import { createSimulator } from '../sandbox/simulator.ts'
@@ -34,11 +32,7 @@ import { pingDatabase } from '../storage/engine/installation.ts'
 import { findLastVacuum } from '../storage/engine/vacuum.ts'
 import { createApprovals, sendApproved, watchApprovals } from './approvals.ts'
 import { createAuditLog, watchAuditLog } from './audit-log.ts'
-import {
-  type Authentication,
-  createAuthentication,
-  registerAdministrators,
-} from './authentication.ts'
+import { createAuthentication, registerAdministrators } from './authentication.ts'
 import type { Config } from './config/config.ts'
 import { createConsole, peopleOfSandbox } from './console.ts'
 import { createIssuing, createKeyManagement } from './contexts.ts'
@@ -89,6 +83,7 @@ export interface Service {
  * @param peers the other processes of this command, where there are any.
  * @throws Error when the database belongs to another installation.
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: each line needs those above it
 export async function createService(
   config: Config,
   opened: Databases,
@@ -101,34 +96,121 @@ export async function createService(
   const hsm = await openHsm(config, database)
   const sandbox = config.sandbox ? await seed(config, database, hsm) : null
   if (config.adminJwkFile !== null) await registerAdministrators(database, config.adminJwkFile, log)
-  const authentication = await createAuthentication(config, databases, hsm, log)
+  const { authorizationServer, verifiers } = await createAuthentication(config, databases, hsm, log)
   const clock = movableClock(config.sandboxClock)
   if (peers && sandbox) await followClock(clock, peers)
+  const stopping = new AbortController()
+
   const issuing = createIssuing(databases.clients, hsm, config.limits, clock.now)
+  const cards = { ...issuing, database }
   const keys = createKeyManagement(database, hsm, config, log)
   const audit = await createAuditLog(config, database, hsm)
   const approvals = createApprovals(config, database, hsm, log)
-  const stopping = new AbortController()
-  const ownDemo = createDemo(config, sandbox)
-  const profiles = await loadProfiles(config.linkProfilesDir)
-  const demo = ownDemo && peers ? sharedDemo(ownDemo, peers) : ownDemo
-  const wired = {
+
+  const metrics = peers ? sharedMetrics(peers) : createMetrics()
+  const { registry } = metrics
+  const admissions = createAdmissions(config)
+  watchPools(registry, databases)
+  watchKeys(registry, keys)
+  watchAuditLog(registry, audit)
+  watchApprovals(registry, { database })
+  watchAdmissions(registry, admissions)
+
+  const authorizing: AuthorizationContext = {
+    database: databases.networks,
+    hsm,
+    now: clock.now,
+    observe: authorizingObserver(registry, log),
+  }
+  const tls = openTls(config, registry, log)
+  const links = createLinks({
     databases,
+    authorizing,
+    keys,
+    admissions,
+    profiles: await loadProfiles(config.linkProfilesDir),
+    registry,
+    log,
+    tls: tls.private,
+    allowsPlain: config.allowsPlainLinks,
+  })
+  const { delivering, faultOfTarget } = createDelivering(config, { ...cards, rests }, registry, log)
+  const limiters = createLimiters(config, peers && sharedLimits(peers))
+  const common = {
+    ...commonOptions(config, issuing, metrics, log),
+    rate: limiters.rate,
+    admissions,
+  }
+  const connections = createListenerConnections(config.network, common.callers, registry, log)
+  const simulate = createSimulator({ ...authorizing, database: databases.clients })
+  const demo = createDemo(config, sandbox)
+
+  const publicServer = await createPublicServer({
+    ...common,
+    openRate: limiters.openRate,
+    tokenAttempts: limiters.tokenAttempts,
+    connections: connections.public,
+    tls: tls.public?.servers ?? null,
+    verifier: verifiers.public,
     issuing,
+    processorPath: config.processorPath,
+    baseUrl: config.baseUrl,
+    audit: { ...audit, database: databases.clients },
+    eventStreams: createEventStreams(databases.clients, (error) =>
+      delivering.observe.faulted(error, 'open streams could not be served'),
+    ),
+    faultOfTarget,
+    authorizationServer,
+    simulate: sandbox ? simulate : null,
+    demo: demo && peers ? sharedDemo(demo, peers) : demo,
+  })
+
+  const people = await createConsole(config, {
+    sandbox,
+    database,
+    peers,
+    callers: common.callers,
+    rate: limiters.openRate,
+    verifier: verifiers.private,
+  })
+  const calls = inProcessCalls(people.verifier)
+  const sweeping = sweepingClock(clock, cards, stopping.signal)
+  const sandboxClock = peers ? sharedClock(sweeping, clock, peers) : sweeping
+  const privateServer = await createPrivateServer({
+    ...common,
+    ...watchedOptions(config, databases, hsm, peers),
+    // Health and metrics are asked for by who runs it, on a network of its own.
+    openRate: null,
+    connections: connections.private,
+    tls: tls.private?.servers ?? null,
+    verifier: calls.verifier,
+    mountConsole: people.mount?.(calls) ?? null,
+    approvals,
+    audit,
+    authorizing,
+    cards,
+    keys,
+    links: links.context,
+    administration: { database, hsm, certificateListeners: certificateListeners(config) },
+    sandbox: sandbox && { clock: sandboxClock, simulate },
+  })
+
+  return {
+    publicServer,
+    privateServer,
+    issuing,
+    delivering,
     keys,
     audit,
     approvals,
-    clock,
-    authentication,
-    demo,
+    sendApproved: sendApproved(calls, privateServer, config),
+    calls,
+    connections,
+    tls: [tls.public, tls.private].filter((each) => each !== null),
     stopping,
-    peers,
-    profiles,
-    rests,
-    sandboxFile: sandbox,
+    links: links.gateway,
+    sandbox,
   }
-  const servers = await createServers(config, wired, log)
-  return { issuing, keys, audit, approvals, sandbox, stopping, ...servers }
 }
 
 /**
@@ -143,146 +225,6 @@ const wakingDatabases = (databases: Databases, rests: Rests): Databases =>
         clients: wakingDatabase(databases.clients, rests),
         networks: wakingDatabase(databases.networks, rests),
       }
-
-/** What the servers are made of. */
-interface Wired {
-  readonly databases: Databases
-  readonly issuing: CardDataContext
-  readonly keys: KeyContext
-  readonly audit: AuditLogContext
-  readonly approvals: ApprovalContext
-  readonly clock: MovableClock
-  readonly authentication: Authentication
-  readonly demo: DemoSite | null
-  readonly stopping: AbortController
-  readonly peers: Peers | null
-  readonly profiles: Profiles
-  readonly rests: Rests
-  readonly sandboxFile: SandboxFile | null
-}
-
-async function createServers(
-  config: Config,
-  wired: Wired,
-  log: Logger,
-): Promise<Omit<Service, 'issuing' | 'keys' | 'audit' | 'approvals' | 'sandbox' | 'stopping'>> {
-  const { baseUrl, network, processorPath, sandbox } = config
-  const { approvals, audit, clock, databases, demo, issuing, keys, peers, rests, stopping } = wired
-  const { hsm } = issuing
-  const { authorizationServer, verifiers } = wired.authentication
-  const { admissions, authorizing, links, metrics, tls } = createNetworkSide(config, wired, log)
-  const { registry } = metrics
-  const background = { ...issuing, database: databases.background }
-  const { delivering, faultOfTarget } = createDelivering(
-    config,
-    { ...background, rests },
-    registry,
-    log,
-  )
-  const { rate, ...openLimiters } = createLimiters(config, peers && sharedLimits(peers))
-  const common = { ...commonOptions(config, issuing, metrics, log), rate, admissions }
-  const connections = createListenerConnections(network, common.callers, registry, log)
-  const simulate = createSimulator({ ...authorizing, database: issuing.database })
-  const publicServer = await createPublicServer({
-    ...common,
-    connections: connections.public,
-    tls: tls.public?.servers ?? null,
-    verifier: verifiers.public,
-    issuing,
-    processorPath,
-    baseUrl,
-    audit: { ...audit, database: databases.clients },
-    eventStreams: createEventStreams(issuing.database, (error) =>
-      delivering.observe.faulted(error, 'open streams could not be served'),
-    ),
-    faultOfTarget,
-    authorizationServer,
-    ...openLimiters,
-    simulate: sandbox ? simulate : null,
-    demo,
-  })
-  const ownClock = sweepingClock(clock, background, stopping.signal)
-  const people = await createPeople(config, wired, { ...common, rate: openLimiters.openRate })
-  const calls = inProcessCalls(people.verifier)
-  const privateServer = await createPrivateServer({
-    ...common,
-    connections: connections.private,
-    tls: tls.private?.servers ?? null,
-    ...watchedOptions(config, databases, hsm, peers),
-    // Health and metrics are asked for by who runs it, on a network of its own.
-    openRate: null,
-    verifier: calls.verifier,
-    mountConsole: people.mount?.(calls) ?? null,
-    approvals,
-    audit,
-    authorizing,
-    cards: background,
-    keys,
-    links: links.context,
-    administration: {
-      database: databases.background,
-      hsm,
-      certificateListeners: certificateListeners(config),
-    },
-    sandbox: sandbox
-      ? { clock: peers ? sharedClock(ownClock, clock, peers) : ownClock, simulate }
-      : null,
-  })
-  const servers = {
-    publicServer,
-    privateServer,
-    delivering,
-    connections,
-    calls,
-    sendApproved: sendApproved(calls, privateServer, config),
-  }
-  const listening = [tls.public, tls.private].filter((each) => each !== null)
-  return { ...servers, tls: listening, links: links.gateway }
-}
-
-/** People, in a browser and by tokens of their own. */
-const createPeople = (
-  config: Config,
-  { authentication, databases, peers, sandboxFile: sandbox }: Wired,
-  { callers, rate }: Pick<Parameters<typeof createConsole>[1], 'callers' | 'rate'>,
-) =>
-  createConsole(config, {
-    sandbox,
-    database: databases.background,
-    peers,
-    callers,
-    rate,
-    verifier: authentication.verifiers.private,
-  })
-
-/** What card networks ask, on whichever wire, and what is watched of it. */
-function createNetworkSide(config: Config, wired: Wired, log: Logger) {
-  const { audit, databases, issuing, keys, peers, profiles } = wired
-  const metrics = peers ? sharedMetrics(peers) : createMetrics()
-  const { registry } = metrics
-  watchPools(registry, databases)
-  watchKeys(registry, keys)
-  watchAuditLog(registry, audit)
-  watchApprovals(registry, { database: databases.background })
-  const observe = authorizingObserver(registry, log)
-  const { hsm, now } = issuing
-  const authorizing: AuthorizationContext = { database: databases.networks, hsm, now, observe }
-  const admissions = createAdmissions(config)
-  watchAdmissions(registry, admissions)
-  const tls = openTls(config, registry, log)
-  const links = createLinks({
-    databases,
-    authorizing,
-    keys,
-    admissions,
-    profiles,
-    registry,
-    log,
-    tls: tls.private,
-    allowsPlain: config.allowsPlainLinks,
-  })
-  return { metrics, authorizing, admissions, tls, links }
-}
 
 /** Who asks whether the service is ready has not the time that a request has. */
 const readyWithinMs = 3_000

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import type { WebhookSecret } from '../../domain/webhook-secret.ts'
 import type { TriedDelivery } from '../../storage/webhooks/attempts.ts'
 import { type DueDelivery, pingGroup } from '../../storage/webhooks/delivery-groups.ts'
 import type { DrainedWebhook } from '../../storage/webhooks/queues.ts'
@@ -11,7 +12,7 @@ export interface Target
   extends WebhookReference,
     Pick<DrainedWebhook, 'url' | 'urlSince' | 'suspendedSeconds' | 'status'> {
   /** The present one first. */
-  readonly secrets: readonly string[]
+  readonly secrets: readonly WebhookSecret[]
 }
 
 /** What a try came to, and whether it was the last that this address gets. */
@@ -121,18 +122,19 @@ function bodyOf(
 /**
  * Headers of a message, one signature for each secret (Standard Webhooks 1.0.0: HMAC-SHA256 over
  * `id.timestamp.body`).
- * @param secrets `whsec_` and the key in base64; the present one first.
+ * @param secrets the present one first.
  */
 function signedHeaders(
   eventId: string,
   body: string,
-  secrets: readonly string[],
+  secrets: readonly WebhookSecret[],
   now: Date,
 ): Record<string, string> {
   const timestamp = String(Math.floor(now.getTime() / 1_000))
   const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
-    const signature = createHmac('sha256', key).update(`${eventId}.${timestamp}.${body}`)
+    const signature = createHmac('sha256', secret.revealKey()).update(
+      `${eventId}.${timestamp}.${body}`,
+    )
     return `v1,${signature.digest('base64')}`
   })
   return {

@@ -1,3 +1,4 @@
+import type { WebhookSecret } from '../../domain/webhook-secret.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import type { WebhookReference } from '../../storage/webhooks/webhooks.ts'
 import type { Retention } from '../events/prune.ts'
@@ -12,7 +13,7 @@ export interface DeliveryContext {
   /** For the whole of one request. A lease is longer, so that it ends before the lease does. */
   readonly postTimeoutMs: number
   /** Opens the sealed secret of a webhook. */
-  revealSecret(webhookId: string, sealed: Uint8Array): Promise<string>
+  revealSecret(webhookId: string, sealed: Uint8Array): Promise<WebhookSecret>
   /** What is done with is forgotten after so long. */
   readonly retention: Retention
   readonly observe: DeliveryObserver

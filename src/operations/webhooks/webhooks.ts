@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Requester } from '../../domain/client.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
+import { type WebhookSecret, webhookSecretOfKey } from '../../domain/webhook-secret.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { queuePing } from '../../storage/webhooks/deliveries.ts'
@@ -40,7 +41,7 @@ const webhooksMax = 20
 
 /** A webhook and, the first time that it is answered, its secret. */
 interface CreatedWebhook extends WebhookRecord {
-  readonly secret?: string
+  readonly secret?: WebhookSecret
 }
 
 /**
@@ -61,7 +62,7 @@ export async function createWebhook(
     if ((await storedWebhooks.lockWebhookCount(connection, clientId)) >= webhooksMax) {
       throw validationFailed({ pointer: '', detail: `is one more than the ${webhooksMax} allowed` })
     }
-    const sealed = await hsm.sealRecord('webhook-secret', webhookId, secret)
+    const sealed = await hsm.sealRecord('webhook-secret', webhookId, secret.reveal())
     const stored = { ...(await storedSettings(hsm, webhookId, settings)), secret: sealed }
     const row = await storedWebhooks.insertWebhook(connection, clientId, webhookId, stored)
     return webhookRecord(hsm, row)
@@ -128,7 +129,7 @@ const formerMax = 5
 /** A webhook's id and, the first time that it is answered, its new secret. */
 interface RotatedSecret {
   readonly webhookId: string
-  readonly secret?: string
+  readonly secret?: WebhookSecret
 }
 
 /**
@@ -144,7 +145,7 @@ export async function rotateWebhookSecret(
 ): Promise<Answer<RotatedSecret>> {
   const secret = generateWebhookSecret()
   const { replayed } = await once(context, request, async (connection) => {
-    const sealed = await context.hsm.sealRecord('webhook-secret', webhookId, secret)
+    const sealed = await context.hsm.sealRecord('webhook-secret', webhookId, secret.reveal())
     const waitSeconds = await replaceWebhookSecret(connection, clientId, webhookId, {
       secret: sealed,
       formerMax,
@@ -206,7 +207,7 @@ async function webhookRecord(hsm: Hsm, row: storedWebhooks.WebhookRow): Promise<
 }
 
 /** A new secret that messages are signed with (Standard Webhooks: 32 random bytes in base64). */
-const generateWebhookSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
+const generateWebhookSecret = (): WebhookSecret => webhookSecretOfKey(randomBytes(32))
 
 /** The requester's webhook. @throws `Problem` `not_found`, the same for another client's and for none. */
 export async function findOwnWebhook(

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
 import { validationFailed } from '../../../domain/problem.ts'
+import type { WebhookSecret } from '../../../domain/webhook-secret.ts'
 import * as webhookOperations from '../../../operations/webhooks/webhooks.ts'
 import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import { answerOf, repeatable } from '../../http/repeatable.ts'
@@ -31,9 +32,9 @@ export function createWebhookRoute({ app, base, faultOfTarget, issuing }: Public
         request.body,
         repeatable(request),
       )
-      const { events, ...webhook } = answerOf(reply, answer)
+      const { events, secret, ...webhook } = answerOf(reply, answer)
       reply.code(201).header('location', `${base}/webhooks/${webhook.webhookId}`)
-      return { ...webhook, events: [...events] }
+      return { ...webhook, events: [...events], ...revealed(secret) }
     },
   )
 }
@@ -168,10 +169,15 @@ export function rotateWebhookSecretRoute({ app, base, issuing }: PublicApi): voi
         webhookIdOf(request),
         repeatable(request),
       )
-      return answerOf(reply, answer)
+      const { secret, webhookId } = answerOf(reply, answer)
+      return { webhookId, ...revealed(secret) }
     },
   )
 }
+
+/** A secret as it is shown once; nothing in a repeat. */
+const revealed = (secret: WebhookSecret | undefined): { readonly secret?: string } =>
+  secret ? { secret: secret.reveal() } : {}
 
 /** @throws `Problem` `validation_failed` for an address that is never called. */
 function refuseTarget(faultOf: PublicApi['faultOfTarget'], { url }: { url: string }): void {

@@ -1,6 +1,6 @@
 /**
  * `npm run release -- VERSION`: makes a release of what is committed, once `.ci/run` has passed on it. Sets the version, dates
- * its section of the changelog, packs both packages, and lays them with the bill of materials and their checksums
+ * its section of the changelog, packs the three packages, and lays them with the bill of materials and their checksums
  * into `artifacts/VERSION`; then commits and tags. It sends nothing anywhere: the last lines say what is left to do.
  *
  * With `--dry-run` all of that is done to a clone that is thrown away; `--keep FOLDER` keeps what would be released.
@@ -66,14 +66,16 @@ function setVersion(folder: string): string {
     set(content)
     return `${JSON.stringify(content, null, 2)}\n`
   }
-  for (const path of ['package.json', 'packages/sdk/package.json']) {
+  for (const own of ['', 'packages/sdk/', 'packages/card-element/']) {
+    const path = `${own}package.json`
     change(path, (text) => text.replace(`"version": "${current}"`, `"version": "${version}"`))
   }
   change('package-lock.json', (text) =>
     json(text, (lock) => {
       lock.version = version
       const { packages } = lock as unknown as { packages: Record<string, { version: string }> }
-      for (const own of ['', 'packages/sdk']) Object.assign(packages[own] ?? {}, { version })
+      for (const own of ['', 'packages/sdk', 'packages/card-element'])
+        Object.assign(packages[own] ?? {}, { version })
     }),
   )
   // Commands that name the file of a package.
@@ -83,7 +85,10 @@ function setVersion(folder: string): string {
     if (/\.(md|json|service|yaml)$/.test(path)) {
       change(path, (text) =>
         text.replaceAll(
-          new RegExp(`(pinfold(?:-sdk)?)-${current.replaceAll('.', '\\.')}\\.tgz`, 'g'),
+          new RegExp(
+            `(pinfold(?:-sdk|-card-element)?)-${current.replaceAll('.', '\\.')}\\.tgz`,
+            'g',
+          ),
           `$1-${version}.tgz`,
         ),
       )
@@ -102,7 +107,7 @@ function makeArtifacts(folder: string, target: string, notes: string): string {
   rmSync(target, { recursive: true, force: true })
   mkdirSync(target, { recursive: true })
   run(folder, 'npm', 'pack', '--silent', '--pack-destination', target)
-  run(folder, 'npm', 'pack', '--silent', '--workspace', 'pinfold-sdk', '--pack-destination', target)
+  run(folder, 'npm', 'pack', '--silent', '--workspaces', '--pack-destination', target)
   for (const name of ['sbom.cdx.json', 'THIRD-PARTY-NOTICES.txt'])
     cpSync(join(folder, name), join(target, name))
   writeFileSync(join(target, 'NOTES.md'), `${notes}\n`)

@@ -84,7 +84,7 @@ before(() => {
 })
 after(() => rmSync(temporary, { recursive: true, force: true }))
 
-test('a release has both packages, the bill of materials, the notices, and a checksum of each', () => {
+test('a release has its three packages, the bill of materials, the notices, and a checksum of each', () => {
   const sums = readFileSync(join(release, 'SHA256SUMS'), 'utf8').trimEnd().split('\n')
   const names = readdirSync(release).filter((name) => name !== 'SHA256SUMS')
   assert.deepEqual(
@@ -92,7 +92,12 @@ test('a release has both packages, the bill of materials, the notices, and a che
     names.sort(),
   )
   assert.ok(
-    [archive, `pinfold-sdk-${version}.tgz`, 'sbom.cdx.json'].every((each) => names.includes(each)),
+    [
+      archive,
+      `pinfold-sdk-${version}.tgz`,
+      `pinfold-card-element-${version}.tgz`,
+      'sbom.cdx.json',
+    ].every((each) => names.includes(each)),
   )
   for (const line of sums) {
     const [digest, name = ''] = line.split('  ')

@@ -68,7 +68,7 @@ function codeOf(problem: unknown): string | null {
 }
 
 /** A failure that a relay answered with, or `unreachable`. The code is what to switch on. */
-export class RelayError extends Error {
+class RelayError extends Error {
   readonly code: string
   /** When to try again, if the answer says so. */
   readonly retryAfterSeconds: number | null

@@ -2,7 +2,7 @@ import type { CardData } from '../sdk/device/device.ts'
 import { createField, make } from './field.ts'
 
 /** What is on the card while it is masked. */
-export interface MaskedCard {
+interface MaskedCard {
   /** `400000******1234`, or nothing known. */
   readonly maskedPan: string
   readonly embossName: string

@@ -13,7 +13,13 @@ const find = (pattern: string): string[] => globSync(pattern, { cwd: projectRoot
 const documents = [
   ...find('*.md'),
   ...find('docs/{*,guides/*}.md'),
-  ...['llms.txt', 'packages/sdk/README.md', 'package.json', '.ci/run'],
+  ...[
+    'llms.txt',
+    'packages/sdk/README.md',
+    'packages/card-element/README.md',
+    'package.json',
+    '.ci/run',
+  ],
 ]
 
 /** A path of this project within a text, perhaps with wildcards; not the end of an address or a longer path. */

@@ -74,7 +74,7 @@ test('no table of the README has two rows of one name', async () => {
   }
 })
 
-const documents = globSync(['*.md', 'docs/**/*.md', 'packages/sdk/*.md', 'llms.txt'], {
+const documents = globSync(['*.md', 'docs/**/*.md', 'packages/*/*.md', 'llms.txt'], {
   cwd: projectRoot,
 })
 
@@ -91,7 +91,12 @@ for (const entrance of ['README.md', 'llms.txt']) {
   test(`every guide and document is found from ${entrance}`, async () => {
     const text = await readText(entrance)
     const guides = globSync('docs/{*,guides/*}.md', { cwd: projectRoot })
-    for (const path of [...guides, 'packages/sdk/README.md', 'examples']) {
+    for (const path of [
+      ...guides,
+      'packages/sdk/README.md',
+      'packages/card-element/README.md',
+      'examples',
+    ]) {
       assert.ok(text.includes(`](${path})`), `${entrance} does not lead to ${path}`)
     }
   })
@@ -117,7 +122,10 @@ test('the calls of an administrator can be pasted', async () => {
 
 test('every dependency has its line in dependencies.md', async () => {
   const text = await readText('docs/decisions/dependencies.md')
-  for (const path of ['package.json', 'packages/sdk/package.json']) {
+  for (const path of [
+    'package.json',
+    ...globSync('packages/*/package.json', { cwd: projectRoot }),
+  ]) {
     const { dependencies, devDependencies, optionalDependencies } = JSON.parse(await readText(path))
     const all = { ...dependencies, ...devDependencies, ...optionalDependencies }
     for (const name of Object.keys(all)) {

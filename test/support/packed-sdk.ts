@@ -61,6 +61,12 @@ export const packSdk = async ({ folder, run }: Project): Promise<string> => {
   return file
 }
 
+/** Builds and packs the card element. @returns the file. */
+export const packCardElement = async ({ folder, run }: Project): Promise<string> => {
+  const printed = await run('npm pack --silent --workspace pinfold-card-element')
+  return join(folder, printed.trim().split('\n').at(-1) ?? '')
+}
+
 /** Changes with whatever it is made of: its files, its compiler, what it depends on, npm with its Node. */
 const versionOfSdk = async (folder: string): Promise<string> => {
   const hash = createHash('sha256').update(process.version)

@@ -1,0 +1,15 @@
+/**
+ * The card element: importing it defines `<pinfold-card>`.
+ *
+ * ```ts
+ * import { PinfoldCard, pinKeys } from 'pinfold-card-element'
+ *
+ * const card = new PinfoldCard()
+ * card.service = pinKeys('https://cards.example', keysOfThisBuild)
+ * card.setAttribute('public-token', '4820117360')
+ * card.setAttribute('relay-url', '/my-relay/cards/4820117360/encrypted')
+ * document.body.append(card)
+ * ```
+ */
+export { pinKeys, type ServiceKey, type ServiceKeys } from '../sdk/device/device.ts'
+export { PinfoldCard } from './pinfold-card.ts'

@@ -21,6 +21,7 @@ const programs = [
 /** What programs read from beside them. */
 const others = [
   'database/migrations/*.sql',
+  'database/privileges.sql',
   'database/functions/*/*.sql',
   'src/storage/*/*.sql',
   'src/listeners/iso8583/profiles/*.json',

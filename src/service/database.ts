@@ -20,6 +20,7 @@ import {
 import { migrate, requireSchema } from '../storage/engine/migrate.ts'
 import { makePgliteFolder, openPglite } from '../storage/engine/pglite.ts'
 import { openPostgres, sharesBackends } from '../storage/engine/postgres.ts'
+import { examineRole, type RoleFacts } from '../storage/engine/privileges.ts'
 import { watchShortage } from '../storage/engine/room.ts'
 import type { Config } from './config/config.ts'
 
@@ -44,8 +45,68 @@ export async function openMigrated(
   await makeDataDirectory(config.dataDir)
   return withDatabases(config, log, async (databases) => ({
     databases,
-    applied: await migrate(databases.background, migrations),
+    applied: await migrateAsOwner(config, databases.background),
   }))
+}
+
+/**
+ * Brings the schema up as the role that owns it: the role of `MIGRATION_DATABASE_URL` where one is named, otherwise the
+ * service's own. A role that does not own the schema leaves it as it is.
+ */
+async function migrateAsOwner(
+  { migrationDatabaseUrl }: Config,
+  database: Database,
+): Promise<readonly string[]> {
+  const service = await examineRole(database)
+  if (migrationDatabaseUrl !== null) return migrateForService(migrationDatabaseUrl, service)
+  const { actsAsOwner, owner } = service
+  if (owner === null || actsAsOwner) return migrate(database, migrations)
+  await requireSchema(
+    database,
+    migrations,
+    `Its tables belong to ${owner}: run pinfold migrate with MIGRATION_DATABASE_URL, which names that role.`,
+  )
+  return []
+}
+
+async function migrateForService(
+  connectionString: string,
+  service: RoleFacts,
+): Promise<readonly string[]> {
+  const database = openPostgres({ connectionString, poolSize: 1, onIdleError: () => undefined })
+  try {
+    refuseOtherOwner(service, await examineRole(database), database.isCluster())
+    return await migrate(database, migrations, service.role)
+  } finally {
+    await database.close()
+  }
+}
+
+/** @throws `StartRefusal` where the role that migrates cannot be the owner beside the service's. */
+function refuseOtherOwner(service: RoleFacts, migrating: RoleFacts, isCluster: boolean): void {
+  if (isCluster) {
+    throw new StartRefusal(
+      'A cluster has one role: its nodes would run functions as another. Leave MIGRATION_DATABASE_URL out.',
+    )
+  }
+  const isSame =
+    service.databaseName === migrating.databaseName &&
+    service.startedAt.getTime() === migrating.startedAt.getTime()
+  if (!isSame) {
+    throw new StartRefusal(
+      `MIGRATION_DATABASE_URL leads to the database ${migrating.databaseName} of another server or name than DATABASE_URL: name the same one.`,
+    )
+  }
+  if (service.role === migrating.role) {
+    throw new StartRefusal(
+      `DATABASE_URL and MIGRATION_DATABASE_URL both name the role ${service.role}: name another for migrations, or leave MIGRATION_DATABASE_URL out.`,
+    )
+  }
+  const { owner } = migrating
+  if (owner === null || owner === migrating.role) return
+  throw new StartRefusal(
+    `The tables belong to ${owner}, and MIGRATION_DATABASE_URL names ${migrating.role}. As a superuser: reassign owned by ${owner} to ${migrating.role}.`,
+  )
 }
 
 /** Brings the database to this program's schema, and spreads it over the nodes of the cluster that it is. */

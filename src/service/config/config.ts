@@ -28,6 +28,8 @@ export interface Config {
   readonly dataDir: string
   /** Null: PostgreSQL in this process, under `dataDir`. */
   readonly databaseUrl: string | null
+  /** The same database, as the role that owns the schema; null: the role of `databaseUrl` migrates. */
+  readonly migrationDatabaseUrl: string | null
   /** Connections of each process. */
   readonly databasePoolSize: number
   /** Processes that one command serves with; 1 on the embedded database. */
@@ -112,7 +114,7 @@ export function parseConfig(environment: variables.Environment): {
     ...read.address('PRIVATE_HOST', 'PRIVATE_PORT', 8081),
     tls: readTls(read, 'private'),
   }
-  const databaseUrl = read.databaseUrl()
+  const databaseUrl = read.databaseUrl('DATABASE_URL')
   const sandboxSeed = read.text('SANDBOX_SEED')
   const dataDir = resolve(read.text('DATA_DIR') ?? '.data')
   const baseUrl = read.url('BASE_URL') ?? urlOf(publicListener)
@@ -121,6 +123,7 @@ export function parseConfig(environment: variables.Environment): {
     sandbox,
     dataDir,
     databaseUrl,
+    migrationDatabaseUrl: read.migrationDatabaseUrl(databaseUrl),
     processes: read.processes({ databaseUrl, sandboxSeed }),
     databasePoolSize: read.integer('DATABASE_POOL_SIZE', 10, 1, 500),
     publicListener,

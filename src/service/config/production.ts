@@ -1,9 +1,10 @@
 import { relative, resolve } from 'node:path'
 import { auditRetentionLeastDays, erasureLeastDays } from './audit.ts'
-import { faultOfDatabaseUrl, faultOfPublicFile, wideBlocks } from './exposure.ts'
+import { faultOfPublicFile, wideBlocks } from './exposure.ts'
 import {
   type Acceptance,
   type Configured,
+  clearDatabase,
   clearIssuer,
   clearListener,
   keyFileOf,
@@ -25,22 +26,8 @@ export interface AcceptedRisk {
 /** Everything that production refuses. The documents' table is made of it. */
 export const refusals: readonly Refusal[] = [
   missing('DATABASE_URL', ({ databaseUrl }) => databaseUrl === null, 'Name a PostgreSQL server.'),
-  {
-    variable: 'DATABASE_URL',
-    refused:
-      'names another machine without TLS (no `sslmode`, `disable`), or without verification of its certificate (`no-verify`)',
-    why: 'An attacker on the network can read every answer of the database and change every statement.',
-    remedy:
-      'Add `?sslmode=verify-full`, and `&sslrootcert=FILE` for a certificate authority of your own. Loopback and Unix sockets need no TLS.',
-    acceptance: 'ACCEPT_PLAIN_DATABASE',
-    find: ({ databaseUrl }, read) =>
-      databaseUrl === null
-        ? null
-        : faultOfDatabaseUrl(databaseUrl, {
-            host: read.text('PGHOST'),
-            sslMode: read.text('PGSSLMODE'),
-          }),
-  },
+  clearDatabase('DATABASE_URL', 'databaseUrl'),
+  clearDatabase('MIGRATION_DATABASE_URL', 'migrationDatabaseUrl'),
   {
     variable: 'HSM',
     refused: 'is `software`',

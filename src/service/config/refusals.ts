@@ -1,5 +1,5 @@
 import type { ConsoleConfig } from './console.ts'
-import { faultOfSecretFile, isLoopback } from './exposure.ts'
+import { faultOfDatabaseUrl, faultOfSecretFile, isLoopback } from './exposure.ts'
 import type { TlsConfig } from './tls.ts'
 import type { OutsideIssuer, Pkcs11Config, VariableReader } from './variables.ts'
 
@@ -7,6 +7,7 @@ import type { OutsideIssuer, Pkcs11Config, VariableReader } from './variables.ts
 export interface Configured {
   readonly dataDir: string
   readonly databaseUrl: string | null
+  readonly migrationDatabaseUrl: string | null
   readonly publicListener: { readonly host: string; readonly tls: TlsConfig | null }
   readonly privateListener: { readonly host: string; readonly tls: TlsConfig | null }
   readonly baseUrl: string
@@ -49,6 +50,24 @@ export interface Refusal {
   /** What is so here, after the variable; null where there is nothing to refuse. */
   find(config: Configured, read: VariableReader): string | null
 }
+
+/** A database on another machine, reached in clear or without knowing whose it is. */
+export const clearDatabase = (
+  variable: 'DATABASE_URL' | 'MIGRATION_DATABASE_URL',
+  url: 'databaseUrl' | 'migrationDatabaseUrl',
+): Refusal => ({
+  variable,
+  refused:
+    'names another machine without TLS (no `sslmode`, `disable`), or without verification of its certificate (`no-verify`)',
+  why: 'An attacker on the network can read every answer of the database and change every statement.',
+  remedy:
+    'Add `?sslmode=verify-full`, and `&sslrootcert=FILE` for a certificate authority of your own. Loopback and Unix sockets need no TLS.',
+  acceptance: 'ACCEPT_PLAIN_DATABASE',
+  find: ({ [url]: address }, read) =>
+    address === null
+      ? null
+      : faultOfDatabaseUrl(address, { host: read.text('PGHOST'), sslMode: read.text('PGSSLMODE') }),
+})
 
 /** A listener that others reach, and that speaks in clear. */
 export const clearListener = (

@@ -97,15 +97,22 @@ export class VariableReader {
   }
 
   /** The address of a database, of one server or of several. */
-  databaseUrl(): string | null {
-    const text = this.text('DATABASE_URL')
+  databaseUrl(name: 'DATABASE_URL' | 'MIGRATION_DATABASE_URL'): string | null {
+    const text = this.text(name)
     try {
       if (text !== null) parseDatabaseUrl(text)
     } catch (error) {
       if (!(error instanceof StartRefusal)) throw error
-      this.faults.push(error.message)
+      this.faults.push(error.message.replace(/^DATABASE_URL/, name))
     }
     return text
+  }
+
+  /** As whom the schema is migrated, where that is another role than the service's. */
+  migrationDatabaseUrl(databaseUrl: string | null): string | null {
+    const text = this.databaseUrl('MIGRATION_DATABASE_URL')
+    if (text === null || databaseUrl !== null) return text
+    return this.#fault('MIGRATION_DATABASE_URL needs DATABASE_URL, for the same database.', null)
   }
 
   instant(name: string): Date | null {

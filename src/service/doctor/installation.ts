@@ -9,6 +9,7 @@ import { examineCluster, listUnplaced } from '../../storage/engine/cluster.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import { type DatabaseFacts, findInstallation } from '../../storage/engine/installation.ts'
 import { otherSchema } from '../../storage/engine/migrate.ts'
+import { examineRole } from '../../storage/engine/privileges.ts'
 import { listHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import { type KnownLinkRow, listLinksAfter } from '../../storage/links/links.ts'
 import { listFailingWebhooks } from '../../storage/webhooks/watched-webhooks.ts'
@@ -34,7 +35,8 @@ export async function contentFindings(
   }
   const known = Math.max(...names.map((name) => Number.parseInt(name, 10) || 0))
   return [
-    ...schemaFindings(facts, known),
+    ...(await schemaFindings(database, facts, known)),
+    ...(facts.newestMigration === known ? await privilegeFindings(config, database) : []),
     ...(await clusterFindings(database, facts, known)),
     ...(await installationFindings(config, database, facts, known)),
     ...(await suspensionFindings(database, facts, known)),
@@ -49,10 +51,11 @@ export async function contentFindings(
 }
 
 /** The schema: one that this program works on, and may bring up to date. */
-function schemaFindings(
+async function schemaFindings(
+  database: Database,
   { mayCreate, newestMigration, schemaName, worksFrom }: DatabaseFacts,
   known: number,
-): Finding[] {
+): Promise<Finding[]> {
   const newest = newestMigration ?? 0
   if (newest > known && worksFrom <= known) {
     return [
@@ -84,12 +87,57 @@ function schemaFindings(
     const found = `At migration ${newest}; the next start, or pinfold migrate, brings it to ${known}.`
     return [good('schema', found)]
   }
+  const { actsAsOwner, owner } = await examineRole(database)
+  if (owner !== null && !actsAsOwner) {
+    return [
+      fault(
+        'schema',
+        `The database is at migration ${newest}, and this program is at ${known}.`,
+        'The service cannot start.',
+        `Run pinfold migrate with MIGRATION_DATABASE_URL, which names the role ${owner}.`,
+      ),
+    ]
+  }
   return [
     fault(
       'schema',
       `The database is at migration ${newest}, and this user may not bring it to ${known}.`,
       'The service cannot start.',
       `grant create on schema ${schemaName} to the user of DATABASE_URL, or let the owner start it once.`,
+    ),
+  ]
+}
+
+/** Whether the service's role writes the protected tables by functions alone, or owns the schema. */
+async function privilegeFindings(config: Config, database: Database): Promise<Finding[]> {
+  const { actsAsOwner, owner, role, writableTables } = await examineRole(database)
+  if (actsAsOwner) {
+    const found =
+      'One role owns the tables and serves: it can write tries, limits and the audit log directly.'
+    if (config.sandbox || database.isCluster()) return [good('privileges', found)]
+    return [
+      warning(
+        'privileges',
+        found,
+        'Whoever has the password of the service can give tries back and change records.',
+        'Let another role own the tables and name it in MIGRATION_DATABASE_URL for pinfold migrate (docs/guides/going-to-production.md).',
+      ),
+    ]
+  }
+  if (writableTables.length === 0) {
+    return [
+      good(
+        'privileges',
+        `${role} writes tries, limits, idempotency keys, events, authorizations and the audit log by functions only; ${owner} owns them.`,
+      ),
+    ]
+  }
+  return [
+    fault(
+      'privileges',
+      `${role} does not own the tables, and can write ${writableTables.join(', ')} directly.`,
+      'Whoever has the password of the service can give tries back and change records.',
+      'Run pinfold migrate with MIGRATION_DATABASE_URL, and revoke what was granted beside it.',
     ),
   ]
 }

@@ -236,26 +236,7 @@ from pin_envelope
 where public_token = :publicToken and jti_hash = :jtiHash;
 
 -- name: expire_cards
-with due as materialized (
-  select public_token, status_code
-  from card
-  where status_code in ('00', '02', '62') and expiry_date < (select :today::date)
-  order by expiry_date
-  limit :limit
-), expired as (
-  update card
-  set status_code = '54', last_sequence = last_sequence + 1
-  from due
-  where card.public_token = any(array[due.public_token])
-    and card.status_code between due.status_code and due.status_code
-    and :today::date - card.expiry_date > 0
-  returning card.public_token, last_sequence, client_id, due.status_code
-)
-insert into event (public_token, sequence, client_id, type, details)
-select public_token, last_sequence, client_id, 'card.status_changed',
-  json_build_object('from', status_code, 'to', '54')
-from expired
-returning public_token as "publicToken";
+select expire_cards(p_today => :today, p_limit => :limit) as "count";
 
 -- name: prune_pin_envelopes
 with expired as materialized (

@@ -1,7 +1,7 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
-import type { Connection, Database } from '../engine/database.ts'
+import { type Connection, type Database, firstRow } from '../engine/database.ts'
 import { loadSharedStatements, loadStatements } from '../engine/statements.ts'
 import { type CardAct, type CardActValues, cardActParameters } from './card-act.ts'
 import { type Limit, type LimitValues, limitParameters } from './limits.ts'
@@ -137,7 +137,7 @@ export const spendAllTries = async (
     await spendAll(database, act.event.publicToken, { ...cardActParameters(act), kind, today }),
   )
 
-const updateExpired = declare<{ today: string; limit: number }>('expire_cards')
+const expire = declare<{ today: string; limit: number }, { count: number }>('expire_cards')
 
 /**
  * Moves some of the cards whose last day is before `today` (`YYYY-MM-DD`) to `54`, each with its
@@ -148,7 +148,7 @@ export const expireCards = async (
   connection: Connection,
   today: string,
   limit: number,
-): Promise<number> => (await updateExpired(connection, { today, limit })).length
+): Promise<number> => firstRow(await expire(connection, { today, limit }))?.count ?? 0
 
 const deleteEnvelopes = declare<{ expiredBefore: Date; limit: number }>('prune_pin_envelopes')
 

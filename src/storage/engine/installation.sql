@@ -9,8 +9,9 @@ on conflict (singleton) do nothing;
 select kind, master_key_check_value as "masterKeyCheckValue"
 from installation;
 
+-- A role to which nothing was granted yet sees no table.
 -- name: has_installation_table
-select to_regclass('installation') is not null as "isThere";
+select coalesce(has_table_privilege(to_regclass('installation'), 'SELECT'), false) as "isThere";
 
 -- name: find_master_key_check_value
 select master_key_check_value as "checkValue"
@@ -41,7 +42,7 @@ select current_setting('server_version_num')::integer as "versionNumber",
   coalesce(has_schema_privilege(current_user, current_schema(), 'CREATE'), false) as "mayCreate";
 
 -- name: has_migration_table
-select to_regclass('migration') is not null as "isThere";
+select coalesce(has_table_privilege(to_regclass('migration'), 'SELECT'), false) as "isThere";
 
 -- `worksFrom` is the newest migration that a program must know to work on the schema. The oldest
 -- databases have no such column. They are refused by the names of their migrations.

@@ -8,6 +8,7 @@ import {
   listMissingFunctions,
 } from './functions.ts'
 import { findNewestMigration } from './installation.ts'
+import { grantPrivileges } from './privileges.ts'
 import { loadStatements } from './statements.ts'
 
 // Null in `works_from`: the migration leaves no program working that does not know it.
@@ -47,10 +48,15 @@ const expands = /^-- Works with programs from migration ([0-9]{4}) on\.$/m
 /**
  * Brings the schema up to this program's version and installs its functions: forward only, all in one transaction, and
  * safe when several processes start on one database at once (the second waits, then finds nothing to do).
+ * @param service the role of the service, where it is another than the one that migrates.
  * @returns the file names applied now.
  * @throws `StartRefusal` when the database is too new for this program, or has the schema of before the first release.
  */
-export async function migrate(database: Database, folder: URL): Promise<string[]> {
+export async function migrate(
+  database: Database,
+  folder: URL,
+  service: string | null = null,
+): Promise<string[]> {
   const migrations = await readMigrations(folder)
   // `create table if not exists` itself can lose a race with another process: then the table is there.
   const createTables = `${createMigrationTable}; ${createFunctionTable}`
@@ -74,6 +80,7 @@ export async function migrate(database: Database, folder: URL): Promise<string[]
     const known = migrations.at(-1)?.number ?? 0
     await installFunctions(connection, newest > known)
     if (database.isCluster()) await distributeInstalled(connection)
+    if (service !== null) await grantPrivileges(connection, service)
     return due.map((migration) => migration.fileName)
   })
 }
@@ -81,7 +88,11 @@ export async function migrate(database: Database, folder: URL): Promise<string[]
 /**
  * Leaves the database as it is. @throws `StartRefusal` unless this program works on its schema, with what to do.
  */
-export async function requireSchema(connection: Connection, folder: URL): Promise<void> {
+export async function requireSchema(
+  connection: Connection,
+  folder: URL,
+  remedy: string = waysOn,
+): Promise<void> {
   const migrations = await readMigrations(folder)
   const known = migrations.at(-1)?.number ?? 0
   const isMade = (await findNewestMigration(connection)) !== null
@@ -90,10 +101,10 @@ export async function requireSchema(connection: Connection, folder: URL): Promis
   if (newest >= known) {
     const missing = await listMissingFunctions(connection)
     if (missing.length === 0) return
-    throw new StartRefusal(`The database lacks the functions ${missing.join(', ')}. ${waysOn}`)
+    throw new StartRefusal(`The database lacks the functions ${missing.join(', ')}. ${remedy}`)
   }
   const found = newest === 0 ? 'has no schema yet' : `is at migration ${newest}`
-  throw new StartRefusal(`The database ${found}, this program is at ${known}. ${waysOn}`)
+  throw new StartRefusal(`The database ${found}, this program is at ${known}. ${remedy}`)
 }
 
 const waysOn =

@@ -28,12 +28,8 @@ export interface Shortage {
   requireRoom(connection: Pick<Connection, 'script'>): Promise<void>
 }
 
-// More than a page of a file that has room in it. Without a log: what is tried while the disk is full must not fill it.
-// One transaction, of which nothing is left; those of several processes take turns.
-const takeRoom = `select pg_advisory_xact_lock(hashtext('pinfold room_probe'));
-  create unlogged table room_probe (filler text);
-  insert into room_probe select repeat('x', 1900) from generate_series(1, 600);
-  drop table room_probe`
+// One transaction, of which nothing is left.
+const takeRoom = 'select probe_room()'
 
 export function watchShortage(): Shortage {
   let isNoted = false
@@ -52,7 +48,7 @@ export function watchShortage(): Shortage {
       } catch (error) {
         const cause = error instanceof Problem ? error.cause : error
         if (isInsufficient(cause)) throw noRoom(cause)
-        // It may not make tables, so that nothing is known.
+        // Nothing is known where it cannot be tried.
       }
       isNoted = false
     },

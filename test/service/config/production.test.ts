@@ -87,6 +87,7 @@ const careless = (): readonly (readonly [variable: string, changes: Changes])[] 
     'DATABASE_URL',
     { DATABASE_URL: 'postgres://a:b@127.0.0.1,db.test/p?target_session_attrs=read-write' },
   ],
+  ['MIGRATION_DATABASE_URL', { MIGRATION_DATABASE_URL: 'postgres://a:b@db.test/pinfold' }],
   ['HSM', { ACCEPT_SOFTWARE_HSM: '' }],
   ['MASTER_KEY_FILE', { MASTER_KEY_FILE: '' }],
   ['MASTER_KEY_FILE', { DATA_DIR: folder }],

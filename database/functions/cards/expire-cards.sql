@@ -1,0 +1,34 @@
+-- Expires some of the cards whose last day is before p_today, and records an event for each.
+--
+-- The list is materialized and joined row by row, so that no plan reads more than its rows.
+--
+-- Returns how many cards were expired.
+create or replace function expire_cards(p_today date, p_limit integer) returns integer
+language plpgsql
+as $function$
+declare
+  v_count integer;
+begin
+  with due as materialized (
+    select public_token, status_code
+    from card
+    where status_code in ('00', '02', '62') and expiry_date < (select p_today)
+    order by expiry_date
+    limit p_limit
+  ), expired as (
+    update card
+    set status_code = '54', last_sequence = last_sequence + 1
+    from due
+    where card.public_token = any(array[due.public_token])
+      and card.status_code between due.status_code and due.status_code
+      and p_today - card.expiry_date > 0
+    returning card.public_token, last_sequence, client_id, due.status_code
+  )
+  insert into event (public_token, sequence, client_id, type, details)
+  select public_token, last_sequence, client_id, 'card.status_changed',
+    json_build_object('from', status_code, 'to', '54')
+  from expired;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$function$;

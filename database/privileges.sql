@@ -1,0 +1,110 @@
+-- What the role of the service may do where another role owns the schema (MIGRATION_DATABASE_URL).
+--
+-- The owner runs this file with each migration, in the same transaction. By hand:
+--   psql --single-transaction --set schema=public --set service=ROLE --file database/privileges.sql
+--
+-- The service reads every table. Tries, limits, idempotency keys, events, authorizations and the
+-- audit log are in no grant below: the service writes them by functions, which run as the owner.
+
+revoke all on all tables in schema :"schema" from :"service";
+grant usage on schema :"schema" to :"service";
+grant select on all tables in schema :"schema" to :"service";
+-- Slices of events are made later.
+alter default privileges in schema :"schema" grant select on tables to :"service";
+
+-- The installation and its processes.
+grant insert, update on installation, sandbox_secret to :"service";
+grant insert, update, delete on lease to :"service";
+
+-- Clients and products.
+grant insert, update on client, product to :"service";
+grant insert, update, delete on client_provenance, client_product to :"service";
+grant insert, delete on client_assertion to :"service";
+
+-- Keys.
+grant insert, update on hsm_key_number, re_encryption, zone_key, zone_master_key to :"service";
+grant insert, update, delete on hsm_key, component_entry, key_component to :"service";
+
+-- Cards: what a re-encryption replaces, and sealed PINs that have expired.
+grant update (encrypted_pan, personal_data, pin_block, pin_key) on card to :"service";
+grant insert, delete on pan_fingerprint to :"service";
+grant delete on pin_envelope to :"service";
+
+-- Charts of authorizations.
+grant insert, update, delete on authorization_count to :"service";
+
+-- Event streams and deliveries.
+grant insert, update, delete on
+  event_stream,
+  webhook,
+  webhook_former_secret,
+  delivery,
+  delivery_group,
+  delivery_queue
+to :"service";
+
+-- Links.
+grant insert, update on link to :"service";
+grant insert, update, delete on link_session, network_transaction to :"service";
+grant insert, delete on network_advice to :"service";
+
+-- Checks against the audit log, whose results are signed, and erasures, each of which an act in the
+-- log must name.
+grant update on audit_check to :"service";
+grant insert, update, delete on card_digest, row_digest to :"service";
+grant insert, update on audit_erasure to :"service";
+
+-- People and approvals.
+grant insert, update on person to :"service";
+grant insert, update, delete on console_session, approval to :"service";
+
+-- Authorizations, whose statements are no functions yet.
+grant update on card to :"service";
+grant insert on event to :"service";
+grant update on try_counter to :"service";
+grant insert, update, delete on
+  attempt,
+  attempt_to_enter,
+  authorization_record,
+  idempotency_record,
+  wrong_expiry
+to :"service";
+
+-- Functions run as the owner, and find tables and functions of the schema alone: a temporary table
+-- of the caller is found last.
+select set_config('pinfold.service', :'service', true);
+
+do $grants$
+declare
+  -- Parts of other functions. Only functions call them, and so only the owner.
+  v_parts constant text[] := array[
+    'has_card_use',
+    'is_changeable',
+    'lock_card',
+    'next_uses',
+    'now_microseconds',
+    'record_event'
+  ];
+  v_function record;
+begin
+  for v_function in
+    select pg_proc.oid::regprocedure as signature, proname = any (v_parts) as is_part
+    from installed_function
+    join pg_proc
+      on proname = replace(regexp_replace(file_name, '^.*/|\.sql$', '', 'g'), '-', '_')
+        and pronamespace = current_schema()::regnamespace
+  loop
+    execute format('revoke execute on function %s from public', v_function.signature);
+    if not v_function.is_part then
+      execute format(
+        'alter function %s security definer set search_path = %I, pg_temp',
+        v_function.signature, current_schema()
+      );
+      execute format(
+        'grant execute on function %s to %I',
+        v_function.signature, current_setting('pinfold.service')
+      );
+    end if;
+  end loop;
+end
+$grants$;

@@ -1,0 +1,26 @@
+-- Roles of a database, and what they may do (database/privileges.sql).
+
+-- name: examine_role
+select current_user::text as "role", current_database()::text as "databaseName",
+  current_schema()::text as "schemaName", pg_postmaster_start_time() as "startedAt",
+  (
+    select pg_get_userbyid(relowner)::text
+    from pg_class
+    where oid = to_regclass('migration')
+  ) as "owner",
+  coalesce((
+    select pg_has_role(relowner, 'MEMBER')
+    from pg_class
+    where oid = to_regclass('migration')
+  ), false) as "actsAsOwner",
+  array(
+    select relname::text
+    from pg_class
+    where relnamespace = current_schema()::regnamespace
+      and relname = any (:protectedTables::text[])
+      and (
+        has_table_privilege(oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
+        or has_any_column_privilege(oid, 'INSERT, UPDATE')
+      )
+    order by relname
+  ) as "writableTables";

@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises'
+import { type Connection, firstRow } from './database.ts'
+import { loadStatements } from './statements.ts'
+
+/** What a role of the service may do, as SQL. */
+const privileges = new URL('../../../database/privileges.sql', import.meta.url)
+
+/** Tables that the service writes by functions alone, where another role owns the schema. */
+export const protectedTables = [
+  'audit_act',
+  'audit_act_number',
+  'audit_checkpoint',
+  'audit_entered',
+  'audit_entry',
+  'audit_feed',
+  'audit_log',
+  'audit_tile',
+  'card_limit',
+  'client_limit',
+  'feed_head',
+  'installed_function',
+  'migration',
+  'published_event',
+  'published_event_default',
+  'refused_disclosure',
+] as const
+
+/** The role of a session, and what it may do. */
+export interface RoleFacts {
+  readonly role: string
+  readonly databaseName: string
+  /** Null where the search path names no schema that the role may use. */
+  readonly schemaName: string | null
+  /** When the server started. */
+  readonly startedAt: Date
+  /** The role that owns the tables; null before they are made. */
+  readonly owner: string | null
+  /** Whether the role is the owner, or may become it. */
+  readonly actsAsOwner: boolean
+  /** Those of the protected tables that the role may write itself. */
+  readonly writableTables: readonly string[]
+}
+
+const declare = loadStatements(import.meta.url)
+
+const selectRole = declare<{ protectedTables: readonly string[] }, RoleFacts>('examine_role')
+
+export async function examineRole(connection: Connection): Promise<RoleFacts> {
+  const row = firstRow(await selectRole(connection, { protectedTables }))
+  if (!row) throw new Error('The database says nothing of its role.')
+  return row
+}
+
+/** Grants a role what the service needs, and nothing else. The owner of the schema does, in its transaction. */
+export async function grantPrivileges(connection: Connection, service: string): Promise<void> {
+  const { schemaName } = await examineRole(connection)
+  if (schemaName === null) throw new Error('The search path names no schema.')
+  const text = await readFile(privileges, 'utf8')
+  await connection.script(
+    text
+      .replaceAll(':"schema"', () => quoteIdentifier(schemaName))
+      .replaceAll(':"service"', () => quoteIdentifier(service))
+      .replaceAll(":'service'", () => `'${service.replaceAll("'", "''")}'`),
+  )
+}
+
+const quoteIdentifier = (name: string): string => `"${name.replaceAll('"', '""')}"`

@@ -102,9 +102,26 @@ export async function distributeInstalled(connection: Connection): Promise<void>
   if (isSpread) await distributeFunctions(connection)
 }
 
-/** Has each node of a cluster know the functions, and run those that belong to a row beside that row. */
+/** The functions that run on the nodes of a cluster: those that are distributed, and whatever they call. */
+function listNodeFunctions(files: readonly FunctionFile[]): readonly FunctionFile[] {
+  const needed = new Set(files.filter(({ distributedBy }) => distributedBy !== null))
+  // What is added while the set is gone through is looked at, too.
+  for (const { text } of needed) {
+    for (const file of files) {
+      if (new RegExp(`\\b${file.functionName}\\(`).test(text)) needed.add(file)
+    }
+  }
+  return [...needed]
+}
+
+/**
+ * Has each node of a cluster know the functions that run on it, and run those that belong to a row beside that row. All others
+ * run where they are called, on the coordinator.
+ */
 export async function distributeFunctions(connection: Connection): Promise<void> {
-  for (const { beside, distributedBy, functionName } of await readFunctionFiles()) {
+  const files = listNodeFunctions(await readFunctionFiles())
+  // Those that are called come first.
+  for (const { beside, distributedBy, functionName } of files.toReversed()) {
     const found = firstRow(await selectSignature(connection, { functionName }))
     if (!found) throw new Error(`The function ${functionName} is not installed.`)
     const { signature } = found

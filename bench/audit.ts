@@ -117,7 +117,7 @@ const figure = async (client: pg.Client, select: string): Promise<number> =>
   Number((await client.query(`select (${select}) as figure`)).rows[0].figure)
 
 const waiting = `select (select count(*) from event where not published)
-  + (select count(*) from attempt_to_enter)
+  + (select count(*) from authorization_request where to_enter)
   + (select count(*) from published_event left join audit_feed using (client_id)
      where published_event.position > coalesce(audit_feed.position, 0))`
 
@@ -253,14 +253,12 @@ const injection = (count: number): string => `with head as (
     select 'bench', base + n, gen_random_uuid(), '1000000001', 1, 'pin.revealed', now(),
       '{"clientId":"bench","requestId":"4b9a1c2e-7d4a-4a77-9d53-5f1b8f2f7c11"}', '4b9a1c2e-7d4a-4a77-9d53-5f1b8f2f7c11'
     from head cross join generate_series(1, ${(count * 3) / 4}) as n
-  ), attempts as (
-    insert into attempt (public_token, kind, try_number, epoch, result, remaining_tries, entry_mode, reference)
-    select (2000000000 + n)::text, 'pin', base::integer + 1, 1, 'match', 2, 'chip', 'R-1'
-    from head cross join generate_series(1, ${count / 4}) as n
-    returning public_token, kind, try_number
   )
-  insert into attempt_to_enter (public_token, kind, try_number, network_id, request_id)
-  select public_token, kind, try_number, 'network', '4b9a1c2e-7d4a-4a77-9d53-5f1b8f2f7c11' from attempts`
+  insert into authorization_request (public_token, authorization_id, network_id, request_id, reference,
+    entry_mode, kind, try_number, epoch, result, remaining_tries, to_enter)
+  select (2000000000 + n)::text, gen_random_uuid(), 'network', '4b9a1c2e-7d4a-4a77-9d53-5f1b8f2f7c11',
+    'R-1', 'chip', 'pin', base::integer + 1, 1, 'match', 2, true
+  from head cross join generate_series(1, ${count / 4}) as n`
 
 /** From the answer to a disclosure to its receipt, of so many that begin one after the other. */
 async function measureReceipts(

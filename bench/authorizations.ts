@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import autocannon from 'autocannon'
-import { type Card, issueCards, question } from './network.ts'
+import { type Card, questionByPan, type ReadCard, readCards } from './network.ts'
 import { type BenchService, headersFor, median, runBench, startBaseline } from './support.ts'
 
 const secondsPerRun = 5
@@ -14,9 +14,12 @@ const cardCount = 200
 const burst = 1_000
 
 /** Right PINs over all cards, for a while. */
-async function measure(target: BenchService, cards: readonly Card[]): Promise<autocannon.Result> {
+async function measure(
+  target: BenchService,
+  cards: readonly ReadCard[],
+): Promise<autocannon.Result> {
   const headers = await headersFor(target, target.sandbox.network)
-  const bodies = cards.map((card) => question(target, card))
+  const bodies = cards.map((card) => questionByPan(target, card))
   let asked = 0
   // One card after the other, whichever connection asks: on one card they wait for each other.
   const setupRequest = (request: autocannon.Request): autocannon.Request => {
@@ -45,7 +48,7 @@ async function measureBare(url: string, cards: readonly Card[]): Promise<number>
 /** Wrong PINs on one card, all at once, in turn to each process. */
 async function attack(
   processes: readonly BenchService[],
-  card: Card,
+  card: ReadCard,
 ): Promise<Record<string, number>> {
   const headers = await Promise.all(processes.map((each) => headersFor(each, each.sandbox.network)))
   const wrong = { ...card, pin: card.pin.slice(0, 3) + ((Number(card.pin[3]) + 1) % 10) }
@@ -57,7 +60,7 @@ async function attack(
       const answer = await fetch(`${target.privateUrl}/network/authorizations`, {
         method: 'POST',
         headers: given,
-        body: question(target, wrong),
+        body: questionByPan(target, wrong),
       })
       const { code, responseCode } = (await answer.json()) as Record<string, string>
       return `${answer.status} ${responseCode ?? code}`
@@ -78,7 +81,7 @@ async function report(
   bareUrl: string,
 ): Promise<void> {
   const [first, second] = processes
-  const cards = await issueCards(first, cardCount)
+  const cards = await readCards(first, cardCount)
   const rounds = []
   for (let round = 0; round < roundsEach; round += 1) {
     const bare = await measureBare(bareUrl, cards)

@@ -5,61 +5,24 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import autocannon from 'autocannon'
-import { pinKeys, requestCardData, type ServiceKeys } from '../packages/sdk/device/device.ts'
 import { createFrameReader, frameOf } from '../src/listeners/iso8583/codec/frame.ts'
 import type { IsoMessage } from '../src/listeners/iso8583/codec/layout.ts'
 import { decode, encode } from '../src/listeners/iso8583/codec/message.ts'
 import { loadProfiles } from '../src/listeners/iso8583/profile.ts'
 import type { Profile } from '../src/listeners/iso8583/profile-schema.ts'
 import { makePinBlock } from '../test/reference/pin-blocks.ts'
-import { issueCards } from './network.ts'
+import { type ReadCard, readCards } from './network.ts'
 import { type BenchService, freePort, headersFor, runBench } from './support.ts'
 
 const secondsPerRun = 8
 const inFlight = 32
 const cardCount = 200
 
-/** A card as a terminal reads it. */
-interface ReadCard {
-  readonly pan: string
-  readonly expiry: string
-  readonly pin: string
-}
-
 interface Measured {
   readonly perSecond: number
   readonly p50: number
   readonly p99: number
   readonly failed: number
-}
-
-async function readCards(service: BenchService): Promise<ReadCard[]> {
-  const headers = await headersFor(service)
-  const issued = await issueCards(service, cardCount)
-  const origin = service.sandbox.baseUrl
-  const keys = await keysOf(origin)
-  const cards: ReadCard[] = []
-  for (const { pin, publicToken } of issued) {
-    const request = await requestCardData(keys, publicToken)
-    const sealed = await fetch(`${service.base}/cards/${publicToken}/encrypted`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(request.body),
-    })
-    const { expiryDate, pan } = await request.open(await sealed.json())
-    cards.push({ pan, expiry: expiryDate, pin })
-  }
-  return cards
-}
-
-/** They are made in the background at the first start. */
-async function keysOf(origin: string): Promise<ServiceKeys> {
-  for (;;) {
-    const answer = await fetch(`${origin}/.well-known/jwks.json`)
-    const jwks = await answer.json()
-    if (answer.ok && (jwks as { keys: unknown[] }).keys.length > 1) return pinKeys(origin, jwks)
-    await new Promise((resolve) => setTimeout(resolve, 500))
-  }
 }
 
 const zoneKeyOf = ({ sandbox }: BenchService): Buffer =>
@@ -226,7 +189,7 @@ const show = (name: string, { failed, p50, p99, perSecond }: Measured): void =>
 
 await runBench(async (bench) => {
   const service = await bench.startService({ LINK_PORT: '0' })
-  const cards = await readCards(service)
+  const cards = await readCards(service, cardCount)
   const links = await openLinks(service, 8)
   // What is compiled at the first calls is not measured.
   await measureLinks(service, links.slice(0, 1), cards)

@@ -1,4 +1,5 @@
 /** What a card network asks: cards whose PINs are known, and questions with the right one. */
+import { pinKeys, requestCardData, type ServiceKeys } from '../packages/sdk/device/device.ts'
 import { makePinBlock } from '../test/reference/pin-blocks.ts'
 import { type BenchService, createCards, headersFor } from './support.ts'
 
@@ -19,6 +20,42 @@ export async function issueCards(service: BenchService, count: number): Promise<
   )
 }
 
+/** A card as a terminal reads it. */
+export interface ReadCard extends Card {
+  readonly pan: string
+  readonly expiry: string
+}
+
+/** New cards, as terminals read them. */
+export async function readCards(service: BenchService, count: number): Promise<ReadCard[]> {
+  const headers = await headersFor(service)
+  const issued = await issueCards(service, count)
+  const origin = service.sandbox.baseUrl
+  const keys = await keysOf(origin)
+  const cards: ReadCard[] = []
+  for (const { pin, publicToken } of issued) {
+    const request = await requestCardData(keys, publicToken)
+    const sealed = await fetch(`${service.base}/cards/${publicToken}/encrypted`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(request.body),
+    })
+    const { expiryDate, pan } = await request.open(await sealed.json())
+    cards.push({ publicToken, pan, expiry: expiryDate, pin })
+  }
+  return cards
+}
+
+/** They are made in the background at the first start. */
+async function keysOf(origin: string): Promise<ServiceKeys> {
+  for (;;) {
+    const answer = await fetch(`${origin}/.well-known/jwks.json`)
+    const jwks = await answer.json()
+    if (answer.ok && (jwks as { keys: unknown[] }).keys.length > 1) return pinKeys(origin, jwks)
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
+}
+
 /** The question of a terminal, with a block that is bound to no PAN. */
 export function question({ sandbox }: BenchService, { publicToken, pin }: Card): string {
   const zoneKey = sandbox.network.zoneKeys.find(({ key }) => key === 'zone-a')
@@ -26,4 +63,13 @@ export function question({ sandbox }: BenchService, { publicToken, pin }: Card):
   const data = makePinBlock(pin, { format: 1, pan: '', key }).toString('hex')
   const pinBlock = { format: 'ISO_FORMAT_1', key: 'zone-a', data }
   return JSON.stringify({ publicToken, entryMode: 'chip', reference: 'BENCH', pinBlock })
+}
+
+/** The question of a network that knows the card by its PAN. */
+export function questionByPan({ sandbox }: BenchService, { pan, pin }: ReadCard): string {
+  const zoneKey = sandbox.network.zoneKeys.find(({ key }) => key === 'zone-a')
+  const key = Buffer.from(zoneKey?.value ?? '', 'hex')
+  const data = makePinBlock(pin, { format: 0, pan, key }).toString('hex')
+  const pinBlock = { format: 'ISO_FORMAT_0', key: 'zone-a', data }
+  return JSON.stringify({ pan, entryMode: 'chip', reference: 'BENCH', pinBlock })
 }

@@ -24,8 +24,7 @@ const lookEveryMs = 2_000
 
 /** Tables that grow with what is done, by design, until their rows are old. */
 const keptTables = [
-  'attempt',
-  'authorization_record',
+  'authorization_request',
   'event',
   'published_event',
   'audit_entry',

@@ -29,24 +29,19 @@ const pan = new Pan('4999999999999996')
 
 /** Authorizations of every card, and very many of everything of one. */
 async function fillHistory(client: pg.Client, busyToken: string): Promise<void> {
-  await client.query(`insert into authorization_record (public_token, authorization_id, network_id, request_id,
-      reference, entry_mode, response_code, checks, duration_ms, decided_at)
+  await client.query(`insert into authorization_request (public_token, authorization_id, network_id, request_id,
+      reference, entry_mode, response_code, checks, duration_ms, requested_at, decided_at)
     select public_token, gen_random_uuid(), 'demo-network', 'r', lpad(row_number() over ()::text, 12, '0'), 'chip',
       case when random() < 0.9 then '00' else '55' end,
-      '[{"check":"card","result":"passed","afterMs":1},{"check":"pin","result":"passed","afterMs":2}]', 3,
-      now() - random() * interval '28 days'
-    from card`)
+      '[{"check":"card","result":"passed","afterMs":1},{"check":"pin","result":"passed","afterMs":2}]', 3, at, at
+    from (select public_token, now() - random() * interval '28 days' as at from card) as dated`)
   const values = [busyToken]
   await client.query(
-    `insert into authorization_record (public_token, authorization_id, network_id, request_id, reference, entry_mode,
-      response_code, checks, duration_ms)
-     select $1, lpad(to_hex(n), 32, '0')::uuid, 'demo-network', 'r', 'BUSY', 'chip', '55', '[]', 3
+    `insert into authorization_request (public_token, authorization_id, network_id, request_id, reference, entry_mode,
+      kind, try_number, epoch, result, remaining_tries, response_code, checks, duration_ms, decided_at)
+     select $1, lpad(to_hex(n), 32, '0')::uuid, 'demo-network', 'r', 'BUSY', 'chip', 'pin', n + 1000, 1,
+       'mismatch', 2, '55', '[]', 3, now()
      from generate_series(1, ${busyRows}) n`,
-    values,
-  )
-  await client.query(
-    `insert into attempt (public_token, kind, try_number, epoch, remaining_tries, entry_mode, reference)
-     select $1, 'pin', n + 1000, 1, 2, 'chip', 'BUSY' from generate_series(1, ${busyRows}) n`,
     values,
   )
   await client.query(
@@ -202,8 +197,8 @@ await runBench(
     for (const figures of await timePages(service, busyToken)) console.log(figures.join(' | '))
     const { rows: sizes } = await client.query(
       `select relname as index, round(pg_relation_size(oid) / 1e6) as "MB" from pg_class
-       where relname in ('card_by_last_four', 'card_by_any_reference', 'authorization_record',
-         'authorization_record_pkey', 'authorization_record_by_reference', 'authorization_record_by_time')
+       where relname in ('card_by_last_four', 'card_by_any_reference', 'authorization_request',
+         'authorization_request_pkey', 'authorization_request_by_reference', 'authorization_request_by_time')
        union all
        select 'published_event_by_card, all slices', round(sum(pg_relation_size(pg_class.oid)) / 1e6)
        from pg_inherits join pg_class on pg_class.oid = inhrelid where inhparent = 'published_event_by_card'::regclass`,

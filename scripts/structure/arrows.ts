@@ -120,7 +120,9 @@ export const arrows = {
   'storage/idempotency': ['storage/engine', 'storage/links', 'domain'],
   'storage/events': ['storage/engine', 'domain'],
   // A change of a card, its event and the claim of its idempotency key are one statement.
+  'storage/authorizations': ['storage/engine', 'storage/idempotency', 'storage/links', 'domain'],
   'storage/cards': [
+    'storage/authorizations',
     'storage/engine',
     'storage/events',
     'storage/idempotency',

@@ -3,6 +3,7 @@ import type { Cvv2 } from '../domain/cvv2.ts'
 import { isPublicToken } from '../domain/identifiers.ts'
 import type { Pin } from '../domain/pin.ts'
 import { Problem } from '../domain/problem.ts'
+import type { CardReference } from '../hsm/contract/card.ts'
 import type {
   Authorization,
   AuthorizationContext,
@@ -10,7 +11,8 @@ import type {
 } from '../operations/authorizations/authorization.ts'
 import { authorize } from '../operations/authorizations/authorize.ts'
 import type { Answer, RepeatableRequest } from '../operations/idempotency/idempotency.ts'
-import { type AuthorizedCard, findAuthorizedCard } from '../storage/cards/authorizations.ts'
+import { findCardReference } from '../storage/authorizations/begin.ts'
+import { findZoneKey } from '../storage/keys/zone-keys.ts'
 import { simulatorNetwork, simulatorZoneKey } from './demo-data.ts'
 
 /** Who has the simulator play: a client, on its own cards; or nobody in particular, on those of any. */
@@ -41,8 +43,7 @@ export const createSimulator =
     const { database } = context
     if (!isPublicToken(publicToken)) throw new Problem('card_not_found')
     const { clientId: networkId } = simulatorNetwork
-    const { keyName } = simulatorZoneKey
-    const card = await findAuthorizedCard(database, { publicToken }, { networkId, keyName })
+    const card = await findCardReference(database, publicToken)
     const isTheirs = clientId === null || card?.clientId === clientId
     if (!card || !isTheirs) throw new Problem('card_not_found')
     const pinBlock = pin === undefined ? null : await makePinBlock(context, card, pin)
@@ -59,9 +60,14 @@ export const createSimulator =
     return authorize(context, asked, request)
   }
 
-async function makePinBlock({ hsm }: AuthorizationContext, card: AuthorizedCard, pin: Pin) {
+async function makePinBlock(
+  { database, hsm }: AuthorizationContext,
+  card: CardReference,
+  pin: Pin,
+) {
   const { keyName, pinBlockFormat: format } = simulatorZoneKey
-  if (card.zoneKeyBlock === null) throw new Problem('card_not_found')
-  const { bytes } = await hsm.generatePinBlock(card, pin, format, card.zoneKeyBlock)
+  const zoneKey = await findZoneKey(database, simulatorNetwork.clientId, keyName)
+  if (!zoneKey) throw new Problem('card_not_found')
+  const { bytes } = await hsm.generatePinBlock(card, pin, format, zoneKey.keyBlock)
   return { format, key: keyName, data: Buffer.from(bytes).toString('hex') }
 }

@@ -16,7 +16,10 @@ import { createPublicServer } from '../listeners/public/server.ts'
 import type { ApprovalContext } from '../operations/approvals/approvals.ts'
 import type { SendApproved } from '../operations/approvals/carry-out.ts'
 import type { AuditLogContext } from '../operations/audit-log/audit-log.ts'
-import type { AuthorizationContext } from '../operations/authorizations/authorization.ts'
+import {
+  type AuthorizationContext,
+  createZoneKeyCache,
+} from '../operations/authorizations/authorization.ts'
 import type { CardDataContext } from '../operations/card-data/card-data.ts'
 import { hashClientSecret } from '../operations/clients/credentials.ts'
 import { createRests, type Rests, wakingDatabase } from '../operations/events/rests.ts'
@@ -119,6 +122,7 @@ export async function createService(
   const authorizing: AuthorizationContext = {
     database: databases.networks,
     hsm,
+    zoneKeys: createZoneKeyCache(),
     now: clock.now,
     observe: authorizingObserver(registry, log),
   }

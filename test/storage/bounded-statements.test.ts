@@ -16,9 +16,22 @@ import {
   takeAttemptsToEnter,
   takeRefusalsToEnter,
 } from '../../src/storage/audit-log/sources.ts'
-import { pruneCounts } from '../../src/storage/cards/authorization-counts.ts'
-import { pruneAuthorizations } from '../../src/storage/cards/authorization-records.ts'
-import { findAuthorizedCard } from '../../src/storage/cards/authorizations.ts'
+import {
+  beginAuthorization,
+  findCardReference,
+  findTokenByPan,
+  type NamedCard,
+} from '../../src/storage/authorizations/begin.ts'
+import { pruneCounts } from '../../src/storage/authorizations/counts.ts'
+import { pruneAuthorizations } from '../../src/storage/authorizations/records.ts'
+import {
+  answerAuthorization,
+  answerUnknownCard,
+  settleAuthorization,
+  settleMatchAndSpend,
+} from '../../src/storage/authorizations/settle.ts'
+import { reportLostBlock } from '../../src/storage/authorizations/tries.ts'
+import { pruneWrongExpiries } from '../../src/storage/authorizations/wrong-expiries.ts'
 import { findCard, findCardWithProduct } from '../../src/storage/cards/cards.ts'
 import {
   expireCards,
@@ -32,14 +45,7 @@ import { insertCard, type NewCardRow } from '../../src/storage/cards/create-card
 import { recordDisclosure } from '../../src/storage/cards/disclosures.ts'
 import { forgetPanFingerprints } from '../../src/storage/cards/keys-of-cards.ts'
 import { pruneLimits } from '../../src/storage/cards/limits.ts'
-import {
-  recordAuthorization,
-  rememberAndRecord,
-} from '../../src/storage/cards/new-authorizations.ts'
-import { settleTry } from '../../src/storage/cards/settle-try.ts'
-import { spendTry } from '../../src/storage/cards/spend-try.ts'
-import { findTries, pruneAttempts, reportLostBlock } from '../../src/storage/cards/tries.ts'
-import { pruneWrongExpiries } from '../../src/storage/cards/wrong-expiries.ts'
+import { findTries } from '../../src/storage/cards/tries.ts'
 import { pruneAssertions } from '../../src/storage/clients/assertions.ts'
 import type {
   Connection,
@@ -81,6 +87,7 @@ import { pruneDeliveries, removeDeliveries } from '../../src/storage/webhooks/re
 import { publicTokenOf } from '../support/identifiers.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { openServerDatabase } from '../support/service.ts'
+import { collectPlans, type Plan, rowsRead, tellPlans } from '../support/told-plans.ts'
 import {
   beliefs,
   clientId,
@@ -190,9 +197,25 @@ const decided = {
     durationMs: 1,
   },
 }
-const zoneKey = { networkId: 'client-1', keyName: 'zpk' }
-
 const original = { messageClass: '1', trace: '007900', transmittedAt: '1122170000', acquirer: '' }
+
+const originalClaim = { ...claim, original: { ...original, transactionHashes: [fingerprint] } }
+
+const begin = (database: Database, card: NamedCard, claimed: typeof claim | null) =>
+  beginAuthorization(
+    database,
+    {
+      ...origin,
+      authorizationId: claimId,
+      card,
+      kind: 'pin',
+      currentMonth: '2020-01',
+      expiryMonth: null,
+      zoneKey: null,
+    },
+    claimed,
+    // Nothing is answered here.
+  ).catch(() => null)
 
 /** Every statement that changes a bounded number of rows, and those that read some together, by how the service calls it. */
 const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[] = [
@@ -227,7 +250,6 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => pruneOutbox(database, 30, limit),
   (database, limit) =>
     pruneFeed(database, clientId, { days: 30, limit, after: '0', beforeDay: null }),
-  (database, limit) => pruneAttempts(database, 30, limit),
   (database, limit) => pruneAuthorizations(database, 30, limit),
   (database, limit) => pruneCounts(database, 30, limit),
   (database) => lockAuditLog(database),
@@ -268,34 +290,38 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => restoreTries(database, keyedAct, { kind: 'pin', limit: unblocks, today }),
   (database) => insertCard(database, { ...creation, claim: null }),
   (database) => insertCard(database, { ...creation, claim }),
-  (database) => spendTry(database, { publicToken: token, kind: 'pin' }, origin, null),
-  (database) => spendTry(database, { publicToken: token, kind: 'pin' }, origin, claim),
-  (database) =>
-    spendTry(database, { publicToken: token, kind: 'pin' }, origin, {
-      ...claim,
-      original: { ...original, transactionHashes: [fingerprint] },
-    }),
+  ...[null, claim, originalClaim].flatMap((claimed) =>
+    [{ publicToken: token }, { panFingerprints: [fingerprint] }].map(
+      (card) => (database: Database) => begin(database, card, claimed),
+    ),
+  ),
   ...(['match', 'mismatch', 'unresolved'] as const).flatMap((comparison) =>
     [null, { clientId, keyHash, claimId, answer, remaining: 2 }].map(
       (keyed) => (database: Database) =>
         // It misses the row that nobody answers here.
-        settleTry(database, { spent, comparison }, decided, keyed).catch(() => null),
+        settleAuthorization(database, { spent, comparison }, decided, keyed).catch(() => null),
     ),
   ),
-  (database) => recordAuthorization(database, decided),
-  (database) => rememberAndRecord(database, claim, decided),
   (database) =>
-    rememberAndRecord(
+    settleMatchAndSpend(
       database,
-      { ...claim, original: { ...original, transactionHashes: [fingerprint] } },
-      decided,
+      { spent, authorizationId: claimId },
+      { kind: 'cvv', authorizationId: holder },
+      origin,
+    ).catch(() => null),
+  ...[null, claim, originalClaim].flatMap((claimed) =>
+    [null, { mistakes: 10, windowSeconds: 86_400 }].map(
+      (expiry) => (database: Database) =>
+        answerAuthorization(database, decided, claimed, expiry).catch(() => null),
     ),
+  ),
+  (database) => answerUnknownCard(database, 'network', originalClaim),
   // What many ask for in one turn.
   (database) => findTries(database, token, 'pin', clientId),
   (database) => findCard(database, token, clientId),
   (database) => findCardWithProduct(database, token, clientId),
-  (database) => findAuthorizedCard(database, { publicToken: token }, zoneKey),
-  (database) => findAuthorizedCard(database, { panFingerprints: [fingerprint] }, zoneKey),
+  (database) => findCardReference(database, token),
+  (database) => findTokenByPan(database, [fingerprint]),
 ]
 
 /** Nobody is twice in one statement, and no key or transaction. */
@@ -349,25 +375,6 @@ const record = async (call: (typeof calls)[number], limit: number): Promise<Reco
 const recordAll = async (limit: number): Promise<Recorded[]> =>
   (await Promise.all(calls.map((call) => record(call, limit)))).flat()
 
-interface Plan {
-  'Node Type': string
-  'Actual Rows': number
-  'Actual Loops': number
-  Plans?: Plan[]
-  [detail: string]: unknown
-}
-
-/** Rows of tables that a plan came by, those that it threw away among them. */
-const rowsRead = (plan: Plan): number => {
-  const details = Object.entries(plan)
-  const ofTable = 'Relation Name' in plan || 'Index Name' in plan
-  const rows = details
-    .filter(([detail]) => detail === 'Actual Rows' || detail.startsWith('Rows Removed by'))
-    .reduce((sum, [, count]) => sum + Number(count), 0)
-  const own = ofTable ? rows * plan['Actual Loops'] : 0
-  return own + (plan.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), 0)
-}
-
 const textOf = (value: unknown): string => {
   if (value instanceof Date) return value.toISOString()
   return Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : String(value)
@@ -382,37 +389,19 @@ const literal = (value: SqlValue): string => {
   return pg.escapeLiteral(textOf(value))
 }
 
-/** Has the server tell the plan of whatever it executes, statements within functions among it. */
-const tellPlans = `load 'auto_explain';
-  set auto_explain.log_min_duration = 0;
-  set auto_explain.log_analyze = on;
-  set auto_explain.log_timing = off;
-  set auto_explain.log_nested_statements = on;
-  set auto_explain.log_format = json;
-  set auto_explain.log_level = notice`
-
 /** What was executed for a statement: itself, and what the functions do that it calls. */
 const explain = async (
   client: pg.Client,
   { text, values }: Recorded,
   mode: string,
 ): Promise<Plan[]> => {
-  const plans: Plan[] = []
-  const note = ({ message }: { message?: string | undefined }) => {
-    const [, plan] = /^duration: .* plan:\n(.*)$/s.exec(message ?? '') ?? []
-    if (plan !== undefined) plans.push(JSON.parse(plan).Plan)
-  }
   await client.query('begin')
   try {
     await client.query(`set local plan_cache_mode = ${mode}`)
     await client.query(`prepare examined as ${text}`)
     const given = values.length > 0 ? `(${values.map(literal).join(', ')})` : ''
-    client.on('notice', note)
-    await client.query(`execute examined${given}`)
-    assert.ok(plans.length > 0, 'the server tells plans')
-    return plans
+    return await collectPlans(client, () => client.query(`execute examined${given}`))
   } finally {
-    client.off('notice', note)
     await client.query('rollback')
     await client.query('deallocate all')
   }

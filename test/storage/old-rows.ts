@@ -18,8 +18,7 @@ const switches = {
   idempotency_record: ages('created_at'),
   client_assertion: ages('expires_at'),
   pin_envelope: ages('expires_at'),
-  attempt: ages('attempted_at'),
-  authorization_record: ages('decided_at'),
+  authorization_request: ages('requested_at'),
   // A minute has few counts.
   authorization_count: {
     column: 'minute',
@@ -69,19 +68,15 @@ const fills = (to: Due): string[] => [
    select 'client-' || n % 50, decode(md5(n::text), 'hex'), ${switches.client_assertion[to]} from ${numbers}`,
   `insert into pin_envelope (public_token, jti_hash, expires_at)
    select ${token}, sha256(n::text::bytea), ${switches.pin_envelope[to]} from ${numbers}`,
-  `insert into attempt (public_token, kind, try_number, epoch, attempted_at, remaining_tries, entry_mode,
-     reference)
-   select ${token}, 'pin', 100, 1, ${switches.attempt[to]}, 2, 'chip', 'R-1' from ${numbers}`,
-  // Never many: they wait for their results alone.
-  `insert into authorization_record (public_token, authorization_id, network_id, request_id, reference, entry_mode,
-     response_code, checks, duration_ms, decided_at)
-   select ${token}, md5(n::text)::uuid, 'network', 'r', 'R-' || n, 'chip', '55', '[]', 1,
-     ${switches.authorization_record[to]} from ${numbers}`,
+  // Never many are to be entered: they wait for their results alone.
+  `insert into authorization_request (public_token, authorization_id, network_id, request_id, reference, entry_mode,
+     requested_at, kind, try_number, epoch, result, remaining_tries, response_code, checks, duration_ms, decided_at,
+     to_enter)
+   select ${token}, md5(n::text)::uuid, 'network', 'r', 'R-' || n, 'chip', ${switches.authorization_request[to]},
+     'pin', 100, 1, 'unresolved', 2, '55', '[]', 1, now(), n > ${rowsEach} - 5 from ${numbers}`,
   `insert into authorization_count (minute, response_code, count)
    select ${switches.authorization_count[to]}, response_code, 1
    from (select n::text as response_code from ${numbers}) as numbered`,
-  `insert into attempt_to_enter (public_token, kind, try_number, network_id, request_id)
-   select public_token, kind, try_number, 'network', 'r' from attempt order by public_token desc limit 5`,
   `insert into refused_disclosure (minute, client_id, public_token, act, includes_pin, outcome, reason, count,
      first_at, last_at, request_id)
    select ${switches.refused_disclosure[to]}, '${clientId}', ${token}, 'pin.revealed', true, 'refused', 'rate_limited',

@@ -105,9 +105,13 @@ export interface Hsm extends CardDataHsm, AuditHsm {
   fingerprintPan(pan: Pan): Promise<readonly PanFingerprint[]>
   /**
    * Deciphers a PIN block for a card, once. No PIN is compared.
+   * @param card by its PAN as the block came with it, or as it is stored.
    * @returns null when it has no 4 to 12 digits for this card, whatever is wrong with it.
    */
-  openPinBlock(card: CardReference, pinBlock: EncryptedPinBlock): Promise<OpenedPinBlock | null>
+  openPinBlock(
+    card: CardReference | { readonly pan: Pan },
+    pinBlock: EncryptedPinBlock,
+  ): Promise<OpenedPinBlock | null>
   /** Compares the PIN in a block that was opened for the card with the card's, in constant time. */
   verifyPin(
     card: CardReference,

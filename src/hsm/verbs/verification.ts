@@ -6,6 +6,7 @@ import type { Expiry } from '../../domain/calendar.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
 import { Pin } from '../../domain/pin.ts'
+import type { CardReference } from '../contract/card.ts'
 import * as catalogue from '../contract/catalogue.ts'
 import { type Hsm, OpenedPinBlock } from '../contract/hsm.ts'
 import type { BlockKey, CvvKey, KeyEngine } from '../keys/key-engine.ts'
@@ -18,7 +19,8 @@ type VerificationVerbs = Pick<Hsm, 'openPinBlock' | 'verifyPin' | 'verifyCvv2' |
 
 /** What stands in a PIN block that was opened. */
 interface PinBlockContent {
-  readonly publicToken: PublicToken
+  /** Of the card that it was opened for; null where that was named by its PAN alone. */
+  readonly publicToken: PublicToken | null
   readonly pan: Pan
   readonly pin: Pin
 }
@@ -27,18 +29,23 @@ interface PinBlockContent {
 export function verificationVerbs(ring: KeyRing, zoneKeys: ZoneKeys): VerificationVerbs {
   // Apart from what the caller is given, so that no way leads from there to a PIN.
   const contents = new WeakMap<OpenedPinBlock, PinBlockContent>()
+  const isFor = async (content: PinBlockContent, card: CardReference): Promise<boolean> =>
+    content.publicToken === null
+      ? areEqualDigits((await openPan(ring, card)).reveal(), content.pan.reveal())
+      : content.publicToken === card.publicToken
   return {
     async openPinBlock(card, { bytes, format, zoneKeyBlock }) {
-      const pan = await openPan(ring, card)
+      const pan = 'pan' in card ? card.pan : await openPan(ring, card)
+      const publicToken = 'pan' in card ? null : card.publicToken
       const digits = await readPinBlock(format, await zoneKeys(zoneKeyBlock), bytes, pan)
       if (digits === null) return null
       const opened = new OpenedPinBlock()
-      contents.set(opened, { publicToken: card.publicToken, pan, pin: new Pin(digits) })
+      contents.set(opened, { publicToken, pan, pin: new Pin(digits) })
       return opened
     },
-    async verifyPin({ publicToken }, stored, pinLength, opened) {
+    async verifyPin(card, stored, pinLength, opened) {
       const content = contents.get(opened)
-      if (content?.publicToken !== publicToken) {
+      if (!content || !(await isFor(content, card))) {
         throw new Error('This PIN block was not opened here for this card.')
       }
       const { pan, pin } = content

@@ -1,28 +1,176 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import { Problem } from '../../domain/problem.ts'
+import type { ResponseCode } from '../../domain/response-code.ts'
+import type { TryKind } from '../../domain/tries.ts'
+import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
 import {
-  type NewAuthorizationRecord,
-  recordAuthorization,
-} from '../../storage/cards/new-authorizations.ts'
-import { type RememberedRequest, storeAnswer } from '../../storage/idempotency/idempotency.ts'
+  type AnsweredAuthorization,
+  answerAuthorization,
+  answerUnknownCard,
+} from '../../storage/authorizations/settle.ts'
+import { LockTimeout } from '../../storage/engine/database.ts'
+import { newEventId } from '../../storage/events/events.ts'
+import {
+  type Claim,
+  type RememberedRequest,
+  storeAnswer,
+} from '../../storage/idempotency/idempotency.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
-import type { Authorization, AuthorizationContext } from './authorization.ts'
+import type {
+  Authorization,
+  AuthorizationContext,
+  AuthorizationRequest,
+  CheckOutcome,
+} from './authorization.ts'
 
-/** How an answer is recorded, and what is answered where that cannot be. */
-export interface Recorder {
+type NewCheck = Omit<AuthorizationCheck, 'afterMs' | 'responseCode'> & {
+  readonly responseCode?: string | undefined
+}
+
+/** A request with the checks that were made of it until now. */
+export interface TracedRequest extends AuthorizationRequest {
+  readonly trail: {
+    note(check: NewCheck): void
+    readonly checks: readonly AuthorizationCheck[]
+    durationMs(): number
+  }
+}
+
+/** Begins to note what the checks of a request come to. */
+export function traceRequest(request: AuthorizationRequest): TracedRequest {
+  const fromMs = performance.now()
+  const durationMs = () => Math.round(performance.now() - fromMs)
+  const checks: AuthorizationCheck[] = []
+  const note = ({ responseCode, ...check }: NewCheck) => {
+    checks.push({
+      ...check,
+      afterMs: durationMs(),
+      ...(responseCode !== undefined && { responseCode }),
+    })
+  }
+  return { ...request, trail: { note, checks, durationMs } }
+}
+
+/** What became of each kind. */
+export type Outcomes = Readonly<Record<TryKind, CheckOutcome>>
+
+/** Before anything is compared. */
+export const uncheckedOutcomes = ({ cvvRemaining, pinRemaining }: AuthorizedCard): Outcomes => ({
+  pin: { result: 'not_checked', remainingTries: pinRemaining },
+  cvv: { result: 'not_checked', remainingTries: cvvRemaining },
+})
+
+/** What the network is answered. */
+export const answerOf = (
+  responseCode: ResponseCode,
+  card: AuthorizedCard | null,
+  { reference }: AuthorizationRequest,
+  outcomes: Outcomes | null = card && uncheckedOutcomes(card),
+): Authorization => ({
+  approved: responseCode === '00',
+  responseCode,
+  ...(card && { publicToken: card.publicToken }),
+  reference,
+  ...outcomes,
+})
+
+/** What is recorded of an authorization that came to an answer. @param authorizationId null: its row is a new one. */
+export const recordOf = (
+  { entryMode, networkId, reference, requestId, trail }: TracedRequest,
+  { publicToken }: Pick<AuthorizedCard, 'publicToken'>,
+  responseCode: string,
+  authorizationId: string | null = null,
+): AnsweredAuthorization => ({
+  publicToken,
+  authorizationId: authorizationId ?? newEventId(),
+  networkId,
+  requestId,
+  reference,
+  entryMode,
+  responseCode,
+  checks: JSON.stringify(trail.checks),
+  durationMs: trail.durationMs(),
+})
+
+/** The claim of a request's key. @param answer null: it is not known yet. */
+export const claimOf = (
+  keyed: idempotency.KeyedRequest,
+  claimId: string = randomUUID(),
+  answer: Uint8Array | null = null,
+): Claim => ({ ...keyed, requestFingerprint: keyed.fingerprints[0], claimId, answer })
+
+/** An expiry costs no try, or whoever has a PAN could shut the card; so it is watched who guesses at it. */
+const guessing = { mistakes: 10, windowSeconds: 86_400 }
+
+/** What is answered where no try was spent, of which card. */
+interface Unspent {
+  readonly result: Authorization
+  readonly card: AuthorizedCard | null
+  readonly isExpiryWrong: boolean
+}
+
+/**
+ * Answers a request that spends nothing: its claim commits with its answer and its record, and a wrong expiry is
+ * counted with them.
+ * @returns null where the key was not free, and nothing was done.
+ * @throws `Problem` `idempotency_key_in_use`.
+ */
+export async function answerUnspent(
+  context: AuthorizationContext,
+  keyed: idempotency.KeyedRequest | null,
+  asked: TracedRequest,
+  { card, isExpiryWrong, result }: Unspent,
+): Promise<idempotency.Answer<Authorization> | null> {
+  const { database, observe } = context
+  const { entryMode, networkId } = asked
+  const claim = keyed && (await answeredClaim(context, keyed, result))
+  const record = card && recordOf(asked, card, result.responseCode)
+  try {
+    if (record) {
+      const threshold = isExpiryWrong ? guessing : null
+      const answered = await answerAuthorization(database, record, claim, threshold)
+      if (!answered.isAnswered) return null
+      if (isExpiryWrong) {
+        const { publicToken } = record
+        const { isGuessing } = answered
+        observe.expiryWrong({ publicToken, networkId, entryMode, isGuessing })
+      }
+    } else if (claim && !(await answerUnknownCard(database, networkId, claim))) return null
+  } catch (error) {
+    const isInUse = keyed !== null && error instanceof LockTimeout
+    throw isInUse ? new Problem('idempotency_key_in_use', { cause: error }) : error
+  }
+  observe.checked(result)
+  observe.answered(result)
+  return { result, replayed: false }
+}
+
+async function answeredClaim(
+  { hsm }: AuthorizationContext,
+  keyed: idempotency.KeyedRequest,
+  result: Authorization,
+): Promise<Claim> {
+  const claimId = randomUUID()
+  return claimOf(keyed, claimId, await idempotency.sealAnswer(hsm, keyed, claimId, result))
+}
+
+/** How an answer is kept, and what is answered where that cannot be. */
+export interface Keeper {
   readonly keyed: idempotency.KeyedRequest | null
-  /** Under which the answer is to be recorded; null without an idempotency key. */
+  /** Under which the answer is to be kept; null without an idempotency key. */
   readonly claimId: string | null
   readonly lost: Authorization
 }
 
 /**
- * Records an answer unless one is recorded: the first is what everybody gets. So a request that was
- * merely slow, and whose repeat took it for lost, has one answer.
+ * Keeps an answer unless one is kept: the first is what everybody gets. So a request that was merely slow, and whose
+ * repeat took it for lost, has one answer.
  */
-export async function recordAnswer(
+export async function keepAnswer(
   { database, hsm, observe }: AuthorizationContext,
-  { claimId, keyed, lost }: Recorder,
+  { claimId, keyed, lost }: Keeper,
   result: Authorization,
 ): Promise<idempotency.Answer<Authorization>> {
   let first = result
@@ -45,29 +193,29 @@ const lookEveryMs = 100
 /** A request that has not answered by then was lost with its process. */
 const lostAfterSeconds = 30
 
-/** What is answered, and put on record, where the first result was lost. */
-interface LostQuestion {
-  readonly lost: Authorization
-  /** Null where no card is known that it was about. */
-  readonly record: NewAuthorizationRecord | null
-}
-
 /**
- * Answers a question whose key was not free, as the first one was answered; nothing is spent, and nothing is
- * approved (docs/authorizations.md, "Repeats").
+ * Answers a request whose key was not free, as the first one was answered; nothing is spent, and nothing is approved
+ * (docs/authorizations.md, "Repeats").
+ * @param card null where no card is known that it is about.
  * @throws `Problem` `idempotency_key_reused`, `idempotency_key_in_use`.
  */
 export async function answerRepeat(
   context: AuthorizationContext,
   keyed: idempotency.KeyedRequest,
-  { lost, record }: LostQuestion,
+  request: AuthorizationRequest,
+  card: AuthorizedCard | null,
 ): Promise<idempotency.Answer<Authorization>> {
   const { answer, claimId } = await awaitFirst(context, keyed)
   if (answer) return idempotency.replayAnswer(context.hsm, keyed, { answer, claimId })
   // The first result was lost with its process, and so was its record.
-  const recorded = await recordAnswer(context, { keyed, claimId, lost }, lost)
-  if (!recorded.replayed && record) await recordAuthorization(context.database, record)
-  return { ...recorded, replayed: true }
+  const lost = answerOf('96', card, request)
+  const kept = await keepAnswer(context, { keyed, claimId, lost }, lost)
+  if (!kept.replayed && card) {
+    const repeat = traceRequest(request)
+    repeat.trail.note({ check: 'answer', result: 'unresolved', responseCode: '96' })
+    await answerAuthorization(context.database, recordOf(repeat, card, '96'), null)
+  }
+  return { ...kept, replayed: true }
 }
 
 /** The first request, when it is answered or is taken for lost. */

@@ -1,10 +1,13 @@
+import { LRUCache } from 'lru-cache'
 import Type, { type Static } from 'typebox'
 import type { Cvv2 } from '../../domain/cvv2.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
+import { responseCodes } from '../../domain/response-code.ts'
 import { type Hsm, type PinBlockFormat, pinBlockFormats } from '../../hsm/contract/hsm.ts'
-import type { WrongExpiry } from '../../storage/cards/wrong-expiries.ts'
+import type { WrongExpiry } from '../../storage/authorizations/wrong-expiries.ts'
 import type { Database } from '../../storage/engine/database.ts'
+import type { ZoneKeyRow } from '../../storage/keys/zone-keys.ts'
 
 const CheckOutcomeSchema = Type.Object({
   result: Type.Enum(['match', 'mismatch', 'blocked', 'not_checked', 'unresolved']),
@@ -13,24 +16,6 @@ const CheckOutcomeSchema = Type.Object({
 
 /** What became of the PIN or CVV2 in a request. */
 export type CheckOutcome = Static<typeof CheckOutcomeSchema>
-
-/** The response codes that are given here (ISO 8583, field 39; N7 as Visa has it). */
-const responseCodes = [
-  '00',
-  '14',
-  '41',
-  '43',
-  '46',
-  '54',
-  '55',
-  '62',
-  '75',
-  '78',
-  '86',
-  '96',
-  'N7',
-] as const
-export type ResponseCode = (typeof responseCodes)[number]
 
 /** What a card network is answered. A negative answer is an answer. */
 export const AuthorizationSchema = Type.Object({
@@ -47,10 +32,22 @@ export type Authorization = Static<typeof AuthorizationSchema>
 export interface AuthorizationContext {
   readonly database: Database
   readonly hsm: Hsm
+  readonly zoneKeys: ZoneKeyCache
   /** The instant that expiry dates are compared with. */
   now(): Date
   readonly observe: AuthorizationObserver
 }
+
+/**
+ * The zone keys in use, as they were read last. One that is no more the network's is found out where a try is spent, and
+ * is read again.
+ */
+export type ZoneKeyCache = Pick<LRUCache<string, ZoneKeyRow>, 'get' | 'set' | 'delete'>
+
+/** A network has a handful of zone keys. */
+const zoneKeysMost = 1_000
+
+export const createZoneKeyCache = (): ZoneKeyCache => new LRUCache({ max: zoneKeysMost })
 
 /** Is notified of what an operator watches. */
 export interface AuthorizationObserver {
@@ -78,17 +75,19 @@ export interface AuthorizationRequest {
   readonly networkId: string
   readonly requestId: string
   /** Null: what names it in the request can name no card. */
-  readonly card:
-    | { readonly pan: Pan }
-    | { readonly panFingerprints: readonly Uint8Array[] }
-    | { readonly publicToken: PublicToken }
-    | null
+  readonly card: PresentedPan | { readonly publicToken: PublicToken } | null
   /** `YYYY-MM`. */
   readonly expiryDate?: string
   readonly entryMode: EntryMode
   readonly reference: string
   readonly pinBlock?: NamedPinBlock
   readonly cvv2?: Cvv2
+}
+
+/** A PAN, with its fingerprints where they are known already: one for each version of their key. */
+export interface PresentedPan {
+  readonly pan: Pan
+  readonly panFingerprints?: readonly Uint8Array[]
 }
 
 /** A PIN block as it stands in a request. */

@@ -1,25 +1,30 @@
-import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import { expiryOfDate } from '../../domain/calendar.ts'
-import type { TryKind } from '../../domain/tries.ts'
-import type { StoredPin } from '../../hsm/contract/card.ts'
-import type { AuthorizedCard } from '../../storage/cards/authorizations.ts'
-import { recordAuthorization } from '../../storage/cards/new-authorizations.ts'
-import type { Comparison } from '../../storage/cards/settle-try.ts'
-import type { SpentTry } from '../../storage/cards/spend-try.ts'
-import * as idempotency from '../idempotency/idempotency.ts'
-import { answerRepeat, type Recorder, recordAnswer } from './answer.ts'
+import { statusAt } from '../../domain/card-status.ts'
+import { Problem } from '../../domain/problem.ts'
+import { type ResponseCode, statusObjections } from '../../domain/response-code.ts'
 import {
-  type Authorization,
-  type AuthorizationContext,
-  type AuthorizationRequest,
-  askHsm,
-  type CheckOutcome,
-  type ResponseCode,
-} from './authorization.ts'
-import { answerUnspent, spendOnce } from './begin.ts'
-import { recordOf, type TracedQuestion, traced } from './checks.ts'
-import { type Presentable, type Presented, presentCard } from './present-card.ts'
-import { settleAndAnswer, settleAndGoOn } from './settle.ts'
+  type AuthorizedCard,
+  type Beginning,
+  beginAuthorization,
+  type NamedCard,
+  type SpentTry,
+} from '../../storage/authorizations/begin.ts'
+import { LockTimeout } from '../../storage/engine/database.ts'
+import { newEventId } from '../../storage/events/events.ts'
+import { findRememberedRequest } from '../../storage/idempotency/idempotency.ts'
+import * as idempotency from '../idempotency/idempotency.ts'
+import {
+  answerOf,
+  answerRepeat,
+  answerUnspent,
+  claimOf,
+  type TracedRequest,
+  traceRequest,
+  uncheckedOutcomes,
+} from './answer.ts'
+import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
+import { answerBlocked, blockedAnswer, compareAll, kindsOf, originOf } from './compare.ts'
+import { forgetZoneKey, nameCard, type PresentedPinBlock, presentPinBlock } from './present.ts'
 
 /**
  * Answers a card network: the first objection, or approval when nothing decided here objects. A try
@@ -31,205 +36,157 @@ export async function authorize(
   request: AuthorizationRequest,
   repeatable: idempotency.RepeatableRequest | null,
 ): Promise<idempotency.Answer<Authorization>> {
-  const asked = traced(request)
+  const asked = traceRequest(request)
   const keyed = repeatable && (await idempotency.keyedRequest(context.hsm, repeatable))
-  const presented = await presentCard(context, asked)
-  const answered = await answerFirst(context, presented, asked, keyed)
-  if (answered) return answered
-  if (!keyed) throw new Error('A question without a key was not the first.')
-  // Of a repeat nothing else decides: what it came by before its key was found taken is not on record.
-  const repeat = traced(request)
-  repeat.trail.note({ check: 'answer', result: 'unresolved', responseCode: '96' })
-  const record = presented.card && recordOf(repeat, presented.card, '96')
-  return answerRepeat(context, keyed, { lost: answerOf('96', presented, asked), record })
+  const begun = await begin(context, asked, keyed)
+  const answer = await decide(context, asked, keyed, begun)
+  if (answer) return answer
+  if (!keyed) throw new Error('An authorization without a key was not the first.')
+  // Of a repeat nothing else decides: what it came by before its key was found taken is not recorded.
+  return answerRepeat(context, keyed, request, begun.card)
+}
+
+/** An authorization that has begun. */
+interface Begun {
+  readonly outcome: Exclude<Beginning['outcome'], 'stale_zone_key'> | 'unknown' | 'silent'
+  readonly card: AuthorizedCard | null
+  readonly spent: SpentTry | null
+  readonly authorizationId: string
+  readonly claimId: string | null
+  readonly presented: PresentedPinBlock | null
+  /** When the card must be valid. */
+  readonly at: Date
+}
+
+/** A cash machine has to bring a PIN block. */
+const lacksPinBlock = ({ entryMode, pinBlock }: AuthorizationRequest): boolean =>
+  entryMode === 'atm' && !pinBlock
+
+/** How often a zone key that was replaced is read again. */
+const zoneKeyReadsMost = 3
+
+/** Has the PIN block deciphered, reads the card and spends the try of what is compared first, where the card may be tried. */
+async function begin(
+  context: AuthorizationContext,
+  asked: TracedRequest,
+  keyed: idempotency.KeyedRequest | null,
+): Promise<Begun> {
+  const claim = keyed && claimOf(keyed)
+  const at = context.now()
+  const authorizationId = newEventId()
+  const known = { card: null, spent: null, authorizationId, claimId: claim?.claimId ?? null, at }
+  const nobody = { ...known, presented: null }
+  if (!asked.card) return { ...nobody, outcome: 'unknown' }
+  const card = await nameCard(context, asked.card)
+  if (!card) return { ...nobody, outcome: 'silent' }
+  for (let reads = 0; reads < zoneKeyReadsMost; reads += 1) {
+    const presented = await presentPinBlock(context, asked)
+    const isTriable = !presented?.objection && !lacksPinBlock(asked)
+    const [kind = null] = isTriable ? kindsOf(asked) : []
+    const authorization = {
+      ...originOf(asked),
+      authorizationId,
+      card,
+      kind,
+      currentMonth: at.toISOString().slice(0, 7),
+      expiryMonth: asked.expiryDate ?? null,
+      zoneKey: presented?.zoneKey ?? null,
+    }
+    const beginning = await beginAuthorization(context.database, authorization, claim).catch(
+      (error: unknown) => takenOrThrow(context, keyed, card, error),
+    )
+    const { outcome } = beginning
+    if (outcome !== 'stale_zone_key') {
+      return { ...known, presented, spent: null, ...beginning, outcome }
+    }
+    if (asked.pinBlock) forgetZoneKey(context, asked.networkId, asked.pinBlock.key)
+  }
+  throw new Problem('unavailable', { detail: 'The zone key is being replaced.' })
+}
+
+/** Either the key or the counter was waited for: the key, where by now somebody has it. */
+async function takenOrThrow(
+  { database }: AuthorizationContext,
+  keyed: idempotency.KeyedRequest | null,
+  card: NamedCard,
+  error: unknown,
+): Promise<Beginning> {
+  const isTimeout = keyed !== null && error instanceof LockTimeout
+  if (!isTimeout || !(await findRememberedRequest(database, keyed, keyed.fingerprints))) throw error
+  const reading = {
+    authorizationId: newEventId(),
+    card,
+    kind: null,
+    currentMonth: '',
+    expiryMonth: null,
+    zoneKey: null,
+    networkId: keyed.clientId,
+    requestId: '',
+    reference: '',
+    entryMode: '',
+  }
+  return { ...(await beginAuthorization(database, reading, null)), outcome: 'taken' }
 }
 
 /** The answer, or null where the key was not free: nothing was spent then, and nothing is answered yet. */
-async function answerFirst(
+async function decide(
   context: AuthorizationContext,
-  presented: Presented,
-  asked: TracedQuestion,
+  asked: TracedRequest,
   keyed: idempotency.KeyedRequest | null,
+  begun: Begun,
 ): Promise<idempotency.Answer<Authorization> | null> {
-  if (presented.objection !== null) {
-    const { card, objection } = presented
-    const { entryMode, networkId } = asked
-    const wrongExpiry =
-      'isExpiryWrong' in presented
-        ? { publicToken: presented.card.publicToken, networkId, entryMode }
-        : null
-    const record = card && recordOf(asked, card, objection)
-    const result = answerOf(objection, presented, asked)
-    return answerUnspent(context, keyed, { result, record, wrongExpiry })
+  const { card, outcome, spent } = begun
+  if (outcome === 'taken') return null
+  const objection = objectTo(asked, begun)
+  if (!card || objection) {
+    const responseCode = objection ?? '14'
+    const isExpiryWrong = asked.trail.checks.at(-1)?.check === 'expiry'
+    const result = answerOf(responseCode, card, asked)
+    return answerUnspent(context, keyed, asked, { result, card, isExpiryWrong })
   }
-  const kinds: TryKind[] = [
-    ...(presented.pinBlock ? (['pin'] as const) : []),
-    ...(asked.cvv2 === undefined ? [] : (['cvv'] as const)),
-  ]
-  const [kind] = kinds
-  const { publicToken } = presented.card
-  // Where none was left when the card was read, none is asked for: a storm of guesses locks nothing of the card.
-  if (!kind || remainingTries(presented.card)[kind] === 0) {
-    if (kind) noteTry(asked, kind, blocked)
-    const result = kind ? blockedAnswer(kind, presented, asked) : answerOf('00', presented, asked)
-    const record = recordOf(asked, presented.card, result.responseCode)
-    return answerUnspent(context, keyed, { result, record, wrongExpiry: null })
+  const { claimId } = begun
+  const keeper = { keyed, claimId, lost: answerOf('96', card, asked) }
+  if (spent) {
+    const opened = begun.presented?.opened ?? null
+    const { authorizationId } = begun
+    return compareAll(context, asked, { card, spent, authorizationId, opened }, keeper)
   }
-  const begun = await spendOnce(context, keyed, { publicToken, kind }, asked)
-  if (!begun) return null
-  const recorder = { keyed, claimId: begun.claimId, lost: answerOf('96', presented, asked) }
-  return check(context, presented, asked, { kinds, firstSpent: begun.spent, recorder })
-}
-
-const remainingTries = ({
-  cvvRemaining,
-  pinRemaining,
-}: AuthorizedCard): Readonly<Record<TryKind, number>> => ({
-  pin: pinRemaining,
-  cvv: cvvRemaining,
-})
-
-/** What a negative outcome answers. */
-const objections: Record<TryKind, Partial<Record<CheckOutcome['result'], ResponseCode>>> = {
-  pin: { blocked: '75', mismatch: '55', unresolved: '96' },
-  cvv: { blocked: 'N7', mismatch: 'N7', unresolved: '96' },
-}
-
-const blocked = { result: 'blocked', remainingTries: 0 } as const
-
-const checkOfKind = { pin: 'pin', cvv: 'cvv2' } as const
-const resultOf = {
-  match: 'passed',
-  mismatch: 'failed',
-  unresolved: 'unresolved',
-  blocked: 'blocked',
-} as const
-
-/** Notes what became of a PIN or CVV2. */
-function noteTry(
-  { trail }: TracedQuestion,
-  kind: TryKind,
-  {
-    result,
-    ...more
-  }: Pick<AuthorizationCheck, 'remainingTries' | 'tryNumber'> & { result: keyof typeof resultOf },
-): void {
-  const responseCode = objections[kind][result]
-  trail.note({ check: checkOfKind[kind], result: resultOf[result], responseCode, ...more })
-}
-
-const blockedAnswer = (
-  kind: TryKind,
-  presented: Presentable,
-  asked: TracedQuestion,
-  outcomes: Outcomes = uncheckedOutcomes(presented.card),
-): Authorization => checkedAnswer(kind, presented, asked, { ...outcomes, [kind]: blocked })
-
-/** What is answered when a kind was the last to be looked at. */
-const checkedAnswer = (
-  kind: TryKind,
-  presented: Presentable,
-  asked: TracedQuestion,
-  outcomes: Outcomes,
-): Authorization =>
-  answerOf(objections[kind][outcomes[kind].result] ?? '00', presented, asked, outcomes)
-
-interface Checking {
-  readonly kinds: readonly TryKind[]
-  readonly firstSpent: SpentTry | null
-  readonly recorder: Recorder
-}
-
-/** Compares one kind after the other until one objects. */
-async function check(
-  context: AuthorizationContext,
-  presented: Presentable,
-  asked: TracedQuestion,
-  { firstSpent, kinds, recorder }: Checking,
-): Promise<idempotency.Answer<Authorization>> {
-  const outcomes = uncheckedOutcomes(presented.card)
-  let spent = firstSpent
-  for (const [index, kind] of kinds.entries()) {
-    if (!spent) {
-      noteTry(asked, kind, blocked)
-      const result = blockedAnswer(kind, presented, asked, outcomes)
-      context.observe.checked(result)
-      const record = recordOf(asked, presented.card, result.responseCode)
-      // Others took the last try since the card was read. Both at once, so that nobody waits for longer.
-      const [answer] = await Promise.all([
-        recordAnswer(context, recorder, result),
-        recordAuthorization(context.database, record),
-      ])
-      return answer
-    }
-    const comparison = await compare(context, presented, asked, kind)
-    const next = kinds[index + 1]
-    const { tryNumber } = spent
-    if (comparison !== 'match' || !next) {
-      noteTry(asked, kind, { result: comparison, tryNumber })
-      const answer = (remainingTries: number): Authorization =>
-        checkedAnswer(kind, presented, asked, {
-          ...outcomes,
-          [kind]: { result: comparison, remainingTries },
-        })
-      const { cvvLimit, pinLimit } = presented.card
-      const last = { spent, comparison, limit: kind === 'pin' ? pinLimit : cvvLimit, answer }
-      return settleAndAnswer(context, last, asked, recorder)
-    }
-    const settled = await settleAndGoOn(context, spent, next, asked)
-    const { remaining: remainingTries } = settled
-    noteTry(asked, kind, { result: comparison, tryNumber, remainingTries })
-    outcomes[kind] = { result: comparison, remainingTries }
-    spent = settled.spent
+  const [kind] = kindsOf(asked)
+  if (!kind) {
+    const result = answerOf('00', card, asked)
+    return answerUnspent(context, keyed, asked, { result, card, isExpiryWrong: false })
   }
-  throw new Error('There was nothing to compare.')
+  const result = blockedAnswer(asked, card, kind, uncheckedOutcomes(card))
+  // Others took the last try since the card was read, or none was left then.
+  return outcome === 'none_left'
+    ? answerBlocked(context, asked, card, keeper, result)
+    : answerUnspent(context, keyed, asked, { result, card, isExpiryWrong: false })
 }
 
-async function compare(
-  context: AuthorizationContext,
-  { card, pinBlock }: Presentable,
-  { cvv2 }: TracedQuestion,
-  kind: TryKind,
-): Promise<Comparison> {
-  const { hsm } = context
-  const matches = await askHsm(context, async () => {
-    if (kind === 'cvv') {
-      const expiry = expiryOfDate(card.expiryDate)
-      return cvv2 !== undefined && hsm.verifyCvv2(card, card.cvk, expiry, cvv2)
-    }
-    return pinBlock !== null && hsm.verifyPin(card, storedPin(card), card.pinLength, pinBlock)
+/** Everything that is objected before a try is spent, in the order that networks expect. */
+function objectTo(asked: TracedRequest, begun: Begun): ResponseCode | null {
+  const { at, card, outcome, presented } = begun
+  const { note } = asked.trail
+  if (outcome === 'silent') return '96'
+  if (!card) return '14'
+  note({ check: 'card', result: 'passed' })
+  const status = statusAt(card.statusCode, expiryOfDate(card.expiryDate), at)
+  const objection = statusObjections[status]
+  const result = objection ? 'failed' : 'passed'
+  note({ check: 'status', result, cardStatusCode: status, responseCode: objection })
+  if (objection) return objection
+  if (asked.expiryDate !== undefined && asked.expiryDate !== card.expiryDate.slice(0, 7)) {
+    note({ check: 'expiry', result: 'failed', responseCode: '54' })
+    return '54'
+  }
+  note({ check: 'expiry', result: asked.expiryDate === undefined ? 'not_given' : 'passed' })
+  // What is wrong with a block is no more on record than it is answered.
+  const blockObjection = presented ? presented.objection : lacksPinBlock(asked) ? '86' : null
+  const blockResults = { '86': 'failed', '96': 'unresolved' } as const
+  note({
+    check: 'pin_block',
+    result: presented ? (blockObjection ? blockResults[blockObjection] : 'passed') : 'not_given',
+    responseCode: blockObjection ?? undefined,
   })
-  if (matches === null) return 'unresolved'
-  return matches ? 'match' : 'mismatch'
-}
-
-function storedPin({ pinBlock, pinKey, pvv }: AuthorizedCard): StoredPin {
-  if (pinBlock) return { pinBlock, pvv: null, pinKey }
-  if (pvv !== null) return { pinBlock: null, pvv, pinKey }
-  throw new Error('A card has no PIN.')
-}
-
-type Outcomes = Record<TryKind, CheckOutcome>
-
-function uncheckedOutcomes(card: AuthorizedCard): Outcomes {
-  const { cvv, pin } = remainingTries(card)
-  return {
-    pin: { result: 'not_checked', remainingTries: pin },
-    cvv: { result: 'not_checked', remainingTries: cvv },
-  }
-}
-
-function answerOf(
-  responseCode: ResponseCode,
-  { card }: Presented,
-  { reference }: TracedQuestion,
-  outcomes: Outcomes | null = card && uncheckedOutcomes(card),
-): Authorization {
-  return {
-    approved: responseCode === '00',
-    responseCode,
-    ...(card && { publicToken: card.publicToken }),
-    reference,
-    ...outcomes,
-  }
+  return blockObjection
 }

@@ -6,8 +6,8 @@ import {
   countAuthorizations,
   countMinutes,
   findNewestMinute,
-} from '../../storage/cards/authorization-counts.ts'
-import * as stored from '../../storage/cards/authorization-records.ts'
+} from '../../storage/authorizations/counts.ts'
+import * as stored from '../../storage/authorizations/records.ts'
 import { findOwner } from '../../storage/cards/search.ts'
 import type { AuthorizationContext } from './authorization.ts'
 

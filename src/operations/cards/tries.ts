@@ -3,15 +3,18 @@ import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import { type TryKind, type TryStatus, tryStatus } from '../../domain/tries.ts'
-import { findCard } from '../../storage/cards/cards.ts'
-import { restoreTries, spendAllTries } from '../../storage/cards/changes.ts'
 import {
   type AttemptPosition,
   type AttemptRow,
   findAttempts,
-  findTries,
+  listUnreportedBlocks,
   newestAttempt,
-} from '../../storage/cards/tries.ts'
+  reportLostBlock,
+  type UnreportedBlock,
+} from '../../storage/authorizations/tries.ts'
+import { findCard } from '../../storage/cards/cards.ts'
+import { restoreTries, spendAllTries } from '../../storage/cards/changes.ts'
+import { findTries } from '../../storage/cards/tries.ts'
 import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import * as cards from './cards.ts'
 import { refuseUsedUp } from './limits.ts'
@@ -121,3 +124,30 @@ export const blockCvv = (
     }
     return { isDone, result: null }
   })
+
+const stepSize = 100
+
+/**
+ * Writes the events of blocks whose process was lost before it could; any number may do so at once.
+ * @param stop ends it between two blocks.
+ * @throws AggregateError of those that could not be written, after all the others are.
+ */
+export async function recordLostBlocks(
+  { database }: Pick<cards.CardContext, 'database'>,
+  stop: AbortSignal = new AbortController().signal,
+): Promise<void> {
+  const faults: unknown[] = []
+  let after: UnreportedBlock | null = null
+  do {
+    const blocks: UnreportedBlock[] = await listUnreportedBlocks(database, after, stepSize)
+    for (const block of blocks) {
+      if (stop.aborted) break
+      await reportLostBlock(database, block).catch((error: unknown) => faults.push(error))
+    }
+    // Full ones alone: what comes in meanwhile is for the next time.
+    after = blocks.length === stepSize ? (blocks.at(-1) ?? null) : null
+  } while (after && !stop.aborted)
+  if (faults.length > 0) {
+    throw new AggregateError(faults, 'Some blocks could not be recorded.', { cause: faults[0] })
+  }
+}

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { pruneCounts } from '../../storage/cards/authorization-counts.ts'
-import { pruneAuthorizations } from '../../storage/cards/authorization-records.ts'
-import { pruneAttempts } from '../../storage/cards/tries.ts'
+import { pruneCounts } from '../../storage/authorizations/counts.ts'
+import { pruneAuthorizations } from '../../storage/authorizations/records.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import { claimLease } from '../../storage/engine/leases.ts'
 import { listFeeds, pruneFeed, pruneOutbox, pruneStreams } from '../../storage/events/retention.ts'
@@ -33,7 +32,7 @@ const stepSize = 500
 export interface Retention {
   /** Events, in the outbox as in the feeds, and deliveries that are settled. */
   readonly eventDays: number
-  /** Tries that were spent, and authorizations. */
+  /** Authorizations, with the tries that they spent. */
   readonly attemptDays: number
 }
 
@@ -97,7 +96,6 @@ export async function prune(
       }
     })
   })
-  await seeTo(() => untilNone(stop, () => pruneAttempts(database, attemptDays, stepSize)))
   await seeTo(() => untilNone(stop, () => pruneAuthorizations(database, attemptDays, stepSize)))
   await seeTo(() => untilNone(stop, () => pruneCounts(database, attemptDays, stepSize)))
   await seeTo(() => pruneStreams(database))

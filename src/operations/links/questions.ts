@@ -1,13 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Pan } from '../../domain/pan.ts'
 import { Problem } from '../../domain/problem.ts'
+import type { ResponseCode } from '../../domain/response-code.ts'
 import type { Secret } from '../../domain/secret.ts'
 import { hasReversalMark, type OriginalElements } from '../../storage/links/transactions.ts'
 import type {
   Authorization,
   AuthorizationContext,
   AuthorizationRequest,
-  ResponseCode,
 } from '../authorizations/authorization.ts'
 import { authorize } from '../authorizations/authorize.ts'
 import * as transactions from './transactions.ts'
@@ -48,7 +48,7 @@ export function createQuestions(context: AuthorizationContext): LinkQuestions {
 
   /** The answer; null where the first question under its key is not answered yet, or a reversal has overtaken it. */
   async function askOnce(
-    { content, key, original, pan: _, transaction: __, ...asked }: NetworkQuestion,
+    { content, key, original, pan, transaction: _, ...asked }: NetworkQuestion,
     hashed: transactions.HashedTransaction | null,
   ): Promise<QuestionAnswer | null> {
     const request = {
@@ -60,7 +60,7 @@ export function createQuestions(context: AuthorizationContext): LinkQuestions {
         original: { ...original, transactionHashes: hashed.transactionHashes },
       }),
     }
-    const card = hashed && { panFingerprints: hashed.panFingerprints }
+    const card = pan && hashed && { pan, panFingerprints: hashed.panFingerprints }
     const answer = await authorize(asking, { ...asked, card }, request).catch((error: unknown) => {
       if (error instanceof Problem && error.code === 'idempotency_key_in_use') return null
       throw error

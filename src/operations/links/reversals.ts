@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Pan } from '../../domain/pan.ts'
 import { holdsPan } from '../../domain/pan.ts'
 import { Problem } from '../../domain/problem.ts'
-import { findAuthorizedCard } from '../../storage/cards/authorizations.ts'
+import { findTokenByPan } from '../../storage/authorizations/begin.ts'
 import * as storedAdvices from '../../storage/links/advices.ts'
 import { findLink } from '../../storage/links/links.ts'
 import {
@@ -58,10 +58,9 @@ export function createAdvices({ database, hsm: asked, observe }: AdviceContext):
     panFingerprints: readonly Uint8Array[],
     isMatched: boolean,
   ): Promise<void> {
-    const card = await findAuthorizedCard(database, { panFingerprints }, null)
     await storedAdvices.recordAdvice(database, {
       ...advice,
-      publicToken: card?.publicToken ?? null,
+      publicToken: await findTokenByPan(database, panFingerprints),
       // Where a number of the network belongs, somebody may have put a card's.
       reference: reference !== null && holdsPan(reference) ? null : reference,
       adviceHash: createHash('sha256').update(key).digest(),

@@ -47,42 +47,36 @@ from (
 -- name: set_feeds_entered
 select set_feeds_entered(p_client_ids => :clientIds, p_positions => :positions);
 
--- Whether a result is there is a value of its own, which is looked up try by try whatever the
--- planner takes the tables for. A cluster takes neither an aggregate in it nor a limit in a
--- lateral subquery. A try without a result for 35 seconds was lost with its process. The list is
--- materialized and joined row by row, so that no plan reads more than its rows.
+-- A try without a result for 35 seconds was lost with its process. The list is materialized and
+-- joined row by row, so that no plan reads more than its rows.
 -- name: take_attempts_to_enter
 with waiting as materialized (
-  select public_token, kind, try_number
-  from attempt_to_enter
-  where (
-    select result <> 'unresolved'
-      or attempted_at < clock_timestamp() - interval '35 seconds'
-    from attempt
-    where attempt.public_token = attempt_to_enter.public_token
-      and attempt.kind = attempt_to_enter.kind
-      and attempt.try_number = attempt_to_enter.try_number
-  )
+  select public_token, authorization_id
+  from authorization_request
+  where to_enter
+    and (
+      result <> 'unresolved' or response_code is not null
+      or requested_at < clock_timestamp() - interval '35 seconds'
+    )
+  order by authorization_id
   limit :limit
 ), taken as (
-  delete from attempt_to_enter
-  using waiting
-  where attempt_to_enter.public_token = any(array[waiting.public_token])
-    and attempt_to_enter.kind between waiting.kind and waiting.kind
-    and attempt_to_enter.try_number between waiting.try_number and waiting.try_number
-  returning attempt_to_enter.*
+  update authorization_request
+  set to_enter = false
+  from waiting
+  where authorization_request.public_token = any(array[waiting.public_token])
+    and authorization_request.authorization_id
+      between waiting.authorization_id and waiting.authorization_id
+  returning authorization_request.*
 )
 select coalesce(json_agg(listed), '[]') as "rows"
 from (
-  select taken.public_token as "publicToken", taken.kind, taken.try_number as "tryNumber",
+  select public_token as "publicToken", kind, try_number as "tryNumber",
     network_id as "networkId", request_id as "requestId",
-    to_char(attempted_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at", result,
+    to_char(requested_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at", result,
     remaining_tries as "remainingTries", entry_mode as "entryMode", reference
   from taken
-  join attempt on attempt.public_token = any(array[taken.public_token])
-    and attempt.kind between taken.kind and taken.kind
-    and attempt.try_number between taken.try_number and taken.try_number
-  order by attempted_at, taken.public_token, taken.kind, taken.try_number
+  order by requested_at, public_token, kind, try_number
 ) as listed;
 
 -- name: list_acts_to_enter
@@ -113,7 +107,9 @@ limit 1;
 
 -- name: has_attempts_to_enter
 select 1 as one
-from attempt_to_enter
+from authorization_request
+where to_enter
+order by authorization_id
 limit 1;
 
 -- name: has_acts_to_enter

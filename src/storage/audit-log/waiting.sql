@@ -21,19 +21,16 @@ where not published
 order by occurred_at, public_token, sequence
 limit 1;
 
--- The list is materialized and joined row by row, so that no plan reads more than its rows.
 -- name: find_age_of_attempt_to_enter
-with waiting as materialized (
-  select public_token, kind, try_number
-  from attempt_to_enter
-  limit 1000
-)
-select greatest(0, extract(epoch from clock_timestamp() - min(attempted_at)) * 1000)::float8
+select greatest(0, extract(epoch from clock_timestamp() - min(requested_at)) * 1000)::float8
   as "ageMs"
-from waiting
-join attempt on attempt.public_token = any(array[waiting.public_token])
-  and attempt.kind between waiting.kind and waiting.kind
-  and attempt.try_number between waiting.try_number and waiting.try_number;
+from (
+  select requested_at
+  from authorization_request
+  where to_enter
+  order by authorization_id
+  limit 1000
+) as waiting;
 
 -- name: find_age_of_event_to_enter
 select greatest(0, extract(epoch from clock_timestamp() - min(occurred_at)) * 1000)::float8

@@ -47,10 +47,6 @@ export const limitParameters = (limit: Limit | null): LimitValues => ({
   windowSeconds: limit?.windowSeconds ?? null,
 })
 
-const dayMicroseconds = 86_400_000_000
-
-/** The day of an instant, counted from 1970. */
-export const dayOf = (at: Date): number => Math.floor((at.getTime() * 1_000) / dayMicroseconds)
 
 /** The instant of a use, in microseconds: whole numbers, so that all that is reckoned with them is immutable. */
 export const clock = `clock as materialized (

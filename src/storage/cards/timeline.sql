@@ -44,11 +44,11 @@ select card.client_id as "clientId",
       from (
         select public_token, authorization_id, network_id, request_id, reference, entry_mode,
           response_code, checks, remaining_tries, duration_ms, decided_at
-        from authorization_record
+        from authorization_request
         where public_token = any(array[:publicToken])
           and (public_token, authorization_id) < (:publicToken, :authorizationId::uuid)
-          and public_token >= :publicToken
-        order by public_token desc, authorization_record.authorization_id desc
+          and public_token >= :publicToken and response_code is not null
+        order by public_token desc, authorization_request.authorization_id desc
         limit 101
       ) as record
     ) as listed

@@ -1,9 +1,9 @@
 import type { EventType } from '../../domain/event-type.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
+import type { AuthorizationRow } from '../authorizations/records.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
-import type { AuthorizationRow } from './authorization-records.ts'
 
 /** An event of a card, published or not. */
 export interface CardEvent {

@@ -1,8 +1,7 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryCounters, TryKind } from '../../domain/tries.ts'
-import { type Connection, type Database, rowOf } from '../engine/database.ts'
+import { type Database, rowOf } from '../engine/database.ts'
 import { rowRead } from '../engine/shared-statements.ts'
-import { loadStatements } from '../engine/statements.ts'
 
 const triesRead = rowRead('find_tries', {
   columns: `try_counter.try_limit as "limit", try_counter.spent, try_counter.restored,
@@ -24,78 +23,3 @@ export const findTries = (
   kind: TryKind,
   clientId: string,
 ): Promise<TryCounters | null> => database.readRow(triesRead, [publicToken, kind, clientId])
-
-/** An attempt as it is listed: never the value tried. */
-export interface AttemptRow {
-  readonly at: Date
-  readonly kind: TryKind
-  readonly result: 'match' | 'mismatch' | 'unresolved'
-  readonly remainingTries: number
-  readonly entryMode: string
-  readonly reference: string
-  readonly tryNumber: number
-}
-
-/** Where a page of attempts ends: of each kind, the next one has those of lower numbers. */
-export type AttemptPosition = Readonly<Record<TryKind, number>>
-
-/** Before all attempts. */
-export const newestAttempt: AttemptPosition = { pin: 2_147_483_647, cvv: 2_147_483_647 }
-
-const declare = loadStatements(import.meta.url)
-
-interface AttemptPage extends AttemptPosition {
-  readonly publicToken: PublicToken
-  readonly clientId: string
-  readonly limit: number
-}
-
-const selectAttempts = declare<AttemptPage, AttemptRow>('list_attempts')
-
-/** Attempts on a client's card, newest first. @param page its limit is at most 101. */
-export const findAttempts = (
-  connection: Connection,
-  publicToken: PublicToken,
-  clientId: string,
-  { after, limit }: { readonly after: AttemptPosition | null; readonly limit: number },
-): Promise<AttemptRow[]> =>
-  selectAttempts(connection, { ...(after ?? newestAttempt), publicToken, clientId, limit })
-
-const deleteAttempts = declare<{ days: number; limit: number }>('prune_attempts')
-
-/** Forgets some of the attempts that are older than so many days and entered in the audit log. @returns how many. */
-export const pruneAttempts = async (
-  connection: Connection,
-  days: number,
-  limit: number,
-): Promise<number> => (await deleteAttempts(connection, { days, limit })).length
-
-/** Tries that are used up, and no event says so. */
-export interface UnreportedBlock {
-  readonly publicToken: PublicToken
-  readonly kind: TryKind
-}
-
-const selectBlocks = declare<
-  { publicToken: PublicToken | null; kind: TryKind | null; limit: number },
-  UnreportedBlock
->('list_unreported_blocks')
-
-const beforeAllBlocks = { publicToken: null, kind: null }
-
-/** Some of the blocks that a lost process did not live to record, by card. @param after null: the first. */
-export const listUnreportedBlocks = (
-  connection: Connection,
-  after: UnreportedBlock | null,
-  limit: number,
-): Promise<UnreportedBlock[]> => selectBlocks(connection, { ...(after ?? beforeAllBlocks), limit })
-
-const insertLostBlock = declare<UnreportedBlock>('report_lost_block')
-
-/** Records that the tries of a card are used up, once in an epoch, unless one of them may still match. */
-export const reportLostBlock = async (
-  connection: Connection,
-  block: UnreportedBlock,
-): Promise<void> => {
-  await insertLostBlock(connection, block)
-}

@@ -15,9 +15,7 @@ const spread: readonly SpreadTables[] = [
     tables: [
       'card',
       'try_counter',
-      'attempt',
-      'attempt_to_enter',
-      'authorization_record',
+      'authorization_request',
       'wrong_expiry',
       'pin_envelope',
       'card_limit',

@@ -64,7 +64,7 @@ interface ListedRows {
 }
 
 /** How a change is written, for one or for several. */
-export interface ChangeForm {
+interface ChangeForm {
   /** The part `askers`, with a row for each who asks: for what locks nothing. */
   readonly askers: string
   /** Makes the part `locked` of what is to be locked, a `select` of at most one row for each who asks. */
@@ -87,7 +87,7 @@ export interface ChangeForm {
   readonly isSame: (part: string, other: string) => string
 }
 
-export const forOne: ChangeForm = {
+const forOne: ChangeForm = {
   askers: 'askers as (select 1 as one)',
   lock: (select) => `locked as materialized (${select})`,
   // A cluster locks no row of what is joined with others.

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Connection, SqlScalar } from '../engine/database.ts'
 import { firstRow, isNotNullViolation, statement } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
-import { type NewOriginal, originalOf, originalValues } from '../links/transactions.ts'
+import type { NewOriginal } from '../links/transactions.ts'
 
 /** Names one remembered request. */
 export interface IdempotencyReference {
@@ -168,24 +168,13 @@ const rememberStatement = statement(
   'remember_answer',
   `with ${claimOf(1, '(select 1) as asked')} select claim_id as "claimId" from claimed`,
 )
-const rememberOfOriginalStatement = statement(
-  'remember_answer_of_original',
-  `with asked as (select 1 as one), ${originalOf(6, 'asked', '$1::text')}, ${claimOf(1, 'unreversed')}
-   select claim_id as "claimId" from claimed`,
-)
-
-/** Remembers the answer of an act that found nothing to do. @returns whether the key was free, and nothing reversed. */
+/** Remembers the answer of an act that found nothing to do. @returns whether the key was free. */
 export const rememberAnswer = async (
   connection: Connection,
   claim: Claim | null,
 ): Promise<boolean> => {
   if (!claim) return true
-  const [remember, values] = claim.original
-    ? [rememberOfOriginalStatement, originalValues(claim.original)]
-    : [rememberStatement, []]
-  return isDone(async () =>
-    firstRow(await connection.query(remember, [...claimValues(claim), ...values])),
-  )
+  return isDone(async () => firstRow(await connection.query(rememberStatement, claimValues(claim))))
 }
 
 export interface RememberedRequest {

@@ -1,4 +1,4 @@
-import { type Connection, firstRow, type SqlScalar } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
 /** What a transaction is known by to a reversal: a hash of its network's own numbers and the PAN's fingerprint. */
@@ -22,56 +22,30 @@ export interface NewOriginal extends OriginalElements {
   readonly transactionHashes: readonly Uint8Array[]
 }
 
-/** The types of what `originalOf` takes. */
-export const originalTypes = ['text', 'text', 'text', 'text', 'text'] as const
-
-/** What `originalOf` takes: all hashes are one text. */
-export const originalValues = ({
-  acquirer,
-  messageClass,
-  trace,
-  transactionHashes,
-  transmittedAt,
-}: NewOriginal): SqlScalar[] => [
-  transactionHashes.map((hash) => Buffer.from(hash).toString('hex')).join(','),
-  messageClass,
-  trace,
-  transmittedAt,
-  acquirer,
-]
-
-/** What a day has passed over counts no more, and its row is taken. */
-const isOver = `excluded.created_at - network_transaction.created_at > interval '24 hours'`
-
-/**
- * The original of a question, as parts of the statement that claims the question's key: `original` is its rows, and
- * `unreversed` those of the source whose original no reversal has overtaken. Of an original and a reversal that come
- * at once one waits for the other, on the row.
- * @param first number of the first of the original's five values.
- * @param source names a part that has a row for each who asks.
- * @param network is written so.
- */
-export const originalOf = (first: number, source: string, network: string): string => {
-  const [hashes, messageClass, trace, transmittedAt, acquirer] = originalTypes.map(
-    (type, at) => `$${first + at}::${type}`,
-  )
-  const listed = `string_to_array(${hashes}, ',')`
-  return `original as (
-      insert into network_transaction (network_id, transaction_hash, message_class, trace, transmitted_at, acquirer)
-      select ${network}, decode(hash, 'hex'), ${messageClass}, ${trace}, ${transmittedAt}, ${acquirer}
-      from ${source} cross join unnest(${listed}) as hash
-      order by hash
-      on conflict (transaction_hash, network_id) do update set message_class = excluded.message_class,
-        trace = excluded.trace, transmitted_at = excluded.transmitted_at, acquirer = excluded.acquirer,
-        reversed_at = case when ${isOver} then null else network_transaction.reversed_at end,
-        created_at = case when ${isOver} then excluded.created_at else network_transaction.created_at end
-        where network_transaction.message_class is not null or ${isOver}
-      returning encode(transaction_hash, 'hex') as hash
-    ), unreversed as materialized (
-      select * from ${source}
-      where (select count(*) from original where hash = any(${listed})) = cardinality(${listed})
-    )`
+/** The transaction that a request begins, as the statement of an act takes it. */
+export interface TransactionValues {
+  /** In ascending order, so that two that race wait for each other and never both; separated by commas. */
+  readonly transactionHashes: string | null
+  readonly messageClass: string | null
+  readonly trace: string | null
+  readonly transmittedAt: string | null
+  readonly acquirer: string | null
 }
+
+/** The transaction of a request. @param original null where it begins none. */
+export const transactionParameters = (original: NewOriginal | null): TransactionValues => ({
+  transactionHashes: original && textOf(original.transactionHashes),
+  messageClass: original?.messageClass ?? null,
+  trace: original?.trace ?? null,
+  transmittedAt: original?.transmittedAt ?? null,
+  acquirer: original?.acquirer ?? null,
+})
+
+const textOf = (hashes: readonly Uint8Array[]): string =>
+  hashes
+    .toSorted(Buffer.compare)
+    .map((hash) => `\\x${Buffer.from(hash).toString('hex')}`)
+    .join(',')
 
 const declare = loadStatements(import.meta.url)
 

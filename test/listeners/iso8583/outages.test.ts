@@ -4,7 +4,10 @@ import { Pan } from '../../../src/domain/pan.ts'
 import { Problem } from '../../../src/domain/problem.ts'
 import { Secret } from '../../../src/domain/secret.ts'
 import type { Hsm } from '../../../src/hsm/contract/hsm.ts'
-import type { AuthorizationContext } from '../../../src/operations/authorizations/authorization.ts'
+import {
+  type AuthorizationContext,
+  createZoneKeyCache,
+} from '../../../src/operations/authorizations/authorization.ts'
 import { createQuestions, type NetworkQuestion } from '../../../src/operations/links/questions.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { type IssuedCard, issueCard, otherDigits, pinBlock } from '../../support/network.ts'
@@ -27,6 +30,7 @@ const operations = (faults: {
 }): AuthorizationContext => ({
   database: { ...service.database, ...faults.database },
   hsm: { ...service.issuing.hsm, ...faults.hsm },
+  zoneKeys: createZoneKeyCache(),
   now: () => new Date(),
   observe: {
     answered: () => undefined,

@@ -146,11 +146,11 @@ test('kill -9 between a spend and its answer: the repeat answers 96, and spends 
   const link = { port, profile: 'sandbox' }
   const wire = await connectPatiently(link)
   assert.equal(await wire.signOn(), '00')
-  // A try is settled by the update of its attempt, which now takes longer than the program lives.
+  // A try is settled by the update of its request, which now takes longer than the program lives.
   await database.script(
     `create function hold() returns trigger language plpgsql as
        $$ begin perform pg_sleep(60); return new; end $$;
-     create trigger hold before update on attempt for each row execute function hold();`,
+     create trigger hold before update on authorization_request for each row execute function hold();`,
   )
   const asked = wrongOnce(service, card)
   const first = wire.ask('0100', asked).catch(() => null)
@@ -163,7 +163,7 @@ test('kill -9 between a spend and its answer: the repeat answers 96, and spends 
     database,
     `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'victim'`,
   )
-  await database.script('drop trigger hold on attempt; drop function hold();')
+  await database.script('drop trigger hold on authorization_request; drop function hold();')
   await ageWhatWasLost(database)
   // The survivor, which asked nothing of the link so far.
   await service.links.refresh()

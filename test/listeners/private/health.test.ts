@@ -68,17 +68,12 @@ const waiting: Readonly<Record<string, (at: string) => string>> = {
      from (select '${at}'::timestamptz as at) as given`,
   'an event that is in no feed': (at) => `update event set occurred_at = '${at}'`,
   'a try': (at) =>
-    `with attempted as (
-       insert into attempt (public_token, kind, try_number, epoch, attempted_at, result,
-         remaining_tries, entry_mode, reference)
-       select public_token, 'pin', 1, 1, '${at}', 'mismatch', 2,
-         'chip', 'r'
-       from card limit 1
-       on conflict (public_token, kind, try_number) do update set attempted_at = excluded.attempted_at
-       returning public_token
-     )
-     insert into attempt_to_enter (public_token, kind, try_number, network_id, request_id)
-     select public_token, 'pin', 1, 'n', 'r' from attempted on conflict do nothing`,
+    `insert into authorization_request (public_token, authorization_id, network_id, request_id, reference,
+       entry_mode, requested_at, kind, try_number, epoch, result, remaining_tries, to_enter)
+     select public_token, '00000000-0000-7000-8000-000000000001', 'n', 'r', 'r', 'chip', '${at}', 'pin', 1, 1,
+       'mismatch', 2, true
+     from card limit 1
+     on conflict (public_token, authorization_id) do update set requested_at = excluded.requested_at`,
 }
 
 for (const [name, madeOlder] of Object.entries(waiting)) {

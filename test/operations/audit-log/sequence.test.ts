@@ -8,10 +8,8 @@ import { tilesOf } from '../../../src/operations/audit-log/audit-log.ts'
 import { batchSize, createSequencer } from '../../../src/operations/audit-log/sequence.ts'
 import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { auditLogJob, startJobs } from '../../../src/service/background.ts'
-import { spendTry } from '../../../src/storage/cards/spend-try.ts'
 import type { Connection, Database } from '../../../src/storage/engine/database.ts'
 import { enterAll, entriesOf, origin, type StoredEntry } from '../../support/audit.ts'
-import { publicTokenOf } from '../../support/identifiers.ts'
 import {
   ask,
   cvvTry,
@@ -141,7 +139,7 @@ const holdsAll = async (database: Database): Promise<StoredEntry[]> => {
   assert.deepEqual(Buffer.from(root), Buffer.from(treeHash(leaves)))
   const [log] = await sql(database, 'select size::integer as size from audit_log')
   assert.deepEqual(log, { size: entries.length })
-  assert.deepEqual(await sql(database, 'select from attempt_to_enter'), [])
+  assert.deepEqual(await sql(database, 'select from authorization_request where to_enter'), [])
   return entries
 }
 
@@ -333,14 +331,11 @@ onEachEngine(({ name, open, openOne }) => {
   test('a try whose result never comes is entered as failed once it counts as lost, and keeps none behind it waiting', async () => {
     const { database, service } = opened
     const lost = await service.createCard()
-    const origin = {
-      entryMode: 'chip',
-      reference: 'R-1',
-      networkId: 'demo-network',
-      requestId: 'request-1',
-    }
-    const tried = { publicToken: publicTokenOf(lost.publicToken), kind: 'pin' } as const
-    await spendTry(database, tried, origin, null)
+    await sql(
+      database,
+      `select spend_try($1, 'pin', gen_random_uuid(), 'demo-network', 'request-1', 'R-1', 'chip')`,
+      [lost.publicToken],
+    )
     const card = await issueCard(service)
     await ask(service, pinTry(service, card))
     const cards: unknown[] = [card.publicToken, lost.publicToken]
@@ -355,7 +350,7 @@ onEachEngine(({ name, open, openOne }) => {
     assert.deepEqual(await entered(), [known])
     await sql(
       database,
-      `update attempt set attempted_at = now() - interval '36 seconds' where public_token = $1`,
+      `update authorization_request set requested_at = now() - interval '36 seconds' where public_token = $1`,
       [lost.publicToken],
     )
     const late = { card: lost.publicToken, outcome: 'failed', reason: 'unresolved' }

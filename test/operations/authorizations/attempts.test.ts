@@ -92,7 +92,7 @@ onEachEngine((engine) => {
     await tryBoth(6)
     await sql(
       service.database,
-      `update attempt set attempted_at = date_trunc('second', now()) where public_token = $1`,
+      `update authorization_request set requested_at = date_trunc('second', now()) where public_token = $1`,
       [card.publicToken],
     )
     const all: { at: string; reference: string }[] = (await list()).json
@@ -146,7 +146,7 @@ onEachEngine((engine) => {
     await ask(service, { ...pinTry(service, card, wrong), cvv2: otherDigits(card.cvv2) })
     const rows = await sql(
       service.database,
-      `select row_to_json(attempt)::text as text from attempt where public_token = $1
+      `select row_to_json(request)::text as text from authorization_request as request where public_token = $1
        union all select row_to_json(event)::text from event where public_token = $1
        union all select row_to_json(try_counter)::text from try_counter where public_token = $1`,
       [card.publicToken],

@@ -4,7 +4,7 @@ import { before, beforeEach, test } from 'node:test'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { authorizingObserver } from '../../../src/service/metrics.ts'
-import { countWrongExpiry, pruneWrongExpiries } from '../../../src/storage/cards/wrong-expiries.ts'
+import { pruneWrongExpiries } from '../../../src/storage/authorizations/wrong-expiries.ts'
 import { publicTokenOf } from '../../support/identifiers.ts'
 import {
   addNetwork,
@@ -131,9 +131,10 @@ onEachEngine((engine) => {
   test('what was counted is forgotten when its day is over, a few at a time', async () => {
     await sql(opened.database, 'delete from wrong_expiry')
     for (let network = 0; network < 12; network += 1) {
-      const wrong = { publicToken: card.publicToken, networkId: `network-${network}` }
-      const threshold = { mistakes: 10, windowSeconds: 86_400 }
-      await countWrongExpiry(opened.database, wrong, threshold, null)
+      await sql(opened.database, 'select count_wrong_expiry($1, $2, 10, 86400000000)', [
+        card.publicToken,
+        `network-${network}`,
+      ])
     }
     const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000)
     assert.equal(await pruneWrongExpiries(opened.database, inHours(23), 100), 0)

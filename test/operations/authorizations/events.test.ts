@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, beforeEach, test } from 'node:test'
-import { recordLostBlocks } from '../../../src/operations/authorizations/settle.ts'
+import { recordLostBlocks } from '../../../src/operations/cards/tries.ts'
 import {
   ask,
   cvvTry,

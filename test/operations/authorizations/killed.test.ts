@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { recordLostBlocks } from '../../../src/operations/authorizations/settle.ts'
+import { recordLostBlocks } from '../../../src/operations/cards/tries.ts'
 import type { Connection, Database } from '../../../src/storage/engine/database.ts'
 import { openPglite } from '../../../src/storage/engine/pglite.ts'
 import { isNightly } from '../../support/cases.ts'

@@ -155,7 +155,7 @@ onEachEngine((engine) => {
   })
 
   const countAll = async (): Promise<number> => {
-    const text = 'select count(*)::integer as count from authorization_record'
+    const text = 'select count(*)::integer as count from authorization_request'
     return (await sql<{ count: number }>(service.database, text))[0]?.count ?? 0
   }
 
@@ -265,7 +265,7 @@ onEachEngine((engine) => {
     await ask(service, { publicToken: card.publicToken, reference: 'young' })
     await sql(
       service.database,
-      `update authorization_record set decided_at = now() - interval '401 days'
+      `update authorization_request set requested_at = now() - interval '401 days'
        where public_token = $1 and reference = 'old'`,
       [card.publicToken],
     )
@@ -278,15 +278,16 @@ onEachEngine((engine) => {
   })
 
   test('approvals and declines are counted by reason, from full minutes on, within bounds', async () => {
-    await sql(service.database, 'delete from authorization_record where true')
+    await sql(service.database, 'delete from authorization_request where true')
     const card = await issueCard(service)
     await ask(service, { publicToken: card.publicToken })
     await ask(service, pinTry(service, card))
     await ask(service, pinTry(service, card, otherDigits(card.pin)))
     await sql(
       service.database,
-      `update authorization_record set decided_at =
-         case when response_code = '55' then '2026-03-01T10:01:59.999Z' else '2026-03-01T10:00:00Z' end::timestamptz`,
+      `update authorization_request set (requested_at, decided_at) = (select at, at from (select
+         case when response_code = '55' then '2026-03-01T10:01:59.999Z' else '2026-03-01T10:00:00Z' end::timestamptz
+         ) as moved (at))`,
     )
     const figures = (query: string) =>
       service.call('GET', `//figures/authorizations?${query}`, { as: 'admin', listener: 'private' })
@@ -309,7 +310,9 @@ onEachEngine((engine) => {
       assert.equal(counted.json[0].approved, 2)
       await sql(
         service.database,
-        `update authorization_record set decided_at = '2026-06-01T12:00:00Z' where response_code = '55'`,
+        `update authorization_request
+         set requested_at = '2026-06-01T12:00:00Z', decided_at = '2026-06-01T12:00:00Z'
+         where response_code = '55'`,
       )
       assert.deepEqual((await figures(june)).json, [
         { from: '2026-06-01T12:00:00.000Z', approved: 0, declined: 1, declinedBy: { 55: 1 } },

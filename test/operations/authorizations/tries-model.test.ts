@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import fc from 'fast-check'
-import { recordLostBlocks } from '../../../src/operations/authorizations/settle.ts'
+import { recordLostBlocks } from '../../../src/operations/cards/tries.ts'
 import { cases } from '../../support/cases.ts'
 import {
   ask,
@@ -85,8 +85,8 @@ onEachEngine((engine) => {
   /** As a card that was never tried: cheaper than a new one for each history. */
   const startAnew = async (): Promise<void> => {
     const values = [card.publicToken]
-    await sql(opened.database, 'delete from attempt where public_token = $1', values)
-    await sql(opened.database, 'delete from attempt_to_enter where public_token = $1', values)
+    const requests = 'delete from authorization_request where public_token = $1'
+    await sql(opened.database, requests, values)
     await sql(opened.database, 'delete from event where public_token = $1', values)
     await sql(opened.database, 'update card set last_sequence = 0 where public_token = $1', values)
     await sql(

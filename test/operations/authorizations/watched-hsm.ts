@@ -11,7 +11,7 @@ type Comparison = { kind: Kind; publicToken: string; matches: boolean }
 export type WatchedHsm = {
   /** Every comparison that was made, in the order in which they ended. */
   compared: Comparison[]
-  /** The token of each card that a PIN block was deciphered for, in that order. */
+  /** The token, or the PAN, of each card that a PIN block was deciphered for, in that order. */
   deciphered: string[]
   /** Called before each comparison: it may wait, or throw what the HSM would throw. */
   before: (kind: Kind, cvv2?: string) => Promise<void> | void
@@ -35,7 +35,7 @@ export const watchHsm = (services: readonly TestService[]): WatchedHsm => {
 const decorate = (hsm: Hsm, watched: WatchedHsm): void => {
   const { openPinBlock, verifyCvv2, verifyPin } = hsm
   hsm.openPinBlock = async (card, pinBlock) => {
-    watched.deciphered.push(card.publicToken)
+    watched.deciphered.push('pan' in card ? card.pan.reveal() : card.publicToken)
     return openPinBlock(card, pinBlock)
   }
   hsm.verifyPin = async (card, ...others) => {

@@ -48,7 +48,7 @@ const forgetEvents = async (database: Database) => {
   )
   for (const { name } of slices) await database.script(`drop table ${name}`)
   const outboxAndFeeds = ['event', 'published_event', 'delivery', 'webhook']
-  for (const table of [...outboxAndFeeds, 'attempt', 'attempt_to_enter']) {
+  for (const table of [...outboxAndFeeds, 'authorization_request']) {
     await sql(database, `delete from ${table}`)
   }
 }
@@ -225,16 +225,12 @@ onEachEngine(({ open }) => {
     const { publicToken } = await service.createCard()
     await sql(
       database,
-      `insert into attempt (public_token, kind, try_number, epoch, attempted_at, remaining_tries, entry_mode, reference)
-       select $1, 'pin', n, 1, now() - make_interval(days => 80 + n), 2, 'chip', 'R-1'
+      // The last is not entered in the audit log yet.
+      `insert into authorization_request (public_token, authorization_id, network_id, request_id, reference,
+         entry_mode, requested_at, kind, try_number, epoch, result, remaining_tries, to_enter)
+       select $1, gen_random_uuid(), 'network', 'r', 'R-1', 'chip', now() - make_interval(days => 80 + n),
+         'pin', n, 1, 'unresolved', 2, n = 21
        from generate_series(1, 21) as n`,
-      [publicToken],
-    )
-    // The last is not entered in the audit log yet.
-    await sql(
-      database,
-      `insert into attempt_to_enter (public_token, kind, try_number, network_id, request_id)
-       values ($1, 'pin', 21, 'network', 'r')`,
       [publicToken],
     )
     await sql(

@@ -11,7 +11,8 @@ import { findKeyActs, findOperatorActs, newestAct } from '../../../src/storage/a
 import {
   listAuthorizations,
   searchAuthorizations,
-} from '../../../src/storage/cards/authorization-records.ts'
+} from '../../../src/storage/authorizations/records.ts'
+import { findAttempts } from '../../../src/storage/authorizations/tries.ts'
 import { type CardFilter, findCards } from '../../../src/storage/cards/lists.ts'
 import { searchCards } from '../../../src/storage/cards/search.ts'
 import {
@@ -21,7 +22,6 @@ import {
   listRowsOfCard,
   newestOfCard,
 } from '../../../src/storage/cards/timeline.ts'
-import { findAttempts } from '../../../src/storage/cards/tries.ts'
 import type {
   Connection,
   Database,
@@ -64,8 +64,7 @@ before(async () => {
   const tables = [
     'card',
     'try_counter',
-    'attempt',
-    'authorization_record',
+    'authorization_request',
     'event_default',
     ...feedParts,
     'delivery',
@@ -108,18 +107,16 @@ const fillFeed = (count: number) =>
     insert into delivery_group (client_id, webhook_id, group_key, pending, due_at)
     select '${big}', '${webhookId}', number::text, 1, now()
     from generate_series(1, ${count}) as number;
-    insert into attempt (public_token, kind, try_number, epoch, remaining_tries, entry_mode,
-      reference, attempted_at)
-    select '1000000001', 'pin', number, 1, 2, 'chip', 'R-1',
-      '2026-01-01'::timestamptz + make_interval(secs => number)
-    from generate_series(1, ${count}) as number;
     insert into event (public_token, sequence, client_id, type, details, note, occurred_at)
     select '1000000001', number, '${big}', 'card.status_changed', '{}', '',
       '2026-01-01'::timestamptz + make_interval(secs => number)
     from generate_series(1, ${count}) as number;
-    insert into authorization_record (public_token, authorization_id, network_id, request_id, reference,
-      entry_mode, response_code, checks, duration_ms)
-    select '1000000001', lpad(to_hex(number), 32, '0')::uuid, 'network', 'r', 'R-1', 'chip', '55', '[]', 1
+    insert into authorization_request (public_token, authorization_id, network_id, request_id, reference,
+      entry_mode, requested_at, kind, try_number, epoch, result, remaining_tries, response_code, checks,
+      duration_ms, decided_at)
+    select '1000000001', lpad(to_hex(number), 32, '0')::uuid, 'network', 'r', 'R-1', 'chip',
+      '2026-01-01'::timestamptz + make_interval(secs => number), 'pin', number, 1, 'mismatch', 2, '55',
+      '[]', 1, now()
     from generate_series(1, ${count}) as number`)
 
 /** Of acts, one in so many is on a key. */
@@ -133,7 +130,7 @@ const fillActs = (count: number) =>
 
 const empty = () =>
   session.query(
-    'truncate card, attempt, authorization_record, event, published_event, delivery, delivery_group, audit_act cascade',
+    'truncate card, authorization_request, event, published_event, delivery, delivery_group, audit_act cascade',
   )
 
 interface PlanNode {

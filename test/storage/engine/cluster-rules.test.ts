@@ -51,19 +51,20 @@ test('a name belongs to one statement only', async () => {
 
 const refused: Readonly<Record<string, string>> = {
   'a limit in a lateral subquery over shards': `
-    with taken as (delete from attempt_to_enter where true returning *)
+    with taken as (delete from pin_envelope where true returning *)
     select result from taken cross join lateral (
-      select * from attempt where attempt.public_token = taken.public_token limit 1
-    ) as attempt`,
+      select * from authorization_request as request
+      where request.public_token = taken.public_token limit 1
+    ) as request`,
   'an aggregate in a lateral subquery over shards': `
     select last from feed_head cross join lateral (
       select max(position) as last from published_event
       where published_event.client_id = feed_head.client_id
     ) as own`,
   'an aggregate in a correlated subquery over shards': `
-    delete from attempt where attempted_at < $1 and (
-      select count(*) from attempt_to_enter
-      where attempt_to_enter.public_token = attempt.public_token
+    delete from authorization_request where requested_at < $1 and (
+      select count(*) from pin_envelope
+      where pin_envelope.public_token = authorization_request.public_token
     ) = 0`,
   'a limit in a correlated subquery over shards': `
     select client_id, (
@@ -82,7 +83,7 @@ const refused: Readonly<Record<string, string>> = {
   'a stable function in a coalesce of a change': `
     update webhook set disabled_at = coalesce(disabled_at, now()) where client_id = $1`,
   'a case of one value in a change': `
-    update attempt set result = case try_number when $2 then 'match' else result end
+    update authorization_request set result = case try_number when $2 then 'match' else result end
     where public_token = $1`,
   'a function in what a change returns': `
     delete from card_limit where public_token = $1 returning to_char(forget_on_day, '9')`,

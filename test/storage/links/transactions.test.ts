@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { suite, test } from 'node:test'
 import type { TryKind } from '../../../src/domain/tries.ts'
-import { spendTry } from '../../../src/storage/cards/spend-try.ts'
-import { type Claim, rememberAnswer } from '../../../src/storage/idempotency/idempotency.ts'
+import { answerUnknownCard } from '../../../src/storage/authorizations/settle.ts'
+import type { Claim } from '../../../src/storage/idempotency/idempotency.ts'
 import {
   hasReversalMark,
   type NewOriginal,
@@ -20,8 +20,9 @@ import {
   clientId as networkId,
   newClaim,
   origin,
+  spendTry,
   useTriedCards,
-} from '../cards/tried-cards.ts'
+} from '../authorizations/tried-cards.ts'
 
 const postgres = await openPostgres()
 
@@ -37,7 +38,7 @@ const newOriginal = (versions = 1): NewOriginal => {
 }
 
 const ask = (original: NewOriginal, publicToken = card, kind: TryKind = 'pin') =>
-  spendTry(database, { publicToken, kind }, origin, { ...newClaim(), original })
+  spendTry(database, { publicToken, kind }, { ...origin, networkId }, { ...newClaim(), original })
 
 const hashOf = ({ transactionHashes: [hash = Buffer.alloc(0)] }: NewOriginal): Uint8Array => hash
 const reverse = (original: NewOriginal, connection = database) =>
@@ -98,7 +99,7 @@ for (const { name, open, skip } of databaseEngines) {
       )
       assert.equal(await ask(overtaken), null)
       const claim: Claim = { ...newClaim(), answer: Buffer.from('answer'), original: overtaken }
-      assert.equal(await rememberAnswer(database, claim), false)
+      assert.equal(await answerUnknownCard(database, networkId, claim), false)
       assert.equal(await countOf('attempt'), tries + 2)
       assert.equal(await countOf('idempotency_record'), keys + 2)
       assert.equal(await hasMark(overtaken), true)
@@ -116,7 +117,7 @@ for (const { name, open, skip } of databaseEngines) {
     test('an answer without a try puts its original on record, too', async () => {
       const original = newOriginal()
       const claim: Claim = { ...newClaim(), answer: Buffer.from('answer'), original }
-      assert.equal(await rememberAnswer(database, claim), true)
+      assert.equal(await answerUnknownCard(database, networkId, claim), true)
       assert.equal(await reverse(original), true)
     })
 
@@ -182,7 +183,7 @@ suite('on a PostgreSQL server, at once', { skip: postgres.leftOut }, () => {
   test('a reversal waits for an original that comes at once, and finds it', async () => {
     const original = newOriginal()
     const claim: Claim = { ...newClaim(), answer: Buffer.from('answer'), original }
-    const asking = (connection: typeof database) => rememberAnswer(connection, claim)
+    const asking = (connection: typeof database) => answerUnknownCard(connection, networkId, claim)
     assert.equal(await beside(asking, () => reverse(original)), true)
     assert.equal(await hasMark(original), false)
   })

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import type { TryKind } from '../../../src/domain/tries.ts'
-import { findAuthorizedCard } from '../../../src/storage/cards/authorizations.ts'
-import { spendTry } from '../../../src/storage/cards/spend-try.ts'
+import { beginAuthorization } from '../../../src/storage/authorizations/begin.ts'
 import {
   findAttempts,
-  findTries,
   listUnreportedBlocks,
   newestAttempt,
   reportLostBlock,
-} from '../../../src/storage/cards/tries.ts'
+} from '../../../src/storage/authorizations/tries.ts'
+import { findTries } from '../../../src/storage/cards/tries.ts'
+import { newEventId } from '../../../src/storage/events/events.ts'
 import { publicTokenOf } from '../../support/identifiers.ts'
 import { sql } from '../../support/service.ts'
 import {
@@ -25,6 +26,7 @@ import {
   settle,
   spend,
   spendEverywhere,
+  spendTry,
   stored,
   useTriedCards,
 } from './tried-cards.ts'
@@ -130,7 +132,7 @@ test('tries and attempts are read of the card, kind and client that were asked f
       const second = 2 * number + (kind === 'cvv' ? 1 : 0)
       await sql(
         database,
-        'update attempt set attempted_at = $3::timestamptz where kind = $1 and try_number = $2',
+        'update authorization_request set requested_at = $3::timestamptz where kind = $1 and try_number = $2',
         [kind, number, `2026-01-01T00:00:0${second}Z`],
       )
     }
@@ -158,7 +160,7 @@ test('tries and attempts are read of the card, kind and client that were asked f
   // Two at once, the later of which has the earlier time.
   await sql(
     database,
-    `update attempt set attempted_at = '2026-01-01'::timestamptz where kind = 'pin' and try_number = 3`,
+    `update authorization_request set requested_at = '2026-01-01'::timestamptz where kind = 'pin' and try_number = 3`,
   )
   const inNumbers = (await list({ after: null, limit: 100 })).map(
     ({ kind, tryNumber }) => `${kind} ${tryNumber}`,
@@ -171,10 +173,12 @@ test('tries and attempts are read of the card, kind and client that were asked f
 test('a card is authorized by its own tries of each kind', async () => {
   await spendEverywhere()
   await spend()
-  const found = await findAuthorizedCard(database, { publicToken: card }, null)
+  const read = async (publicToken: PublicToken) => {
+    const reading = { authorizationId: newEventId(), kind: null, currentMonth: '2026-11' }
+    const asked = { ...origin, ...reading, expiryMonth: null, zoneKey: null }
+    return (await beginAuthorization(database, { ...asked, card: { publicToken } }, null)).card
+  }
+  const found = await read(card)
   assert.deepEqual([found?.publicToken, found?.pinRemaining, found?.cvvRemaining], [card, 0, 1])
-  assert.equal(
-    await findAuthorizedCard(database, { publicToken: publicTokenOf('1000000000') }, null),
-    null,
-  )
+  assert.equal(await read(publicTokenOf('1000000000')), null)
 })

@@ -6,19 +6,22 @@ select max(minute) as "minute"
 from authorization_count;
 
 -- Where nothing was asked for long, the first minute counted is the next that has authorizations. A
+-- row is found by when it was asked, and counted where it was answered: within a minute at most. A
 -- decision is committed within 10 seconds: no statement waits for longer for a lock.
 -- name: count_authorizations_by_minute
 with next as materialized (
-  select date_trunc('minute', decided_at, 'UTC') as minute
-  from authorization_record
-  where decided_at >= :from::timestamptz
-  order by decided_at
+  select date_trunc('minute', requested_at, 'UTC') as minute
+  from authorization_request
+  where requested_at >= :from::timestamptz - interval '1 minute' and decided_at >= :from
+  order by requested_at
   limit 1
 )
 select date_trunc('minute', decided_at, 'UTC') as "minute", response_code as "responseCode",
   count(*)::float8 as "count"
-from authorization_record
-where decided_at >= (select minute from next)
+from authorization_request
+where requested_at >= (select minute from next)
+  and requested_at < (select minute from next) + make_interval(mins => :minutes)
+  and decided_at >= :from
   and decided_at < (select minute from next) + make_interval(mins => :minutes)
   and decided_at < date_trunc('minute', now() - interval '10 seconds', 'UTC')
 group by 1, 2;
@@ -57,8 +60,10 @@ from (
       extract(epoch from decided_at - :from::timestamptz) / :bucketSeconds::integer
     )::integer as bucket,
     response_code, 1 as one
-  from authorization_record
-  where decided_at >= :since::timestamptz and decided_at < :until::timestamptz
+  from authorization_request
+  where requested_at >= :since::timestamptz - interval '1 minute'
+    and requested_at < :until::timestamptz
+    and decided_at >= :since and decided_at < :until
 ) as counted
 group by bucket, response_code
 order by bucket, response_code;

@@ -3,15 +3,21 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { before, beforeEach } from 'node:test'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import type { TryKind } from '../../../src/domain/tries.ts'
-import type { NewAuthorizationRecord } from '../../../src/storage/cards/new-authorizations.ts'
 import {
+  type AuthorizationOrigin,
+  beginAuthorization,
+  type SpentTry,
+} from '../../../src/storage/authorizations/begin.ts'
+import * as settling from '../../../src/storage/authorizations/settle.ts'
+import {
+  type AnsweredAuthorization,
   type Comparison,
   type ForeseenAnswer,
-  settleTry,
-} from '../../../src/storage/cards/settle-try.ts'
-import { type SpentTry, spendTry } from '../../../src/storage/cards/spend-try.ts'
-import type { Database } from '../../../src/storage/engine/database.ts'
+  settleAuthorization,
+} from '../../../src/storage/authorizations/settle.ts'
+import type { Connection, Database } from '../../../src/storage/engine/database.ts'
 import { newEventId } from '../../../src/storage/events/events.ts'
+import type { Claim } from '../../../src/storage/idempotency/idempotency.ts'
 import { publicTokenOf } from '../../support/identifiers.ts'
 import { openTestDatabase, sql } from '../../support/service.ts'
 
@@ -63,6 +69,52 @@ export const makeCard = async (): Promise<PublicToken> => {
     [publicToken],
   )
   return publicToken
+}
+
+/** The authorization that each try opened. */
+const authorizations = new Map<string, string>()
+const nameOf = ({ kind, publicToken, tryNumber }: SpentTry) => `${publicToken} ${kind} ${tryNumber}`
+const authorizationOf = (spent: SpentTry): string =>
+  authorizations.get(nameOf(spent)) ?? newEventId()
+
+/** Begins an authorization. @returns null where its key was not free, or its original is reversed. */
+export const spendTry = async (
+  connection: Database,
+  { kind, publicToken }: { readonly publicToken: PublicToken; readonly kind: TryKind },
+  asked: AuthorizationOrigin,
+  claim: Claim | null,
+): Promise<{ readonly spent: SpentTry | null } | null> => {
+  const authorizationId = newEventId()
+  const begun = await beginAuthorization(
+    connection,
+    {
+      ...asked,
+      authorizationId,
+      card: { publicToken },
+      kind,
+      currentMonth: '2026-11',
+      expiryMonth: null,
+      zoneKey: null,
+    },
+    claim,
+  )
+  if (begun.outcome === 'taken') return null
+  if (begun.outcome !== 'spent') return { spent: null }
+  authorizations.set(nameOf(begun.spent), authorizationId)
+  return { spent: begun.spent }
+}
+
+export const settleMatchAndSpend = async (
+  connection: Connection,
+  spent: SpentTry,
+  kind: TryKind,
+  asked: AuthorizationOrigin,
+): Promise<{ readonly remaining: number; readonly spent: SpentTry | null }> => {
+  const next = { kind, authorizationId: newEventId() }
+  const tried = { spent, authorizationId: authorizationOf(spent) }
+  const settled = await settling.settleMatchAndSpend(connection, tried, next, asked)
+  if (settled.spent) authorizations.set(nameOf(settled.spent), next.authorizationId)
+  return settled
 }
 
 export const spend = async (publicToken = card, kind: TryKind = 'pin'): Promise<SpentTry> => {
@@ -139,11 +191,11 @@ export const makeOlder = (seconds: number): Promise<unknown> =>
     [card, seconds],
   )
 
-/** What is put on record of a question that came to this. */
-export const recordFor = (comparison: Comparison): NewAuthorizationRecord => ({
+/** What is put on record of a try that came to this. */
+export const recordFor = (spent: SpentTry, comparison: Comparison): AnsweredAuthorization => ({
   ...origin,
-  publicToken: card,
-  authorizationId: newEventId(),
+  publicToken: spent.publicToken,
+  authorizationId: authorizationOf(spent),
   responseCode: { match: '00', mismatch: '55', unresolved: '96' }[comparison],
   checks: JSON.stringify([{ check: 'pin', result: comparison, afterMs: 1 }]),
   durationMs: 2,
@@ -154,7 +206,7 @@ export const settle = (
   comparison: Comparison,
   keyed: ForeseenAnswer | null = null,
 ): Promise<{ remaining: number; answer: Uint8Array | null; isOwn: boolean }> =>
-  settleTry(database, { spent, comparison }, recordFor(comparison), keyed)
+  settleAuthorization(database, { spent, comparison }, recordFor(spent, comparison), keyed)
 
 export const eventsOf = (publicToken = card): Promise<{ sequence: number; type: string }[]> =>
   sql(database, 'select sequence, type from event where public_token = $1 order by sequence', [

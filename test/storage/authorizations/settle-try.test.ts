@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import type { TryKind } from '../../../src/domain/tries.ts'
-import { settleMatchAndSpend } from '../../../src/storage/cards/settle-try.ts'
-import { type SpentTry, spendTry } from '../../../src/storage/cards/spend-try.ts'
+import type { SpentTry } from '../../../src/storage/authorizations/begin.ts'
 import { rememberAnswer } from '../../../src/storage/idempotency/idempotency.ts'
 import { sql } from '../../support/service.ts'
 import {
@@ -17,8 +16,10 @@ import {
   origin,
   other,
   settle,
+  settleMatchAndSpend,
   spend,
   spendEverywhere,
+  spendTry,
   useTriedCards,
 } from './tried-cards.ts'
 
@@ -56,7 +57,10 @@ test('a try is settled the same when the attempts are forgotten', async () => {
   const third = await spend()
   assert.ok(first && second)
   await settle(first, 'mismatch')
-  const forgotten = await sql(database, 'delete from attempt where true returning try_number')
+  const forgotten = await sql(
+    database,
+    'delete from authorization_request where true returning try_number',
+  )
   assert.ok(forgotten.length > 3)
   assert.equal((await settle(second, 'match')).remaining, 2)
   assert.deepEqual(await outstandingOf(), { numbers: [3], open: [3] })

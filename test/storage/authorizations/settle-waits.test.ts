@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
+import pg from 'pg'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
-import { settleMatchAndSpend, settleTry } from '../../../src/storage/cards/settle-try.ts'
-import { spendTry } from '../../../src/storage/cards/spend-try.ts'
-import { reportLostBlock } from '../../../src/storage/cards/tries.ts'
+import { settleAuthorization } from '../../../src/storage/authorizations/settle.ts'
+import { reportLostBlock } from '../../../src/storage/authorizations/tries.ts'
 import {
   type Connection,
   type Database,
@@ -11,9 +11,9 @@ import {
   type SqlValue,
   type Statement,
 } from '../../../src/storage/engine/database.ts'
-import { newEventId } from '../../../src/storage/events/events.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase, sql } from '../../support/service.ts'
+import { collectPlans, rowsRead, tellPlans } from '../../support/told-plans.ts'
 import {
   card,
   database,
@@ -26,33 +26,22 @@ import {
   other,
   recordFor,
   settle,
+  settleMatchAndSpend,
   spend,
+  spendTry,
   useTriedCards,
 } from './tried-cards.ts'
-
-/** A node of a plan as PostgreSQL tells it, in JSON. */
-type PlanNode = {
-  readonly 'Relation Name'?: string
-  readonly 'Actual Rows': number
-  readonly 'Actual Loops': number
-  readonly 'Rows Removed by Filter'?: number
-  readonly 'Rows Removed by Index Recheck'?: number
-}
-
-function* nodesOf(plan: unknown): Generator<PlanNode> {
-  if (typeof plan !== 'object' || plan === null) return
-  if ('Node Type' in plan) yield plan as unknown as PlanNode
-  for (const part of Object.values(plan)) yield* nodesOf(part)
-}
 
 /** What a statement saw before it waited for a lock, and what it must see after. */
 
 const postgres = await openPostgres()
+let serverUrl: string
 
 suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
   // Each change goes to the server at once, as if each came from a process of its own.
   useTriedCards(async () => {
-    const { database } = await openServerDatabase(postgres)
+    const { database, url } = await openServerDatabase(postgres)
+    serverUrl = url
     return {
       ...database,
       change: async (change, _, values) => firstRow(await database.query(change.one, values)),
@@ -197,42 +186,39 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
   test('a result looks at the attempts that it may move, however often its card was tried', async () => {
     await sql(
       database,
-      `insert into attempt (public_token, kind, try_number, epoch, result, restored, remaining_tries,
-         entry_mode, reference)
-       select $1, 'pin', n, 1, 'match', true, 3, 'chip', 'R' from generate_series(1, 5000) n`,
+      `insert into authorization_request (public_token, authorization_id, network_id, request_id,
+         reference, entry_mode, kind, try_number, epoch, result, restored, remaining_tries)
+       select $1, gen_random_uuid(), 'network', 'r', 'R', 'chip', 'pin', n, 1, 'match', true, 3
+       from generate_series(1, 5000) n`,
       [card],
     )
+    const client = new pg.Client(serverUrl)
+    await client.connect()
+    await client.query(tellPlans)
     const past = 'update try_counter set spent = 5000, restored = 5000 where public_token = $1'
     await sql(database, past, [card])
     for (const comparison of ['mismatch', 'unresolved', 'match'] as const) {
       const spent = await spend()
       // Of attempts alone: a table of few cards is read as a whole by a planner that has counted them.
       const explain = async ({ text }: Statement, values: readonly SqlValue[]) => {
-        const [plan] = await sql(database, `explain (analyze, format json) ${text}`, values)
-        const nodes = [...nodesOf(plan)].filter((node) => node['Relation Name'] === 'attempt')
-        return Math.max(
-          ...nodes.map(({ 'Actual Rows': rows, 'Actual Loops': loops, ...node }) => {
-            const removed =
-              (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0)
-            return (rows + removed) * loops
-          }),
-        )
+        const plans = await collectPlans(client, () => client.query(text, [...values]))
+        const rows = plans.map((plan) => rowsRead(plan, 'authorization_request'))
+        return rows.reduce((sum, each) => sum + each, 0)
       }
-      const record = recordFor(comparison)
       const explaining: Database = {
         ...database,
         async change({ one, several }, _, values) {
-          // What is put on record has an id of its own, each time.
-          const lists = values.map((value) =>
-            value === record.authorizationId ? [newEventId(), newEventId()] : [value, value],
-          )
+          const lists = values.map((value) => [value, value])
           const remaining = Math.max(await explain(one, values), await explain(several, lists))
           return { remaining } as never
         },
       }
-      const { remaining: most } = await settleTry(explaining, { spent, comparison }, record, null)
+      const record = recordFor(spent, comparison)
+      const compared = { spent, comparison }
+      const { remaining: most } = await settleAuthorization(explaining, compared, record, null)
       assert.ok(most > 0 && most < 20, `${comparison} looked at ${most}`)
     }
+    await client.end()
   })
 
   test('a spend that waited for the last try finds none, with a key and without, and after a match', async () => {

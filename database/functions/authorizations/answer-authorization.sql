@@ -1,0 +1,68 @@
+-- Answers an authorization that spends no try: its row of authorization_request, the claim of its
+-- idempotency key with the answer, and the count of a wrong expiry commit together.
+--
+-- p_mistakes is null where no wrong expiry was given; otherwise more than so many within p_window
+-- microseconds are taken for guessing. Locks go transaction, key, wrong expiry.
+--
+-- Returns whether the key was free and no reversal overtook the transaction: otherwise nothing is
+-- done. And whether guessing is to be reported now.
+--
+-- Distributed by p_public_token, beside card.
+create or replace function answer_authorization(
+  p_public_token text,
+  p_authorization_id uuid,
+  p_network_id text,
+  p_request_id text,
+  p_reference text,
+  p_entry_mode text,
+  p_response_code text,
+  p_checks text,
+  p_duration_ms integer,
+  p_claimant_id text,
+  p_key_hashes bytea[],
+  p_request_fingerprint bytea,
+  p_claim_id uuid,
+  p_answer bytea,
+  p_transaction_hashes bytea[],
+  p_message_class text,
+  p_trace text,
+  p_transmitted_at text,
+  p_acquirer text,
+  p_mistakes integer default null,
+  p_window bigint default null,
+  out is_answered boolean,
+  out is_guessing boolean
+)
+language plpgsql
+as $function$
+begin
+  is_answered := false;
+  is_guessing := false;
+  if p_key_hashes is not null then
+    if not begin_network_transaction(
+      p_network_id, p_transaction_hashes, p_message_class, p_trace, p_transmitted_at, p_acquirer
+    )
+    then
+      return;
+    end if;
+    if not claim_idempotency_key(
+      p_claimant_id, p_key_hashes, p_request_fingerprint, p_claim_id, p_answer
+    )
+    then
+      return;
+    end if;
+  end if;
+  is_answered := true;
+  insert into authorization_request (
+    public_token, authorization_id, network_id, request_id, reference, entry_mode, response_code,
+    checks, duration_ms, decided_at
+  )
+  values (
+    p_public_token, p_authorization_id, p_network_id, p_request_id, p_reference, p_entry_mode,
+    p_response_code, p_checks, p_duration_ms, clock_timestamp()
+  );
+  if p_mistakes is not null then
+    is_guessing := count_wrong_expiry(p_public_token, p_network_id, p_mistakes, p_window);
+  end if;
+end
+$function$;

@@ -1,0 +1,138 @@
+-- Begins an authorization: reads the card and, where it may be authorized, spends a try of what is
+-- to be compared.
+--
+-- The card is named by p_public_token or by the fingerprints of its PAN, one for each version of
+-- their key.
+--
+-- A try is spent where p_kind names what is to be compared, the card is active and not expired in
+-- p_current_month, p_expiry_month is the card's (null: none was given), and the zone key
+-- p_zone_key_name is still the one that the PIN block was opened with.
+--
+-- The try, its row of authorization_request and the claim of the idempotency key commit together,
+-- before anything is compared: so a repeat never spends again. Locks go counter, transaction, key.
+-- Where the card was read with no try left, nothing is locked.
+--
+-- Returns the card, nulls where there is none, and as the outcome:
+-- spent: a try was spent, and its number, epoch and remaining tries are returned.
+-- none_left: others spent the last try meanwhile. The key is claimed.
+-- unspent: there is nothing to compare, or the card may not be tried; the caller says why.
+-- stale_zone_key: the zone key was retired, or is stored under another key by now.
+-- taken: the key was not free, or a reversal overtook the transaction.
+--
+-- Distributed by p_public_token, beside card.
+create or replace function begin_authorization(
+  p_public_token text,
+  p_pan_fingerprints bytea[],
+  p_kind text,
+  p_current_month text,
+  p_expiry_month text,
+  p_zone_key_name text,
+  p_zone_key_block text,
+  p_authorization_id uuid,
+  p_network_id text,
+  p_request_id text,
+  p_reference text,
+  p_entry_mode text,
+  p_claimant_id text,
+  p_key_hashes bytea[],
+  p_request_fingerprint bytea,
+  p_claim_id uuid,
+  p_transaction_hashes bytea[],
+  p_message_class text,
+  p_trace text,
+  p_transmitted_at text,
+  p_acquirer text,
+  out outcome text,
+  out public_token text,
+  out client_id text,
+  out encrypted_pan bytea,
+  out status_code text,
+  out expiry_date date,
+  out pin_block bytea,
+  out pvv text,
+  out pin_key text,
+  out cvk text,
+  out pin_length integer,
+  out pin_limit integer,
+  out pin_remaining integer,
+  out cvv_limit integer,
+  out cvv_remaining integer,
+  out try_number integer,
+  out epoch integer,
+  out remaining integer
+)
+language plpgsql
+as $function$
+#variable_conflict use_column
+declare
+  v_public_token text := p_public_token;
+  v_expiry_month text;
+  v_is_zone_key boolean;
+  v_spent record;
+begin
+  outcome := 'unspent';
+  if v_public_token is null then
+    select known.public_token into v_public_token
+    from pan_fingerprint as known
+    where known.pan_fingerprint = any (p_pan_fingerprints)
+    limit 1;
+  end if;
+  select card.public_token, card.client_id, card.encrypted_pan, card.status_code,
+    card.expiry_date, card.pin_block, card.pvv, card.pin_key, card.cvk, product.pin_length,
+    pin.try_limit, pin.try_limit - (pin.spent - pin.restored),
+    cvv.try_limit, cvv.try_limit - (cvv.spent - cvv.restored),
+    p_zone_key_name is null or exists (
+      select
+      from zone_key
+      where zone_key.client_id = p_network_id and zone_key.key_name = p_zone_key_name
+        and zone_key.key_block = p_zone_key_block and zone_key.retired_at is null
+    )
+  into public_token, client_id, encrypted_pan, status_code, expiry_date, pin_block, pvv, pin_key,
+    cvk, pin_length, pin_limit, pin_remaining, cvv_limit, cvv_remaining, v_is_zone_key
+  from card
+  join product on product.product_id = card.product_id
+  join try_counter as pin on pin.public_token = v_public_token and pin.kind = 'pin'
+  join try_counter as cvv on cvv.public_token = v_public_token and cvv.kind = 'cvv'
+  where card.public_token = v_public_token;
+  v_expiry_month := to_char(expiry_date, 'YYYY-MM');
+  if p_kind is null or public_token is null or status_code <> '00'
+    or v_expiry_month < p_current_month or p_expiry_month <> v_expiry_month
+  then
+    return;
+  end if;
+  if not v_is_zone_key then
+    outcome := 'stale_zone_key';
+    return;
+  end if;
+  if (p_kind = 'pin' and pin_remaining = 0) or (p_kind = 'cvv' and cvv_remaining = 0) then
+    return;
+  end if;
+  if p_key_hashes is not null then
+    outcome := 'taken';
+    perform
+    from try_counter as counter
+    where counter.public_token = v_public_token and counter.kind = p_kind
+    for no key update;
+    if not begin_network_transaction(
+      p_network_id, p_transaction_hashes, p_message_class, p_trace, p_transmitted_at, p_acquirer
+    )
+    then
+      return;
+    end if;
+    if not claim_idempotency_key(
+      p_claimant_id, p_key_hashes, p_request_fingerprint, p_claim_id, null
+    )
+    then
+      return;
+    end if;
+  end if;
+  v_spent := spend_try(
+    v_public_token, p_kind, p_authorization_id, p_network_id, p_request_id, p_reference,
+    p_entry_mode
+  );
+  try_number := v_spent.try_number;
+  epoch := v_spent.epoch;
+  remaining := v_spent.remaining;
+  outcome := case when try_number is null then 'none_left' else 'spent' end;
+end
+$function$;

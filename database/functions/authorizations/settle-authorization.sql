@@ -1,0 +1,108 @@
+-- Settles the try of an authorization: its result, the tries that it restores, its events, the
+-- answer, and the answer that is kept under the idempotency key commit together.
+--
+-- Locks go card, counter, key; the card is locked where it gets an event. The first answer that is
+-- kept under a key stays. The answer of this call is kept only where p_foreseen_tries remain, since
+-- it was sealed before that was known. Where another answer was first, or the key was forgotten, the
+-- network was told 96, and that is recorded. p_response_code is null where the authorization goes
+-- on with another try, and p_key_hash where it has no key.
+--
+-- Returns how many tries remain, null where there is no such counter; the answer that is kept under
+-- the key, null where none is; and whether it is the answer of this call.
+--
+-- Distributed by p_public_token, beside card.
+create or replace function settle_authorization(
+  p_public_token text,
+  p_authorization_id uuid,
+  p_kind text,
+  p_try_number integer,
+  p_epoch integer,
+  p_comparison text,
+  p_response_code text,
+  p_checks text,
+  p_duration_ms integer,
+  p_request_id text,
+  p_reference text,
+  p_entry_mode text,
+  p_claimant_id text,
+  p_key_hash bytea,
+  p_claim_id uuid,
+  p_answer bytea,
+  p_foreseen_tries integer,
+  out remaining integer,
+  out answer bytea,
+  out is_own boolean
+)
+language plpgsql
+as $function$
+#variable_conflict use_column
+declare
+  v_card card;
+  v_settled record;
+  v_first_answer bytea;
+  v_response_code text := p_response_code;
+begin
+  if p_comparison = 'mismatch' then
+    v_card := lock_card(p_public_token, false);
+    if v_card.public_token is null then
+      return;
+    end if;
+  end if;
+  v_settled := settle_try(p_public_token, p_kind, p_try_number, p_epoch, p_comparison);
+  remaining := v_settled.remaining;
+  if remaining is null then
+    return;
+  end if;
+  if p_comparison = 'mismatch' then
+    update card
+    set last_sequence = v_card.last_sequence + case when v_settled.is_block then 2 else 1 end
+    where card.public_token = p_public_token;
+    perform record_event(
+      p_public_token, v_card.last_sequence + 1, v_card.client_id, p_kind || '.attempt_failed',
+      p_request_id,
+      json_build_object(
+        'remainingTries', remaining, 'entryMode', p_entry_mode, 'reference', p_reference
+      )::text,
+      null, null
+    );
+    if v_settled.is_block then
+      perform record_event(
+        p_public_token, v_card.last_sequence + 2, v_card.client_id, p_kind || '.blocked',
+        p_request_id, json_build_object('blockedBy', 'tries')::text, null, null
+      );
+    end if;
+  end if;
+  if p_key_hash is not null then
+    select record.answer into v_first_answer
+    from idempotency_record as record
+    where record.client_id = p_claimant_id and record.key_hash = p_key_hash
+      and record.claim_id = p_claim_id
+    for no key update;
+    if not found or v_first_answer is not null then
+      v_response_code := '96';
+    elsif remaining = p_foreseen_tries then
+      update idempotency_record as record
+      set answer = p_answer
+      where record.client_id = p_claimant_id and record.key_hash = p_key_hash;
+      answer := p_answer;
+    end if;
+    answer := coalesce(v_first_answer, answer);
+    is_own := answer = p_answer;
+  end if;
+  update authorization_request as request
+  set result = p_comparison,
+    restored = request.restored or p_try_number = any (v_settled.restored_tries),
+    remaining_tries = remaining,
+    response_code = v_response_code,
+    checks = p_checks,
+    duration_ms = p_duration_ms,
+    decided_at = case when v_response_code is not null then clock_timestamp() end
+  where request.public_token = p_public_token and request.authorization_id = p_authorization_id;
+  if v_settled.restored_tries <> '{}' and v_settled.restored_tries <> array[p_try_number] then
+    update authorization_request as request
+    set restored = true
+    where request.public_token = p_public_token and request.kind = p_kind
+      and request.try_number = any (v_settled.restored_tries);
+  end if;
+end
+$function$;

@@ -1,0 +1,75 @@
+-- Settles a try that was spent, by what its comparison came to.
+--
+-- match: restores every outstanding try up to and including its own. Later ones stay spent.
+-- mismatch: restores nothing. Where no try is left and none may still match, the PIN or CVV is
+-- blocked, and the caller records the event.
+-- unresolved: the HSM gave no answer, so the try is restored, once.
+--
+-- The counter's own row decides, under its lock. A try changes nothing any more when its epoch has
+-- ended, or when its block was reported because it was taken for lost: a try is, 30 seconds after
+-- it was spent.
+--
+-- The caller has locked the card's row before, where it records an event.
+--
+-- Returns the numbers of the tries that were restored, how many tries remain, and whether the PIN or
+-- CVV is blocked by it; nulls where there is no such counter.
+create or replace function settle_try(
+  p_public_token text,
+  p_kind text,
+  p_try_number integer,
+  p_epoch integer,
+  p_comparison text,
+  out restored_tries integer[],
+  out remaining integer,
+  out is_block boolean
+)
+language plpgsql
+as $function$
+declare
+  v_counter try_counter;
+  v_position integer;
+  v_pending_since bigint := extract(epoch from clock_timestamp()) * 1000000 - 30000000;
+begin
+  select * into v_counter
+  from try_counter
+  where public_token = p_public_token and kind = p_kind
+  for no key update;
+  if not found then
+    return;
+  end if;
+  restored_tries := '{}';
+  is_block := false;
+  remaining := v_counter.try_limit - (v_counter.spent - v_counter.restored);
+  if v_counter.epoch <> p_epoch or v_counter.block_reported then
+    return;
+  end if;
+  -- Numbers only grow, so that the tries up to the own one stand before all others.
+  v_position := case p_comparison
+    when 'match' then width_bucket(p_try_number, v_counter.outstanding_tries)
+    else coalesce(array_position(v_counter.outstanding_tries, p_try_number), 0)
+  end;
+  if p_comparison = 'match' then
+    restored_tries := v_counter.outstanding_tries[: v_position];
+    v_counter.outstanding_tries := v_counter.outstanding_tries[v_position + 1 :];
+    v_counter.open_since := v_counter.open_since[v_position + 1 :];
+  elsif p_comparison = 'unresolved' then
+    restored_tries := v_counter.outstanding_tries[v_position : v_position];
+    v_counter.outstanding_tries := v_counter.outstanding_tries[: v_position - 1]
+      || v_counter.outstanding_tries[v_position + 1 :];
+    v_counter.open_since := v_counter.open_since[: v_position - 1]
+      || v_counter.open_since[v_position + 1 :];
+  else
+    if v_position > 0 then
+      v_counter.open_since[v_position] := 0;
+    end if;
+    is_block := remaining = 0 and not v_pending_since < any (v_counter.open_since);
+  end if;
+  remaining := remaining + cardinality(restored_tries);
+  update try_counter
+  set restored = v_counter.restored + cardinality(restored_tries),
+    block_reported = is_block,
+    outstanding_tries = v_counter.outstanding_tries,
+    open_since = v_counter.open_since
+  where public_token = p_public_token and kind = p_kind;
+end
+$function$;

@@ -1,0 +1,55 @@
+-- Spends one try of a card's PIN or CVV, where any is left, and records it.
+--
+-- A try is spent and committed before its value is compared: so neither a burst of requests nor a
+-- crash buys a guess. Concurrent spends take turns on the counter's row, and each sees what the one
+-- before it left. spent and restored only grow, and a try is numbered by spent: no number repeats.
+-- The try is recorded as unresolved in the row of its authorization, which is answered later.
+--
+-- Returns the number and the epoch of the try, and how many tries remain; nulls where none was left.
+create or replace function spend_try(
+  p_public_token text,
+  p_kind text,
+  p_authorization_id uuid,
+  p_network_id text,
+  p_request_id text,
+  p_reference text,
+  p_entry_mode text,
+  out try_number integer,
+  out epoch integer,
+  out remaining integer
+)
+language plpgsql
+as $function$
+declare
+  v_at bigint := extract(epoch from clock_timestamp()) * 1000000;
+begin
+  -- Where no try is outstanding, the lists are those of an epoch that ended.
+  update try_counter as counter
+  set spent = counter.spent + 1,
+    outstanding_tries = case
+      when counter.spent = counter.restored then array[counter.spent + 1]
+      else counter.outstanding_tries || (counter.spent + 1)
+    end,
+    open_since = case
+      when counter.spent = counter.restored then array[v_at]
+      else counter.open_since || v_at
+    end
+  where counter.public_token = p_public_token
+    and counter.kind = p_kind
+    and counter.spent - counter.restored < counter.try_limit
+  returning counter.spent, counter.epoch,
+    counter.try_limit - (counter.spent - counter.restored)
+  into try_number, epoch, remaining;
+  if not found then
+    return;
+  end if;
+  insert into authorization_request (
+    public_token, authorization_id, network_id, request_id, reference, entry_mode, kind,
+    try_number, epoch, result, remaining_tries, to_enter
+  )
+  values (
+    p_public_token, p_authorization_id, p_network_id, p_request_id, p_reference, p_entry_mode,
+    p_kind, try_number, epoch, 'unresolved', remaining, true
+  );
+end
+$function$;

@@ -1,0 +1,42 @@
+import type { CardStatusCode } from './card-status.ts'
+import type { TryKind } from './tries.ts'
+
+/** The response codes that are given here (ISO 8583, field 39; N7 as Visa has it). */
+export const responseCodes = [
+  '00',
+  '14',
+  '41',
+  '43',
+  '46',
+  '54',
+  '55',
+  '62',
+  '75',
+  '78',
+  '86',
+  '96',
+  'N7',
+] as const
+export type ResponseCode = (typeof responseCodes)[number]
+
+/** What each status that does not authorize answers. Where there is none here, a try may be spent. */
+export const statusObjections: Readonly<Partial<Record<CardStatusCode, ResponseCode>>> = {
+  '02': '78',
+  '41': '41',
+  '43': '43',
+  '46': '46',
+  '54': '54',
+  '62': '62',
+  '83': '46',
+}
+
+/** What became of a PIN or CVV2 that was tried, or of which no try was left. */
+export type TryOutcome = 'match' | 'mismatch' | 'unresolved' | 'blocked'
+
+/** What the outcome of a try answers, unless it is a match. */
+export const tryObjections: Readonly<
+  Record<TryKind, Readonly<Record<Exclude<TryOutcome, 'match'>, ResponseCode>>>
+> = {
+  pin: { blocked: '75', mismatch: '55', unresolved: '96' },
+  cvv: { blocked: 'N7', mismatch: 'N7', unresolved: '96' },
+}

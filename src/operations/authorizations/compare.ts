@@ -1,0 +1,236 @@
+import { expiryOfDate } from '../../domain/calendar.ts'
+import { type ResponseCode, type TryOutcome, tryObjections } from '../../domain/response-code.ts'
+import type { TryKind } from '../../domain/tries.ts'
+import type { StoredPin } from '../../hsm/contract/card.ts'
+import type { OpenedPinBlock } from '../../hsm/contract/hsm.ts'
+import type {
+  AuthorizationOrigin,
+  AuthorizedCard,
+  SpentTry,
+} from '../../storage/authorizations/begin.ts'
+import {
+  answerAuthorization,
+  type Comparison,
+  type ForeseenAnswer,
+  settleAuthorization,
+  settleMatchAndSpend,
+} from '../../storage/authorizations/settle.ts'
+import { newEventId } from '../../storage/events/events.ts'
+import * as idempotency from '../idempotency/idempotency.ts'
+import {
+  answerOf,
+  type Keeper,
+  keepAnswer,
+  type Outcomes,
+  recordOf,
+  type TracedRequest,
+  uncheckedOutcomes,
+} from './answer.ts'
+import {
+  type Authorization,
+  type AuthorizationContext,
+  type AuthorizationRequest,
+  askHsm,
+} from './authorization.ts'
+
+/** What a request has to be compared, in the order in which it is. */
+export const kindsOf = ({ cvv2, pinBlock }: AuthorizationRequest): TryKind[] => [
+  ...(pinBlock ? (['pin'] as const) : []),
+  ...(cvv2 === undefined ? [] : (['cvv'] as const)),
+]
+
+/** What a try is recorded with. */
+export const originOf = ({
+  entryMode,
+  networkId,
+  reference,
+  requestId,
+}: AuthorizationRequest): AuthorizationOrigin => ({
+  networkId,
+  requestId,
+  reference,
+  entryMode,
+})
+
+const checkOfKind = { pin: 'pin', cvv: 'cvv2' } as const
+const resultOf = {
+  match: 'passed',
+  mismatch: 'failed',
+  unresolved: 'unresolved',
+  blocked: 'blocked',
+} as const
+
+const objectionOf = (kind: TryKind, outcome: TryOutcome): ResponseCode | undefined =>
+  outcome === 'match' ? undefined : tryObjections[kind][outcome]
+
+/** Notes what became of a PIN or CVV2. */
+const noteTry = (
+  { trail }: TracedRequest,
+  kind: TryKind,
+  outcome: TryOutcome,
+  numbers: { readonly tryNumber?: number; readonly remainingTries?: number },
+): void =>
+  trail.note({
+    check: checkOfKind[kind],
+    result: resultOf[outcome],
+    responseCode: objectionOf(kind, outcome),
+    ...numbers,
+  })
+
+/** What is answered where no try is left of a kind. Nothing is compared then. */
+export function blockedAnswer(
+  asked: TracedRequest,
+  card: AuthorizedCard,
+  kind: TryKind,
+  outcomes: Outcomes,
+): Authorization {
+  noteTry(asked, kind, 'blocked', { remainingTries: 0 })
+  const blocked = { result: 'blocked', remainingTries: 0 } as const
+  return answerOf(tryObjections[kind].blocked, card, asked, { ...outcomes, [kind]: blocked })
+}
+
+/** Answers where others took the last try. Its key is claimed already. */
+export async function answerBlocked(
+  context: AuthorizationContext,
+  asked: TracedRequest,
+  card: AuthorizedCard,
+  keeper: Keeper,
+  result: Authorization,
+): Promise<idempotency.Answer<Authorization>> {
+  context.observe.checked(result)
+  const record = recordOf(asked, card, result.responseCode)
+  // Both at once, so that nobody waits for longer.
+  const [answer] = await Promise.all([
+    keepAnswer(context, keeper, result),
+    answerAuthorization(context.database, record, null),
+  ])
+  return answer
+}
+
+/** An authorization whose first try is spent. */
+interface Triable {
+  readonly card: AuthorizedCard
+  readonly spent: SpentTry
+  readonly authorizationId: string
+  /** Null where the request has no PIN block. */
+  readonly opened: OpenedPinBlock | null
+}
+
+/** Compares one kind after the other until one objects. */
+export async function compareAll(
+  context: AuthorizationContext,
+  asked: TracedRequest,
+  begun: Triable,
+  keeper: Keeper,
+): Promise<idempotency.Answer<Authorization>> {
+  const { card } = begun
+  let { authorizationId, spent } = begun
+  let outcomes = uncheckedOutcomes(card)
+  for (;;) {
+    const comparison = await compare(context, asked, begun, spent.kind)
+    const { kind, tryNumber } = spent
+    const next = kindsOf(asked)[kindsOf(asked).indexOf(kind) + 1]
+    if (comparison !== 'match' || !next) {
+      noteTry(asked, kind, comparison, { tryNumber })
+      const last = { spent, comparison, authorizationId, outcomes, card }
+      return settleAndAnswer(context, asked, last, keeper)
+    }
+    const following = { kind: next, authorizationId: newEventId() }
+    const origin = originOf(asked)
+    const tried = { spent, authorizationId }
+    const settled = await settleMatchAndSpend(context.database, tried, following, origin)
+    const { remaining: remainingTries } = settled
+    noteTry(asked, kind, comparison, { tryNumber, remainingTries })
+    outcomes = { ...outcomes, [kind]: { result: comparison, remainingTries } }
+    if (!settled.spent) {
+      const result = blockedAnswer(asked, card, next, outcomes)
+      return answerBlocked(context, asked, card, keeper, result)
+    }
+    spent = settled.spent
+    authorizationId = following.authorizationId
+  }
+}
+
+async function compare(
+  context: AuthorizationContext,
+  { cvv2 }: AuthorizationRequest,
+  { card, opened }: Triable,
+  kind: TryKind,
+): Promise<Comparison> {
+  const { hsm } = context
+  const matches = await askHsm(context, async () => {
+    if (kind === 'cvv') {
+      const expiry = expiryOfDate(card.expiryDate)
+      return cvv2 !== undefined && hsm.verifyCvv2(card, card.cvk, expiry, cvv2)
+    }
+    return opened !== null && hsm.verifyPin(card, storedPin(card), card.pinLength, opened)
+  })
+  if (matches === null) return 'unresolved'
+  return matches ? 'match' : 'mismatch'
+}
+
+function storedPin({ pinBlock, pinKey, pvv }: AuthorizedCard): StoredPin {
+  if (pinBlock) return { pinBlock, pvv: null, pinKey }
+  if (pvv !== null) return { pinBlock: null, pvv, pinKey }
+  throw new Error('A card has no PIN.')
+}
+
+/** The last try of an authorization, as it was compared. */
+interface LastTry {
+  readonly spent: SpentTry
+  readonly comparison: Comparison
+  readonly authorizationId: string
+  readonly outcomes: Outcomes
+  readonly card: AuthorizedCard
+}
+
+/**
+ * Settles the last try: its result, the tries that it gives back, its events, its record and the answer commit at once
+ * (docs/authorizations.md, "Tries", rules 2, 3, 4 and 7).
+ */
+async function settleAndAnswer(
+  context: AuthorizationContext,
+  asked: TracedRequest,
+  { authorizationId, card, comparison, outcomes, spent }: LastTry,
+  keeper: Keeper,
+): Promise<idempotency.Answer<Authorization>> {
+  const { database, hsm, observe } = context
+  const { kind, remaining } = spent
+  const responseCode = objectionOf(kind, comparison) ?? '00'
+  const answer = (remainingTries: number): Authorization =>
+    answerOf(responseCode, card, asked, {
+      ...outcomes,
+      [kind]: { result: comparison, remainingTries },
+    })
+  const limit = kind === 'pin' ? card.pinLimit : card.cvvLimit
+  // As it is where nobody else tries the card at the same time.
+  const foreseen = { match: limit, mismatch: remaining, unresolved: remaining + 1 }[comparison]
+  const sealed = await sealForeseen(context, keeper, foreseen, answer(foreseen))
+  const record = recordOf(asked, card, responseCode, authorizationId)
+  const settled = await settleAuthorization(database, { spent, comparison }, record, sealed)
+  const result = answer(settled.remaining)
+  observe.checked(result)
+  if (!sealed || !keeper.keyed || !settled.answer) return keepAnswer(context, keeper, result)
+  if (!settled.isOwn) {
+    const { claimId } = sealed
+    return idempotency.replayAnswer(hsm, keeper.keyed, { answer: settled.answer, claimId })
+  }
+  observe.answered(result)
+  return { result, replayed: false }
+}
+
+/**
+ * The answer as it is kept if others who try the card at the same time do not change what remains: then it is kept by
+ * itself. Under several hashes it always is, while their key is being replaced.
+ */
+async function sealForeseen(
+  { hsm }: AuthorizationContext,
+  { claimId, keyed }: Keeper,
+  remaining: number,
+  result: Authorization,
+): Promise<ForeseenAnswer | null> {
+  if (!keyed || claimId === null || keyed.keyHashes.length > 1) return null
+  const { clientId, keyHashes } = keyed
+  const answer = await idempotency.sealAnswer(hsm, keyed, claimId, result)
+  return { clientId, keyHash: keyHashes[0], claimId, answer, remaining }
+}

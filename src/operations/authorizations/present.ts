@@ -1,0 +1,80 @@
+import type { OpenedPinBlock } from '../../hsm/contract/hsm.ts'
+import { findCardReference, type NamedCard } from '../../storage/authorizations/begin.ts'
+import { findZoneKey, type ZoneKeyRow } from '../../storage/keys/zone-keys.ts'
+import { type AuthorizationContext, type AuthorizationRequest, askHsm } from './authorization.ts'
+
+/** A PIN block as it was found. `86` and `96` are what it answers, once nothing before it objects. */
+export type PresentedPinBlock =
+  | { readonly opened: OpenedPinBlock; readonly zoneKey: UsedZoneKey; readonly objection: null }
+  | { readonly opened: null; readonly zoneKey: null; readonly objection: '86' | '96' }
+
+/** The zone key that a PIN block was opened with. */
+interface UsedZoneKey {
+  readonly keyName: string
+  readonly keyBlock: string
+}
+
+/** How the database finds the card of a request; null where the HSM gives no answer. */
+export async function nameCard(
+  context: AuthorizationContext,
+  card: NonNullable<AuthorizationRequest['card']>,
+): Promise<NamedCard | null> {
+  if (!('pan' in card)) return card
+  if (card.panFingerprints) return { panFingerprints: card.panFingerprints }
+  const known = await askHsm(context, () => context.hsm.fingerprintPan(card.pan))
+  return known && { panFingerprints: known.map(({ fingerprint }) => fingerprint) }
+}
+
+const bad = { opened: null, zoneKey: null, objection: '86' } as const
+const silent = { opened: null, zoneKey: null, objection: '96' } as const
+
+/**
+ * Has the HSM decipher the PIN block of a request, before a try is spent. Every kind of bad block looks the same: what
+ * is wrong with it would say something of the key or the PIN.
+ * @returns null where the request has none.
+ */
+export async function presentPinBlock(
+  context: AuthorizationContext,
+  { card, networkId, pinBlock }: AuthorizationRequest,
+): Promise<PresentedPinBlock | null> {
+  if (!pinBlock || !card) return null
+  const { data, format, key } = pinBlock
+  const zoneKey = await findUsedZoneKey(context, networkId, key)
+  const bytes = Buffer.from(data, 'hex')
+  if (!zoneKey?.pinBlockFormats.includes(format) || bytes.length * 2 !== data.length) return bad
+  const { keyBlock: zoneKeyBlock, keyName } = zoneKey
+  const bound = 'pan' in card ? card : await findCardReference(context.database, card.publicToken)
+  if (!bound) return bad
+  const answer = await askHsm(context, async () => ({
+    opened: await context.hsm.openPinBlock(bound, { format, bytes, zoneKeyBlock }),
+  }))
+  if (!answer) {
+    forgetZoneKey(context, networkId, key)
+    return silent
+  }
+  const { opened } = answer
+  return opened ? { opened, zoneKey: { keyName, keyBlock: zoneKeyBlock }, objection: null } : bad
+}
+
+const cacheKeyOf = (networkId: string, keyName: string): string => `${networkId} ${keyName}`
+
+async function findUsedZoneKey(
+  { database, zoneKeys }: AuthorizationContext,
+  networkId: string,
+  keyName: string,
+): Promise<ZoneKeyRow | null> {
+  const known = zoneKeys.get(cacheKeyOf(networkId, keyName))
+  if (known) return known
+  const found = await findZoneKey(database, networkId, keyName)
+  if (found) zoneKeys.set(cacheKeyOf(networkId, keyName), found)
+  return found
+}
+
+/** Has a zone key read again, when it is asked for next. */
+export function forgetZoneKey(
+  { zoneKeys }: Pick<AuthorizationContext, 'zoneKeys'>,
+  networkId: string,
+  keyName: string,
+): void {
+  zoneKeys.delete(cacheKeyOf(networkId, keyName))
+}

@@ -1,0 +1,190 @@
+import type { CardStatusCode } from '../../domain/card-status.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
+import type { TryKind } from '../../domain/tries.ts'
+import type { Database } from '../engine/database.ts'
+import { loadSharedStatements } from '../engine/statements.ts'
+import { type Claim, type ClaimValues, claimParameters } from '../idempotency/idempotency.ts'
+import { type TransactionValues, transactionParameters } from '../links/transactions.ts'
+
+/** What an authorization needs to know of a card. */
+export interface AuthorizedCard {
+  readonly publicToken: PublicToken
+  readonly clientId: string
+  readonly encryptedPan: Uint8Array
+  readonly statusCode: CardStatusCode
+  /** `YYYY-MM-DD`. */
+  readonly expiryDate: string
+  readonly pinBlock: Uint8Array | null
+  readonly pvv: string | null
+  readonly pinKey: string
+  readonly cvk: string
+  readonly pinLength: number
+  readonly pinLimit: number
+  readonly pinRemaining: number
+  readonly cvvLimit: number
+  readonly cvvRemaining: number
+}
+
+/** How a card is named. */
+export type NamedCard =
+  | { readonly publicToken: PublicToken }
+  /** Of its PAN, one for each version of their key. */
+  | { readonly panFingerprints: readonly Uint8Array[] }
+
+/** Which network asks, in which request, and how the card was presented. */
+export interface AuthorizationOrigin {
+  readonly networkId: string
+  readonly requestId: string
+  readonly reference: string
+  readonly entryMode: string
+}
+
+/** An authorization that begins. */
+interface NewAuthorization extends AuthorizationOrigin {
+  /** A version 7 UUID. */
+  readonly authorizationId: string
+  readonly card: NamedCard
+  /** What is to be compared; null: nothing, and no try is spent. */
+  readonly kind: TryKind | null
+  /** `YYYY-MM`, in which the card must not be expired. */
+  readonly currentMonth: string
+  /** `YYYY-MM`, which must be the card's; null where none was given. */
+  readonly expiryMonth: string | null
+  /** The zone key that the PIN block was opened with, which must still be the network's. */
+  readonly zoneKey: { readonly keyName: string; readonly keyBlock: string } | null
+}
+
+/** A try that was spent. */
+export interface SpentTry {
+  readonly publicToken: PublicToken
+  readonly kind: TryKind
+  readonly tryNumber: number
+  readonly epoch: number
+  /** What was left then. */
+  readonly remaining: number
+}
+
+/** How an authorization began (database/functions/authorizations/begin-authorization.sql). */
+export type Beginning = { readonly card: AuthorizedCard | null } & (
+  | { readonly outcome: 'spent'; readonly card: AuthorizedCard; readonly spent: SpentTry }
+  | { readonly outcome: 'none_left' | 'unspent' | 'stale_zone_key' | 'taken' }
+)
+
+type BeginValues = Omit<ClaimValues, 'answer'> &
+  TransactionValues &
+  AuthorizationOrigin & {
+    readonly publicToken: string | null
+    readonly panFingerprints: string | null
+    readonly kind: TryKind | null
+    readonly currentMonth: string
+    readonly expiryMonth: string | null
+    readonly zoneKeyName: string | null
+    readonly zoneKeyBlock: string | null
+    readonly authorizationId: string
+  }
+
+type BegunRow = Omit<AuthorizedCard, 'publicToken'> & {
+  readonly outcome: Beginning['outcome']
+  readonly publicToken: PublicToken | null
+  readonly tryNumber: number | null
+  readonly epoch: number | null
+  readonly remaining: number | null
+}
+
+const shared = loadSharedStatements(import.meta.url)
+
+const begin = shared.declareAct<BeginValues, BegunRow>('begin_authorization')
+
+/**
+ * Reads the card of an authorization and spends the try of what is to be compared; under a claim its key commits with
+ * the spend, so that no repeat ever spends again.
+ * @throws `LockTimeout` where another request has the key or the counter for too long.
+ */
+export async function beginAuthorization(
+  database: Database,
+  { card, zoneKey, ...authorization }: NewAuthorization,
+  claim: Claim | null,
+): Promise<Beginning> {
+  const named = await nameOf(database, card)
+  const { authorizationId, currentMonth, expiryMonth, kind } = authorization
+  const { entryMode, networkId, reference, requestId } = authorization
+  const { answer: _, ...claimed } = claimParameters(claim)
+  // Those who spend nothing wait for nobody of the same card.
+  const subject =
+    kind === null ? authorizationId : `${kind} ${named.publicToken ?? named.panFingerprints}`
+  const row = await begin(database, subject, {
+    ...named,
+    kind,
+    currentMonth,
+    expiryMonth,
+    zoneKeyName: zoneKey?.keyName ?? null,
+    zoneKeyBlock: zoneKey?.keyBlock ?? null,
+    authorizationId,
+    networkId,
+    requestId,
+    reference,
+    entryMode,
+    ...claimed,
+    ...transactionParameters(claim?.original ?? null),
+  })
+  if (!row) throw new Error('An authorization did not begin.')
+  return beginningOf(row, kind)
+}
+
+function beginningOf(row: BegunRow, kind: TryKind | null): Beginning {
+  const { epoch, outcome, publicToken, remaining, tryNumber, ...columns } = row
+  if (publicToken === null) return { outcome: 'unspent', card: null }
+  const card = { publicToken, ...columns }
+  if (outcome !== 'spent') return { outcome, card }
+  if (kind === null || tryNumber === null || epoch === null || remaining === null) {
+    throw new Error('A try was spent without a number.')
+  }
+  return { outcome, card, spent: { publicToken, kind, tryNumber, epoch, remaining } }
+}
+
+/** On a cluster the card may lie on another node than its fingerprint: its token says which, before it is asked. */
+async function nameOf(
+  database: Database,
+  card: NamedCard,
+): Promise<{ readonly publicToken: string | null; readonly panFingerprints: string | null }> {
+  if ('publicToken' in card) return { publicToken: card.publicToken, panFingerprints: null }
+  if (!database.isCluster()) {
+    return { publicToken: null, panFingerprints: textOf(card.panFingerprints) }
+  }
+  // No card has an empty token.
+  const publicToken = (await findTokenByPan(database, card.panFingerprints)) ?? ''
+  return { publicToken, panFingerprints: null }
+}
+
+/** A card as the HSM knows it, and whose it is. */
+interface CardReferenceRow {
+  readonly publicToken: PublicToken
+  readonly clientId: string
+  readonly encryptedPan: Uint8Array
+}
+
+const selectReference = shared.declareRead<{ publicToken: PublicToken }, CardReferenceRow>(
+  'find_card_reference',
+)
+
+/** What the HSM needs to find a card's PAN, or null where there is no such card. */
+export const findCardReference = (
+  database: Database,
+  publicToken: PublicToken,
+): Promise<CardReferenceRow | null> => selectReference(database, { publicToken })
+
+const selectToken = shared.declareRead<{ panFingerprints: string }, { publicToken: PublicToken }>(
+  'find_token_by_pan',
+)
+
+const textOf = (fingerprints: readonly Uint8Array[]): string =>
+  fingerprints.map((each) => `\\x${Buffer.from(each).toString('hex')}`).join(',')
+
+/** The token of a PAN, or null. @param panFingerprints one for each version of their key */
+export const findTokenByPan = async (
+  database: Database,
+  panFingerprints: readonly Uint8Array[],
+): Promise<PublicToken | null> => {
+  const known = await selectToken(database, { panFingerprints: textOf(panFingerprints) })
+  return known?.publicToken ?? null
+}

@@ -1,0 +1,223 @@
+import type { PublicToken } from '../../domain/identifiers.ts'
+import type { TryKind } from '../../domain/tries.ts'
+import { type Connection, type Database, firstRow } from '../engine/database.ts'
+import { loadSharedStatements, loadStatements } from '../engine/statements.ts'
+import {
+  type Claim,
+  type ClaimValues,
+  claimParameters,
+  type OnlyHash,
+} from '../idempotency/idempotency.ts'
+import { type TransactionValues, transactionParameters } from '../links/transactions.ts'
+import type { AuthorizationOrigin, SpentTry } from './begin.ts'
+
+/** What a comparison came to. `unresolved`: the HSM gave no answer. */
+export type Comparison = 'match' | 'mismatch' | 'unresolved'
+
+/** What is recorded of an authorization when it is answered. */
+export interface AnsweredAuthorization extends AuthorizationOrigin {
+  readonly publicToken: PublicToken
+  /** A version 7 UUID: of the row that its last try opened, or of a new one. */
+  readonly authorizationId: string
+  readonly responseCode: string
+  /** JSON. */
+  readonly checks: string
+  readonly durationMs: number
+}
+
+/** A try that was spent, with what it came to. */
+interface ComparedTry {
+  readonly spent: SpentTry
+  readonly comparison: Comparison
+}
+
+/** An answer to be kept under a claim, if so many tries remain as it says. */
+export interface ForeseenAnswer extends OnlyHash {
+  readonly claimId: string
+  readonly answer: Uint8Array
+  readonly remaining: number
+}
+
+/** What a settled authorization came to. */
+interface Settlement {
+  readonly remaining: number
+  /** The first that is kept under the claim; null where none is, or the claim was forgotten. */
+  readonly answer: Uint8Array | null
+  readonly isOwn: boolean
+}
+
+type TryValues = Pick<SpentTry, 'publicToken' | 'kind' | 'tryNumber' | 'epoch'>
+
+type SettleValues = TryValues &
+  Omit<AnsweredAuthorization, 'networkId'> & {
+    readonly comparison: Comparison
+    readonly claimantId: string | null
+    readonly claimKey: Uint8Array | null
+    readonly claimId: string | null
+    readonly answer: Uint8Array | null
+    readonly foreseenTries: number | null
+  }
+
+const declare = loadStatements(import.meta.url)
+const shared = loadSharedStatements(import.meta.url)
+
+const settle = shared.declareAct<
+  SettleValues,
+  Pick<Settlement, 'remaining' | 'answer'> & { readonly isOwn: boolean | null }
+>('settle_authorization')
+
+const tryValues = ({ epoch, kind, publicToken, tryNumber }: SpentTry): TryValues => ({
+  publicToken,
+  kind,
+  tryNumber,
+  epoch,
+})
+
+/** Settles the last try of an authorization, and answers it (docs/authorizations.md, "Tries"). */
+export async function settleAuthorization(
+  database: Database,
+  { comparison, spent }: ComparedTry,
+  { networkId: _, ...authorization }: AnsweredAuthorization,
+  keyed: ForeseenAnswer | null,
+): Promise<Settlement> {
+  const settlement = await settle(database, spent.publicToken, {
+    ...authorization,
+    ...tryValues(spent),
+    comparison,
+    claimantId: keyed?.clientId ?? null,
+    claimKey: keyed?.keyHash ?? null,
+    claimId: keyed?.claimId ?? null,
+    answer: keyed?.answer ?? null,
+    foreseenTries: keyed?.remaining ?? null,
+  })
+  if (settlement?.remaining == null) throw new Error('A card has no counter of its tries.')
+  return { ...settlement, isOwn: settlement.isOwn ?? false }
+}
+
+/** A try that is spent next, and the row that it opens. */
+interface NextTry {
+  readonly kind: TryKind
+  readonly authorizationId: string
+}
+
+type MatchAndSpendValues = TryValues &
+  AuthorizationOrigin & {
+    readonly authorizationId: string
+    readonly nextKind: TryKind
+    readonly nextAuthorizationId: string
+  }
+
+const settleAndSpend = declare<
+  MatchAndSpendValues,
+  {
+    readonly left: number | null
+    readonly tryNumber: number | null
+    readonly epoch: number | null
+    readonly remaining: number | null
+  }
+>('settle_match_and_spend')
+
+/** Settles a match, and with it spends a try of the kind that is to be compared next. */
+export async function settleMatchAndSpend(
+  connection: Connection,
+  { authorizationId, spent }: { readonly spent: SpentTry; readonly authorizationId: string },
+  next: NextTry,
+  { entryMode, networkId, reference, requestId }: AuthorizationOrigin,
+): Promise<{ readonly remaining: number; readonly spent: SpentTry | null }> {
+  const rows = await settleAndSpend(connection, {
+    ...tryValues(spent),
+    authorizationId,
+    nextKind: next.kind,
+    nextAuthorizationId: next.authorizationId,
+    networkId,
+    requestId,
+    reference,
+    entryMode,
+  })
+  const row = firstRow(rows)
+  if (row?.left == null) throw new Error('A card has no counter of its tries.')
+  const { epoch, left, remaining, tryNumber } = row
+  if (tryNumber === null || epoch === null || remaining === null) {
+    return { remaining: left, spent: null }
+  }
+  const { publicToken } = spent
+  return {
+    remaining: left,
+    spent: { publicToken, kind: next.kind, tryNumber, epoch, remaining },
+  }
+}
+
+/** How many wrong expiries are taken for mistakes, within any stretch of so many seconds. */
+interface GuessingThreshold {
+  readonly mistakes: number
+  readonly windowSeconds: number
+}
+
+type AnswerValues = AnsweredAuthorization &
+  ClaimValues &
+  TransactionValues & {
+    readonly mistakes: number | null
+    /** In microseconds. */
+    readonly windowLength: number | null
+  }
+
+interface Answered {
+  /** Whether the key was free, and no reversal was first. */
+  readonly isAnswered: boolean
+  /** Whether more wrong expiries than mistakes were given, and that is to be reported now. */
+  readonly isGuessing: boolean
+}
+
+const answer = shared.declareAct<AnswerValues, Answered>('answer_authorization')
+
+/**
+ * Answers an authorization that spends no try: its record, its answer under the claim and the count of a wrong expiry
+ * commit at once, or nothing is done.
+ * @param wrongExpiry null where no wrong expiry was given.
+ */
+export async function answerAuthorization(
+  database: Database,
+  authorization: AnsweredAuthorization,
+  claim: Claim | null,
+  wrongExpiry: GuessingThreshold | null = null,
+): Promise<Answered> {
+  const { authorizationId, checks, durationMs, publicToken, responseCode } = authorization
+  const { entryMode, networkId, reference, requestId } = authorization
+  // Nobody waits for another of the same card: no two write the same row.
+  const answered = await answer(database, authorizationId, {
+    publicToken,
+    authorizationId,
+    networkId,
+    requestId,
+    reference,
+    entryMode,
+    responseCode,
+    checks,
+    durationMs,
+    ...claimParameters(claim),
+    ...transactionParameters(claim?.original ?? null),
+    mistakes: wrongExpiry?.mistakes ?? null,
+    windowLength: wrongExpiry && wrongExpiry.windowSeconds * 1_000_000,
+  })
+  if (!answered) throw new Error('An authorization was not answered.')
+  return answered
+}
+
+const answerUnknown = declare<
+  ClaimValues & TransactionValues & { readonly networkId: string },
+  { readonly isAnswered: boolean }
+>('answer_unknown_card')
+
+/** Keeps the answer about a card that is unknown. @returns whether the key was free, and no reversal was first. */
+export const answerUnknownCard = async (
+  connection: Connection,
+  networkId: string,
+  claim: Claim,
+): Promise<boolean> =>
+  firstRow(
+    await answerUnknown(connection, {
+      networkId,
+      ...claimParameters(claim),
+      ...transactionParameters(claim.original ?? null),
+    }),
+  )?.isAnswered ?? false

@@ -78,7 +78,8 @@ begin
     limit 1;
   end if;
   select card.public_token, card.client_id, card.encrypted_pan, card.status_code,
-    card.expiry_date, card.pin_block, card.pvv, card.pin_key, card.cvk, product.pin_length,
+    card.expiry_date, card.pin_block, card.pvv, card.pin_key, card.cvk,
+    (select product.pin_length from product where product.product_id = card.product_id),
     pin.try_limit, pin.try_limit - (pin.spent - pin.restored),
     cvv.try_limit, cvv.try_limit - (cvv.spent - cvv.restored),
     p_zone_key_name is null or exists (
@@ -90,7 +91,6 @@ begin
   into public_token, client_id, encrypted_pan, status_code, expiry_date, pin_block, pvv, pin_key,
     cvk, pin_length, pin_limit, pin_remaining, cvv_limit, cvv_remaining, v_is_zone_key
   from card
-  join product on product.product_id = card.product_id
   join try_counter as pin on pin.public_token = v_public_token and pin.kind = 'pin'
   join try_counter as cvv on cvv.public_token = v_public_token and cvv.kind = 'cvv'
   where card.public_token = v_public_token;

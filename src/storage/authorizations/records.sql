@@ -51,12 +51,13 @@ order by record.authorization_id desc
 limit :limit;
 
 -- The list is materialized and joined row by row, so that no plan reads more than its rows. A try
--- that the audit log has yet to enter stays.
+-- that the audit log has yet to enter stays. Old ones are deleted when their day is over.
 -- name: prune_authorizations
 with old as materialized (
   select public_token, authorization_id
   from authorization_request
-  where requested_at < (select now() - make_interval(days => :days)) and not to_enter
+  where requested_at < (select date_trunc('day', now(), 'UTC') - make_interval(days => :days))
+    and not to_enter
   order by requested_at
   limit :limit
 )

@@ -1,7 +1,7 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
 import type { CardType } from '../../domain/product.ts'
-import { type Database, rowOf } from '../engine/database.ts'
+import type { Database } from '../engine/database.ts'
 import { loadSharedStatements } from '../engine/statements.ts'
 
 /** A card's own row: what is answered of it, and of whom only the HSM can read. */
@@ -35,16 +35,6 @@ export interface CardWithTries extends CardRow {
 }
 
 const shared = loadSharedStatements(import.meta.url)
-
-/** Both counters of a card. @param publicToken its token, as SQL. */
-export const triesOf = (publicToken: string): string =>
-  (['pin', 'cvv'] as const)
-    .map((kind) => {
-      const columns = 'try_limit, spent, restored, blocked_by_client'
-      const key = { public_token: publicToken, kind: `'${kind}'` }
-      return `cross join ${rowOf('try_counter', kind, { columns, key })}`
-    })
-    .join(' ')
 
 interface CardOfClient {
   readonly publicToken: PublicToken

@@ -47,12 +47,6 @@ export const limitParameters = (limit: Limit | null): LimitValues => ({
   windowSeconds: limit?.windowSeconds ?? null,
 })
 
-
-/** The instant of a use, in microseconds: whole numbers, so that all that is reckoned with them is immutable. */
-export const clock = `clock as materialized (
-  select (extract(epoch from clock_timestamp()) * 1000000)::bigint as at
-)`
-
 const declare = loadStatements(import.meta.url)
 
 /** A limit of a card or a client, as the statement that spends a use takes it. */

@@ -97,10 +97,10 @@ export const claimParameters = (claim: Claim | null): ClaimValues => ({
 })
 
 /** The types of what `claimOf` takes. */
-export const claimTypes = ['text', 'text', 'bytea', 'uuid', 'bytea'] as const
+const claimTypes = ['text', 'text', 'bytea', 'uuid', 'bytea'] as const
 
 /** What `claimOf` takes: all hashes are one text. */
-export const claimValues = ({
+const claimValues = ({
   answer,
   claimId,
   clientId,
@@ -120,7 +120,7 @@ export const claimValues = ({
  * @param first number of the first of the claim's five values.
  * @param source has a row where the act can be done.
  */
-export const claimOf = (first: number, source: string): string => {
+const claimOf = (first: number, source: string): string => {
   const [client, hashes, fingerprint, claimId, answer] = claimTypes.map(
     (type, at) => `$${first + at}::${type}`,
   )
@@ -148,14 +148,13 @@ export const claimOf = (first: number, source: string): string => {
 const undoable = 'returning client_id'
 
 /** A join with the claim that was made for a row. */
-export const withClaim = (first: number): string =>
-  `join claimed on claimed.claim_id = $${first + 3}`
+const withClaim = (first: number): string => `join claimed on claimed.claim_id = $${first + 3}`
 
 /**
  * Whether an act that is one statement was done. It answers a row where all is done, and raises where something is to
  * be undone: an act that came to nothing halfway, a claim that is not whole.
  */
-export async function isDone(commit: () => Promise<unknown>): Promise<boolean> {
+async function isDone(commit: () => Promise<unknown>): Promise<boolean> {
   try {
     return (await commit()) !== null
   } catch (error) {

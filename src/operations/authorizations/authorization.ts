@@ -85,13 +85,13 @@ export interface AuthorizationRequest {
 }
 
 /** A PAN, with its fingerprints where they are known already: one for each version of their key. */
-export interface PresentedPan {
+interface PresentedPan {
   readonly pan: Pan
   readonly panFingerprints?: readonly Uint8Array[]
 }
 
 /** A PIN block as it stands in a request. */
-export interface NamedPinBlock {
+interface NamedPinBlock {
   readonly format: PinBlockFormat
   /** Names a zone key of the network. */
   readonly key: string

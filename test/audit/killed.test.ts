@@ -14,9 +14,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { readOrMakeMasterKeys } from '../../src/hsm/software/master-keys.ts'
 import type { Database } from '../../src/storage/engine/database.ts'
-import { openPglite } from '../../src/storage/engine/pglite.ts'
 import { pinfold } from '../cli/run-pinfold.ts'
 import { keepRsaKeys } from '../operations/card-data/service.ts'
+import { openLeftDatabase } from '../support/builders.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { makeFolder, type Program, startProgram } from '../support/process.ts'
 import { newCard, openServerDatabase, sql, strongPins } from '../support/service.ts'
@@ -235,7 +235,7 @@ suite('processes that enter an audit log and are killed', { timeout: 1_200_000 }
     const exported = await exportOf(program, { answered }, t)
     t.diagnostic(`${answered.length} acts answered, ${kills} kills: ${exported}`)
     await program.kill('SIGTERM')
-    const database = await openPglite(join(dataDir, 'pgdata'))
+    const database = await openLeftDatabase(dataDir)
     const entered = await requireAllEntered(database, answered)
     await database.close()
     t.diagnostic(`Entered: ${entered}`)

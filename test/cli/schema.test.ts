@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Database } from '../../src/storage/engine/database.ts'
 import { findNewestMigration } from '../../src/storage/engine/installation.ts'
 import { migrate } from '../../src/storage/engine/migrate.ts'
-import { openPglite } from '../../src/storage/engine/pglite.ts'
+import { openLeftDatabase } from '../support/builders.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { makeFolder, makePreparedFolder } from '../support/process.ts'
 import { pool, sql } from '../support/service.ts'
@@ -58,7 +58,7 @@ async function openEmbedded(): Promise<Older> {
     env: { DATA_DIR: dataDir },
     newest,
     async look(work) {
-      const database = await openPglite(join(dataDir, 'pgdata'))
+      const database = await openLeftDatabase(dataDir)
       try {
         return await work(database)
       } finally {

@@ -13,6 +13,7 @@ import {
 } from '../../src/service/background.ts'
 import { rememberAssertion } from '../../src/storage/clients/assertions.ts'
 import type { Database } from '../../src/storage/engine/database.ts'
+import { expireCard } from '../support/builders.ts'
 import { openTestService, sql, type TestService } from '../support/service.ts'
 
 /** Of each part of the sweep, something that a program which was lost has left to it. */
@@ -22,11 +23,7 @@ const leaveBehind = async (database: Database, tried: string, expired: string): 
     `update try_counter set spent = try_limit where public_token = $1 and kind = 'pin'`,
     [tried],
   )
-  await sql(
-    database,
-    `update card set start_date = '2019-01-01', expiry_date = '2020-01-31' where public_token = $1`,
-    [expired],
-  )
+  await expireCard(database, expired)
   await sql(
     database,
     `insert into pin_envelope (public_token, jti_hash, expires_at)

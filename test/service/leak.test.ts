@@ -9,8 +9,8 @@ import { xaesKey } from '../../src/crypto/xaes-256-gcm.ts'
 import { isPan } from '../../src/domain/pan.ts'
 import { demoProducts } from '../../src/sandbox/demo-data.ts'
 import type { Database } from '../../src/storage/engine/database.ts'
-import { openPglite } from '../../src/storage/engine/pglite.ts'
 import { newProduct } from '../operations/clients/administer.ts'
+import { openLeftDatabase } from '../support/builders.ts'
 import { type Program, startProgram } from '../support/process.ts'
 import { newCard, openTestService, sql } from '../support/service.ts'
 
@@ -24,7 +24,7 @@ async function withDatabase<Result>(
   dataDir: string,
   work: (database: Database) => Promise<Result>,
 ): Promise<Result> {
-  const database = await openPglite(join(dataDir, 'pgdata'))
+  const database = await openLeftDatabase(dataDir)
   try {
     return await work(database)
   } finally {

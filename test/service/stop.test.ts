@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Database, statement } from '../../src/storage/engine/database.ts'
-import { openPglite } from '../../src/storage/engine/pglite.ts'
 import { openLiveReader, produceEvents } from '../operations/webhooks/client-system.ts'
 import { openReceiver, type Receiver, until } from '../operations/webhooks/receiver.ts'
+import { openLeftDatabase } from '../support/builders.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { makeFolder, makePreparedFolder, type Program, startProgram } from '../support/process.ts'
 import { newCard, openServerDatabase, sql } from '../support/service.ts'
@@ -118,7 +117,7 @@ test('SIGTERM in the middle of a long sweep closes the embedded database and exi
   const dataDir = await makePreparedFolder((database) => database.query(fill), 'migrated')
   const program = await startProgram({ dataDir })
   assert.deepEqual(await stop(program), { ended: { code: 0, signal: null }, isInTime: true })
-  const after = await openPglite(join(dataDir, 'pgdata'))
+  const after = await openLeftDatabase(dataDir)
   const left = await countLeft(after)
   await after.close()
   assert.ok(left > 0, 'There was nothing left to sweep: this proves nothing.')

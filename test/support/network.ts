@@ -4,9 +4,8 @@ import { cvv2ServiceCode, generateCvv } from '../../src/crypto/cvv.ts'
 import { decipherTdesEcb } from '../../src/crypto/tdes.ts'
 import { expiryOfDate } from '../../src/domain/calendar.ts'
 import { Cvv2 } from '../../src/domain/cvv2.ts'
-import { makeProductId, type PublicToken } from '../../src/domain/identifiers.ts'
+import type { PublicToken } from '../../src/domain/identifiers.ts'
 import { Pin } from '../../src/domain/pin.ts'
-import type { Product } from '../../src/domain/product.ts'
 import type { BlockCipher } from '../../src/hsm/contract/catalogue.ts'
 import type { PinBlockFormat } from '../../src/hsm/contract/hsm.ts'
 import { masterKeysOf, readMasterKeys } from '../../src/hsm/software/master-keys.ts'
@@ -14,7 +13,6 @@ import { hashClientSecret } from '../../src/operations/clients/credentials.ts'
 import { upsertClient } from '../../src/storage/clients/clients.ts'
 import { findHsmKey } from '../../src/storage/keys/hsm-keys.ts'
 import { findZoneKey, insertZoneKey } from '../../src/storage/keys/zone-keys.ts'
-import { grantProduct, insertProduct } from '../../src/storage/products/products.ts'
 import { clearCvkPair } from '../reference/keys.ts'
 import { makePinBlock } from '../reference/pin-blocks.ts'
 import { type Answer, type CallOptions, sql, type TestService } from './service.ts'
@@ -186,33 +184,6 @@ const clearKeyOf = async (
   } catch {
     return null
   }
-}
-
-/** Adds a product for the demo client. */
-export const addProduct = async (
-  { database }: TestService,
-  { productId: number, ...members }: Partial<Omit<Product, 'productId'>> & { productId: number },
-): Promise<void> => {
-  const productId = makeProductId(number)
-  await insertProduct(database, {
-    productName: 'Test product',
-    schemeName: 'Visa',
-    bin: '40000220',
-    currencyCode: 'EUR',
-    cardTypes: ['Physical', 'Virtual'],
-    validityMonths: 48,
-    pinLength: 4,
-    pinRevealable: true,
-    refuseWeakPins: true,
-    pinTryLimit: 3,
-    cvvTryLimit: 3,
-    cvk: 'cvk',
-    pvk: 'pvk',
-    active: true,
-    ...members,
-    productId,
-  })
-  await grantProduct(database, 'demo-client', productId)
 }
 
 export type TestNetwork = { clientId: string; token: string }

@@ -5,8 +5,8 @@ import { setImmediate as settle, setTimeout as sleep } from 'node:timers/promise
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { tokenAttempts } from '../../../src/listeners/http/token-attempts.ts'
 import type { TokenAttempt } from '../../../src/listeners/oauth/token-endpoint.ts'
-import { upsertClient } from '../../../src/storage/clients/clients.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
+import { client } from '../../support/builders.ts'
 import { openEmbedded, openTestService, type TestService } from '../../support/service.ts'
 
 /** Refilled so slowly that no machine is slow enough to see it. */
@@ -90,12 +90,8 @@ test('an address that has failed too often gets 429 for a wrong secret, and a to
   const address = newAddress()
   const clientId = 'keyed'
   const { privateKey, publicKey } = await generateKeyPair('ES256')
-  await upsertClient(service.database, {
+  await client(service.database, {
     clientId,
-    clientName: 'Keyed',
-    kind: 'client',
-    scopes: ['cards.read'],
-    secretHash: null,
     jwks: JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), use: 'sig' }] }),
   })
   const assertion = async (key: typeof privateKey) => ({

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pinKeys, requestCardData } from '../../../packages/sdk/device/device.ts'
@@ -7,10 +6,10 @@ import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import { frameOf } from '../../../src/listeners/iso8583/codec/frame.ts'
 import { encode } from '../../../src/listeners/iso8583/codec/message.ts'
 import { purchaseOf, withPin } from '../../../src/listeners/iso8583/terminal.ts'
-import { openPglite } from '../../../src/storage/engine/pglite.ts'
 import { onEachEngine } from '../../operations/authorizations/engines.ts'
 import { ageWhatWasLost } from '../../operations/authorizations/killed.ts'
 import { keepRsaKeys } from '../../operations/card-data/service.ts'
+import { openLeftDatabase } from '../../support/builders.ts'
 import { type IssuedCard, issueCard, otherDigits } from '../../support/network.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { type Program, startProgram } from '../../support/process.ts'
@@ -194,7 +193,7 @@ test('kill -9 of the only process, on the embedded database: no repeat spends a 
   while (answered < 3) await wait(1)
   await program.kill('SIGKILL')
   const codes = await Promise.all(firsts)
-  const embedded = await openPglite(join(program.dataDir, 'pgdata'))
+  const embedded = await openLeftDatabase(program.dataDir)
   await ageWhatWasLost(embedded)
   // Whoever comes next on what it left.
   const service = await openTestService({

@@ -8,6 +8,7 @@ import {
   createAccessTokenVerifier,
 } from '../../../src/listeners/oauth/access-token-verifier.ts'
 import { findClient } from '../../../src/storage/clients/clients.ts'
+import { setClientActive } from '../../support/builders.ts'
 import {
   askToken,
   audiences,
@@ -16,7 +17,6 @@ import {
   type Running,
   register,
   runAuthorizationServer,
-  setActive,
   signingKey,
 } from './support.ts'
 
@@ -213,13 +213,13 @@ test('disabling a client acts within 60 s, and a token is looked up once in that
   })
   const verify = () => verifier.verify(`Bearer ${issued}`)
   await verify()
-  await setActive(running.database, 'off', false)
+  await setClientActive(running.database, 'off', false)
   clockMs += 59_999
   assert.equal((await verify()).clientId, 'off')
   assert.equal(lookUps, 1)
   clockMs += 1
   await assert.rejects(verify(), isInvalidToken)
-  await setActive(running.database, 'off', true)
+  await setClientActive(running.database, 'off', true)
   assert.equal((await verify()).clientId, 'off', 'a refusal is not remembered')
 })
 

@@ -4,6 +4,7 @@ import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { Problem } from '../../../src/domain/problem.ts'
 import { createAuthorizationServer } from '../../../src/listeners/oauth/authorization-server.ts'
 import { clientRegister } from '../../../src/service/authentication.ts'
+import { setClientActive } from '../../support/builders.ts'
 import {
   askToken,
   audiences,
@@ -14,7 +15,6 @@ import {
   requestListenerOf,
   runAuthorizationServer,
   secret,
-  setActive,
   signingKey,
   tokenRefusals,
 } from './support.ts'
@@ -158,9 +158,9 @@ test('a client that is disabled gets no token from that moment on', async () => 
   await register(running.database, { clientId: 'off' })
   const ask = () => askToken(running.issuer, {}, { authorization: basic('off') })
   assert.equal((await ask()).status, 200)
-  await setActive(running.database, 'off', false)
+  await setClientActive(running.database, 'off', false)
   assert.equal((await ask()).body.error, 'invalid_client')
-  await setActive(running.database, 'off', true)
+  await setClientActive(running.database, 'off', true)
   assert.equal((await ask()).status, 200)
 })
 

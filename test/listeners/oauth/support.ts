@@ -10,12 +10,7 @@ import {
 import type { OauthSigningKey } from '../../../src/listeners/oauth/token-signing-key.ts'
 import { hashClientSecret } from '../../../src/operations/clients/credentials.ts'
 import { clientRegister } from '../../../src/service/authentication.ts'
-import {
-  findAdministeredClient,
-  type NewClient,
-  updateClient,
-  upsertClient,
-} from '../../../src/storage/clients/clients.ts'
+import { type NewClient, upsertClient } from '../../../src/storage/clients/clients.ts'
 import type { Connection, Database } from '../../../src/storage/engine/database.ts'
 import { migrate } from '../../../src/storage/engine/migrate.ts'
 import { openTestPglite } from '../../support/pglite.ts'
@@ -298,14 +293,3 @@ export const tokenRefusals: readonly {
     error: 'invalid_client',
   },
 ]
-
-/** Enables or disables a client, as its administrator does. */
-export async function setActive(
-  database: Database,
-  clientId: string,
-  active: boolean,
-): Promise<void> {
-  const client = await findAdministeredClient(database, clientId)
-  if (!client) throw new Error(`There is no client ${clientId}.`)
-  await updateClient(database, { ...client, active })
-}

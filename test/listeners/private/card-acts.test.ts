@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { enterAll } from '../../support/audit.ts'
-import { ask, issueCard, otherDigits, pinTry } from '../../support/network.ts'
+import { blockPin } from '../../support/builders.ts'
+import { ask, issueCard, pinTry } from '../../support/network.ts'
 import {
   type Answer,
   type CallOptions,
@@ -54,12 +55,6 @@ const eventsOf = async (publicToken: string) => {
   return json.filter(
     ({ data }: { data: { publicToken: string } }) => data.publicToken === publicToken,
   )
-}
-
-const block = async (card: Awaited<ReturnType<typeof issueCard>>): Promise<void> => {
-  for (let tries = 0; tries < 3; tries += 1) {
-    await ask(service, pinTry(service, card, otherDigits(card.pin)))
-  }
 }
 
 const readCard = async (publicToken: string) =>
@@ -125,7 +120,7 @@ test('a card that was never active is neither frozen nor made active by unfreezi
 
 test('an operator unblocks a PIN and a CVV of any client’s card, and the client has its event', async () => {
   const card = await issueCard(service)
-  await block(card)
+  await blockPin(service, card)
   const path = `/cards/${card.publicToken}`
   assert.equal((await support(`${path}/pin/unblock`, { reason })).status, 204)
   assert.equal((await support(`${path}/cvv/unblock`, { reason })).status, 204)
@@ -182,7 +177,7 @@ test('many cards are unblocked under one key, each once; a repeat goes on where 
   for (let at = 0; at < 20; at += 1) cards.push(await issueCard(service))
   const [first, second] = cards
   assert.ok(first && second)
-  for (const card of [first, second]) await block(card)
+  for (const card of [first, second]) await blockPin(service, card)
   const closed = await service.createCard()
   await service.call('PUT', `/cards/${closed.publicToken}/status`, {
     body: { cardStatusCode: '46' },

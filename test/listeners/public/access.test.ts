@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { scopesOf } from '../../../src/domain/client.ts'
+import { setClientActive } from '../../support/builders.ts'
 import {
   type CallOptions,
   type CreatedCard,
@@ -149,10 +150,9 @@ test('a path, header or body that names another client changes nothing of who ca
 })
 
 test('a client that is disabled gets no token any more', async () => {
-  const setActive = 'update client set active = $2 where client_id = $1'
-  await sql(service.database, setActive, ['demo-other-client', false])
+  await setClientActive(service.database, 'demo-other-client', false)
   await assert.rejects(service.token('pin.read', 'otherClient'), /invalid_client/)
-  await sql(service.database, setActive, ['demo-other-client', true])
+  await setClientActive(service.database, 'demo-other-client', true)
 })
 
 const code = async (

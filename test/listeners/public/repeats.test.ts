@@ -7,11 +7,10 @@ import { wrapKeyBlock } from '../../../src/crypto/key-block.ts'
 import { xor } from '../../../src/crypto/refusal.ts'
 import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
 import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'
-import { hashClientSecret } from '../../../src/operations/clients/credentials.ts'
 import { publishBatch } from '../../../src/operations/events/publish.ts'
-import { upsertClient } from '../../../src/storage/clients/clients.ts'
 import { newProduct } from '../../operations/clients/administer.ts'
 import { enterAll } from '../../support/audit.ts'
+import { client } from '../../support/builders.ts'
 import { openWithRoutes, type Route } from '../../support/routes.ts'
 import {
   type Answer,
@@ -178,7 +177,7 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
   },
   'POST /clients/:clientId/confirm': async () => {
     const root = { ...clientCalled('root', 'admin'), kind: 'admin', jwks: null } as const
-    await upsertClient(service.database, { ...root, secretHash: hashClientSecret('r') })
+    await client(service.database, { ...root, secret: 'r' })
     const token = await tokenOf('root', 'r')
     const given = { token, listener: 'private', body: clientCalled('ana', 'admin') } as const
     assert.equal((await service.call('POST', '//clients', given)).status, 201)

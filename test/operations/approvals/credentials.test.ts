@@ -4,6 +4,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { before, suite, test } from 'node:test'
 import { guardedScopes } from '../../../src/domain/approval.ts'
 import { stateDigestOf, subjectOf } from '../../../src/operations/approvals/subject.ts'
+import { client } from '../../support/builders.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { callAs, carryOut, newJwks, somebody } from './people.ts'
 
@@ -31,15 +32,16 @@ const isTaken = async (service: TestService, clientId: string, secret: string) =
 
 let drawn = 0
 /** A client with a secret, as there may be one from before approvals were needed. */
-const makeClient = async (service: TestService, kind: string, scopes: readonly string[]) => {
+const makeClient = async (
+  service: TestService,
+  kind: 'admin' | 'client' | 'network',
+  scopes: readonly string[],
+) => {
   drawn += 1
-  const [clientId, { secret, secretHash }] = [`holder-${drawn}`, newSecret()]
-  await sql(
-    service.database,
-    `insert into client (client_id, client_name, kind, scopes, secret_hash)
-     values ($1, 'A client', $2, $3::text[], decode($4, 'hex')) returning client_id`,
-    [clientId, kind, [...scopes], secretHash],
-  )
+  const { secret, secretHash } = newSecret()
+  const clientId = `holder-${drawn}`
+  const members = { clientId, kind, scopes, secretHash: Buffer.from(secretHash, 'hex') }
+  await client(service.database, members)
   return { clientId, secret }
 }
 

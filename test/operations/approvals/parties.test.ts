@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import type { Person } from '../../../src/domain/person.ts'
+import { client } from '../../support/builders.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { callAs, callAsClient, carryOut, newJwks, somebody } from './people.ts'
 
@@ -181,12 +182,8 @@ test('a client asks only where a person registered it, and no first administrato
   await refusesToAsk(ofFirst)
   await refusesToAsk(await registerAsClient(ofFirst))
   // Another first administrator says that it is with its owner, who may be either of them.
-  await sql(
-    service.database,
-    `insert into client (client_id, client_name, kind, scopes, secret_hash)
-     values ('second', 'Another', 'admin', '{admin}', decode(repeat('ab', 32), 'hex'))
-     returning client_id`,
-  )
+  const second = { clientId: 'second', kind: 'admin', scopes: ['admin'], secret: 'second' } as const
+  await client(service.database, second)
   const path = `/clients/${ofFirst}/confirm`
   const given = { body: { credentialsVersion: 1 } }
   const confirmed = await callAsClient(service, 'second', ['admin'], 'POST', path, given)

@@ -9,6 +9,7 @@ import { type ApprovalKind, approvalKinds } from '../../../src/domain/approval.t
 import type { Person } from '../../../src/domain/person.ts'
 import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
 import { enterAll } from '../../support/audit.ts'
+import { client } from '../../support/builders.ts'
 import { openWithRoutes, type Route } from '../../support/routes.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { callAs, callAsClient, carryOut, newJwks, somebody } from './people.ts'
@@ -253,18 +254,12 @@ const newClient = (kind: string, scopes: readonly string[]) => ({
 
 /** A client with a secret, as there may be one from before approvals were needed. */
 const storeClient = async (
-  kind: string,
+  kind: 'admin' | 'client' | 'network',
   scopes: readonly string[],
   active = true,
 ): Promise<string> => {
-  const id = unique('holder')
-  await sql(
-    service.database,
-    `insert into client (client_id, client_name, kind, scopes, secret_hash, active)
-     values ($1, 'A client', $2, $3::text[], sha256('a secret'), $4) returning client_id`,
-    [id, kind, [...scopes], active],
-  )
-  return id
+  const clientId = unique('holder')
+  return client(service.database, { clientId, kind, scopes, secret: 'a secret', active })
 }
 const changeOf = (id: string, body: object): Asked => ({ path: `/clients/${id}`, body })
 const rotationOf = (id: string): Asked => ({

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, beforeEach, test } from 'node:test'
 import { luhnCheckDigit } from '../../../src/domain/pan.ts'
+import { expireCard, product } from '../../support/builders.ts'
 import {
-  addProduct,
   ask,
   cvvTry,
   type IssuedCard,
@@ -11,7 +11,7 @@ import {
   pinBlock,
   pinTry,
 } from '../../support/network.ts'
-import { type Answer, sql, type TestService } from '../../support/service.ts'
+import type { Answer, TestService } from '../../support/service.ts'
 import { onEachEngine } from './engines.ts'
 import { attemptsOf, typesOf } from './tried.ts'
 import { hsmAway } from './watched-hsm.ts'
@@ -26,8 +26,8 @@ onEachEngine((engine) => {
   let card: IssuedCard
   before(async () => {
     service = await engine.openOne()
-    await addProduct(service, { productId: once, pinTryLimit: 1, cvvTryLimit: 1 })
-    await addProduct(service, { productId: fifteen, pinTryLimit: 15, cvvTryLimit: 15 })
+    await product(service.database, { productId: once, pinTryLimit: 1, cvvTryLimit: 1 })
+    await product(service.database, { productId: fifteen, pinTryLimit: 15, cvvTryLimit: 15 })
   })
   beforeEach(async () => {
     card = await issueCard(service)
@@ -124,11 +124,7 @@ onEachEngine((engine) => {
   })
 
   test('a card past its expiry answers 54 before any sweep has come by', async () => {
-    await sql(
-      service.database,
-      `update card set start_date = '2020-01-01', expiry_date = '2024-01-31' where public_token = $1`,
-      [card.publicToken],
-    )
+    await expireCard(service.database, card.publicToken, '2024-01-31')
     assertObjection(await ask(service, { ...full(), expiryDate: '2024-01' }), '54')
     await assertNothingSpent()
   })

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { before, beforeEach, test } from 'node:test'
 import { luhnCheckDigit } from '../../../src/domain/pan.ts'
 import { entryModes } from '../../../src/operations/authorizations/authorization.ts'
+import { product } from '../../support/builders.ts'
 import { withoutIds } from '../../support/identifiers.ts'
 import {
-  addProduct,
   ask,
   cvvTry,
   type IssuedCard,
@@ -22,7 +22,7 @@ onEachEngine((engine) => {
   let card: IssuedCard
   before(async () => {
     service = await engine.openOne()
-    await addProduct(service, { productId: 3301, pinTryLimit: 15, cvvTryLimit: 15 })
+    await product(service.database, { productId: 3301, pinTryLimit: 15, cvvTryLimit: 15 })
   })
   beforeEach(async () => {
     card = await issueCard(service, { cardProduct: 3301 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
+import { product } from '../../support/builders.ts'
 import {
-  addProduct,
   ask,
   cvvTry,
   type IssuedCard,
@@ -49,7 +49,11 @@ onEachEngine((engine) => {
     // A question waits as long as a machine takes that does much else: what is told here is the answers.
     opened = await engine.open({ env: { CALL_WAIT_MS: '60000' }, poolSize })
     hsm = watchHsm(opened.services)
-    await addProduct(opened.service, { productId: generous, pinTryLimit: 15, cvvTryLimit: 15 })
+    await product(opened.service.database, {
+      productId: generous,
+      pinTryLimit: 15,
+      cvvTryLimit: 15,
+    })
   })
 
   /** Asks all questions at once, of both services in turn. */

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { recordLostBlocks } from '../../../src/operations/cards/tries.ts'
 import type { Connection, Database } from '../../../src/storage/engine/database.ts'
-import { openPglite } from '../../../src/storage/engine/pglite.ts'
+import { openLeftDatabase, product } from '../../support/builders.ts'
 import { isNightly } from '../../support/cases.ts'
-import { addProduct } from '../../support/network.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { type Program, startProgram } from '../../support/process.ts'
 import {
@@ -80,7 +78,7 @@ test(`kill -9 of one process of two, ${kills} times, buys no try, and approves n
     onLogLine: (line) => lines.push(line),
   })
   await keepRsaKeys(service)
-  await addProduct(service, { productId: 3101, pinTryLimit: 15 })
+  await product(service.database, { productId: 3101, pinTryLimit: 15 })
   const env = { ...common, DATABASE_URL: url, SANDBOX: 'true' }
   const start = (PGAPPNAME: string) =>
     startProgram({ dataDir: service.dataDir, env: { ...env, PGAPPNAME } }).then(withToken)
@@ -154,7 +152,7 @@ const onFolder = async (
   dataDir: string,
   work: (database: Database) => Promise<void>,
 ): Promise<void> => {
-  const database = await openPglite(join(dataDir, 'pgdata'))
+  const database = await openLeftDatabase(dataDir)
   await work(database)
   await database.close()
 }

@@ -4,6 +4,7 @@ import { before, beforeEach, suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { followKeys } from '../../../src/operations/keys/rotate.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
+import { blockPin } from '../../support/builders.ts'
 import {
   ask,
   cvvTry,
@@ -107,9 +108,7 @@ suite('what an authorization sends to the database', () => {
     const unspent = ['begin_authorization', 'answer_authorization']
     assert.deepEqual(await sentFor(plain, null), unspent)
     assert.deepEqual(await sentFor(plain, randomUUID()), unspent)
-    for (let tries = 0; tries < 3; tries += 1) {
-      await ask(service, pinTry(service, card, otherDigits(card.pin)))
-    }
+    await blockPin(service, card)
     assert.deepEqual(await sentFor(both, null), ['find_card_reference', ...unspent])
     const unknown = { publicToken: '9999999999' }
     assert.deepEqual(await sentFor(unknown, null), ['begin_authorization'])

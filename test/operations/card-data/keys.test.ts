@@ -11,15 +11,13 @@ import {
   type ServiceKeys,
   sealPin,
 } from '../../../packages/sdk/device/device.ts'
-import { makeProductId } from '../../../src/domain/identifiers.ts'
 import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
 import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'
 import { openSoftwareKeyEngine } from '../../../src/hsm/software/key-engine.ts'
 import { masterKeysOf, SecretKey } from '../../../src/hsm/software/master-keys.ts'
 import { demoProducts } from '../../../src/sandbox/demo-data.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
-import { openPglite } from '../../../src/storage/engine/pglite.ts'
-import { grantProduct, insertProduct } from '../../../src/storage/products/products.ts'
+import { openLeftDatabase, product } from '../../support/builders.ts'
 import { makePreparedFolder, type Program, startProgram } from '../../support/process.ts'
 import {
   type CreatedCard,
@@ -188,7 +186,7 @@ interface Journey {
   readonly answers: readonly string[]
 }
 
-const longPinProduct = makeProductId(9012)
+const longPinProduct = 9012
 
 /** Twelve digits are found by nobody by chance. */
 const pins = ['719340628416', '805372914063'] as const
@@ -198,7 +196,7 @@ const withDatabase = async <Result>(
   { dataDir }: Program,
   work: (database: Database) => Promise<Result>,
 ): Promise<Result> => {
-  const database = await openPglite(join(dataDir, 'pgdata'))
+  const database = await openLeftDatabase(dataDir)
   try {
     return await work(database)
   } finally {
@@ -210,8 +208,8 @@ const addLongPinProduct = (program: Program): Promise<void> =>
   withDatabase(program, async (database) => {
     const [common] = demoProducts
     assert.ok(common)
-    await insertProduct(database, { ...common, productId: longPinProduct, pinLength: 12 })
-    await grantProduct(database, program.sandbox.clientId, longPinProduct)
+    const members = { ...common, productId: longPinProduct, pinLength: 12 }
+    await product(database, members, program.sandbox.clientId)
   })
 
 /** A card, its data in both forms, and a PIN from the device, with an idempotency key. */

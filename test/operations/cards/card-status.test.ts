@@ -4,6 +4,7 @@ import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import { type CardContext, getCard, listCards } from '../../../src/operations/cards/cards.ts'
 import { revealPin } from '../../../src/operations/cards/pin.ts'
 import { changeCardStatus, readCardStatus, sweep } from '../../../src/operations/cards/status.ts'
+import { expireCard } from '../../support/builders.ts'
 import { keyHashOf } from '../../support/identifiers.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import {
@@ -49,11 +50,7 @@ before(async () => {
 const cardIn = async (code: string) => {
   const card = await service.createCard({ activateNow: code !== '02' })
   if (code === '54') {
-    await sql(
-      service.database,
-      `update card set start_date = '2020-01-01', expiry_date = '2020-12-31' where public_token = $1`,
-      [card.publicToken],
-    )
+    await expireCard(service.database, card.publicToken)
   } else if (code !== '02' && code !== '00') {
     assert.equal((await move(card.publicToken, code)).status, 204)
   }

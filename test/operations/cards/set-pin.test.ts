@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { inspect } from 'node:util'
-import { makeProductId } from '../../../src/domain/identifiers.ts'
 import { demoProducts } from '../../../src/sandbox/demo-data.ts'
-import { grantProduct, insertProduct } from '../../../src/storage/products/products.ts'
+import { product } from '../../support/builders.ts'
 import { withoutIds } from '../../support/identifiers.ts'
 import {
   type CreatedCard,
@@ -21,14 +20,8 @@ before(async () => {
   card = await service.createCard()
   const [common] = demoProducts
   assert.ok(common)
-  const products = [
-    { ...common, productId: makeProductId(9012), pinLength: 12 },
-    { ...common, productId: makeProductId(9001), refuseWeakPins: false },
-  ]
-  for (const product of products) {
-    await insertProduct(service.database, product)
-    await grantProduct(service.database, 'demo-client', product.productId)
-  }
+  await product(service.database, { ...common, productId: 9012, pinLength: 12 })
+  await product(service.database, { ...common, productId: 9001, refuseWeakPins: false })
 })
 
 const setPin = (pin: unknown, on = card) =>

@@ -4,6 +4,7 @@ import { before, test } from 'node:test'
 import { Problem } from '../../../src/domain/problem.ts'
 import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { createEventStreams, type EventStream } from '../../../src/operations/events/streams.ts'
+import { setClientActive } from '../../support/builders.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase, openTestService, pool, sql } from '../../support/service.ts'
 import { openLiveReader } from './client-system.ts'
@@ -153,15 +154,9 @@ test('a stream ends when its token does, and when its client is disabled', async
   const tookMs = performance.now() - startedMs
   assert.ok(tookMs >= 390 && tookMs < 3_000, `${tookMs}`)
   const longer = streams.open('demo-other-client', filter, new Date(Date.now() + 60_000))
-  await sql(
-    service.database,
-    `update client set active = false where client_id = 'demo-other-client'`,
-  )
+  await setClientActive(service.database, 'demo-other-client', false)
   await read(await longer)
-  await sql(
-    service.database,
-    `update client set active = true where client_id = 'demo-other-client'`,
-  )
+  await setClientActive(service.database, 'demo-other-client', true)
 })
 
 test('a stream that was being opened as the service stops is refused and keeps no slot', async () => {

@@ -6,7 +6,7 @@ import {
   createPinfold,
   type PinfoldOptions,
 } from '../../../../packages/sdk/client/client.ts'
-import { upsertClient } from '../../../../src/storage/clients/clients.ts'
+import { client as addClient } from '../../../support/builders.ts'
 import { openServedService, type ServedService } from '../../../support/served-service.ts'
 import { createRecorder, type Recorder, refusal } from './recorder.ts'
 
@@ -108,12 +108,8 @@ test('asking for a token is tried again when the service is away, and not when i
 
 test('a client with a key signs an assertion for each token, and holds no secret', async () => {
   const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
-  await upsertClient(service.database, {
+  await addClient(service.database, {
     clientId: 'keyed-client',
-    clientName: 'A client with a key',
-    kind: 'client',
-    scopes: ['cards.read'],
-    secretHash: null,
     jwks: JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), use: 'sig' }] }),
   })
   const { baseUrl } = service.sandbox

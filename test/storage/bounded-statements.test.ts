@@ -354,10 +354,10 @@ const record = async (call: (typeof calls)[number], limit: number): Promise<Reco
       recorded.push({ ...several, values: key.map((part) => Array(limit).fill(part)) })
       return null
     },
-    async change({ isCommon, one, several }, _, values) {
+    async change({ one, several }, _, values) {
       recorded.push({ ...one, values })
-      const lists = values.map((value, at) =>
-        isCommon(at) ? value : Array.from({ length: limit }, (_, other) => ofOther(value, other)),
+      const lists = values.map((value) =>
+        Array.from({ length: limit }, (_, other) => ofOther(value, other)),
       )
       recorded.push({ ...several, values: lists })
       return null

@@ -41,6 +41,8 @@ declare
   v_settled record;
   v_first_answer bytea;
   v_response_code text := p_response_code;
+  -- A cluster takes no clock within a change.
+  v_decided_at timestamptz;
 begin
   if p_comparison = 'mismatch' then
     v_card := lock_card(p_public_token, false);
@@ -89,6 +91,9 @@ begin
     answer := coalesce(v_first_answer, answer);
     is_own := answer = p_answer;
   end if;
+  if v_response_code is not null then
+    v_decided_at := clock_timestamp();
+  end if;
   update authorization_request as request
   set result = p_comparison,
     restored = request.restored or p_try_number = any (v_settled.restored_tries),
@@ -96,7 +101,7 @@ begin
     response_code = v_response_code,
     checks = p_checks,
     duration_ms = p_duration_ms,
-    decided_at = case when v_response_code is not null then clock_timestamp() end
+    decided_at = v_decided_at
   where request.public_token = p_public_token and request.authorization_id = p_authorization_id;
   if v_settled.restored_tries <> '{}' and v_settled.restored_tries <> array[p_try_number] then
     update authorization_request as request

@@ -1,20 +1,17 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryCounters, TryKind } from '../../domain/tries.ts'
-import { type Database, rowOf } from '../engine/database.ts'
-import { rowRead } from '../engine/shared-statements.ts'
+import type { Database } from '../engine/database.ts'
+import { loadSharedStatements } from '../engine/statements.ts'
 
-const triesRead = rowRead('find_tries', {
-  columns: `try_counter.try_limit as "limit", try_counter.spent, try_counter.restored,
-    try_counter.blocked_by_client as "blockedByClient"`,
-  key: ['text', 'text', 'text'],
-  from: (publicToken, kind, clientId) => {
-    const columns = 'try_limit, spent, restored, blocked_by_client'
-    const key = { public_token: publicToken, kind }
-    const card = { columns: 'client_id', key: { public_token: publicToken } }
-    return `${rowOf('card', 'card', card)} cross join ${rowOf('try_counter', 'try_counter', { columns, key })}
-      where card.client_id = ${clientId}`
-  },
-})
+const shared = loadSharedStatements(import.meta.url)
+
+interface TriesOfClient {
+  readonly publicToken: PublicToken
+  readonly kind: TryKind
+  readonly clientId: string
+}
+
+const selectTries = shared.declareRead<TriesOfClient, TryCounters>('find_tries')
 
 /** The tries of a client's card, or null. */
 export const findTries = (
@@ -22,4 +19,4 @@ export const findTries = (
   publicToken: PublicToken,
   kind: TryKind,
   clientId: string,
-): Promise<TryCounters | null> => database.readRow(triesRead, [publicToken, kind, clientId])
+): Promise<TryCounters | null> => selectTries(database, { publicToken, kind, clientId })

@@ -21,8 +21,6 @@ export interface SharedStatement {
   readonly several: Statement
   /** Of whom `several` answers no row, there is none for a read; a change is done for him alone. */
   readonly isRead: boolean
-  /** Whether the value in a place is the same for all of one statement, which takes it as it is. */
-  readonly isCommon: (at: number) => boolean
 }
 
 /** The parts of a key, of its columns' types. */
@@ -115,56 +113,8 @@ export const lockTimeoutMs = 2_000
 /** Declares a statement. A tag of its own, so that editors and `grep` find every one. */
 export const statement = (name: string, text: string): Statement => ({ name, text })
 
-/**
- * Joins a table to a list of its rows, by their key. A statement that changes some of many rows is written so that
- * it reads no more than those, whatever the planner takes the table for:
- * - The list is `materialized`, in the order of an index, and compares with `(select …)`, which the planner cannot
- *   compare with what it remembers of the column: to it a third of the table is due, and so a few in order are cheap.
- * - Neither side of the join can be hashed or sorted for it, so what is left is the key's index, for each row listed.
- * - The list's condition is repeated, because another may have been quicker, but in a form that no index serves
- *   (`now() - created_at > interval '1 day'`): else that index might be taken, and all that is due be read.
- */
-export const onKey = (table: string, list: string, [first, ...others]: readonly string[]): string =>
-  [
-    `${table}.${first} = any(array[${list}.${first}])`,
-    ...others.map((key) => `${table}.${key} between ${list}.${key} and ${list}.${key}`),
-  ].join(' and ')
-
-/** A row of a table, as a statement names it. */
-interface RowParts {
-  readonly columns: string
-  /** Each column of its key, with what it is equal to. */
-  readonly key: Readonly<Record<string, string>>
-  /** What else must be so of it. */
-  readonly where?: string
-}
-
-/**
- * A row of another table, for each row that comes before it. It is found through its key, whatever the planner takes
- * the table for: for a single row there is nothing better to choose.
- */
-export const rowOf = (
-  table: string,
-  alias: string,
-  { columns, key, where = 'true' }: RowParts,
-): string => {
-  const equal = Object.entries(key).map(([column, value], at) =>
-    at === 0 ? `${column} = any(array[${value}])` : `${column} = ${value}`,
-  )
-  return `lateral (
-    select ${columns} from ${table} where ${equal.join(' and ')} and ${where} limit 1
-  ) as ${alias}`
-}
-
 /** The only row of an answer that has one or none. */
 export const firstRow = <Row>(rows: readonly Row[]): Row | null => rows[0] ?? null
-
-/**
- * Whether a statement undid itself by a column that may not be empty: SQLSTATE `23502`, the same on every engine,
- * where names of constraints are not.
- */
-export const isNotNullViolation = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === '23502'
 
 /** Raised by a function that undoes an act which came to nothing halfway. */
 const undoneCode = 'PF001'

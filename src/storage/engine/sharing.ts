@@ -50,9 +50,9 @@ function createAnswering(query: Query) {
     askAlone(query, shared, values).then(resolve, reject)
 
   async function answerTogether(shared: SharedStatement, waiters: readonly Waiter[]) {
-    // Their values, each as a list; once where they have it in common.
-    const lists = (waiters[0]?.values ?? []).map((value, at) =>
-      shared.isCommon(at) ? value : waiters.map(({ values }) => values[at] ?? null),
+    // Their values, each as a list.
+    const lists = (waiters[0]?.values ?? []).map((_, at) =>
+      waiters.map(({ values }) => values[at] ?? null),
     )
     const rows = await query<{ ordinal: number }>(shared.several, lists)
     const found = new Map(rows.map((row) => [row.ordinal, withoutOrdinal(row)]))
@@ -147,14 +147,12 @@ export function createSharing(
 const withoutOrdinal = ({ ordinal: _, ...row }: { ordinal?: number }): object => row
 
 /** Those who can go in one statement now, first come first; and those who cannot. */
-function chooseTogether({ shared: { isCommon }, subjects, waiters }: Queue) {
+function chooseTogether({ subjects, waiters }: Queue) {
   const chosen: Waiter[] = []
   const others: Waiter[] = []
   for (const waiter of waiters) {
-    const { subject, values } = waiter
-    const [first = waiter] = chosen
-    const isAlike = values.every((value, at) => !isCommon(at) || value === first.values[at])
-    if (chosen.length < togetherMost && isAlike && !subjects.has(subject)) {
+    const { subject } = waiter
+    if (chosen.length < togetherMost && !subjects.has(subject)) {
       chosen.push(waiter)
       if (subject !== null) subjects.add(subject)
     } else others.push(waiter)

@@ -76,7 +76,6 @@ export function loadSharedStatements(moduleUrl: string) {
     const several = numberParameters(textOf(`${name}_several`), lists)
     const shared: SharedStatement = {
       isRead,
-      isCommon: () => false,
       one: statement(name, one.text),
       several: statement(`${name}_several`, several.text),
     }

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Connection, SqlScalar } from '../engine/database.ts'
-import { firstRow, isNotNullViolation, statement } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 import type { NewOriginal } from '../links/transactions.ts'
 
@@ -19,12 +18,6 @@ export const joinBytes = (all: readonly Uint8Array[]): string => textsOf(all).jo
 
 /** Hashes as a list that says before it runs which they are: a cluster asks only the nodes that have them. */
 const textsOf = (hashes: readonly Uint8Array[]): string[] => hexOf(hashes).map((hex) => `\\x${hex}`)
-
-/** A key that is known already is taken where it is as good as new: after 24 hours. */
-const orTakeOld = `on conflict (client_id, key_hash) do update
-    set request_fingerprint = excluded.request_fingerprint, answer = excluded.answer, retired = false,
-      created_at = excluded.created_at, claim_id = excluded.claim_id
-    where excluded.created_at - idempotency_record.created_at > interval '24 hours'`
 
 const declare = loadStatements(import.meta.url)
 
@@ -96,84 +89,21 @@ export const claimParameters = (claim: Claim | null): ClaimValues => ({
   answer: claim?.answer ?? null,
 })
 
-/** The types of what `claimOf` takes. */
-const claimTypes = ['text', 'text', 'bytea', 'uuid', 'bytea'] as const
-
-/** What `claimOf` takes: all hashes are one text. */
-const claimValues = ({
-  answer,
-  claimId,
-  clientId,
-  keyHashes,
-  requestFingerprint,
-}: Claim): SqlScalar[] => [
-  clientId,
-  hexOf(keyHashes).join(','),
-  requestFingerprint,
-  claimId,
-  answer,
-]
-
-/**
- * The claim of a key, as parts of an act's statement: `claimed` has a row with its `claim_id` where the key was free. All
- * that is done once hangs on that row. A key that is free under some versions of the hash's key alone undoes the statement.
- * @param first number of the first of the claim's five values.
- * @param source has a row where the act can be done.
- */
-const claimOf = (first: number, source: string): string => {
-  const [client, hashes, fingerprint, claimId, answer] = claimTypes.map(
-    (type, at) => `$${first + at}::${type}`,
-  )
-  // In one order, so that two that race wait for each other and never both.
-  return `claim as (
-      insert into idempotency_record (client_id, key_hash, request_fingerprint, claim_id, answer)
-      select ${client}, decode(hash, 'hex'), ${fingerprint}, ${claimId}, ${answer}
-      from ${source} cross join unnest(string_to_array(${hashes}, ',')) as hash
-      order by hash
-      ${orTakeOld}
-      returning claim_id
-    ), claimed as (
-      select claim_id, count(*) as hashes from claim group by claim_id
-    ), undone as (
-      insert into idempotency_record (client_id, key_hash, request_fingerprint)
-      select null, '', '' from ${source} ${withClaim(first)}
-      where hashes < cardinality(string_to_array(${hashes}, ',')) ${undoable}
-    )`
-}
-
-/**
- * The end of an insert that may undo its statement, by a client that is null. A cluster copies rows of which nothing is asked
- * for, and then says of a row that may not be no more than that.
- */
-const undoable = 'returning client_id'
-
-/** A join with the claim that was made for a row. */
-const withClaim = (first: number): string => `join claimed on claimed.claim_id = $${first + 3}`
-
-/**
- * Whether an act that is one statement was done. It answers a row where all is done, and raises where something is to
- * be undone: an act that came to nothing halfway, a claim that is not whole.
- */
-async function isDone(commit: () => Promise<unknown>): Promise<boolean> {
-  try {
-    return (await commit()) !== null
-  } catch (error) {
-    if (isNotNullViolation(error)) return false
-    throw error
-  }
-}
-
-const rememberStatement = statement(
-  'remember_answer',
-  `with ${claimOf(1, '(select 1) as asked')} select claim_id as "claimId" from claimed`,
-)
 /** Remembers the answer of an act that found nothing to do. @returns whether the key was free. */
 export const rememberAnswer = async (
   connection: Connection,
   claim: Claim | null,
 ): Promise<boolean> => {
   if (!claim) return true
-  return isDone(async () => firstRow(await connection.query(rememberStatement, claimValues(claim))))
+  const { answer, claimId, clientId, keyHashes, requestFingerprint } = claim
+  const rows = await insertClaim(connection, {
+    answer,
+    claimId,
+    clientId,
+    keyHashes: joinHashes(keyHashes),
+    requestFingerprint,
+  })
+  return firstRow(rows)?.isClaimed ?? false
 }
 
 export interface RememberedRequest {

@@ -166,7 +166,6 @@ suite('on a cluster', { skip }, () => {
   test('reads that are asked for at once go to the node of each', async () => {
     const read = {
       isRead: true,
-      isCommon: () => false,
       one: { name: 'read_one', text: 'select $1::text as "key"' },
       several: { name: 'read_several', text: 'select 1 / 0' },
     }

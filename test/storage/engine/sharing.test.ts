@@ -4,10 +4,11 @@ import { setImmediate as turn } from 'node:timers/promises'
 import {
   type Database,
   LockTimeout,
+  type SharedStatement,
   type SqlValue,
   type Statement,
+  statement,
 } from '../../../src/storage/engine/database.ts'
-import { rowRead, sharedChange } from '../../../src/storage/engine/shared-statements.ts'
 import { createSharing } from '../../../src/storage/engine/sharing.ts'
 import { openTestPglite } from '../../support/pglite.ts'
 import { openPostgres } from '../../support/postgres.ts'
@@ -15,12 +16,23 @@ import { pool, sql } from '../../support/service.ts'
 
 const postgres = await openPostgres()
 
-const noteRead = rowRead('test_find_note', {
-  columns: 'note.text',
-  key: ['text', 'text'],
-  from: (note, owner) => `owner join note using (owner_name)
-    where note.note_name = ${note} and owner_name = ${owner}`,
-})
+const noteRead: SharedStatement = {
+  isRead: true,
+  one: statement(
+    'test_find_note',
+    `select note.text from owner join note using (owner_name)
+     where note.note_name = $1 and owner_name = $2`,
+  ),
+  several: statement(
+    'test_find_note_several',
+    `select asked.ordinal::integer as "ordinal", found.*
+     from unnest($1::text[], $2::text[]) with ordinality as asked (note_name, owner_name, ordinal)
+     cross join lateral (
+       select note.text from owner join note using (owner_name)
+       where note.note_name = asked.note_name and owner_name = asked.owner_name
+     ) as found`,
+  ),
+}
 
 const engines = [
   { name: 'PGlite', skip: false, open: (): Promise<Database> => openTestPglite() },
@@ -143,16 +155,21 @@ function openSlowStatements() {
   }
 }
 
-const renaming = sharedChange('test_rename_note', {
-  types: ['text', 'text'],
-  common: { from: 1, count: 1 },
-  text: ({ answered, carried, lock }) => `
-    ${lock('select from note where note_name = any(array[$1]) limit 1 for no key update')},
-    changed as (
-      update note set text = $2 from locked where note_name = any(array[$1]) returning note_name ${carried}
-    )
-    select ${answered('changed')}, note_name as "note" from changed`,
-})
+const renaming: SharedStatement = {
+  isRead: false,
+  one: statement(
+    'test_rename_note',
+    'update note set text = $2 where note_name = $1 returning note_name as "note"',
+  ),
+  several: statement(
+    'test_rename_note_several',
+    `with asked as (
+       select * from unnest($1::text[], $2::text[]) with ordinality as caller (note_name, new_text, ordinal)
+     )
+     update note set text = new_text from asked where note.note_name = asked.note_name
+     returning asked.ordinal::integer as "ordinal", note.note_name as "note"`,
+  ),
+}
 
 suite('which statements reads and changes share', () => {
   test('nobody joins a statement that was sent, and none has too many', async () => {
@@ -205,7 +222,10 @@ suite('which statements reads and changes share', () => {
     const { rename, sent } = openSlowStatements()
     const renamed = rename('n1', 'n2', 'n1')
     await turn()
-    assert.deepEqual(sent[0]?.values, [['n1', 'n2'], 'new'])
+    assert.deepEqual(sent[0]?.values, [
+      ['n1', 'n2'],
+      ['new', 'new'],
+    ])
     await turn()
     assert.equal(sent.length, 1, 'it waits for its own, and not in the database')
     sent[0]?.answer([{ ordinal: 1 }, { ordinal: 2 }])
@@ -228,15 +248,6 @@ suite('which statements reads and changes share', () => {
       t.mock.timers.tick(2)
     }
     assert.deepEqual(sizesSent(), Array(8).fill(1))
-  })
-
-  test('changes share a statement only where they have in common what it takes once', async () => {
-    const { change, sent } = openSlowStatements()
-    void change(renaming, 'n1', ['n1', 'old'])
-    void change(renaming, 'n2', ['n2', 'new'])
-    void change(renaming, 'n3', ['n3', 'old'])
-    await turn()
-    assert.deepEqual(sent[0]?.values, [['n1', 'n3'], 'old'])
   })
 
   test('whom a change for several left out is done alone, and waits for nobody else', async () => {

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { numberParameters, splitStatements } from '../../../src/storage/engine/statements.ts'
+
+const root = new URL('../../../', import.meta.url)
 
 test('parameters are numbered in the order in which they first appear, each once', () => {
   const written = `update card set note = :note, at = 'HH24:MI:SS', raw = E
@@ -49,4 +53,39 @@ select 2;
   )
   const again = `${source}-- name: first\nselect 3;\n`
   assert.throws(() => splitStatements(again), /Two statements are called first/)
+})
+
+test('a statement for several callers has the numbers of that for one', () => {
+  const { text } = numberParameters('select :names, :tokens', ['tokens', 'names'])
+  assert.equal(text, 'select $2, $1')
+  assert.throws(() => numberParameters('select :names', ['tokens']), /is given only tokens/)
+})
+
+const sources = globSync('src/**/*.ts', { cwd: fileURLToPath(root) }).map((file) => ({
+  file,
+  source: readFileSync(new URL(file, root), 'utf8'),
+}))
+
+/** The engine reads statements from files; what it writes itself stands there as one text. */
+const loader = 'src/storage/engine/statements.ts'
+
+test('no statement is assembled from pieces at run time', () => {
+  const assembled = sources
+    .filter(({ file }) => file !== loader)
+    .flatMap(({ file, source }) =>
+      [...source.matchAll(/\bstatement\(\s*(['"`])[\s\S]*?\n?\)/g)]
+        .filter(([call]) => call.includes('${'))
+        .map(([call]) => `${file}: ${call}`),
+    )
+  assert.deepEqual(assembled, [])
+})
+
+test('only the engine has statements that stand in no file, and commands that are no statements', () => {
+  const written = sources
+    .filter(({ source }) => /\bstatement\(|\.script\(/.test(source))
+    .map(({ file }) => file)
+  assert.deepEqual(
+    written.filter((file) => !file.startsWith('src/storage/engine/')),
+    [],
+  )
 })

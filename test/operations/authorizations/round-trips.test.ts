@@ -137,7 +137,7 @@ suite('what an authorization sends to the database', () => {
         [200, first.text, 'true'],
       )
     }
-    assert.ok(sent.includes('store_idempotent_answer_under_2_hashes'))
+    assert.ok(sent.includes('store_answer'))
     assert.equal((await counterOf(service.database, card.publicToken)).remaining, 2)
   })
 })

@@ -58,17 +58,9 @@ grant insert, update on audit_erasure to :"service";
 grant insert, update on person to :"service";
 grant insert, update, delete on console_session, approval to :"service";
 
--- Authorizations, whose statements are no functions yet.
-grant update on card to :"service";
-grant insert on event to :"service";
-grant update on try_counter to :"service";
-grant insert, update, delete on
-  attempt,
-  attempt_to_enter,
-  authorization_record,
-  idempotency_record,
-  wrong_expiry
-to :"service";
+-- Counters of tries are locked for several authorizations at once. A lock needs the right to update
+-- some column: this one is generated, so that no value can be written.
+grant update (is_unreported_block) on try_counter to :"service";
 
 -- Functions run as the owner, and find tables and functions of the schema alone: a temporary table
 -- of the caller is found last.
@@ -78,12 +70,14 @@ do $grants$
 declare
   -- Parts of other functions. Only functions call them, and so only the owner.
   v_parts constant text[] := array[
+    'count_wrong_expiry',
     'has_card_use',
     'is_changeable',
     'lock_card',
     'next_uses',
     'now_microseconds',
-    'record_event'
+    'record_event',
+    'settle_try'
   ];
   v_function record;
 begin

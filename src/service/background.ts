@@ -175,7 +175,7 @@ export async function forgetUsedOnce(
   const prunes = [
     () => pruneAssertions(connection, expiredBefore, stepSize),
     () => prunePinEnvelopes(connection, expiredBefore, stepSize),
-    () => pruneWrongExpiries(connection, expiredBefore, stepSize),
+    () => pruneWrongExpiries(connection, stepSize),
     () => pruneLimits(connection, 'card', stepSize),
     () => pruneLimits(connection, 'client', stepSize),
     () => pruneTransactions(connection, stepSize),

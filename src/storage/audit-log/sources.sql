@@ -47,37 +47,8 @@ from (
 -- name: set_feeds_entered
 select set_feeds_entered(p_client_ids => :clientIds, p_positions => :positions);
 
--- A try without a result for 35 seconds was lost with its process. The list is materialized and
--- joined row by row, so that no plan reads more than its rows.
 -- name: take_attempts_to_enter
-with waiting as materialized (
-  select public_token, authorization_id
-  from authorization_request
-  where to_enter
-    and (
-      result <> 'unresolved' or response_code is not null
-      or requested_at < clock_timestamp() - interval '35 seconds'
-    )
-  order by authorization_id
-  limit :limit
-), taken as (
-  update authorization_request
-  set to_enter = false
-  from waiting
-  where authorization_request.public_token = any(array[waiting.public_token])
-    and authorization_request.authorization_id
-      between waiting.authorization_id and waiting.authorization_id
-  returning authorization_request.*
-)
-select coalesce(json_agg(listed), '[]') as "rows"
-from (
-  select public_token as "publicToken", kind, try_number as "tryNumber",
-    network_id as "networkId", request_id as "requestId",
-    to_char(requested_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at", result,
-    remaining_tries as "remainingTries", entry_mode as "entryMode", reference
-  from taken
-  order by requested_at, public_token, kind, try_number
-) as listed;
+select take_attempts(p_limit => :limit) as "rows";
 
 -- name: list_acts_to_enter
 select coalesce(json_agg(listed), '[]') as "rows"

@@ -50,20 +50,5 @@ from (
 order by record.authorization_id desc
 limit :limit;
 
--- The list is materialized and joined row by row, so that no plan reads more than its rows. A try
--- that the audit log has yet to enter stays. Old ones are deleted when their day is over.
--- name: prune_authorizations
-with old as materialized (
-  select public_token, authorization_id
-  from authorization_request
-  where requested_at < (select date_trunc('day', now(), 'UTC') - make_interval(days => :days))
-    and not to_enter
-  order by requested_at
-  limit :limit
-)
-delete from authorization_request
-using old
-where authorization_request.public_token = any(array[old.public_token])
-  and authorization_request.authorization_id between old.authorization_id and old.authorization_id
-  and now() - requested_at > make_interval(days => :days)
-returning authorization_request.authorization_id as "authorizationId";
+-- name: delete_old_authorizations
+select delete_old_authorizations(p_days => :days, p_limit => :limit) as "count";

@@ -70,11 +70,13 @@ export const searchAuthorizations = (
 ): Promise<AuthorizationRow[]> =>
   selectOfReference(connection, { reference, before: before ?? lastId, limit })
 
-const deleteAuthorizations = declare<{ days: number; limit: number }>('prune_authorizations')
+const deleteAuthorizations = declare<{ days: number; limit: number }, { count: number }>(
+  'delete_old_authorizations',
+)
 
 /** Forgets some of the authorizations that are older than so many days. @returns how many. */
 export const pruneAuthorizations = async (
   connection: Connection,
   days: number,
   limit: number,
-): Promise<number> => (await deleteAuthorizations(connection, { days, limit })).length
+): Promise<number> => firstRow(await deleteAuthorizations(connection, { days, limit }))?.count ?? 0

@@ -1,5 +1,5 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
-import type { Connection } from '../engine/database.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
 /** Who gave a wrong expiry, of which card. */
@@ -11,16 +11,8 @@ export interface WrongExpiry {
 
 const declare = loadStatements(import.meta.url)
 
-const dayMs = 86_400_000
+const deleteExpiries = declare<{ limit: number }, { count: number }>('delete_old_wrong_expiries')
 
-const deleteExpiries = declare<{ day: number; limit: number }>('prune_wrong_expiries')
-
-/** Forgets some of the rows in which nothing counted at an instant any more. @returns how many. */
-export const pruneWrongExpiries = async (
-  connection: Connection,
-  at: Date,
-  limit: number,
-): Promise<number> => {
-  const day = Math.floor(at.getTime() / dayMs)
-  return (await deleteExpiries(connection, { day, limit })).length
-}
+/** Deletes some of the rows in which nothing counts any more. @returns how many. */
+export const pruneWrongExpiries = async (connection: Connection, limit: number): Promise<number> =>
+  firstRow(await deleteExpiries(connection, { limit }))?.count ?? 0

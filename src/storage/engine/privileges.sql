@@ -20,7 +20,12 @@ select current_user::text as "role", current_database()::text as "databaseName",
       and relname = any (:protectedTables::text[])
       and (
         has_table_privilege(oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
-        or has_any_column_privilege(oid, 'INSERT, UPDATE')
+        or exists (
+          select
+          from pg_attribute
+          where attrelid = pg_class.oid and attnum > 0 and not attisdropped and attgenerated = ''
+            and has_column_privilege(pg_class.oid, attnum, 'INSERT, UPDATE')
+        )
       )
     order by relname
   ) as "writableTables";

@@ -15,14 +15,20 @@ export const protectedTables = [
   'audit_feed',
   'audit_log',
   'audit_tile',
+  'authorization_request',
   'card_limit',
   'client_limit',
+  'event',
+  'event_default',
   'feed_head',
+  'idempotency_record',
   'installed_function',
   'migration',
   'published_event',
   'published_event_default',
   'refused_disclosure',
+  'try_counter',
+  'wrong_expiry',
 ] as const
 
 /** The role of a session, and what it may do. */

@@ -36,9 +36,10 @@ from store_answer(
 where answer is not null;
 
 -- name: retire_idempotency_key
-update idempotency_record
-set retired = true
-where client_id = :clientId and key_hash = any (:keyHashes::text[]::bytea[]);
+select retire_idempotency_key(
+  p_client_id => :clientId,
+  p_key_hashes => :keyHashes::text[]::bytea[]
+);
 
 -- name: delete_old_idempotency_records
 select delete_old_idempotency_records(p_limit => :limit) as "count";

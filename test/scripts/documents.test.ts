@@ -87,9 +87,16 @@ test('the house in ARCHITECTURE.md is the one that stands', () => {
 })
 
 test('a path that ARCHITECTURE.md names as an answer leads downward, floor by floor', () => {
-  const floors = ['listeners', 'operations', 'storage', 'hsm/contract', 'hsm/verbs', 'crypto']
-  const floorOf = (path: string) =>
-    floors.findIndex((floor) => path.startsWith(`src/${floor}/`)) + 1
+  const floors = [
+    'src/listeners',
+    'src/operations',
+    'src/storage',
+    'database/functions',
+    'src/hsm/contract',
+    'src/hsm/verbs',
+    'src/crypto',
+  ]
+  const floorOf = (path: string) => floors.findIndex((floor) => path.startsWith(`${floor}/`)) + 1
   const [, section = ''] = readText('ARCHITECTURE.md').split('## Where is …?\n')
   const questions = section.matchAll(/^\| (Where is .*\?) \| (.*?) \|$/gm)
   const answers = [...questions].map(([, question, answer = '']) => ({

@@ -1,9 +1,10 @@
 /**
- * What the audit log costs: `npm run bench -- audit`. How many calls a second there are while acts are entered, and while
- * nobody enters them, which only a benchmark can bring about: it keeps the lease to itself. What entering takes of a
- * core at 1,000 acts a second, in this program and in the database; and what the database writes for an act.
- * And how long after a disclosure its receipt is there. `-- --rounds 5 --seconds 5` are how often and how long calls are
- * measured, `--parts receipts,bytes,calls,share` what is.
+ * What the audit log costs: `npm run bench -- audit`. How many calls a second there are while acts
+ * are entered, and while nobody enters them, which only a benchmark can bring about: it keeps the
+ * lease to itself. What entering takes of a core at 1,000 acts a second, in this program and in the
+ * database; and what the database writes for an act. And how long after a disclosure its receipt is
+ * there. `-- --rounds 5 --seconds 5` are how often and how long calls are measured, `--parts
+ * receipts,bytes,calls,share` what is.
  */
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -100,7 +101,9 @@ const takeStatement = statement(
    returning lease_name as "leaseName"`,
 )
 
-/** Keeps the lease from the services: none enters anything until the returned function is called. */
+/**
+ * Keeps the lease from the services: none enters anything until the returned function is called.
+ */
 async function standStill(database: Database): Promise<() => Promise<void>> {
   const values = [lease.name, randomUUID(), lease.seconds]
   while ((await database.query(takeStatement, values)).length === 0) await wait(20)
@@ -150,7 +153,10 @@ async function compare(
 
 const lsn = `select pg_current_wal_insert_lsn() - '0/0'`
 
-/** What the database writes to its log for a call and the entering of it, with nothing else going on. */
+/**
+ * What the database writes to its log for a call and the entering of it, with nothing else going
+ * on.
+ */
 async function measureBytes(
   scenario: Scenario,
   database: Database,
@@ -183,7 +189,8 @@ async function measureBytes(
 /** Microseconds that a process of this machine has worked. */
 async function workedMicroseconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  // Behind the name in brackets: state is the first, and utime and stime the 12th and 13th (proc(5)), in 1/100 s.
+  // Behind the name in brackets: state is the first, and utime and stime the 12th and 13th
+  // (proc(5)), in 1/100 s.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10_000
 }
@@ -236,13 +243,17 @@ async function measureShare(url: string, client: pg.Client, standing: Database):
   const there = (await workedMicroseconds(backend.pid)) - its
   const percent = (microseconds: number) => `${(100 * shareOf(microseconds)).toFixed(1)} %`
   console.log(
-    `${Math.round(entries / seconds)} of ${perSecond} acts a second entered: ${percent(both - making)} of a core here, ${percent(there)} in the database; ${((both - making + there) / entries).toFixed(0)} µs an entry`,
+    `${Math.round(entries / seconds)} of ${perSecond} acts a second entered: ` +
+      `${percent(both - making)} of a core here, ${percent(there)} in the database; ` +
+      `${((both - making + there) / entries).toFixed(0)} µs an entry`,
   )
   await goOn()
   await database.close()
 }
 
-/** As many acts as are given, without what leads to them: three of four events, the others tries. */
+/**
+ * As many acts as are given, without what leads to them: three of four events, the others tries.
+ */
 const injection = (count: number): string => `with head as (
     insert into feed_head (client_id, last_position) values ('bench', ${count})
     on conflict (client_id) do update set last_position = feed_head.last_position + ${count}

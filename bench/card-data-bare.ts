@@ -1,4 +1,7 @@
-/** The bare private-key operations of one reveal, per second that a core works: `{"deviceKey","sessionKey"}`. */
+/**
+ * The bare private-key operations of one reveal, per second that a core works:
+ * `{"deviceKey","sessionKey"}`.
+ */
 import {
   constants,
   diffieHellman,

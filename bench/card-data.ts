@@ -1,8 +1,8 @@
 /**
- * Reveals of each form of Get Card Data per second that a core works for the service, beside what the
- * form's private-key operations alone cost: `npm run bench -- card-data`. The time is that of the
- * processor, not of the wall, so that others on the machine do not count; the database, a PostgreSQL
- * server, and the caller are not in it.
+ * Reveals of each form of Get Card Data per second that a core works for the service, beside what
+ * the form's private-key operations alone cost: `npm run bench -- card-data`. The time is that of
+ * the processor, not of the wall, so that others on the machine do not count; the database, a
+ * PostgreSQL server, and the caller are not in it.
  */
 import { type ChildProcess, execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -38,7 +38,10 @@ async function processorSeconds({ pid }: ChildProcess): Promise<number> {
   return ((user ?? 0) + (system ?? 0)) / 100
 }
 
-/** Reveals per second of a core. @throws Error when any is answered with something else than 200. */
+/**
+ * Reveals per second of a core.
+ * @throws Error when any is answered with something else than 200.
+ */
 async function measure(
   service: ChildProcess,
   base: string,

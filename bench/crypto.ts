@@ -13,9 +13,9 @@ import { SecretKey } from '../src/hsm/software/master-keys.ts'
 import { openSoftHsm } from '../test/support/softhsm.ts'
 
 /**
- * `npm run bench -- crypto`: verbs a second of both implementations of the HSM, beside bare `node:crypto`
- * doing the same block operations. Medians of rounds that take turns, so that whatever else the
- * machine does meets all alike.
+ * `npm run bench -- crypto`: verbs a second of both implementations of the HSM, beside bare
+ * `node:crypto` doing the same block operations. Medians of rounds that take turns, so that
+ * whatever else the machine does meets all alike.
  */
 
 const rounds = 7

@@ -22,7 +22,10 @@ const firstToken = 1_000_000_000n
 const tokenOf = (number: number): string =>
   String(firstToken + ((BigInt(number) * multiplier) % tokens))
 
-/** One card in a million is lost, one in fifty cancelled, one in ten of one reference; the last day of none is over. */
+/**
+ * One card in a million is lost, one in fifty cancelled, one in ten of one reference; the last day
+ * of none is over.
+ */
 const insertCards = `
   with given as materialized (
     select token, sealed, $1::bigint + ordinality - 1 as number,

@@ -1,6 +1,6 @@
 /**
- * Purchases with a PIN on the card networks' own wire, over one link and over eight, beside the JSON route with an
- * Idempotency-Key in the same run. `npm run bench -- iso8583`
+ * Purchases with a PIN on the card networks' own wire, over one link and over eight, beside the
+ * JSON route with an Idempotency-Key in the same run. `npm run bench -- iso8583`
  */
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -184,7 +184,8 @@ async function openLinks(service: BenchService, count: number) {
 
 const show = (name: string, { failed, p50, p99, perSecond }: Measured): void =>
   console.log(
-    `${name.padEnd(12)} ${perSecond.toFixed(0).padStart(5)}/s, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, failed ${failed}`,
+    `${name.padEnd(12)} ${perSecond.toFixed(0).padStart(5)}/s, p50 ${p50.toFixed(1)} ms, p99 ` +
+      `${p99.toFixed(1)} ms, failed ${failed}`,
   )
 
 await runBench(async (bench) => {

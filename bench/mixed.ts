@@ -1,12 +1,13 @@
 /**
  * What a client waits while the service does a mix of everything, at half of what it can carry:
- * `npm run bench -- mixed`. First as many calls as 32 callers get answered one after the other, which is the
- * capacity of the mix. Then half of that, each call sent at an instant that was planned beforehand, whether
- * or not the one before it was answered; how long it took is counted from that instant, so that a stall
- * counts for all calls that it kept waiting.
+ * `npm run bench -- mixed`. First as many calls as 32 callers get answered one after the other,
+ * which is the capacity of the mix. Then half of that, each call sent at an instant that was
+ * planned beforehand, whether or not the one before it was answered; how long it took is counted
+ * from that instant, so that a stall counts for all calls that it kept waiting.
  *
- * `-- --seconds 60` makes the second part longer, `--capacity-seconds` the first, and `--rate 500` leaves the
- * first part out. Variables of the service (`PROCESSES=2`) are handed on. Fails where a call does.
+ * `-- --seconds 60` makes the second part longer, `--capacity-seconds` the first, and `--rate 500`
+ * leaves the first part out. Variables of the service (`PROCESSES=2`) are handed on. Fails where a
+ * call does.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -138,7 +139,10 @@ function faultOf(kind: Kind, status: number, text: string): string | null {
   return isDeclined ? `${kind}: ${text}` : null
 }
 
-/** Calls one after the other, of several callers, for a while. @returns how many a second were answered. */
+/**
+ * Calls one after the other, of several callers, for a while.
+ * @returns how many a second were answered.
+ */
 async function findCapacity(next: () => Call, seconds: number): Promise<number> {
   const startMs = performance.now() + warmUpSeconds * 1_000
   const endMs = startMs + seconds * 1_000
@@ -213,7 +217,8 @@ await runBench(async (bench) => {
     const outcomes = await sendAtRate(next, perSecond, Number(options.seconds))
     const late = outcomes.map(({ lateMs }) => lateMs)
     console.log(
-      `sent: ${perSecond} a second, p99 ${quantile(late, 0.99)} ms and at most ${quantile(late, 1)} ms late`,
+      `sent: ${perSecond} a second, p99 ${quantile(late, 0.99)} ms and at most ` +
+        `${quantile(late, 1)} ms late`,
     )
     console.table([
       summarize('reads', reads, outcomes),

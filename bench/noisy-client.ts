@@ -1,6 +1,6 @@
 /**
- * A client that calls as often as its limits let it, and a little more, with the calls that cost most,
- * until it is stopped. Tells how each was answered when it ends.
+ * A client that calls as often as its limits let it, and a little more, with the calls that cost
+ * most, until it is stopped. Tells how each was answered when it ends.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 

@@ -1,7 +1,7 @@
 /**
- * What another client and a card network notice of a client that calls as often as it may with the calls
- * that cost most, having a million cards: `npm run bench -- noisy-neighbour`, quickly with `-- --cards 20000`.
- * It fails where the others are refused, or wait 100 ms longer than without it.
+ * What another client and a card network notice of a client that calls as often as it may with the
+ * calls that cost most, having a million cards: `npm run bench -- noisy-neighbour`, quickly with
+ * `-- --cards 20000`. It fails where the others are refused, or wait 100 ms longer than without it.
  */
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'

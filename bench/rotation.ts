@@ -18,9 +18,9 @@ import { openPostgres } from '../test/support/postgres.ts'
 import { openTestService } from '../test/support/service.ts'
 
 /**
- * 20,000 requests while every key rotates at the times of production, on the embedded database and on
- * two programs with a PostgreSQL server: `npm run bench -- rotation`. None may fail, and no card may be
- * unreadable at any moment.
+ * 20,000 requests while every key rotates at the times of production, on the embedded database and
+ * on two programs with a PostgreSQL server: `npm run bench -- rotation`. None may fail, and no card
+ * may be unreadable at any moment.
  */
 
 const requests = 20_000

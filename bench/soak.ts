@@ -1,8 +1,9 @@
 /**
- * Whether an embedded database keeps its pace: a million authorizations with right PINs, one service with all of its
- * background jobs, its data directory on a disk. `npm run bench -- soak`; `SOAK_AUTHORIZATIONS=100000` is a shorter run.
- * Every 50,000 it prints the rate, the latencies, the size of the data directory, the largest of the tables whose rows
- * come and go, and how often the database was vacuumed; at the end the last tenth's rate beside the first tenth's.
+ * Whether an embedded database keeps its pace: a million authorizations with right PINs, one
+ * service with all of its background jobs, its data directory on a disk. `npm run bench -- soak`;
+ * `SOAK_AUTHORIZATIONS=100000` is a shorter run. Every 50,000 it prints the rate, the latencies,
+ * the size of the data directory, the largest of the tables whose rows come and go, and how often
+ * the database was vacuumed; at the end the last tenth's rate beside the first tenth's.
  */
 import { once } from 'node:events'
 import { readdir, readFile, stat } from 'node:fs/promises'
@@ -47,7 +48,9 @@ const filesStatement = statement(
    where pg_relation_filepath(oid) is not null`,
 )
 
-/** Returns the table of each database file. No service may run then: one process opens the database. */
+/**
+ * Returns the table of each database file. No service may run then: one process opens the database.
+ */
 async function readTableFiles(folder: string): Promise<ReadonlyMap<string, string>> {
   const database = await openPglite(folder)
   try {
@@ -80,7 +83,9 @@ async function measureFiles(folder: string, tableOf: ReadonlyMap<string, string>
   return { all, log, byTable }
 }
 
-/** Counts how often the database was vacuumed, by the time of the last one in the health document. */
+/**
+ * Counts how often the database was vacuumed, by the time of the last one in the health document.
+ */
 function countVacuums(privateUrl: string) {
   let [count, last] = [0, '']
   const look = async (): Promise<void> => {
@@ -100,7 +105,10 @@ interface Stretch {
   readonly tookMs: readonly number[]
 }
 
-/** Authorizations of several callers, one after the other for each. @throws Error for any that is not approved. */
+/**
+ * Authorizations of several callers, one after the other for each.
+ * @throws Error for any that is not approved.
+ */
 async function authorize(
   { pool, service }: { pool: Pool; service: BenchService },
   bodies: readonly string[],
@@ -133,10 +141,14 @@ async function authorize(
   return { perSecond: (count / (performance.now() - fromMs)) * 1_000, tookMs }
 }
 
-/** Milliseconds of a processor that a process has used: other work on the machine changes the rate, and this hardly. */
+/**
+ * Milliseconds of a processor that a process has used: other work on the machine changes the rate,
+ * and this hardly.
+ */
 async function readProcessorMs({ child }: BenchService): Promise<number> {
   const text = await readFile(`/proc/${child.pid}/stat`, 'utf8')
-  // After the name in brackets, user and system time are numbers 12 and 13, in hundredths (proc_pid_stat(5)).
+  // After the name in brackets, user and system time are numbers 12 and 13, in hundredths
+  // (proc_pid_stat(5)).
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
@@ -199,7 +211,8 @@ await runBench(async (bench) => {
     part.length / part.reduce((sum, perSecond) => sum + 1 / perSecond, 0)
   const [begin, end] = [rateOf(rates.slice(0, tenth)), rateOf(rates.slice(-tenth))]
   console.log(
-    `first tenth ${Math.round(begin)}/s, last tenth ${Math.round(end)}/s: ${(end / begin).toFixed(2)}`,
+    `first tenth ${Math.round(begin)}/s, last tenth ${Math.round(end)}/s: ` +
+      `${(end / begin).toFixed(2)}`,
   )
   const costOf = (part: readonly number[]) => part.reduce((sum, ms) => sum + ms, 0) / part.length
   const [cost, lastCost] = [costOf(costs.slice(0, tenth)), costOf(costs.slice(-tenth))]

@@ -1,8 +1,9 @@
 /**
- * How long an operator waits for each kind of search, for a card, and for pages of the console, with a million cards in one PostgreSQL server that keeps
- * what it commits: `npm run bench -- support-desk`, with others `-- --cards 100000`. All cards have the same last four digits and one
- * in ten the same reference, which is the worst that a search can meet; one card has ten thousand of everything.
- * `--calls 200` is how often each is asked, one call after the other.
+ * How long an operator waits for each kind of search, for a card, and for pages of the console,
+ * with a million cards in one PostgreSQL server that keeps what it commits: `npm run bench --
+ * support-desk`, with others `-- --cards 100000`. All cards have the same last four digits and one
+ * in ten the same reference, which is the worst that a search can meet; one card has ten thousand
+ * of everything. `--calls 200` is how often each is asked, one call after the other.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -62,7 +63,8 @@ async function addPan({ databaseUrl, dataDir }: Bench, client: pg.Client, public
   const hsm = await openHsm(readConfig(config), database)
   for (const { fingerprint, keyVersion } of await hsm.fingerprintPan(pan)) {
     await client.query(
-      'insert into pan_fingerprint (pan_fingerprint, public_token, key_version) values ($1, $2, $3)',
+      'insert into pan_fingerprint (pan_fingerprint, public_token, key_version) values ($1, ' +
+        '$2, $3)',
       [Buffer.from(fingerprint), publicToken, keyVersion],
     )
   }
@@ -146,7 +148,10 @@ async function askListener(
   return Array.isArray(answered) ? answered.length : 1
 }
 
-/** Pages of the console, as somebody who is signed in gets them: beside a call that does nothing, and the listener's own. */
+/**
+ * Pages of the console, as somebody who is signed in gets them: beside a call that does nothing,
+ * and the listener's own.
+ */
 async function timePages({ privateUrl, sandbox }: BenchService, busyToken: string) {
   const browser = openBrowser()
   const signInUrl = sandbox.people.find(({ role }) => role === 'support')?.signInUrl ?? ''

@@ -1,4 +1,6 @@
-/** What the benchmarks share: a service of its own process on a PostgreSQL server, a token, cards. */
+/**
+ * What the benchmarks share: a service of its own process on a PostgreSQL server, a token, cards.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'

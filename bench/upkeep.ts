@@ -1,7 +1,8 @@
 /**
- * What a service does by itself, at size, and what a client notices of it: `npm run bench -- upkeep`. How many events a
- * client's feed takes a second; how long it takes to forget ten million old events and attempts; how long a million
- * cards take to be re-encrypted. `-- --events 10000000 --attempts 1000000 --cards 100000` are how many of each.
+ * What a service does by itself, at size, and what a client notices of it: `npm run bench --
+ * upkeep`. How many events a client's feed takes a second; how long it takes to forget ten million
+ * old events and attempts; how long a million cards take to be re-encrypted. `-- --events 10000000
+ * --attempts 1000000 --cards 100000` are how many of each.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -164,7 +165,8 @@ async function measureAll(bench: Bench): Promise<void> {
     console.log(`unblocks before: ${await call()}`)
     const { noticed, seconds } = await beside(() => prune(database, retention), call)
     console.log(
-      `${options.events} old events and ${options.attempts} attempts forgotten in ${seconds.toFixed(0)} s`,
+      `${options.events} old events and ${options.attempts} attempts forgotten in ` +
+        `${seconds.toFixed(0)} s`,
     )
     console.log(`unblocks meanwhile: ${noticed.join('; ')}`)
     await fillCards(bench, { count: Number(options.cards), sealed: 'all' })

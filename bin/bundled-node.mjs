@@ -1,11 +1,16 @@
-/** The Node 24 that the package `node` has in a clone. Its install script places it: npm may have run none. */
+/**
+ * The Node 24 that the package `node` has in a clone. Its install script places it: npm may have
+ * run none.
+ */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
 const remedy = 'or use Node.js 24 on this machine.'
 
-/** @returns {{ path: string } | { refusal: string }} where it is, or a sentence that says what to do */
+/**
+ * @returns {{ path: string } | { refusal: string }} where it is, or a sentence that says what to do
+ */
 export function findBundledNode() {
   let folder
   try {

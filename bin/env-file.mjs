@@ -1,6 +1,6 @@
 /**
- * `pinfold.env` of the current folder. A folder may be another's, such as a clone: so the file may say how the service runs, and
- * neither which code runs nor where a secret of the environment goes.
+ * `pinfold.env` of the current folder. A folder may be another's, such as a clone: so the file may
+ * say how the service runs, and neither which code runs nor where a secret of the environment goes.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs'
 import * as util from 'node:util'
@@ -20,7 +20,10 @@ const forbidden =
 const callerRule = 'an address and what proves who calls there come from one of them'
 const installationRule = 'a database, its keys and who may call the service come from one of them'
 
-/** An address, and a secret or a store that it decides over: both are of the environment, or both of the file. */
+/**
+ * An address, and a secret or a store that it decides over: both are of the environment, or both of
+ * the file.
+ */
 const pairs = [
   {
     rule: callerRule,
@@ -73,7 +76,10 @@ const pairs = [
   },
 ]
 
-/** Whose file must say it, where the address of a service is of the file (`src/service/config/config.ts` reads it). */
+/**
+ * Whose file must say it, where the address of a service is of the file
+ * (`src/service/config/config.ts` reads it).
+ */
 const addressSource = 'PINFOLD_ADDRESS_SOURCE'
 
 /**
@@ -94,7 +100,10 @@ export function loadEnvFile(words, environment = process.env) {
   return addVariables(util.parseEnv(text), environment)
 }
 
-/** Why a file is left alone; null where it is a regular file that only its owner, who runs this, can write. */
+/**
+ * Why a file is left alone; null where it is a regular file that only its owner, who runs this, can
+ * write.
+ */
 function findRefusal(found) {
   if (!found.isFile()) return `${fileName} is no regular file: replace it, or take it away.`
   const user = process.getuid?.()

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * `npx pinfold COMMAND`. In a package the program is JavaScript and runs on the Node of the machine; in a clone it is
- * TypeScript and runs on the Node 24 of the package `node`, in a process that gets the terminal and every signal.
+ * `npx pinfold COMMAND`. In a package the program is JavaScript and runs on the Node of the
+ * machine; in a clone it is TypeScript and runs on the Node 24 of the package `node`, in a process
+ * that gets the terminal and every signal.
  */
 import { spawn } from 'node:child_process'
 import { getCiphers, getCurves } from 'node:crypto'
@@ -35,7 +36,10 @@ if (isClone && !process.versions.node.startsWith('24.')) {
   await import(program)
 }
 
-/** Says in one sentence what this Node lacks, before anything of the program is loaded that would fail for it. */
+/**
+ * Says in one sentence what this Node lacks, before anything of the program is loaded that would
+ * fail for it.
+ */
 function refuseOtherRuntime() {
   const [major, minor] = process.versions.node.split('.').map(Number)
   if (major < 22 || (major === 22 && minor < 13)) {
@@ -63,7 +67,8 @@ function refuseOtherRuntime() {
       `This Node.js (${process.versions.node}, ${process.execPath}) lacks ${lacking.join('; and ')}.`,
     )
   }
-  // Node 22 calls SQLite experimental at every start: nobody who runs this can do anything about it.
+  // Node 22 calls SQLite experimental at every start: nobody who runs this can do anything about
+  // it.
   const [print] = process.listeners('warning')
   if (!print) return
   process.off('warning', print)
@@ -73,7 +78,10 @@ function refuseOtherRuntime() {
   })
 }
 
-/** A proxy reaches its own loopback, not this machine's: what runs here is never asked for by way of one. */
+/**
+ * A proxy reaches its own loopback, not this machine's: what runs here is never asked for by way of
+ * one.
+ */
 function reachLoopbackDirectly() {
   const { env } = process
   const excepted = env.no_proxy || env.NO_PROXY || ''

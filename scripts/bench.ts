@@ -6,7 +6,10 @@ import { fileURLToPath } from 'node:url'
 
 const folder = fileURLToPath(new URL('../bench/', import.meta.url))
 
-/** A measurement says in its first comment how it is run; the other files of the folder are its parts. */
+/**
+ * A measurement says in its first comment how it is run; the other files of the folder are its
+ * parts.
+ */
 const names = globSync('*.ts', { cwd: folder })
   .map((file) => basename(file, '.ts'))
   .filter((name) => readFileSync(join(folder, `${name}.ts`), 'utf8').includes(`-- ${name}`))

@@ -1,6 +1,7 @@
 /**
- * Prepares every statement of `src/storage/<noun>/*.sql` on the schema of the migrations with the functions, and has the compiler compare its
- * parameters and columns with the types that the module beside it declares. Prints what differs.
+ * Prepares every statement of `src/storage/<noun>/*.sql` on the schema of the migrations with the
+ * functions, and has the compiler compare its parameters and columns with the types that the module
+ * beside it declares. Prints what differs.
  */
 import { execFile } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -15,7 +16,10 @@ import { numberParameters, pluralOf, splitStatements } from '../src/storage/engi
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
-/** How the drivers give and take values of a type of the database, by its object identifier. A list may have nulls. */
+/**
+ * How the drivers give and take values of a type of the database, by its object identifier. A list
+ * may have nulls.
+ */
 const typesByOid: Readonly<Record<number, string>> = {
   16: 'boolean',
   17: 'Uint8Array',
@@ -47,7 +51,10 @@ const typesByOid: Readonly<Record<number, string>> = {
   3802: 'unknown',
 }
 
-/** What the drivers take where it differs from what they give: an instant may be given as the database writes it. */
+/**
+ * What the drivers take where it differs from what they give: an instant may be given as the
+ * database writes it.
+ */
 const parameterTypesByOid: Readonly<Record<number, string>> = {
   ...typesByOid,
   1184: 'Date | string',
@@ -65,7 +72,10 @@ type Differing<A, B> = Exclude<keyof A, keyof B> | Exclude<keyof B, keyof A>
 type WrongMember<Narrow, Wide> = {
   [K in keyof Narrow & keyof Wide]: NonNullable<Narrow[K]> extends Wide[K] ? never : K
 }[keyof Narrow & keyof Wide]
-/** Parameters of an unknown name, parameters of another type, columns of an unknown name, columns of another type. */
+/**
+ * Parameters of an unknown name, parameters of another type, columns of an unknown name, columns of
+ * another type.
+ */
 type Faults<Run, P, R> = [
   Differing<Declared<Run>[0], P>,
   WrongMember<Declared<Run>[0], P>,
@@ -147,7 +157,9 @@ const textOf = (entries: readonly Typed[]): string =>
     .sort()
     .join(', ')
 
-/** Compares a statement for several callers with that for one: it takes lists, and answers ordinals. */
+/**
+ * Compares a statement for several callers with that for one: it takes lists, and answers ordinals.
+ */
 async function compareShared(
   engine: PGlite,
   where: string,
@@ -203,7 +215,10 @@ async function compareModule(engine: PGlite, sqlFile: string): Promise<Compariso
   return { faults, count: texts.size, source: `${source}${comparison}${lines.join('\n')}\n` }
 }
 
-/** Compiles the modules, each with its questions, in a copy of the sources. @returns what the compiler finds. */
+/**
+ * Compiles the modules, each with its questions, in a copy of the sources.
+ * @returns what the compiler finds.
+ */
 async function compile(sources: ReadonlyMap<string, string>): Promise<readonly string[]> {
   await mkdir(join(root, 'node_modules/.cache'), { recursive: true })
   const copy = await mkdtemp(join(root, 'node_modules/.cache/statements-'))

@@ -1,7 +1,8 @@
 /**
- * `npm run check:structure [-- <root>]`: checks the code against ARCHITECTURE.md and prints its figures. The arrows
- * between rooms are the table in structure/arrows.ts, what is asked of each file is in structure/rules.ts, and
- * the figures, which are there to look at, come from structure/figures.ts.
+ * `npm run check:structure [-- <root>]`: checks the code against ARCHITECTURE.md and prints its
+ * figures. The arrows between rooms are the table in structure/arrows.ts, what is asked of each
+ * file is in structure/rules.ts, and the figures, which are there to look at, come from
+ * structure/figures.ts.
  */
 import { resolve } from 'node:path'
 import { type Figure, figuresOf } from './structure/figures.ts'

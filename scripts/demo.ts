@@ -1,6 +1,7 @@
 /**
- * `pinfold demo` (`npm run demo`): the whole journey over HTTP, against the sandbox that runs on `DATA_DIR`, or one that
- * is started for it and stopped again. Exits with 1 if an answer is not what the specification says.
+ * `pinfold demo` (`npm run demo`): the whole journey over HTTP, against the sandbox that runs on
+ * `DATA_DIR`, or one that is started for it and stopped again. Exits with 1 if an answer is not
+ * what the specification says.
  */
 
 import { exitCodes } from '../src/cli/command.ts'

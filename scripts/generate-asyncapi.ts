@@ -31,7 +31,10 @@ const headers = {
 const nameOf = (type: string): string =>
   type.replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** The text of api/events.asyncapi.json (AsyncAPI 3.0.0): the messages that webhooks receive, from their schemas. */
+/**
+ * The text of api/events.asyncapi.json (AsyncAPI 3.0.0): the messages that webhooks receive, from
+ * their schemas.
+ */
 export function generateAsyncapi(): string {
   const schemas: Record<string, object> = { ...messageSchemas, 'webhook.ping': PingMessageSchema }
   const names = Object.keys(schemas).map(nameOf)

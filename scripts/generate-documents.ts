@@ -22,7 +22,8 @@ import { drawArrows } from './structure/arrows.ts'
  * - the arrows of ARCHITECTURE.md from the table that the check of the structure reads,
  * - the types of the SDK from api/public.openapi.json.
  *
- * With `--check` it writes nothing, and fails if a file differs. The last argument names another folder than the project.
+ * With `--check` it writes nothing, and fails if a file differs. The last argument names another
+ * folder than the project.
  */
 
 const root = resolve(import.meta.dirname, '..')
@@ -31,7 +32,10 @@ const migrations = new URL('../database/migrations/', import.meta.url)
 /** The text of each generated file, by its path from the folder that has them. */
 type Documents = Readonly<Record<string, string>>
 
-/** @param open a database at this program's schema in place of a new one, which takes seconds to make. */
+/**
+ * @param open a database at this program's schema in place of a new one, which takes seconds to
+ *   make.
+ */
 export const generateDocuments = async (
   folder: string = root,
   open: () => Promise<Database> = openMigrated,

@@ -1,6 +1,6 @@
 /**
- * What `npm pack` runs first: writes the program to `dist/program`, the bill of materials to `sbom.cdx.json` and the licences to
- * `THIRD-PARTY-NOTICES.txt`.
+ * What `npm pack` runs first: writes the program to `dist/program`, the bill of materials to
+ * `sbom.cdx.json` and the licences to `THIRD-PARTY-NOTICES.txt`.
  */
 import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,9 +1,11 @@
 /**
- * `npm run release -- VERSION`: makes a release of what is committed, once `.ci/run` has passed on it. Sets the version, dates
- * its section of the changelog, packs the three packages, and lays them with the bill of materials and their checksums
- * into `artifacts/VERSION`; then commits and tags. It sends nothing anywhere: the last lines say what is left to do.
+ * `npm run release -- VERSION`: makes a release of what is committed, once `.ci/run` has passed on
+ * it. Sets the version, dates its section of the changelog, packs the three packages, and lays them
+ * with the bill of materials and their checksums into `artifacts/VERSION`; then commits and tags.
+ * It sends nothing anywhere: the last lines say what is left to do.
  *
- * With `--dry-run` all of that is done to a clone that is thrown away; `--keep FOLDER` keeps what would be released.
+ * With `--dry-run` all of that is done to a clone that is thrown away; `--keep FOLDER` keeps what
+ * would be released.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -122,7 +124,10 @@ function makeArtifacts(folder: string, target: string, notes: string): string {
   return sums.join('')
 }
 
-/** A clone of what is committed, with the packages that are installed here: as links to the same files. */
+/**
+ * A clone of what is committed, with the packages that are installed here: as links to the same
+ * files.
+ */
 function cloneForTrial(): string {
   const folder = join(mkdtempSync(join(tmpdir(), 'pinfold-release-')), 'pinfold')
   run(root, 'git', 'clone', '--quiet', '--shared', root, folder)

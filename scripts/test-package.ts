@@ -1,7 +1,8 @@
 /**
- * `npm test -- --suite package`: a release is made on trial, its package installed by npm in an empty folder, without a network and as
- * an ordinary user, and used there as its readers would; then in the root folder of the image. What this machine lacks for a
- * leg is said, and the leg left out; with `TEST_PACKAGE_WHOLE=required` that is a failure.
+ * `npm test -- --suite package`: a release is made on trial, its package installed by npm in an
+ * empty folder, without a network and as an ordinary user, and used there as its readers would;
+ * then in the root folder of the image. What this machine lacks for a leg is said, and the leg left
+ * out; with `TEST_PACKAGE_WHOLE=required` that is a failure.
  */
 import assert from 'node:assert/strict'
 import { execFile, execFileSync, spawn } from 'node:child_process'
@@ -29,7 +30,10 @@ const folder = join(temporary, 'empty')
 const own = join(folder, 'node_modules/pinfold')
 const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version as string
 const archive = `pinfold-${version}.tgz`
-/** The Nodes that the package is tried on: this one, and the oldest, where `TEST_OLDEST_NODE` names it. */
+/**
+ * The Nodes that the package is tried on: this one, and the oldest, where `TEST_OLDEST_NODE` names
+ * it.
+ */
 const nodes = [process.execPath, process.env.TEST_OLDEST_NODE].filter((each) => each !== undefined)
 
 let environments = 0

@@ -1,4 +1,7 @@
-/** The health check of the image: exits with 0 where the private listener of this container says that it is ready. */
+/**
+ * The health check of the image: exits with 0 where the private listener of this container says
+ * that it is ready.
+ */
 import { get } from 'node:http'
 import { get as getByTls } from 'node:https'
 

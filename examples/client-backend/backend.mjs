@@ -1,5 +1,5 @@
-// A client system's back end: the cardholder's app calls it, it calls Pinfold. With PINFOLD_CONFIG naming
-// the sandbox.json of a service: node backend.mjs, then http://127.0.0.1:3000.
+// A client system's back end: the cardholder's app calls it, it calls Pinfold. With PINFOLD_CONFIG
+// naming the sandbox.json of a service: node backend.mjs, then http://127.0.0.1:3000.
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { CallFailed, createPinfold, Problem } from 'pinfold-sdk'
@@ -7,7 +7,8 @@ import { CallFailed, createPinfold, Problem } from 'pinfold-sdk'
 const { PINFOLD_CONFIG = 'sandbox.json', PORT = '3000' } = process.env
 const pinfold = createPinfold(JSON.parse(await readFile(PINFOLD_CONFIG, 'utf8')))
 
-// Who is logged in, and whose card is whose, is the client system's to know: Pinfold knows no cardholder.
+// Who is logged in, and whose card is whose, is the client system's to know: Pinfold knows no
+// cardholder.
 const sessions = new Map([['Bearer ana-is-logged-in', { name: 'Ana', cards: new Set() }]])
 const person = {
   cardHolder: { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-04-17' },

@@ -1,9 +1,10 @@
 /**
- * A client as it was written for a Thredd-shaped card API: paths under `/thr/thredd`, `cardPin`, the
- * header `IdempotencyKey`, card data under a session key. Nothing in it knows Pinfold: to move it over,
- * BASE_URL is changed.
+ * A client as it was written for a Thredd-shaped card API: paths under `/thr/thredd`, `cardPin`,
+ * the header `IdempotencyKey`, card data under a session key. Nothing in it knows Pinfold: to move
+ * it over, BASE_URL is changed.
  *
- *     BASE_URL=http://127.0.0.1:8080 CLIENT_ID=… CLIENT_SECRET=… node examples/moving-over/cards-client.mjs
+ *     BASE_URL=http://127.0.0.1:8080 CLIENT_ID=… CLIENT_SECRET=… node
+ *     examples/moving-over/cards-client.mjs
  *
  * Prints one line a step, never a PIN, a PAN or a CVV, and ends with 1 when a step fails.
  */

@@ -1,4 +1,7 @@
-/** What the entries of a log say, one after another: that no number is left out, and what was erased. */
+/**
+ * What the entries of a log say, one after another: that no number is left out, and what was
+ * erased.
+ */
 
 import type { Report } from './findings.ts'
 import { type Beginning, createGaps, type Gaps } from './gaps.ts'
@@ -39,7 +42,10 @@ export interface ErasureEntry {
 
 /** What was read from the entries of one log. */
 export interface Acts {
-  /** @param text what it says; null where that is not there, undefined where it is not what was signed */
+  /**
+   * @param text what it says; null where that is not there, undefined where it is not what was
+   *   signed
+   */
   see(index: number, text: string | null | undefined): void
   /** Reports what can only be told when all entries were seen. */
   finish(): void
@@ -48,7 +54,9 @@ export interface Acts {
   readonly requests: readonly ErasureRequest[]
   readonly erasures: readonly ErasureEntry[]
   readonly succession: Succession | null
-  /** How many cards the log says to be older than itself, and how many of these begin in its midst. */
+  /**
+   * How many cards the log says to be older than itself, and how many of these begin in its midst.
+   */
   readonly older: { readonly said: number; readonly met: number }
 }
 
@@ -63,7 +71,8 @@ export function createActs(report: Report): Acts {
     const said = readSaid(text ?? '')
     succession = successionOf(said)
     older.said = olderCardsOf(said)
-    // The first log of all begins with 1. One that follows another says so in its first entry, which is never erased.
+    // The first log of all begins with 1. One that follows another says so in its first entry,
+    // which is never erased.
     const isSuccessor = text === undefined || succession !== null
     const beginning: Beginning = { isSuccessor, olderCards: older.said }
     gaps = createGaps(beginning, report)

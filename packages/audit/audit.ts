@@ -1,5 +1,6 @@
 /**
- * Verifies an audit log, its receipts and its exports, without the service: in Node.js 20.19 and later and in browsers.
+ * Verifies an audit log, its receipts and its exports, without the service: in Node.js 20.19 and
+ * later and in browsers.
  *
  * ```ts
  * const keys = parseVerifierKeys(await readFile('keys', 'utf8'))

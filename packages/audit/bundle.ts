@@ -1,4 +1,7 @@
-/** 256 entries of a log, as its files have them three times: in a tile, in a bundle, and as what they say. */
+/**
+ * 256 entries of a log, as its files have them three times: in a tile, in a bundle, and as what
+ * they say.
+ */
 import { isSame } from './bytes.ts'
 import type { FindingCode, Report } from './findings.ts'
 import { type Files, type Opening, readOpenings } from './openings.ts'
@@ -9,7 +12,9 @@ import { leafHash } from './tree.ts'
 export interface Bundle {
   readonly index: number
   readonly width: number
-  /** Leaf hashes by the tile and by the entries; null where the file is not there or no such file. */
+  /**
+   * Leaf hashes by the tile and by the entries; null where the file is not there or no such file.
+   */
   readonly tile: readonly Uint8Array[] | null
   readonly entries: readonly Uint8Array[] | null
   /** By their places; nothing where there is none. */
@@ -54,7 +59,10 @@ export async function readTile(
   return null
 }
 
-/** What the leaves of a bundle may be: as most of its files have them, as its tile has them, as its entries are. */
+/**
+ * What the leaves of a bundle may be: as most of its files have them, as its tile has them, as its
+ * entries are.
+ */
 export function candidatesOf({ entries, openings, tile, width }: Bundle): Uint8Array[][] {
   const most = Array.from({ length: width }, (_, at) => {
     const [inTile, entry, opening] = [tile?.[at], entries?.[at], openings[at]?.leaf]
@@ -73,7 +81,10 @@ export interface Difference {
   readonly found: Uint8Array
 }
 
-/** Holds the files of a bundle against the leaves that were signed. @returns what differs and is not reported yet. */
+/**
+ * Holds the files of a bundle against the leaves that were signed.
+ * @returns what differs and is not reported yet.
+ */
 export function compareBundle(
   bundle: Bundle,
   right: readonly Uint8Array[],

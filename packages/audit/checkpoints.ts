@@ -31,7 +31,10 @@ export function parseCheckpoint(text: string): Checkpoint {
 export const cosignatureMessage = (checkpoint: string, timestamp: number): Uint8Array =>
   utf8(`cosignature/v1\ntime ${timestamp}\n${checkpoint}`)
 
-/** What a log or a cosigner signs by ML-DSA-44: the whole tree as a subtree. @param timestamp seconds since 1970 */
+/**
+ * What a log or a cosigner signs by ML-DSA-44: the whole tree as a subtree.
+ * @param timestamp seconds since 1970
+ */
 export function mlDsaMessage(
   name: string,
   { origin, root, size }: Checkpoint,

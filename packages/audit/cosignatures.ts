@@ -5,7 +5,9 @@ import { type SignedCheckpoint, signatureTypes, type VerifierKey } from './notes
 
 const { cosignature, ed25519, mlDsa44 } = signatureTypes
 
-/** Names of the witnesses among keys: of those that sign logs, each has an Ed25519 key that does. */
+/**
+ * Names of the witnesses among keys: of those that sign logs, each has an Ed25519 key that does.
+ */
 export function witnessesIn(keys: readonly VerifierKey[]): readonly string[] {
   const logs = new Set(keys.filter(({ type }) => type === ed25519).map(({ name }) => name))
   const witnesses = keys.filter(
@@ -15,7 +17,8 @@ export function witnessesIn(keys: readonly VerifierKey[]): readonly string[] {
 }
 
 /**
- * What is missing where fewer witnesses have cosigned a checkpoint than must; null where enough have.
+ * What is missing where fewer witnesses have cosigned a checkpoint than must; null where enough
+ * have.
  * @param quorum how many must have; all whose keys were given, unless it is said
  */
 export function findMissingCosignatures(
@@ -35,8 +38,8 @@ export function findMissingCosignatures(
 }
 
 /**
- * Reports where too few witnesses have cosigned a checkpoint. That of a log before the one in use needs none where the
- * log after it, which is cosigned itself, begins with it.
+ * Reports where too few witnesses have cosigned a checkpoint. That of a log before the one in use
+ * needs none where the log after it, which is cosigned itself, begins with it.
  * @param quorum how many must have; all whose keys were given, unless it is said
  */
 export function holdCosignatures(
@@ -50,7 +53,10 @@ export function holdCosignatures(
   }: {
     readonly witnesses: readonly string[]
     readonly quorum: number | undefined
-    /** The checkpoint that the log after it begins with; null where that is none, or there is no such log. */
+    /**
+     * The checkpoint that the log after it begins with; null where that is none, or there is no
+     * such log.
+     */
     readonly successorSays: string | null
     readonly report: Report
     /** Takes in what is no finding. */

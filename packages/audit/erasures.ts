@@ -42,7 +42,10 @@ interface PlacedRequest {
   readonly at: number
 }
 
-/** Judges what is missing in logs by what they say of erasures. @param logs the one in use first, then those before it */
+/**
+ * Judges what is missing in logs by what they say of erasures.
+ * @param logs the one in use first, then those before it
+ */
 export function judgeErasures(logs: readonly ReadLog[]): Judgement {
   const requests = firstRequests(logs)
   const findings: Finding[] = []
@@ -93,7 +96,10 @@ function firstRequests(logs: readonly ReadLog[]): ReadonlyMap<string, PlacedRequ
   return requests
 }
 
-/** Why an entry does not explain what is missing; null where it does. @param at the place of its log among all */
+/**
+ * Why an entry does not explain what is missing; null where it does.
+ * @param at the place of its log among all
+ */
 function faultOf(
   { by, index, origin, ranges }: ErasureEntry,
   request: ErasureRequest | null,

@@ -17,25 +17,37 @@ import { openingsPath, type ReadFile } from './openings.ts'
 import { tileWidth } from './tiles.ts'
 import { walkTree } from './walk.ts'
 
-/** Names of what is in a folder of an export; none where it is not there. @throws AuditFault `unreachable` */
+/**
+ * Names of what is in a folder of an export; none where it is not there.
+ * @throws AuditFault `unreachable`
+ */
 export type ListFolder = (folder: string) => Promise<readonly string[]>
 
 const nothing: ListFolder = async () => []
 
 /** How an exported log is verified. */
 export interface FolderOptions {
-  /** Of the logs, and of witnesses; the folder's own unless given, which whoever made the folder may have made, too. */
+  /**
+   * Of the logs, and of witnesses; the folder's own unless given, which whoever made the folder may
+   * have made, too.
+   */
   readonly keys?: readonly VerifierKey[] | undefined
   /** Checkpoints that were had before, signed notes: the log must go on from them. */
   readonly remembered?: readonly string[] | undefined
   /**
-   * Origins of successors that may explain why a log before them has fewer entries than were signed. Of others that is a
-   * finding.
+   * Origins of successors that may explain why a log before them has fewer entries than were
+   * signed. Of others that is a finding.
    */
   readonly acceptedSuccessors?: readonly string[] | undefined
-  /** How many of the witnesses whose keys are given must have cosigned; all of them unless it is said. */
+  /**
+   * How many of the witnesses whose keys are given must have cosigned; all of them unless it is
+   * said.
+   */
   readonly quorum?: number | undefined
-  /** Names what is in a folder of the export, `openings` or `logs`: then what belongs to no entry is found, too. */
+  /**
+   * Names what is in a folder of the export, `openings` or `logs`: then what belongs to no entry is
+   * found, too.
+   */
   readonly list?: ListFolder | undefined
   /** Is told now and then how many entries of a log have been looked at. */
   onProgress?(origin: string, seen: number, size: number): void
@@ -60,11 +72,17 @@ export interface FolderReport {
   readonly findings: readonly Finding[]
   /** What could not be checked, and why. */
   readonly unchecked: readonly string[]
-  /** What whoever reads the report is to know: which keys were trusted, what a successor says of the log before. */
+  /**
+   * What whoever reads the report is to know: which keys were trusted, what a successor says of the
+   * log before.
+   */
   readonly notes: readonly string[]
 }
 
-/** A log that was walked; what is erased in it is judged at the end, since the log after it may cover it. */
+/**
+ * A log that was walked; what is erased in it is judged at the end, since the log after it may
+ * cover it.
+ */
 interface Walked {
   readonly report: LogReport
   readonly acts: Acts
@@ -89,8 +107,9 @@ interface Successor extends Succession {
 }
 
 /**
- * Verifies an export: signatures, every tile and entry, what each entry says, that no act is left out, that what is
- * missing was erased, and that the log goes on from every checkpoint that is known of it.
+ * Verifies an export: signatures, every tile and entry, what each entry says, that no act is left
+ * out, that what is missing was erased, and that the log goes on from every checkpoint that is
+ * known of it.
  * @throws AuditFault `malformed` where the keys are none, `unreachable` where a file cannot be read
  */
 export async function verifyFolder(
@@ -163,7 +182,10 @@ function reportUnheld(
 const textOf = (bytes: Uint8Array | null): string =>
   new TextDecoder().decode(bytes ?? new Uint8Array())
 
-/** @param succession what the log after it says of it. @returns null where nothing of it can be looked at. */
+/**
+ * @param succession what the log after it says of it.
+ * @returns null where nothing of it can be looked at.
+ */
 async function verifyLog(
   { list, read }: Folders,
   succession: Successor | null,
@@ -250,7 +272,10 @@ const foldersBelow = (prefix: string, read: ReadFile, list: ListFolder): Folders
   list: (folder) => list(`${prefix}${folder}`),
 })
 
-/** Reports files of what entries say that belong to none: whoever searches the folder would read them, too. */
+/**
+ * Reports files of what entries say that belong to none: whoever searches the folder would read
+ * them, too.
+ */
 async function reportStrayOpenings(
   { list, read }: Folders,
   size: number,
@@ -276,7 +301,9 @@ function reportStrays(paths: readonly string[], detail: string, report: Report):
   if (more > 0) report('file_added', `${more} more`, detail)
 }
 
-/** @returns the checkpoint of a log; null where it is not signed as it must be, which is reported. */
+/**
+ * @returns the checkpoint of a log; null where it is not signed as it must be, which is reported.
+ */
 async function openOwn(
   note: string,
   report: Report,

@@ -1,4 +1,7 @@
-/** Numbers that entries bear without gaps: of acts, of a card's events, and of its tries of each kind. */
+/**
+ * Numbers that entries bear without gaps: of acts, of a card's events, and of its tries of each
+ * kind.
+ */
 import type { Report } from './findings.ts'
 import type { Said } from './said.ts'
 import { createTries } from './tries.ts'
@@ -9,7 +12,10 @@ export interface Gaps {
   skip(): void
   /** Takes in what an entry says. */
   count(said: Said, where: string): void
-  /** Reports what can only be told at the end. @returns how many cards begin with another number than 1. */
+  /**
+   * Reports what can only be told at the end.
+   * @returns how many cards begin with another number than 1.
+   */
   finish(): number
 }
 
@@ -53,7 +59,8 @@ export function createGaps({ isSuccessor, olderCards }: Beginning, report: Repor
         : `${names[kind]} ${value}${of} comes after ${last?.value}`
     const missing = last ? value - last.value - 1 : 0
     if (missing < 0) report(`${kind}_repeated`, where, detail)
-    // Where so many entries between the two say nothing any more, what is missing may be among them.
+    // Where so many entries between the two say nothing any more, what is missing may be among
+    // them.
     if (missing > silences - (last?.silences ?? 0)) report(`${kind}_skipped`, where, detail)
     return { value, silences }
   }

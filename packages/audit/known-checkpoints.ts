@@ -16,7 +16,10 @@ export interface KnownNote {
 /** A checkpoint that a key of its log signed, and where it was had from. */
 export interface KnownCheckpoint extends Checkpoint {
   readonly where: string
-  /** Whether the log's successor says that so much was signed: then it also says why some of it may be gone. */
+  /**
+   * Whether the log's successor says that so much was signed: then it also says why some of it may
+   * be gone.
+   */
   readonly isExplained: boolean
 }
 

@@ -1,4 +1,7 @@
-/** The most bytes of each file of a log, by the beginning of its path: what is longer was not written by an export. */
+/**
+ * The most bytes of each file of a log, by the beginning of its path: what is longer was not
+ * written by an export.
+ */
 const limits: readonly (readonly [beginning: string, mostBytes: number])[] = [
   ['keys', 1_048_576],
   // A note with a hundred signatures by ML-DSA-44 takes two thirds.
@@ -13,8 +16,9 @@ const limits: readonly (readonly [beginning: string, mostBytes: number])[] = [
 ]
 
 /**
- * The most bytes that a file of an exported or published log may have. Who reads a log for the verifier reads no more of a
- * file than that, and treats a longer one as a file that cannot be read.
+ * The most bytes that a file of an exported or published log may have. Who reads a log for the
+ * verifier reads no more of a file than that, and treats a longer one as a file that cannot be
+ * read.
  * @param path as the verifier asks for it: `tile/0/000`, `logs/3/checkpoint`
  */
 export function mostBytesOf(path: string): number {

@@ -17,13 +17,15 @@ export interface Growth {
 }
 
 /**
- * Looks at a log where it is published, and whether its tree goes on from that of an older checkpoint: nothing of it was
- * changed, taken out or forgotten since.
+ * Looks at a log where it is published, and whether its tree goes on from that of an older
+ * checkpoint: nothing of it was changed, taken out or forgotten since.
  * @param read reads below the log's address
  * @param remembered the note that the last look answered with; null at the first
- * @param quorum how many of the witnesses whose keys are given must have cosigned; all of them unless it is said
- * @throws AuditFault where the checkpoint is none of the log, or what shows it cannot be read; `another_log` where it is
- * that of a successor; `memory_lost` where the note is none of the log, so that nothing can be said
+ * @param quorum how many of the witnesses whose keys are given must have cosigned; all of them
+ *   unless it is said
+ * @throws AuditFault where the checkpoint is none of the log, or what shows it cannot be read;
+ * `another_log` where it is that of a successor; `memory_lost` where the note is none of the log,
+ * so that nothing can be said
  */
 export async function lookAtGrowth(
   read: ReadFile,

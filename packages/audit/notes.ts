@@ -1,4 +1,7 @@
-/** Signed notes: C2SP signed-note. They are made and taken apart here, and verified by Web Crypto; private keys are elsewhere. */
+/**
+ * Signed notes: C2SP signed-note. They are made and taken apart here, and verified by Web Crypto;
+ * private keys are elsewhere.
+ */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { AuditFault } from './audit-fault.ts'
 import { concat, fromBase64, fromHex, hexOf, toBase64, utf8 } from './bytes.ts'
@@ -65,7 +68,10 @@ export const verifierKeyText = (name: string, type: number, publicKey: Uint8Arra
 
 const keyLengths: Readonly<Record<number, number>> = { 1: 32, 4: 32, 6: 1_312 }
 
-/** Reads `name+id+base64`. @throws AuditFault `malformed` where it is no key, or of a type that is not known here. */
+/**
+ * Reads `name+id+base64`.
+ * @throws AuditFault `malformed` where it is no key, or of a type that is not known here.
+ */
 export function parseVerifierKey(text: string): VerifierKey {
   const [name = '', id = '', ...rest] = text.split('+')
   const bytes = fromBase64(rest.join('+'))
@@ -78,7 +84,10 @@ export function parseVerifierKey(text: string): VerifierKey {
   return { name, id, type, publicKey }
 }
 
-/** The verifier keys in a file: one a line, or in the lines of a policy, or as strings of JSON; others are passed over. */
+/**
+ * The verifier keys in a file: one a line, or in the lines of a policy, or as strings of JSON;
+ * others are passed over.
+ */
 export const parseVerifierKeys = (text: string): VerifierKey[] =>
   (text.match(verifierKey) ?? []).map(parseVerifierKey)
 
@@ -128,8 +137,8 @@ function parseSignature(line: string): NoteSignature {
 
 /**
  * Verifies every signature of a note by a key that is given, and passes over the others.
- * @returns beside those that are right, the names whose signatures this runtime cannot verify, and those of which no key was
- * given
+ * @returns beside those that are right, the names whose signatures this runtime cannot verify, and
+ * those of which no key was given
  * @throws AuditFault where it is no note, a signature by a given key is wrong, or there is none
  */
 export async function openNote(
@@ -184,7 +193,8 @@ async function verifySignature(
   const isPostQuantum = key.type === signatureTypes.mlDsa44
   const seconds = isTimed ? secondsIn(bytes) : 0
   const algorithm = isPostQuantum ? 'ML-DSA-44' : 'Ed25519'
-  // What Web Crypto calls bare bytes differs between what it has long had and what came with ML-DSA.
+  // What Web Crypto calls bare bytes differs between what it has long had and what came with
+  // ML-DSA.
   const format = (isPostQuantum ? 'raw-public' : 'raw') as 'raw'
   const imported = await crypto.subtle
     .importKey(format, new Uint8Array(key.publicKey), algorithm, false, ['verify'])

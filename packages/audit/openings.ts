@@ -30,8 +30,8 @@ interface Line {
 export const openingsPath = (index: number): string => `openings/${index}.jsonl`
 
 /**
- * Reads what the entries of a bundle say, by their places, and reports every line that is no entry's, or that is not
- * written in the one form that it has.
+ * Reads what the entries of a bundle say, by their places, and reports every line that is no
+ * entry's, or that is not written in the one form that it has.
  */
 export async function readOpenings(
   { read, report }: Files,
@@ -90,7 +90,10 @@ function placeLines(lines: readonly string[], index: number, report: Report): Pl
   })
 }
 
-/** Lines of a file that are read: four times as many as an export writes. What is behind them makes the file no export's. */
+/**
+ * Lines of a file that are read: four times as many as an export writes. What is behind them makes
+ * the file no export's.
+ */
 const mostLines = 4 * tileWidth
 
 /** The lines of a file, and whether they are all that it has: UTF-8, and an end behind each. */
@@ -109,7 +112,10 @@ function openingOf({ said }: Line): Opening | undefined {
   return { text, leaf: leafHash(entryOf(commitmentOf(salt, text))) }
 }
 
-/** The one way in which a line is written: another that reads the same could hide it from a search by text. */
+/**
+ * The one way in which a line is written: another that reads the same could hide it from a search
+ * by text.
+ */
 const lineOf = ({ index, said }: Line): string =>
   JSON.stringify(
     said ? { index, salt: toBase64(said.salt), text: said.text } : { index, erased: true },

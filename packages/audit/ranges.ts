@@ -3,7 +3,10 @@
 /** Entries of a log from one to another, both among them. */
 export type Range = readonly [from: number, to: number]
 
-/** The ranges that an entry names: pairs of whole numbers, none of which ends before it begins; null where they are none. */
+/**
+ * The ranges that an entry names: pairs of whole numbers, none of which ends before it begins; null
+ * where they are none.
+ */
 export function rangesIn(member: unknown): Range[] | null {
   if (!Array.isArray(member)) return null
   const ranges = member.flatMap((pair: unknown): Range[] => {

@@ -75,10 +75,13 @@ function parseOpening(bytes: Uint8Array): Receipt['opening'] {
 }
 
 /**
- * Verifies a receipt without the service: that the log, by one of these keys, signed a tree which has this entry.
- * @param keys of the log and, if cosignatures are asked for, of witnesses; from anyone but who hands in the receipt
+ * Verifies a receipt without the service: that the log, by one of these keys, signed a tree which
+ * has this entry.
+ * @param keys of the log and, if cosignatures are asked for, of witnesses; from anyone but who
+ *   hands in the receipt
  * @param entryId of the entry that was asked for: the receipt of another proves nothing of it
- * @param quorum how many of the witnesses whose keys are given must have cosigned; all of them unless it is said
+ * @param quorum how many of the witnesses whose keys are given must have cosigned; all of them
+ *   unless it is said
  * @throws AuditFault
  */
 export async function verifyReceipt(

@@ -10,7 +10,10 @@ export function readSaid(text: string): Said {
   return { ...said, details: membersOf(said.details) }
 }
 
-/** Whether a text is an object in the one form in which entries are written: no escape, member or space that is not needed. */
+/**
+ * Whether a text is an object in the one form in which entries are written: no escape, member or
+ * space that is not needed.
+ */
 export function isCanonical(text: string): boolean {
   try {
     const said: unknown = JSON.parse(text)

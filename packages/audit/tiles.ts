@@ -1,4 +1,7 @@
-/** How the tree of a log is stored and published, and what is proven from its tiles: C2SP tlog-tiles. */
+/**
+ * How the tree of a log is stored and published, and what is proven from its tiles: C2SP
+ * tlog-tiles.
+ */
 import { concat } from './bytes.ts'
 import { hashBytes, nodeHash, rootOf } from './tree.ts'
 
@@ -6,8 +9,8 @@ import { hashBytes, nodeHash, rootOf } from './tree.ts'
 export const tileWidth = 256
 
 /**
- * Where a tile is published, or a bundle of entries: `tile/0/x001/x234/067`, and `.p/<width>` behind it where it is not
- * full (C2SP tlog-tiles, Merkle Tree).
+ * Where a tile is published, or a bundle of entries: `tile/0/x001/x234/067`, and `.p/<width>`
+ * behind it where it is not full (C2SP tlog-tiles, Merkle Tree).
  */
 export function tilePath(level: number | 'entries', index: number, width = tileWidth): string {
   const digits = String(index)
@@ -26,7 +29,10 @@ const splitHashes = (hashes: Uint8Array): Uint8Array[] =>
     hashes.subarray(at * hashBytes, (at + 1) * hashBytes),
   )
 
-/** Entries as a bundle holds them: each behind its length in two bytes (C2SP tlog-tiles, Log Entries). */
+/**
+ * Entries as a bundle holds them: each behind its length in two bytes (C2SP tlog-tiles, Log
+ * Entries).
+ */
 export const entryBundle = (entries: readonly Uint8Array[]): Uint8Array =>
   concat(entries.flatMap((entry) => [Uint8Array.of(entry.length >> 8, entry.length & 255), entry]))
 
@@ -42,7 +48,10 @@ export function entriesOf(bundle: Uint8Array): Uint8Array[] | null {
   return entries
 }
 
-/** How many tiles of a level are full in a tree, and how wide the one behind them is; 0: there is none. */
+/**
+ * How many tiles of a level are full in a tree, and how wide the one behind them is; 0: there is
+ * none.
+ */
 interface TilesOfLevel {
   readonly level: number
   readonly full: number
@@ -68,7 +77,8 @@ interface Tile {
 }
 
 /**
- * What the tiles are after entries came to a tree of `size`: every tile that changed, whole, the lower levels first.
+ * What the tiles are after entries came to a tree of `size`: every tile that changed, whole, the
+ * lower levels first.
  * @param edge the partial tile of each level before, from the leaves up; empty where there is none
  */
 export function appendHashes(
@@ -105,12 +115,15 @@ function tilesWith(level: number, position: number, parts: readonly Uint8Array[]
 }
 
 /**
- * Reads a tile: its hashes, as many as it has; it may have more than the tree that is asked about. Tiles are not
- * trusted: what is computed from them is to be verified.
+ * Reads a tile: its hashes, as many as it has; it may have more than the tree that is asked about.
+ * Tiles are not trusted: what is computed from them is to be verified.
  */
 export type TileReader = (level: number, index: number) => Promise<Uint8Array>
 
-/** The root of the tree of the first `size` entries. @throws RangeError where a tile lacks what the tree has. */
+/**
+ * The root of the tree of the first `size` entries.
+ * @throws RangeError where a tile lacks what the tree has.
+ */
 export const readRoot = async (size: number, read: TileReader): Promise<Uint8Array> =>
   size === 0 ? rootOf([]) : hashSpan(onceEach(read), { start: 0, end: size })
 
@@ -120,7 +133,10 @@ interface Span {
   readonly end: number
 }
 
-/** The subtrees beside the way from an entry up to the root, the lowest first (RFC 6962 section 2.1.1). */
+/**
+ * The subtrees beside the way from an entry up to the root, the lowest first (RFC 6962 section
+ * 2.1.1).
+ */
 export function spansBeside(index: number, size: number): Span[] {
   const spans: Span[] = []
   let start = 0
@@ -136,7 +152,8 @@ export function spansBeside(index: number, size: number): Span[] {
 }
 
 /**
- * The hashes beside the way from an entry up to the root, the lowest first (RFC 6962 section 2.1.1).
+ * The hashes beside the way from an entry up to the root, the lowest first (RFC 6962 section
+ * 2.1.1).
  * @throws RangeError where the tree has no such entry.
  */
 export async function inclusionProof(
@@ -149,8 +166,8 @@ export async function inclusionProof(
 }
 
 /**
- * What shows that the tree of `size` begins with that of `oldSize` (RFC 6962 section 2.1.2); empty where both are the same
- * or the old one is empty.
+ * What shows that the tree of `size` begins with that of `oldSize` (RFC 6962 section 2.1.2); empty
+ * where both are the same or the old one is empty.
  */
 export async function consistencyProof(
   oldSize: number,
@@ -169,7 +186,8 @@ export async function consistencyProof(
     if (isLeft) end = split
     else start = split
   }
-  // The old root is known to who asks, so that the proof begins with a subtree only where the old tree is not one.
+  // The old root is known to who asks, so that the proof begins with a subtree only where the old
+  // tree is not one.
   if (start !== 0) spans.push({ start, end })
   return hashSpans(read, spans.reverse())
 }
@@ -198,7 +216,10 @@ function onceEach(read: TileReader): TileReader {
   }
 }
 
-/** The hash over entries that are a subtree of every tree that has them. @throws RangeError where a tile is too short. */
+/**
+ * The hash over entries that are a subtree of every tree that has them.
+ * @throws RangeError where a tile is too short.
+ */
 export async function hashSpan(read: TileReader, { end, start }: Span): Promise<Uint8Array> {
   const entries = end - start
   if (entries > 1 && splitOf(entries) * 2 !== entries) {

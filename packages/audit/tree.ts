@@ -1,8 +1,10 @@
 /**
- * The tree under an audit log: RFC 6962 section 2.1 (hashes) and RFC 9162 section 2.1 (how a proof is verified). Sizes
- * and indexes are whole numbers that JavaScript holds exactly; hashes are 32 bytes of SHA-256.
+ * The tree under an audit log: RFC 6962 section 2.1 (hashes) and RFC 9162 section 2.1 (how a proof
+ * is verified). Sizes and indexes are whole numbers that JavaScript holds exactly; hashes are 32
+ * bytes of SHA-256.
  */
-// Synchronous: a tree is made of many short texts, for each of which a promise costs more than the hash.
+// Synchronous: a tree is made of many short texts, for each of which a promise costs more than the
+// hash.
 import { sha256 } from '@noble/hashes/sha2.js'
 import { concat, isSame, utf8 } from './bytes.ts'
 
@@ -22,14 +24,20 @@ export const nodeHash = (left: Uint8Array, right: Uint8Array): Uint8Array =>
 const entryDomain = utf8('pinfold audit entry v1\n')
 const entryVersion = Uint8Array.of(1)
 
-/** What a leaf says of an entry's text without saying it: 32 bytes, which only who has the salt can recompute. */
+/**
+ * What a leaf says of an entry's text without saying it: 32 bytes, which only who has the salt can
+ * recompute.
+ */
 export const commitmentOf = (salt: Uint8Array, text: string): Uint8Array =>
   sha256(concat([entryDomain, salt, utf8(text)]))
 
 /** The entry as the log publishes it: a byte for the version, and the commitment. */
 export const entryOf = (commitment: Uint8Array): Uint8Array => concat([entryVersion, commitment])
 
-/** The root over hashes that stand side by side, of which the last may be over fewer entries than the others. */
+/**
+ * The root over hashes that stand side by side, of which the last may be over fewer entries than
+ * the others.
+ */
 export function rootOf(hashes: readonly Uint8Array[]): Uint8Array {
   let row = hashes
   while (row.length > 1) {
@@ -44,7 +52,10 @@ export function rootOf(hashes: readonly Uint8Array[]): Uint8Array {
   return row[0] ?? emptyRoot
 }
 
-/** The root of a tree by its right edge: of each level, from the leaves up, the hashes that no full tile holds. */
+/**
+ * The root of a tree by its right edge: of each level, from the leaves up, the hashes that no full
+ * tile holds.
+ */
 export function rootOfEdge(edge: readonly (readonly Uint8Array[])[]): Uint8Array {
   let below: readonly Uint8Array[] = []
   for (const hashes of edge) {
@@ -54,7 +65,9 @@ export function rootOfEdge(edge: readonly (readonly Uint8Array[])[]): Uint8Array
   return rootOf(below)
 }
 
-/** Whether a proof leads from the entry with this leaf hash to the root (RFC 9162 section 2.1.3.2). */
+/**
+ * Whether a proof leads from the entry with this leaf hash to the root (RFC 9162 section 2.1.3.2).
+ */
 export function verifyInclusion(claim: {
   readonly index: number
   readonly size: number
@@ -68,7 +81,10 @@ export function verifyInclusion(claim: {
   return reached !== undefined && isSame(reached, root)
 }
 
-/** Whether a proof shows that a tree begins with an older one that is not empty (RFC 9162 section 2.1.4.2). */
+/**
+ * Whether a proof shows that a tree begins with an older one that is not empty (RFC 9162 section
+ * 2.1.4.2).
+ */
 export function verifyConsistency(claim: {
   readonly oldSize: number
   readonly size: number
@@ -89,9 +105,9 @@ export function verifyConsistency(claim: {
 }
 
 /**
- * Goes up from a node to the root by the hashes beside the way: the first of `from` by all of them, the second, if there
- * is one, by those on the left alone, as in an older tree whose last node this is. Null where the way is not as long as
- * the tree is high.
+ * Goes up from a node to the root by the hashes beside the way: the first of `from` by all of them,
+ * the second, if there is one, by those on the left alone, as in an older tree whose last node this
+ * is. Null where the way is not as long as the tree is high.
  */
 function climb(
   from: number,

@@ -13,11 +13,17 @@ interface EnteredTry {
   readonly silences: number
 }
 
-/** The tries of a card and a kind. They are entered as their results become known, so not quite in their order. */
+/**
+ * The tries of a card and a kind. They are entered as their results become known, so not quite in
+ * their order.
+ */
 interface Tries {
   readonly card: string
   readonly act: string
-  /** The first that was seen; all from it to `top` were, and `others` beyond or before, so many of them before. */
+  /**
+   * The first that was seen; all from it to `top` were, and `others` beyond or before, so many of
+   * them before.
+   */
   readonly base: number
   top: number
   readonly others: Set<number>
@@ -32,7 +38,10 @@ interface Tries {
 /** For how long the result of a try may be awaited while those after it are entered. */
 const settleMs = 120_000
 
-/** The most tries of a card. A client's block takes those that are left, and with them their numbers. */
+/**
+ * The most tries of a card. A client's block takes those that are left, and with them their
+ * numbers.
+ */
 const triesMost = 15
 
 /** Follows the tries that the entries of one log tell of. */
@@ -73,7 +82,10 @@ export function createTries(
     pass(time: number): void {
       newest = Math.max(newest, time)
     },
-    /** Counts a block by the client: it takes the remaining tries of the card, which then have no entries. */
+    /**
+     * Counts a block by the client: it takes the remaining tries of the card, which then have no
+     * entries.
+     */
     takeAway(card: string, act: string): void {
       const key = `${card} ${act}`
       taken.set(key, (taken.get(key) ?? 0) + triesMost)

@@ -23,12 +23,16 @@ export interface Walk {
   readonly sizes: ReadonlySet<number>
   /**
    * Takes the entries in, one after another.
-   * @param text what it says; null where that is not there, undefined where it is not what was signed
+   * @param text what it says; null where that is not there, undefined where it is not what was
+   *   signed
    */
   see(index: number, text: string | null | undefined): void
 }
 
-/** A tile above the leaves: as what is below it makes it, and as it was published; null where that is not there. */
+/**
+ * A tile above the leaves: as what is below it makes it, and as it was published; null where that
+ * is not there.
+ */
 interface Row {
   readonly level: number
   readonly index: number
@@ -37,9 +41,11 @@ interface Row {
 }
 
 /**
- * Walks a tree: every tile against the one above it and what is below it, up to the signed root; every entry, and what it
- * says, against its leaf. It ends where nothing of a bundle is there: the size may be anything where nobody signed it.
- * @returns the roots of older trees that were asked for, whether the signed one is reached, and how many entries were there
+ * Walks a tree: every tile against the one above it and what is below it, up to the signed root;
+ * every entry, and what it says, against its leaf. It ends where nothing of a bundle is there: the
+ * size may be anything where nobody signed it.
+ * @returns the roots of older trees that were asked for, whether the signed one is reached, and how
+ *   many entries were there
  */
 export async function walkTree(
   { root, size }: Pick<Checkpoint, 'root' | 'size'>,
@@ -89,7 +95,10 @@ export async function walkTree(
 const isBare = ({ entries, openings, tile }: Bundle): boolean =>
   !tile && !entries && openings.every((opening) => opening === undefined)
 
-/** The tiles above the leaves, as they are made while the leaves are walked, beside those that were published. */
+/**
+ * The tiles above the leaves, as they are made while the leaves are walked, beside those that were
+ * published.
+ */
 function createRows({ read, report }: Walk, size: number) {
   const levels: { index: number; made: Uint8Array[] }[] = []
   const kept = new Map<number, { readonly index: number; readonly hashes: Uint8Array[] | null }>()

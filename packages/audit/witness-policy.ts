@@ -6,7 +6,9 @@ export interface Witness {
   /** Its name in the policy alone. */
   readonly name: string
   readonly key: VerifierKey
-  /** Where checkpoints are sent to, without a slash at its end; null where the policy only verifies. */
+  /**
+   * Where checkpoints are sent to, without a slash at its end; null where the policy only verifies.
+   */
   readonly url: string | null
 }
 

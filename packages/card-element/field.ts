@@ -44,7 +44,8 @@ export interface Countdown {
 /**
  * Counts whole seconds down to the end.
  *
- * By a clock that nobody sets: a timer that was held up (a laptop asleep) ends at once when it wakes.
+ * By a clock that nobody sets: a timer that was held up (a laptop asleep) ends at once when it
+ * wakes.
  */
 export function startCountdown(
   seconds: number,
@@ -70,8 +71,8 @@ const keptSeconds = 30
 let clearing: ReturnType<typeof setTimeout> | undefined
 
 /**
- * Copies a card number, and empties the clipboard after half a minute, where the browser lets it. What
- * was copied elsewhere meanwhile is overwritten, too: a page may not look whether it was.
+ * Copies a card number, and empties the clipboard after half a minute, where the browser lets it.
+ * What was copied elsewhere meanwhile is overwritten, too: a page may not look whether it was.
  */
 export async function copyForAWhile(text: string, say: Say): Promise<void> {
   try {

@@ -9,12 +9,13 @@ const defaultSeconds = 15
 const mostSeconds = 60
 
 /**
- * `<pinfold-card>`: a payment card that shows its number, expiry and CVV for a few seconds, and its PIN
- * if asked to.
+ * `<pinfold-card>`: a payment card that shows its number, expiry and CVV for a few seconds, and its
+ * PIN if asked to.
  *
  * The key is made here for each reveal, the relay sees ciphertext, and what was shown is taken away
  * when the time is up, the page is hidden, or the element is removed or given another card or other
- * keys. It asks only while it is in a page that is seen. Digits are in the closed shadow tree while they are shown and nowhere else.
+ * keys. It asks only while it is in a page that is seen. Digits are in the closed shadow tree while
+ * they are shown and nowhere else.
  *
  * | attribute | what it is |
  * |---|---|
@@ -25,7 +26,8 @@ const mostSeconds = 60
  * | `include-pin` | whether the PIN is asked for, too |
  * | `reveal-seconds` | how long, 1 to 60; 15 unless given |
  *
- * It dispatches `pinfold-state` events: `asking`, `shown`, `masked`, `failed`. Nothing of the card is in them.
+ * It dispatches `pinfold-state` events: `asking`, `shown`, `masked`, `failed`. Nothing of the card
+ * is in them.
  */
 export class PinfoldCard extends HTMLElement {
   static readonly observedAttributes = [
@@ -62,7 +64,9 @@ export class PinfoldCard extends HTMLElement {
     this.#paintMasked()
   }
 
-  /** Keys that the application was built with. A real application sets them: see the documentation. */
+  /**
+   * Keys that the application was built with. A real application sets them: see the documentation.
+   */
   set service(keys: ServiceKeys | null) {
     if (keys === this.#service) return
     this.#service = keys
@@ -97,8 +101,8 @@ export class PinfoldCard extends HTMLElement {
   }
 
   /**
-   * Asks for the card and shows it. Whatever was shown before is masked first. Nothing is asked by an
-   * element that is in no page, or in one that is hidden.
+   * Asks for the card and shows it. Whatever was shown before is masked first. Nothing is asked by
+   * an element that is in no page, or in one that is hidden.
    */
   async reveal(): Promise<void> {
     this.mask()

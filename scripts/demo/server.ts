@@ -20,7 +20,10 @@ const startTimeoutMs = 60_000
 const pollMs = 100
 const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
-/** The sandbox that runs on `DATA_DIR`, or one that is started there. @throws Error with the reason. */
+/**
+ * The sandbox that runs on `DATA_DIR`, or one that is started there.
+ * @throws Error with the reason.
+ */
 export async function findServer(): Promise<DemoServer> {
   const config = readConfig()
   if (!config.sandbox) throw new Error('The demo needs a sandbox: SANDBOX must not be false.')

@@ -6,7 +6,10 @@ import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
 /** Who calls: the members of `sandbox.json` that hold credentials. */
 export type Actor = 'client' | 'otherClient' | 'network' | 'admin'
 
-/** One request. Card networks and administration call the private listener, the others the public one. */
+/**
+ * One request. Card networks and administration call the private listener, the others the public
+ * one.
+ */
 export interface Call {
   readonly as: Actor
   readonly method: 'GET' | 'POST' | 'PUT'

@@ -1,11 +1,15 @@
 import { type Lock, type LockedPackage, nameOf, runtimePackages } from './lock.ts'
 
-/** Licences that the package may be passed on with, each under no more than that its text comes along. */
+/**
+ * Licences that the package may be passed on with, each under no more than that its text comes
+ * along.
+ */
 const accepted = ['Apache-2.0', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT']
 
 /**
- * What the package contains, and `pkcs11js` that may be added, as CycloneDX 1.6: from the lock file alone, so that it is the
- * same on every machine. It bears no time and no serial number: the digest of a release says which one it is.
+ * What the package contains, and `pkcs11js` that may be added, as CycloneDX 1.6: from the lock file
+ * alone, so that it is the same on every machine. It bears no time and no serial number: the digest
+ * of a release says which one it is.
  * @throws Error for a package without a digest, or under a licence that nobody has accepted.
  */
 export function billOfMaterials(lock: Lock): string {
@@ -88,7 +92,10 @@ function neededBy({ packages }: Lock, path: string): string[] {
   })
 }
 
-/** The folder of a package, then each that it lies in, with a slash at the end; the root is an empty text. */
+/**
+ * The folder of a package, then each that it lies in, with a slash at the end; the root is an empty
+ * text.
+ */
 function foldersAround(path: string): string[] {
   if (path === '') return ['']
   const around = path.lastIndexOf('/node_modules/')

@@ -5,7 +5,9 @@ import { root } from './program.ts'
 
 const isLicence = (name: string): boolean => /^(licen[cs]e|notice|copying)([.-].*)?$/i.test(name)
 
-/** Every package that comes along, its licence and the words of its authors, the same words once. */
+/**
+ * Every package that comes along, its licence and the words of its authors, the same words once.
+ */
 export async function thirdPartyNotices(lock: Lock): Promise<string> {
   const texts = new Map<string, Set<string>>()
   const silent: string[] = []

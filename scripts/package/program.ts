@@ -7,7 +7,10 @@ import { mapInPlace } from './source-map.ts'
 
 export const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** What runs: the service, the command line, the demo, the pages, and the parts of the SDK that they import. */
+/**
+ * What runs: the service, the command line, the demo, the pages, and the parts of the SDK that they
+ * import.
+ */
 const programs = [
   'src/**/*.ts',
   'scripts/demo.ts',
@@ -32,9 +35,9 @@ const others = [
 ]
 
 /**
- * Writes the program as JavaScript, which runs from `node_modules`, where Node strips no types. Types become
- * blanks and `.ts` becomes `.js`, so that what a stack names is the line and column of the source. Each file has a
- * map with its source in it, for debuggers and `--enable-source-maps`.
+ * Writes the program as JavaScript, which runs from `node_modules`, where Node strips no types.
+ * Types become blanks and `.ts` becomes `.js`, so that what a stack names is the line and column of
+ * the source. Each file has a map with its source in it, for debuggers and `--enable-source-maps`.
  */
 export async function writeProgram(folder: string): Promise<void> {
   const sources = globSync(programs, { cwd: root }).sort()
@@ -62,7 +65,10 @@ export async function writeProgram(folder: string): Promise<void> {
 /** A text in quotes that ends like the name of a source: what is imported, started, or read. */
 const named = /(['"])([^'"\n]*[\w-])\.ts\1/g
 
-/** Every name of a source, from its own folder or from the root, becomes that of the script made of it. */
+/**
+ * Every name of a source, from its own folder or from the root, becomes that of the script made of
+ * it.
+ */
 function nameScripts(program: string, path: string): string {
   return program.replaceAll(named, (whole, quote: string, name: string) => {
     const folders = [dirname(join(root, path)), root]

@@ -1,8 +1,8 @@
 /**
- * Who may import whom, types included. A room is a folder of `src`, or the file `main.ts`; where a folder of
- * a room is named here, it is a room of its own. `storage` as a target opens the whole floor, `storage/engine`
- * that room, `room/file.ts` that file alone. What is not here is forbidden; within a room anything goes.
- * ARCHITECTURE.md shows this table: `npm run generate`.
+ * Who may import whom, types included. A room is a folder of `src`, or the file `main.ts`; where a
+ * folder of a room is named here, it is a room of its own. `storage` as a target opens the whole
+ * floor, `storage/engine` that room, `room/file.ts` that file alone. What is not here is forbidden;
+ * within a room anything goes. ARCHITECTURE.md shows this table: `npm run generate`.
  */
 export const arrows = {
   main: ['service', 'service/config'],
@@ -153,7 +153,8 @@ export const arrows = {
 
   // The pages that the service serves, and what serves them.
   web: ['packages'],
-  // A client of the service, which the sandbox serves for convenience; its relay also runs by itself.
+  // A client of the service, which the sandbox serves for convenience; its relay also runs by
+  // itself.
   'examples/demo': ['web', 'packages'],
   'packages/audit': [],
   'packages/sdk/client': ['packages/audit', 'packages/sdk/webhooks/event.ts'],
@@ -165,8 +166,8 @@ export const arrows = {
 const allowedOf: Readonly<Record<string, readonly string[]>> = arrows
 
 /**
- * Rooms that take nothing from a package or from Node but these: `domain` and the codec have no input or output,
- * and the SDK runs where Node is not.
+ * Rooms that take nothing from a package or from Node but these: `domain` and the codec have no
+ * input or output, and the SDK runs where Node is not.
  */
 const outsideOfPureRooms: Readonly<Record<string, readonly string[]>> = {
   domain: ['node:util', 'node:crypto'],

@@ -1,4 +1,6 @@
-/** What the rules need to know of each file, read from the syntax tree of the TypeScript compiler. */
+/**
+ * What the rules need to know of each file, read from the syntax tree of the TypeScript compiler.
+ */
 import { globSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import {

@@ -1,4 +1,6 @@
-/** The rules of the house. Each answers the faults of one file, in sentences that name the place. */
+/**
+ * The rules of the house. Each answers the faults of one file, in sentences that name the place.
+ */
 import { arrows, forbiddenArrow, forbiddenPackage, roomOf } from './arrows.ts'
 import type { Source } from './read-source.ts'
 

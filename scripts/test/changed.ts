@@ -6,8 +6,9 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /**
- * The test files that reach a changed file: one that differs from where this branch left `main`, or that git does not know yet.
- * What no import names may concern any test: then all of them are returned.
+ * The test files that reach a changed file: one that differs from where this branch left `main`, or
+ * that git does not know yet. What no import names may concern any test: then all of them are
+ * returned.
  */
 export function findChanged(testFiles: readonly string[]): readonly string[] {
   const changed = listChanged()
@@ -34,7 +35,10 @@ function listChanged(): string[] {
 
 const namesByFile = new Map<string, readonly string[]>()
 
-/** A file with all that it names, and that those name: what it imports, starts or reads by a path from its own folder. */
+/**
+ * A file with all that it names, and that those name: what it imports, starts or reads by a path
+ * from its own folder.
+ */
 function filesReachedFrom(file: string): ReadonlySet<string> {
   const reached = new Set<string>()
   const waiting = [file]

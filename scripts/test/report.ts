@@ -26,8 +26,9 @@ interface RunRecord {
 }
 
 /**
- * Prints a line for each file as it ends, with whatever failed in it. The summary names each failure once, with the command
- * that runs its file alone, and how many tests were left out for which reason.
+ * Prints a line for each file as it ends, with whatever failed in it. The summary names each
+ * failure once, with the command that runs its file alone, and how many tests were left out for
+ * which reason.
  * @param filesCount how many files there are.
  * @param showsOutput whether to print what tests print where none fails, too.
  */

@@ -12,7 +12,10 @@ const find = (...patterns: readonly string[]): string[] =>
 /** Every test file, from the root of the project. */
 export const listTestFiles = (): string[] => find('test/**/*.test.ts')
 
-/** Test files that run by their own command, since they take longer or need more than `npm test` has. */
+/**
+ * Test files that run by their own command, since they take longer or need more than `npm test`
+ * has.
+ */
 export interface Suite {
   readonly files: () => string[]
   readonly env?: Readonly<Record<string, string>>
@@ -30,7 +33,10 @@ const suites: Readonly<Record<string, Suite>> = {
     files: () => ['test/audit/killed.test.ts'],
     env: { AUDIT_ACTS: '5000', AUDIT_KILLS: '10', TEST_GO: 'required' },
   },
-  /** On the Citus cluster that TEST_CITUS_URL names, instead of the embedded database and of a server. */
+  /**
+   * On the Citus cluster that TEST_CITUS_URL names, instead of the embedded database and of a
+   * server.
+   */
   cluster: {
     files: () =>
       find('test/{operations,storage,listeners/public,listeners/private}/**/*.test.ts').filter(
@@ -46,7 +52,9 @@ const suites: Readonly<Record<string, Suite>> = {
   },
   failover: { files: () => ['test/service/failover.test.ts'], env: { FAILOVERS: '10' } },
   fuzz: { files: () => ['test/fuzz/fuzz.test.ts'], env: { FUZZ_RUNS: '20000' } },
-  /** ISO 8583 libraries of other authors, from checkouts that two variables name (docs/iso8583.md). */
+  /**
+   * ISO 8583 libraries of other authors, from checkouts that two variables name (docs/iso8583.md).
+   */
   libraries: { files: () => ['test/listeners/iso8583/libraries/libraries.test.ts'] },
   /** All files, with more cases of each property. */
   nightly: { files: listTestFiles, env: { PROPERTY_CASES: 'nightly' } },

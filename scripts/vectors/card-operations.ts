@@ -87,7 +87,9 @@ function ibm3624(inputs: Inputs): Ibm3624Inputs {
   return { validationData, decimalisationTable: table(inputs) }
 }
 
-/** The operations on PANs and on PINs that are easy to guess: rules of the domain, not cryptography. */
+/**
+ * The operations on PANs and on PINs that are easy to guess: rules of the domain, not cryptography.
+ */
 export const domainOperations: Readonly<Record<string, Operation>> = {
   luhnValid: (inputs) => ({ valid: isLuhnValid(text(inputs, 'number')) }),
   checkDigit: (inputs) => ({ digit: luhnCheckDigit(text(inputs, 'body')) }),

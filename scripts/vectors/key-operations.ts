@@ -162,7 +162,9 @@ const algorithmsByType: Readonly<Record<string, readonly string[]>> = {
   OKP: agreements,
 }
 
-/** The operations on JWE. Only what the product opens itself is its own code; jose does the rest. */
+/**
+ * The operations on JWE. Only what the product opens itself is its own code; jose does the rest.
+ */
 export const jweOperations: Readonly<Record<string, Operation>> = {
   decrypt: async (inputs) => {
     const [jwe, jwk] = [text(inputs, 'jwe'), object(inputs, 'jwk')]

@@ -64,8 +64,8 @@ function compareRefusal(error: unknown, { expected }: VectorRow): Outcome {
 }
 
 /**
- * Passes when no operation makes the claimed value out of the inputs, and one makes the right one: the
- * row's own operation where it names one.
+ * Passes when no operation makes the claimed value out of the inputs, and one makes the right one:
+ * the row's own operation where it names one.
  */
 async function runTrap(row: VectorRow, primitive: string): Promise<Outcome> {
   const { claimed = row.expected.mustNotEqual, ...others } = row.inputs
@@ -104,7 +104,9 @@ function firstWord(value: unknown): unknown {
   return typeof value === 'string' ? value.split(' ')[0] : value
 }
 
-/** Bytes equal their hexadecimal digits in either case; everything else equals what has its members. */
+/**
+ * Bytes equal their hexadecimal digits in either case; everything else equals what has its members.
+ */
 function isSame(actual: unknown, expected: unknown): boolean {
   const digits = digitsOf(actual)
   if (digits === null) return actual !== undefined && isDeepStrictEqual(actual, expected)

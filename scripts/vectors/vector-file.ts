@@ -147,8 +147,8 @@ function hexadecimal(digits: string): Buffer {
 }
 
 /**
- * Reads a file of Project Wycheproof as it is published (`rsaes_oaep_decrypt_schema_v1.json`, by hand
- * from the project: it does not lie here); null if the content is none.
+ * Reads a file of Project Wycheproof as it is published (`rsaes_oaep_decrypt_schema_v1.json`, by
+ * hand from the project: it does not lie here); null if the content is none.
  */
 function readWycheproofFile(content: Readonly<Record<string, unknown>>): VectorFile | null {
   const { schema, testGroups } = content

@@ -1,4 +1,7 @@
-/** Files that a person names, and files of an export: each is read with a bound, and only where it is a regular file. */
+/**
+ * Files that a person names, and files of an export: each is read with a bound, and only where it
+ * is a regular file.
+ */
 import { constants } from 'node:fs'
 import { lstat, mkdir, open, opendir, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
@@ -12,7 +15,8 @@ const namedFileBytes = 1_048_576
 
 /**
  * Reads a file that was named on the command line, through symbolic links, too.
- * @throws UsageError where it is not there, cannot be read, is no regular file or has too many bytes
+ * @throws UsageError where it is not there, cannot be read, is no regular file or has too many
+ *   bytes
  */
 export async function readNamedFile(path: string): Promise<string> {
   try {
@@ -44,7 +48,8 @@ export async function readJsonFile(path: string): Promise<object> {
 /**
  * Reads a file of a folder that others may have made.
  * @returns null where there is no such file
- * @throws FileRefusal where it, or a folder above it, is a symbolic link, where it is no regular file, or has too many bytes
+ * @throws FileRefusal where it, or a folder above it, is a symbolic link, where it is no regular
+ *   file, or has too many bytes
  */
 export async function readWithin(
   folder: string,
@@ -59,11 +64,14 @@ export async function readWithin(
   return orNull(readRegular(file, mostBytes))
 }
 
-/** The most names that are listed of one folder: as many bundles hold a thousand million entries. */
+/**
+ * The most names that are listed of one folder: as many bundles hold a thousand million entries.
+ */
 const mostNames = 4_000_000
 
 /**
- * Names of what is in a folder of a folder that others may have made, but for hidden ones; none where there is none.
+ * Names of what is in a folder of a folder that others may have made, but for hidden ones; none
+ * where there is none.
  * @throws FileRefusal
  */
 export async function listWithin(folder: string, path: string): Promise<string[]> {
@@ -81,8 +89,8 @@ export async function listWithin(folder: string, path: string): Promise<string[]
 }
 
 /**
- * Writes a file of a folder as a whole: a crash leaves the older file or this one. It replaces a symbolic link, and never
- * follows one.
+ * Writes a file of a folder as a whole: a crash leaves the older file or this one. It replaces a
+ * symbolic link, and never follows one.
  * @throws FileRefusal where the file would lie outside the folder
  */
 export async function writeWithin(
@@ -124,7 +132,10 @@ async function makeFolders(folder: string, path: string): Promise<void> {
   }
 }
 
-/** @throws FileRefusal where a path leads to another place than it names: out of the folder, or by a symbolic link. */
+/**
+ * @throws FileRefusal where a path leads to another place than it names: out of the folder, or by a
+ *   symbolic link.
+ */
 async function assertWithin(folder: string, path: string): Promise<void> {
   const root = await realpath(folder)
   const below = relative(root, resolve(root, path))

@@ -3,8 +3,9 @@ import { escapeLine, escapeText } from '../domain/terminal-text.ts'
 import type { Colours } from './command.ts'
 
 /**
- * Prints an answer on standard output. All that the command line prints goes through this function and the next: whatever
- * text of a service, a folder or a peer is in it, no control character reaches the terminal.
+ * Prints an answer on standard output. All that the command line prints goes through this function
+ * and the next: whatever text of a service, a folder or a peer is in it, no control character
+ * reaches the terminal.
  */
 export const print = (text: string, colours: Colours = {}): void =>
   console.log(paint(escapeText(text), colours))
@@ -13,8 +14,9 @@ export const print = (text: string, colours: Colours = {}): void =>
 export const printBeside = (text: string): void => console.error(escapeText(text))
 
 /**
- * From here on the process ends where standard output cannot be written: with an exit code, and a sentence that says why, unless
- * the reader closed the pipe, as `| head` does when it has read enough.
+ * From here on the process ends where standard output cannot be written: with an exit code, and a
+ * sentence that says why, unless the reader closed the pipe, as `| head` does when it has read
+ * enough.
  */
 export function endWithOutput(exitCode: number): void {
   process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
@@ -39,8 +41,8 @@ function paint(text: string, colours: Colours): string {
 }
 
 /**
- * A line whose parts are foreign: none of them can end it and begin another. It is for every line in which a text of a
- * service, a folder or a peer stands beside the program's own words.
+ * A line whose parts are foreign: none of them can end it and begin another. It is for every line
+ * in which a text of a service, a folder or a peer stands beside the program's own words.
  */
 export const line = (words: TemplateStringsArray, ...parts: readonly unknown[]): string =>
   String.raw({ raw: words }, ...parts.map((part) => escapeLine(String(part))))
@@ -74,7 +76,10 @@ function cellOf(value: unknown): string {
   return escapeLine(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 
-/** Shows how far long work is, on standard error: one line that changes on a terminal, else new lines. */
+/**
+ * Shows how far long work is, on standard error: one line that changes on a terminal, else new
+ * lines.
+ */
 export function createProgress(): { show(line: string): void; end(): void } {
   const { stderr } = process
   let last = ''

@@ -97,7 +97,8 @@ function parse(command: cli.Command, rest: readonly string[]) {
 }
 
 /**
- * Says why a command came to nothing: to people on standard error, to programs on standard output, too.
+ * Says why a command came to nothing: to people on standard error, to programs on standard output,
+ * too.
  * @returns the exit code.
  */
 function reportFailure(error: unknown, isJson: boolean): number {

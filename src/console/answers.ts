@@ -62,7 +62,8 @@ export const readOnlyPage: Page = {
 export const signedOutPage = (to: string): Page => ({
   title: 'You are signed out',
   status: 401,
-  body: html`<p>Nothing was done. <a href="/console/sign-in?to=${encodeURIComponent(to)}">Sign in</a></p>`,
+  body: html`<p>Nothing was done. <a href="/console/sign-in?to=${encodeURIComponent(to)}">Sign in</a>
+    </p>`,
 })
 
 /** A failure, as people read it. */

@@ -89,7 +89,10 @@ export function lines(drawing: Drawing): Html {
   return figure(drawing, measured.length > 0, [grid(ceiling, points), drawn], series)
 }
 
-/** Three heights with what they stand for, and the labels of the first, the middle and the last place. */
+/**
+ * Three heights with what they stand for, and the labels of the first, the middle and the last
+ * place.
+ */
 function grid(ceiling: number, points: readonly Point[]): Content {
   const heights = [0, 0.5, 1].map((share) => {
     const y = round(size.top + inner.height * (1 - share))
@@ -114,10 +117,13 @@ function figure(
   if (!isMeasured) return html`<figure><p class="empty">${empty}</p></figure>`
   return html`<figure><svg class="chart" viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${title}">${drawn}</svg>
 <figcaption>${series.map((name, of) => html`<span class="key ${colourOf(of)}"><span>${name}</span></span>`)}</figcaption>
-<details><summary>As a table</summary><div class="scroll" tabindex="0" role="region" aria-label="${title}"><table><thead><tr><th scope="col">${rowTitle}</th>${series.map(
+<details><summary>As a table</summary>
+  <div class="scroll" tabindex="0" role="region" aria-label="${title}"><table><thead><tr>
+  <th scope="col">${rowTitle}</th>${series.map(
     (name) => html`<th scope="col" class="number">${name}</th>`,
   )}</tr></thead><tbody>${points.map(
     ({ label, values }) =>
-      html`<tr><th scope="row">${label}</th>${values.map((value) => html`<td class="number">${value === null ? '–' : numbers.format(value)}</td>`)}</tr>`,
+      html`<tr>
+        <th scope="row">${label}</th>${values.map((value) => html`<td class="number">${value === null ? '–' : numbers.format(value)}</td>`)}</tr>`,
   )}</tbody></table></div></details></figure>`
 }

@@ -55,7 +55,10 @@ export interface ConsoleOptions extends SignInOptions {
   readonly isReadOnly: boolean
   readonly screens: readonly Screen[]
   readonly acts: readonly Act[]
-  /** Reads what pages load from `/console/assets/`, by its name there: asked when the first of it is wanted. */
+  /**
+   * Reads what pages load from `/console/assets/`, by its name there: asked when the first of it is
+   * wanted.
+   */
   readonly readAssets: () => Promise<
     Readonly<Record<string, { readonly mediaType: string; readonly text: string }>>
   >
@@ -67,7 +70,10 @@ export interface ConsoleOptions extends SignInOptions {
 const config = { access: 'open', notRepeatable: 'a form carries its key in itself' } as const
 const schema = { hide: true }
 
-/** Puts the console's pages on the private listener, in a scope in which forms are read instead of JSON. */
+/**
+ * Puts the console's pages on the private listener, in a scope in which forms are read instead of
+ * JSON.
+ */
 export function mountConsole(app: Server, options: ConsoleOptions): void {
   app.register(async (scope) => {
     const mounted = plainInstance(scope)
@@ -200,8 +206,9 @@ async function keepReason(
 }
 
 /**
- * The address of the page that a form stands on: the screen whose path the path of the act begins with. The address of the
- * act itself answers no GET, so nothing may lead a person back to it. The query that the page was read with is kept.
+ * The address of the page that a form stands on: the screen whose path the path of the act begins
+ * with. The address of the act itself answers no GET, so nothing may lead a person back to it. The
+ * query that the page was read with is kept.
  */
 function findFormPage(
   { screens, url: base }: Pick<ConsoleOptions, 'screens' | 'url'>,

@@ -50,7 +50,8 @@ const units = [
 ] as const
 
 /**
- * Where a form leads when its call was done, or when another person has to approve it first; null where it was refused.
+ * Where a form leads when its call was done, or when another person has to approve it first; null
+ * where it was refused.
  * @param done where it leads when it was done, and what the page there says.
  */
 export function ledTo({ headers, status }: ApiAnswer, done: Lead): Lead | null {

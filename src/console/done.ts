@@ -10,7 +10,10 @@ interface Asked {
   readonly to: string
 }
 
-/** Does what a form is for: it leads back to its screen, to the approval that it waits for, or to a page that says why not. */
+/**
+ * Does what a form is for: it leads back to its screen, to the approval that it waits for, or to a
+ * page that says why not.
+ */
 export async function actAndReturn(
   visit: Visit,
   method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',

@@ -24,8 +24,8 @@ const entities: Readonly<Record<string, string>> = {
 }
 
 /**
- * Markup, by a template whose values are text: they are escaped, in elements and in quoted attributes alike. No value
- * may stand in a script, a style or an attribute without quotes.
+ * Markup, by a template whose values are text: they are escaped, in elements and in quoted
+ * attributes alike. No value may stand in a script, a style or an attribute without quotes.
  */
 export const html = (parts: TemplateStringsArray, ...values: readonly Content[]): Html =>
   new Html(String.raw({ raw: parts }, ...values.map(markupOf)))

@@ -36,12 +36,19 @@ ${frame?.notice && noticeContent(frame.notice)}${body}</main></body></html>
 const header = ({ screens, visit }: Frame): Content =>
   html`<header class="top"><a class="brand" href="/console">Pinfold</a>${
     screens.some(({ path }) => path === searchPath) &&
-    html`<form class="find" method="post" action="${searchPath}" role="search" aria-label="Find a card">${formFields(visit)}<input type="search" name="text" required maxlength="64" autocomplete="off" spellcheck="false" placeholder="Find a card" aria-label="Find a card" aria-keyshortcuts="/"><button class="quiet">Find</button></form>`
-  }<form class="who" method="post" action="/console/sign-out">${formFields(visit)}<span><b>${visit.person.name}</b> <small>${visit.person.roles.map((role) => role).join(', ')}</small></span><button class="quiet">Sign out</button></form></header>`
+    html`<form class="find" method="post" action="${searchPath}" role="search" aria-label="Find a card">
+      ${formFields(visit)}<input type="search" name="text" required maxlength="64" autocomplete="off" spellcheck="false" placeholder="Find a card" aria-label="Find a card" aria-keyshortcuts="/"><button class="quiet">Find</button>
+      </form>`
+  }<form class="who" method="post" action="/console/sign-out">
+    ${formFields(visit)}<span><b>${visit.person.name}</b> <small>${visit.person.roles.map((role) => role).join(', ')}</small></span><button class="quiet">Sign out</button>
+    </form></header>`
 
 const searchPath = '/console/search'
 
-/** Every screen that may be seen, and the letter that leads there behind a `g`: the first of its name that is free. */
+/**
+ * Every screen that may be seen, and the letter that leads there behind a `g`: the first of its
+ * name that is free.
+ */
 function navigation({ screens, visit }: Frame): Content {
   const [here = ''] = visit.here.split('?')
   const taken = new Set<string>()
@@ -52,7 +59,8 @@ function navigation({ screens, visit }: Frame): Content {
     taken.add(letter)
     const isHere = here === path || (path !== '/console' && here.startsWith(`${path}/`))
     return [
-      html`<li><a href="${path}" data-letter="${letter}"${isHere && html` aria-current="page"`}>${name}</a></li>`,
+      html`<li><a href="${path}" data-letter="${letter}"${isHere && html` aria-current="page"`}>${name}</a>
+        </li>`,
     ]
   })
   return html`<nav class="screens" aria-label="Screens"><ul>${links}</ul></nav>`

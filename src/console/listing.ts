@@ -10,7 +10,10 @@ interface Listing<Schema extends TSchema> {
   readonly next: string | null
 }
 
-/** Reads a page of a list, at the cursor that the visit came with. @throws `Problem`, that of the listener */
+/**
+ * Reads a page of a list, at the cursor that the visit came with.
+ * @throws `Problem`, that of the listener
+ */
 export async function list<Schema extends TSchema>(
   visit: Visit,
   address: string,
@@ -30,7 +33,10 @@ export async function list<Schema extends TSchema>(
 /** A column of a table: its title, and whether it holds numbers. */
 type Column = string | { readonly title: string; readonly isNumber: true }
 
-/** A table that scrolls by itself where it is too wide. @param empty what to do where there are no rows */
+/**
+ * A table that scrolls by itself where it is too wide.
+ * @param empty what to do where there are no rows
+ */
 export const listed = (
   name: string,
   columns: readonly Column[],
@@ -39,13 +45,13 @@ export const listed = (
 ): Html =>
   rows.length === 0
     ? html`<p class="empty">${empty}</p>`
-    : html`<div class="scroll" tabindex="0" role="region" aria-label="${name}"><table><thead><tr>${columns.map(
-        (column) =>
-          column === ''
-            ? html`<td></td>`
-            : typeof column === 'string'
-              ? html`<th scope="col">${column}</th>`
-              : html`<th scope="col" class="number">${column.title}</th>`,
+    : html`<div class="scroll" tabindex="0" role="region" aria-label="${name}"><table><thead><tr>
+      ${columns.map((column) =>
+        column === ''
+          ? html`<td></td>`
+          : typeof column === 'string'
+            ? html`<th scope="col">${column}</th>`
+            : html`<th scope="col" class="number">${column.title}</th>`,
       )}</tr></thead><tbody>${rows}</tbody></table></div>`
 
 /** The way to the next page, where there is one, and back to the first. */

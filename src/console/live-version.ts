@@ -9,8 +9,9 @@ const formFieldMarkup = new RegExp(
 )
 
 /**
- * The version of what a page shows live, without the fields that each form has anew; null where nothing in it is live.
- * An open page asks with it whether there is anything new, and is answered by nothing where there is not.
+ * The version of what a page shows live, without the fields that each form has anew; null where
+ * nothing in it is live. An open page asks with it whether there is anything new, and is answered
+ * by nothing where there is not.
  */
 export function liveVersionOf(body: Html): string | null {
   const regions = String(body).match(regionMarkup)

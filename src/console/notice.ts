@@ -20,7 +20,10 @@ const algorithm = 'aes-256-gcm'
 const nonceLength = 12
 const tagLength = 16
 
-/** The database has the hash of a session's secret, and so cannot open what is sealed under the secret. */
+/**
+ * The database has the hash of a session's secret, and so cannot open what is sealed under the
+ * secret.
+ */
 const keyOf = (secret: string): Buffer => createHmac('sha256', secret).update('notice').digest()
 
 function sealAnswer(secret: string, answer: OneTimeAnswer): Uint8Array {
@@ -52,7 +55,10 @@ export const keepAnswer = (
   answer: OneTimeAnswer,
 ): Promise<void> => keepNotice(people, secret, sealAnswer(secret, answer))
 
-/** Takes the answer that a session keeps for the page at an address: null where it keeps none for it. */
+/**
+ * Takes the answer that a session keeps for the page at an address: null where it keeps none for
+ * it.
+ */
 export async function takeAnswer(
   people: PeopleContext,
   { notice, secret }: Pick<CookieSession, 'notice' | 'secret'>,

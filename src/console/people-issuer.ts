@@ -61,8 +61,9 @@ const commandLineClientId = 'pinfold-cli'
 const sessionSeconds = 8 * 3_600
 
 /**
- * The sandbox's own issuer of identities (OpenID Connect Core 1.0), so that people sign in there by the way that they do
- * with any other. What it remembers is in its memory, and it is made when it is first asked.
+ * The sandbox's own issuer of identities (OpenID Connect Core 1.0), so that people sign in there by
+ * the way that they do with any other. What it remembers is in its memory, and it is made when it
+ * is first asked.
  */
 export function createPeopleIssuer(options: PeopleIssuerOptions): PeopleIssuer {
   const { host, protocol } = new URL(options.issuer)
@@ -134,14 +135,18 @@ async function createApp(options: PeopleIssuerOptions): Promise<FastifyInstance>
   return app
 }
 
-/** The most records of each kind that the library stores: of persons who are signed in, and of all other callers. */
+/**
+ * The most records of each kind that the library stores: of persons who are signed in, and of all
+ * other callers.
+ */
 const keptMostUsually = { signedIn: 10_000, anonymous: 2_000 }
 
 const keptStore = (max: number) => new LRUCache<string, AdapterPayload>({ max })
 
 /**
- * Stores the library's records in memory. A record is deleted when it expires, or as the oldest of its kind when there are too
- * many. A flood of anonymous calls displaces anonymous records only, never those of a person who is signed in.
+ * Stores the library's records in memory. A record is deleted when it expires, or as the oldest of
+ * its kind when there are too many. A flood of anonymous calls displaces anonymous records only,
+ * never those of a person who is signed in.
  */
 function memoryAdapter({ keptMost = keptMostUsually }: PeopleIssuerOptions): AdapterFactory {
   return () => {
@@ -244,7 +249,10 @@ const accessTokensFor = (audience: string) => ({
   },
 })
 
-/** The console, and the command line, which is called back at a port of its own (RFC 8252 section 7.3). */
+/**
+ * The console, and the command line, which is called back at a port of its own (RFC 8252 section
+ * 7.3).
+ */
 const clientsOf = ({ clientId, redirectUri }: PeopleIssuerOptions): Configuration['clients'] =>
   [
     { client_id: clientId, redirect_uris: [redirectUri] },
@@ -262,8 +270,9 @@ const clientsOf = ({ clientId, redirectUri }: PeopleIssuerOptions): Configuratio
   }))
 
 /**
- * A sign-in link signs in its person, even if another person is signed in. A client other than the console gets a code only
- * after the person agrees: the command line is called back at any port of this machine, where another program may listen.
+ * A sign-in link signs in its person, even if another person is signed in. A client other than the
+ * console gets a code only after the person agrees: the command line is called back at any port of
+ * this machine, where another program may listen.
  */
 function interactionsOf({ clientId, issuer }: PeopleIssuerOptions): Configuration['interactions'] {
   const policy = interactionPolicy.base()
@@ -286,9 +295,12 @@ function interactionsOf({ clientId, issuer }: PeopleIssuerOptions): Configuratio
 }
 
 const pageOf = (text: string, form = html``) =>
-  html`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Sign in to the sandbox</title></head><body><main><h1>Sign in to the sandbox</h1><p>${text}</p>${form}</main></body></html>`
+  html`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Sign in to the sandbox</title></head><body>
+    <main><h1>Sign in to the sandbox</h1><p>${text}</p>${form}</main></body></html>`
 
-/** Who follows a link is signed in at once. Who is signed in already, and is to be again, says so. */
+/**
+ * Who follows a link is signed in at once. Who is signed in already, and is to be again, says so.
+ */
 function interactionRoutes(
   app: FastifyInstance,
   provider: Provider,
@@ -348,7 +360,8 @@ const consentPage = (
   refusal: string,
 ) =>
   pageOf(
-    `The program ${String(asks)} at ${String(to)} asks to act as ${name}. Allow it only if you have just started it yourself.`,
+    `The program ${String(asks)} at ${String(to)} asks to act as ${name}. Allow it only if you ` +
+      'have just started it yourself.',
     html`<form method="post"><button>Allow it to act as ${name}</button></form>
       <form method="post" action="${refusal}"><button>Refuse</button></form>`,
   )

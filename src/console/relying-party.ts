@@ -9,7 +9,10 @@ import { withoutWeakRsaKeys } from '../domain/rsa-key.ts'
 export interface RelyingPartyOptions {
   readonly issuer: string
   readonly clientId: string
-  /** How it proves who it is: by its secret, or its private key; null: by nothing but PKCE, as in the sandbox. */
+  /**
+   * How it proves who it is: by its secret, or its private key; null: by nothing but PKCE, as in
+   * the sandbox.
+   */
   readonly credentials: { readonly secret: string } | { readonly jwk: JWK } | null
   /** Where the issuer sends people back to. */
   readonly redirectUri: string
@@ -31,8 +34,8 @@ export interface RelyingParty {
   /**
    * Who comes back.
    * @param query what the browser brings, as it came
-   * @returns `not_proved` where what the browser brings is not what it was sent for, or was brought before;
-   *   `refused_by_issuer` where the issuer says that it signed nobody in.
+   * @returns `not_proved` where what the browser brings is not what it was sent for, or was brought
+   *   before; `refused_by_issuer` where the issuer says that it signed nobody in.
    * @throws `Problem` `unavailable` where the issuer does not answer
    */
   finish(secret: string, query: string): Promise<Person | 'not_proved' | 'refused_by_issuer'>
@@ -51,11 +54,17 @@ const timeoutSeconds = 5
 /** How long what an issuer says of itself is used. */
 const metadataMaxAgeMs = 3_600_000
 
-/** All that a sign-in is bound to is drawn from its secret, so that nothing is kept of one that nobody finishes. */
+/**
+ * All that a sign-in is bound to is drawn from its secret, so that nothing is kept of one that
+ * nobody finishes.
+ */
 const drawn = (secret: string, purpose: 'state' | 'nonce' | 'verifier'): string =>
   createHmac('sha256', secret).update(purpose).digest('base64url')
 
-/** Signs people in by the code flow with PKCE (OpenID Connect Core 1.0 section 3.1, RFC 7636). No token is kept. */
+/**
+ * Signs people in by the code flow with PKCE (OpenID Connect Core 1.0 section 3.1, RFC 7636). No
+ * token is kept.
+ */
 export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
   const { redirectUri } = options
   const configured = discovering(options)
@@ -150,7 +159,9 @@ async function claimsOf(
   return { ...further, ...claims }
 }
 
-/** A secret goes by the header, unless the issuer takes it in the form alone (RFC 8414 section 2). */
+/**
+ * A secret goes by the header, unless the issuer takes it in the form alone (RFC 8414 section 2).
+ */
 async function authenticationBy(
   credentials: RelyingPartyOptions['credentials'],
 ): Promise<oidc.ClientAuth> {
@@ -173,7 +184,10 @@ async function authenticationBy(
   return oidc.PrivateKeyJwt(jwk.kid === undefined ? key : { key, kid: jwk.kid })
 }
 
-/** What a browser can bring that is not right: another state or code, a token for somebody else, or one too old. */
+/**
+ * What a browser can bring that is not right: another state or code, a token for somebody else, or
+ * one too old.
+ */
 const faultsOfBrowser = [
   'OAUTH_INVALID_RESPONSE',
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
@@ -187,7 +201,9 @@ const awayOf = (cause: unknown): Problem =>
     cause,
   })
 
-/** The person that an issuer's claims say, and the roles that the configuration has for its groups. */
+/**
+ * The person that an issuer's claims say, and the roles that the configuration has for its groups.
+ */
 export function personOf(
   claims: Readonly<Record<string, unknown>>,
   { groupsClaim, issuer, rolesOf }: Pick<RelyingPartyOptions, 'issuer' | 'groupsClaim' | 'rolesOf'>,
@@ -205,7 +221,10 @@ export function personOf(
   }
 }
 
-/** Where nobody says when it was, or says a time to come, it was long ago. Clocks may be a minute apart. */
+/**
+ * Where nobody says when it was, or says a time to come, it was long ago. Clocks may be a minute
+ * apart.
+ */
 const isPastSecond = (time: unknown): time is number =>
   Number.isSafeInteger(time) && Number(time) >= 0 && Number(time) <= Date.now() / 1_000 + 60
 

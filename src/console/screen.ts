@@ -16,7 +16,10 @@ export interface ApiAnswer {
 /** Somebody who is signed in looks at a screen. */
 export interface Visit {
   readonly person: Person
-  /** What the person may do here: a screen shows no button that would be refused. Without what changes, where the console may only be read. */
+  /**
+   * What the person may do here: a screen shows no button that would be refused. Without what
+   * changes, where the console may only be read.
+   */
   readonly scopes: ReadonlySet<Scope>
   /** Whether this installation has what only a sandbox has. */
   readonly isSandbox: boolean
@@ -37,8 +40,9 @@ export interface Visit {
    */
   read<Schema extends TSchema>(path: string, schema: Schema): Promise<Static<Schema>>
   /**
-   * Calls the private listener, as this person. A POST carries the idempotency key of the form that it comes from, of
-   * several the first its key, and each its own. It throws nothing of what is answered.
+   * Calls the private listener, as this person. A POST carries the idempotency key of the form that
+   * it comes from, of several the first its key, and each its own. It throws nothing of what is
+   * answered.
    */
   call(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
@@ -66,10 +70,16 @@ export interface Screen {
   show(visit: Visit): Promise<Page>
 }
 
-/** A form's fields by their names; the values of a name that comes several times, with a line feed between. */
+/**
+ * A form's fields by their names; the values of a name that comes several times, with a line feed
+ * between.
+ */
 export type Form = Readonly<Record<string, string>>
 
-/** What a form came to, for the page that it leads to. It is shown once: no link and no second load shows it again. */
+/**
+ * What a form came to, for the page that it leads to. It is shown once: no link and no second load
+ * shows it again.
+ */
 export interface Notice {
   /** `plain` unless given. */
   readonly tone?: 'good' | 'plain'
@@ -92,18 +102,28 @@ export interface Act {
   readonly access: Exclude<Access, 'open'> | 'anyone'
   /** Whether it changes nothing, and is there in a console that may only be read: a search. */
   readonly readsOnly?: boolean
-  /** @returns where to go from there (303), or a page that says what was wrong, the form in it again. */
+  /**
+   * @returns where to go from there (303), or a page that says what was wrong, the form in it
+   *   again.
+   */
   perform(visit: Visit, form: Form): Promise<Lead | Page>
 }
 
-/** The fields of a form by their names: the token that it must have, and the idempotency key of what it does. */
+/**
+ * The fields of a form by their names: the token that it must have, and the idempotency key of what
+ * it does.
+ */
 export const formFieldNames = { token: 'form-token', key: 'form-key' } as const
 
-/** What each form begins with: `<form method="post" action="…">${formFields(visit)}…`. It is done once, however often it is sent. */
+/** What each form begins with: `<form method="post" action="…">
+  ${formFields(visit)}…`. It is done once, however often it is sent. */
 export const formFields = ({ formToken }: Pick<Visit, 'formToken'>): Html =>
   html`<input type="hidden" name="${formFieldNames.token}" value="${formToken}"><input type="hidden" name="${formFieldNames.key}" value="${crypto.randomUUID()}">`
 
-/** A path whose values are each one segment, or one value of its query, whatever they are: `` path`/cards/${publicToken}` ``. */
+/**
+ * A path whose values are each one segment, or one value of its query, whatever they are: ``
+ * path`/cards/${publicToken}` ``.
+ */
 export const path = (parts: TemplateStringsArray, ...values: readonly string[]): string =>
   // A segment that is nothing but points would lead elsewhere, encoded or not.
   String.raw(

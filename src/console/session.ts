@@ -33,8 +33,9 @@ export async function sessionOf(
 }
 
 /**
- * `__Host-`: set by this host alone, for all of it, over TLS (RFC 6265bis section 4.1.3.2). Without TLS, which is a sandbox, a
- * plain name, with the port: cookies of one host are common to all of its ports.
+ * `__Host-`: set by this host alone, for all of it, over TLS (RFC 6265bis section 4.1.3.2). Without
+ * TLS, which is a sandbox, a plain name, with the port: cookies of one host are common to all of
+ * its ports.
  */
 export function cookieName(url: string, suffix = ''): string {
   const { port, protocol } = new URL(url)
@@ -46,7 +47,8 @@ export const formTokenOf = (secret: string): string =>
   createHmac('sha256', secret).update('form').digest('base64url')
 
 /**
- * Refuses a form that another page sent (CSRF): by its token, and by where the browser says that it comes from.
+ * Refuses a form that another page sent (CSRF): by its token, and by where the browser says that it
+ * comes from.
  * @throws `Problem` `malformed_request`
  */
 export function refuseForeignForm(
@@ -59,7 +61,8 @@ export function refuseForeignForm(
   const given = Buffer.from(form[formFieldNames.token] ?? '')
   const isToken = given.length === expected.length && timingSafeEqual(given, expected)
   const site = headers['sec-fetch-site']
-  // A sandbox without TLS has several names; whoever asks by one that is not its own was refused before.
+  // A sandbox without TLS has several names; whoever asks by one that is not its own was refused
+  // before.
   const own = [new URL(url).origin, ...(url.startsWith('http:') ? [`${protocol}://${host}`] : [])]
   const isOwn =
     (site === undefined || site === 'same-origin') &&

@@ -26,7 +26,10 @@ import {
 export interface SignInOptions extends SessionOptions {
   readonly relyingParty: RelyingParty
   readonly callers: CallerAddresses
-  /** For sign-ins that are begun, by address: each has the issuer asked. Nothing where limits are turned off. */
+  /**
+   * For sign-ins that are begun, by address: each has the issuer asked. Nothing where limits are
+   * turned off.
+   */
   readonly rate: RateLimiter | null
 }
 
@@ -41,7 +44,8 @@ export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): 
   const { callers, people, rate, relyingParty, url } = options
   const [sessionCookie, signInCookie] = [cookieName(url), cookieName(url, '-sign-in')]
   const recordFailure = failedSignInRecorder(people)
-  // Lax: whoever comes back from the issuer comes from another site. What changes something is no GET.
+  // Lax: whoever comes back from the issuer comes from another site. What changes something is no
+  // GET.
   const cookie = {
     path: '/',
     httpOnly: true,
@@ -105,7 +109,8 @@ const signInLink = html`<p><a href="/console/sign-in">Sign in</a></p>`
 
 const reasons = {
   not_proved:
-    'The sign-in took too long, or was begun in another browser or another tab, or is over already.',
+    'The sign-in took too long, or was begun in another browser or another tab, or is over ' +
+    'already.',
   refused_by_issuer: 'The issuer of identities signed nobody in.',
 } as const
 

@@ -77,8 +77,8 @@ function secretKey(key: Uint8Array): KeyObject {
 }
 
 /**
- * Enciphers a text of any length with AES-256 in CBC mode, padded as PKCS#7 says (SP 800-38A 6.2, RFC
- * 5652 6.3). It notices no change by itself: sign what it gives.
+ * Enciphers a text of any length with AES-256 in CBC mode, padded as PKCS#7 says (SP 800-38A 6.2,
+ * RFC 5652 6.3). It notices no change by itself: sign what it gives.
  *
  * @param key 32 bytes.
  * @param iv 16 bytes, unpredictable, never used twice under one key.

@@ -21,7 +21,8 @@ export function cmac(encipher: CbcCipher, blockLength: 8 | 16, message: Uint8Arr
 }
 
 /**
- * The whole blocks whose last one, enciphered in CBC mode, is the CMAC of a message (SP 800-38B 6.2).
+ * The whole blocks whose last one, enciphered in CBC mode, is the CMAC of a message (SP 800-38B
+ * 6.2).
  *
  * @param ofZeros a block of zeros, enciphered under the key.
  */

@@ -24,8 +24,8 @@ type ReadJwe = {
 
 /**
  * Reads a compact JWE of ECDH-ES on P-256 with A256GCM (RFC 7516 5.2, RFC 7518 4.6 and 5.3), for a
- * recipient's key that lies elsewhere. The algorithms belong to this function and so to that key; the
- * header can only agree.
+ * recipient's key that lies elsewhere. The algorithms belong to this function and so to that key;
+ * the header can only agree.
  *
  * @param jwe five parts, the second empty; IV of 96 bits, tag of 128.
  * @param required header members that must have exactly these values, such as `typ`.
@@ -84,8 +84,8 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 const none = Buffer.alloc(0)
 
 /**
- * Seals bytes as a compact JWE of ECDH-ES with A256GCM (RFC 7516 5.1, RFC 7518 4.6 and 5.3), without
- * party information or compression.
+ * Seals bytes as a compact JWE of ECDH-ES with A256GCM (RFC 7516 5.1, RFC 7518 4.6 and 5.3),
+ * without party information or compression.
  *
  * @param agreement for this JWE alone: its key is used with one IV only.
  * @param contentType `cty`.

@@ -59,11 +59,11 @@ export type EphemeralAgreement = {
 }
 
 /**
- * Agrees on a secret with the holder of a key on P-256 or X25519, by a fresh key pair (RFC 7518 4.6,
- * RFC 8037 3.2).
+ * Agrees on a secret with the holder of a key on P-256 or X25519, by a fresh key pair (RFC 7518
+ * 4.6, RFC 8037 3.2).
  *
- * @throws CryptoRefusal `agreement_refused` for a key of another kind, and for a point of small order,
- *   with which the secret would be zero whatever the pair (RFC 7748 6.1).
+ * @throws CryptoRefusal `agreement_refused` for a key of another kind, and for a point of small
+ *   order, with which the secret would be zero whatever the pair (RFC 7748 6.1).
  */
 export function agreeEphemerally(publicKey: crypto.KeyObject): EphemeralAgreement {
   return orRefuse('agreement_refused', () => {
@@ -110,7 +110,9 @@ export function readAgreementJwk(jwk: AgreementJwk): crypto.KeyObject {
   )
 }
 
-/** The members that a thumbprint is over, in the order that it asks for (RFC 7638 3.2, RFC 8037 2). */
+/**
+ * The members that a thumbprint is over, in the order that it asks for (RFC 7638 3.2, RFC 8037 2).
+ */
 const thumbprintMembers = { EC: ['crv', 'kty', 'x', 'y'], OKP: ['crv', 'kty', 'x'] } as const
 
 /** The thumbprint of a key: SHA-256, base64url (RFC 7638 3). */

@@ -2,8 +2,8 @@ import { aesCmac, tdesCmac } from './cmac.ts'
 import { orRefuse, refuse } from './refusal.ts'
 
 /**
- * How a key block's two keys come from the key block protection key (KBPK): by TDES-CMAC (version B) or
- * by AES-CMAC (version D).
+ * How a key block's two keys come from the key block protection key (KBPK): by TDES-CMAC (version
+ * B) or by AES-CMAC (version D).
  */
 export type KeyBlockMethod = 'tdesCmac' | 'aesCmac'
 

@@ -80,11 +80,12 @@ export function unwrapKeyBlock(kbpk: Uint8Array, block: string): UnwrappedKeyBlo
 }
 
 /**
- * Unwraps a key block as {@link unwrapKeyBlock} does, under a protection key that this process may not
- * hold.
+ * Unwraps a key block as {@link unwrapKeyBlock} does, under a protection key that this process may
+ * not hold.
  *
  * @param keysOf derives the block's keys; what it throws is passed on.
- * @throws CryptoRefusal `key_block_refused`, whether the keys, the header, the block or the MAC is wrong.
+ * @throws CryptoRefusal `key_block_refused`, whether the keys, the header, the block or the MAC is
+ *   wrong.
  */
 export function unwrapKeyBlockWith(
   keysOf: (method: KeyBlockMethod) => KeyBlockKeys,

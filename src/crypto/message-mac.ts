@@ -4,8 +4,8 @@ import { refuse, xor } from './refusal.ts'
 import { desBlockLength } from './tdes.ts'
 
 /**
- * A MAC key as the methods below use it: enciphers whole blocks in CBC mode from an IV of zeros and gives the
- * last one. Its bytes may lie where this process cannot see them.
+ * A MAC key as the methods below use it: enciphers whole blocks in CBC mode from an IV of zeros and
+ * gives the last one. Its bytes may lie where this process cannot see them.
  */
 export interface MacChain {
   /** Under the first key of a TDES pair alone, as single DES. */
@@ -39,7 +39,10 @@ export const messageMacs: Readonly<
   },
 }
 
-/** Padding 1 of ISO/IEC 9797-1 does not tell a message from the same with zeros after it; messages of cards have one length. */
+/**
+ * Padding 1 of ISO/IEC 9797-1 does not tell a message from the same with zeros after it; messages
+ * of cards have one length.
+ */
 function paddedWithZeros(message: Uint8Array): Buffer {
   if (message.length === 0) refuse('message_mac_refused')
   const padded = Buffer.alloc(Math.ceil(message.length / desBlockLength) * desBlockLength)

@@ -4,7 +4,10 @@ import { decodePinBlockFormat3, encodePinBlockFormat3 } from './pin-block-format
 import { decodePinFieldFormat4, panFieldFormat4, pinFieldFormat4 } from './pin-block-format-4.ts'
 import { refuse, xor } from './refusal.ts'
 
-/** The formats of PIN blocks that go between zones; format 2 goes to a chip only (ISO 9564-1:2017 9.3). */
+/**
+ * The formats of PIN blocks that go between zones; format 2 goes to a chip only (ISO 9564-1:2017
+ * 9.3).
+ */
 type Format = 'ISO_FORMAT_0' | 'ISO_FORMAT_1' | 'ISO_FORMAT_3' | 'ISO_FORMAT_4'
 
 /** A PIN encryption key, wherever it lies: whole blocks of its cipher, each by itself (ECB). */
@@ -48,7 +51,8 @@ const formats: Record<Format, FormatRules> = {
     decodePinBlockFormat1,
   ),
   ISO_FORMAT_3: inOneBlock(encodePinBlockFormat3, decodePinBlockFormat3),
-  // AES of the PIN field, combined with the PAN field, AES again (ISO 9564-1:2017 9.4.2.3, 9.4.2.4).
+  // AES of the PIN field, combined with the PAN field, AES again (ISO 9564-1:2017 9.4.2.3,
+  // 9.4.2.4).
   ISO_FORMAT_4: {
     cipher: 'AES',
     lengthBytes: 16,
@@ -69,8 +73,8 @@ const formats: Record<Format, FormatRules> = {
  * @param key TDES for formats 0, 1 and 3; AES for format 4.
  * @param pin 4 to 12 digits.
  * @returns 8 bytes, or 16 for format 4.
- * @throws CryptoRefusal `pin_block_refused`, whatever is wrong with the inputs; RangeError when the key
- *   is of another cipher; what the key throws.
+ * @throws CryptoRefusal `pin_block_refused`, whatever is wrong with the inputs; RangeError when the
+ *   key is of another cipher; what the key throws.
  */
 export async function encipherPinBlock(
   format: Format,
@@ -84,12 +88,12 @@ export async function encipherPinBlock(
 }
 
 /**
- * Deciphers a block of any format. Of formats 0 and 3 a wrong PAN may give another PIN; of format 4 a wrong
- * PAN or key does so in about one case in 2^24, nearly always one of 12 digits.
+ * Deciphers a block of any format. Of formats 0 and 3 a wrong PAN may give another PIN; of format 4
+ * a wrong PAN or key does so in about one case in 2^24, nearly always one of 12 digits.
  *
  * @returns the PIN, 4 to 12 digits.
- * @throws CryptoRefusal `pin_block_refused`, whatever is wrong with the block, or when the key is of
- *   another cipher; what the key throws.
+ * @throws CryptoRefusal `pin_block_refused`, whatever is wrong with the block, or when the key is
+ *   of another cipher; what the key throws.
  */
 export async function decipherPinBlock(
   format: Format,

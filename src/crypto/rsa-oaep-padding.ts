@@ -6,9 +6,9 @@ const none = Buffer.alloc(0)
 
 /**
  * Takes the padding of RSAES-OAEP with SHA-256 and MGF1-SHA-256 off a message that the bare RSA
- * operation gave (RFC 8017 7.1.2, step 3), for a key that this process does not hold. No branch and no
- * index depends on the padding before all of it has been looked at: what is wrong with it, or how far
- * it is right, would let an attacker open any ciphertext (Manger, 2001).
+ * operation gave (RFC 8017 7.1.2, step 3), for a key that this process does not hold. No branch and
+ * no index depends on the padding before all of it has been looked at: what is wrong with it, or
+ * how far it is right, would let an attacker open any ciphertext (Manger, 2001).
  *
  * @param encoded as long as the modulus, leading zeros included.
  * @param label bytes that were bound.

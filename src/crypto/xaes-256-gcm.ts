@@ -15,7 +15,10 @@ export interface XaesSubkey {
   readonly iv: Uint8Array
 }
 
-/** A key of XAES-256-GCM with 128-bit tags (c2sp.org/XAES-256-GCM), made ready once for many messages. */
+/**
+ * A key of XAES-256-GCM with 128-bit tags (c2sp.org/XAES-256-GCM), made ready once for many
+ * messages.
+ */
 interface XaesKey {
   /**
    * @param nonce 24 bytes, which may be random: 2^80 messages collide with probability 2^-32.
@@ -24,9 +27,10 @@ interface XaesKey {
    */
   seal(nonce: Uint8Array, associated: Uint8Array, plaintext: Uint8Array): Sealed
   /**
-   * Opens what {@link XaesKey.seal} made; nothing of the plaintext is returned unless the tag is right.
-   * @throws CryptoRefusal `aes_gcm_refused`, whether key, nonce, associated bytes, ciphertext or tag is
-   *   wrong.
+   * Opens what {@link XaesKey.seal} made; nothing of the plaintext is returned unless the tag is
+   * right.
+   * @throws CryptoRefusal `aes_gcm_refused`, whether key, nonce, associated bytes, ciphertext or
+   *   tag is wrong.
    */
   open(
     nonce: Uint8Array,
@@ -38,8 +42,8 @@ interface XaesKey {
 /** @param key 32 bytes. @throws CryptoRefusal `aes_gcm_refused` on any other length. */
 export function xaesKey(key: Uint8Array): XaesKey {
   if (key.length !== 32) refuse('aes_gcm_refused')
-  // Without padding or chaining a cipher keeps nothing from one call to the next, and making one costs
-  // more than all that it does for a message.
+  // Without padding or chaining a cipher keeps nothing from one call to the next, and making one
+  // costs more than all that it does for a message.
   const cipher = createCipheriv('aes-256-ecb', createSecretKey(key), null).setAutoPadding(false)
   const derive = xaesSubkeys((blocks) => cipher.update(blocks))
   return {
@@ -51,9 +55,9 @@ export function xaesKey(key: Uint8Array): XaesKey {
 }
 
 /**
- * What derives the key of each message, and the IV under it: SP 800-108 4.1 in counter mode on AES-CMAC,
- * with the label `X` and the first half of the nonce as context (c2sp.org/XAES-256-GCM). Each of the two
- * messages of CMAC is one whole block, so that both are enciphered in one call.
+ * What derives the key of each message, and the IV under it: SP 800-108 4.1 in counter mode on
+ * AES-CMAC, with the label `X` and the first half of the nonce as context (c2sp.org/XAES-256-GCM).
+ * Each of the two messages of CMAC is one whole block, so that both are enciphered in one call.
  *
  * @param encipher enciphers whole blocks under the 256-bit key in ECB mode, wherever that lies.
  * @returns a function of a nonce of 24 bytes, which refuses others with `aes_gcm_refused`.

@@ -9,7 +9,10 @@ interface ApprovalKindEntry {
   /** What is asked for, in words. */
   readonly description: string
   readonly stateOf: SubjectKind
-  /** Whether what was asked for is forgotten once it is over: it names whom the record is not to name any more. */
+  /**
+   * Whether what was asked for is forgotten once it is over: it names whom the record is not to
+   * name any more.
+   */
   readonly isForgotten: boolean
 }
 
@@ -87,7 +90,9 @@ export const approvalStates = [
 ] as const
 export type ApprovalState = (typeof approvalStates)[number]
 
-/** Scopes by which a client gets PINs or card numbers, in clear or sealed to a device, or sets PINs. */
+/**
+ * Scopes by which a client gets PINs or card numbers, in clear or sealed to a device, or sets PINs.
+ */
 export const guardedScopes = [
   'pin.reveal',
   'pin.encrypted',
@@ -100,7 +105,10 @@ export const freshLoginSeconds = 300
 /** How far the clock of an issuer may be ahead. */
 const aheadSeconds = 60
 
-/** Whether an issuer made sure within five minutes who somebody is. @param now by the clock of the machine. */
+/**
+ * Whether an issuer made sure within five minutes who somebody is.
+ * @param now by the clock of the machine.
+ */
 export function isFreshLogin({ authenticatedAt }: Person, now: Date): boolean {
   const seconds = (now.getTime() - authenticatedAt.getTime()) / 1_000
   return seconds >= -aheadSeconds && seconds <= freshLoginSeconds
@@ -131,8 +139,8 @@ export interface ApprovedCall extends AskedRequest {
 }
 
 /**
- * The exact text that is approved: one line of JSON. The nonce makes each one's own, and keeps its hash, which stays on record,
- * from telling what it was once it is forgotten.
+ * The exact text that is approved: one line of JSON. The nonce makes each one's own, and keeps its
+ * hash, which stays on record, from telling what it was once it is forgotten.
  */
 export const payloadOf = ({ body, method, path }: AskedRequest, nonce: string): string =>
   JSON.stringify({ method, path, body, nonce })

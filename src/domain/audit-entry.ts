@@ -2,7 +2,10 @@ import { hash } from 'node:crypto'
 import type { EventType } from './event-type.ts'
 import type { TryKind } from './tries.ts'
 
-/** What came of an act. What was refused or failed changed nothing, or no more than the tries of a card. */
+/**
+ * What came of an act. What was refused or failed changed nothing, or no more than the tries of a
+ * card.
+ */
 type Outcome = 'done' | 'refused' | 'failed'
 
 /** What an entry of the audit log says. Never a PAN, a PIN or a CVV, truncated or not. */
@@ -12,7 +15,10 @@ export interface AuditEntry {
   /** When, by the database's clock: RFC 3339 in UTC, to the microsecond. */
   readonly at: string
   readonly act: string
-  /** The client system, card network or administrator who acted; of what a card network did to a card, the card's client. */
+  /**
+   * The client system, card network or administrator who acted; of what a card network did to a
+   * card, the card's client.
+   */
   readonly client?: string | undefined
   readonly request?: string | undefined
   /** The public token of the card. */
@@ -49,7 +55,10 @@ export const outcomeOfEvent: Readonly<Record<EventType, Outcome>> = {
   'cvv.unblocked': 'done',
 }
 
-/** What came of a try, by its result; an unresolved one was compared with nothing, or lost with its process. */
+/**
+ * What came of a try, by its result; an unresolved one was compared with nothing, or lost with its
+ * process.
+ */
 export const outcomeOfAttempt: Readonly<Record<'match' | 'mismatch' | 'unresolved', Outcome>> = {
   match: 'done',
   mismatch: 'refused',
@@ -66,8 +75,9 @@ interface NumberedAttempt {
 }
 
 /**
- * The id of an attempt's entry: always the same, whoever enters it. A version 8 UUID (RFC 9562 section 5.8): its instant in
- * milliseconds, so that those of one time lie together in an index, and a hash.
+ * The id of an attempt's entry: always the same, whoever enters it. A version 8 UUID (RFC 9562
+ * section 5.8): its instant in milliseconds, so that those of one time lie together in an index,
+ * and a hash.
  */
 export function attemptEntryId({ at, kind, publicToken, tryNumber }: NumberedAttempt): string {
   const time = Date.parse(at).toString(16).padStart(12, '0')

@@ -1,6 +1,6 @@
 /**
- * What is looked at, in this order. `answer`: of a repeat, whether the first request was answered before it was lost with
- * its process.
+ * What is looked at, in this order. `answer`: of a repeat, whether the first request was answered
+ * before it was lost with its process.
  */
 export const checkNames = [
   'card',
@@ -13,8 +13,8 @@ export const checkNames = [
 ] as const
 
 /**
- * What a check came to. `not_given`: the request has nothing that it could be made on. `blocked`: no try was left, and
- * nothing was compared. `unresolved`: the HSM gave no answer.
+ * What a check came to. `not_given`: the request has nothing that it could be made on. `blocked`:
+ * no try was left, and nothing was compared. `unresolved`: the HSM gave no answer.
  */
 export const checkResults = ['passed', 'failed', 'not_given', 'blocked', 'unresolved'] as const
 

@@ -1,4 +1,7 @@
-/** Whether the text is `YYYY-MM-DD` and such a day exists in the Gregorian calendar, which has no year 0. */
+/**
+ * Whether the text is `YYYY-MM-DD` and such a day exists in the Gregorian calendar, which has no
+ * year 0.
+ */
 export function isCalendarDate(text: string): boolean {
   const [, year, month, day] = /^([0-9]{4})-([0-9]{2})-([0-9]{2})$/.exec(text) ?? []
   if (!(Number(year) >= 1 && Number(day) >= 1)) return false

@@ -2,7 +2,10 @@
 export const isClientId = (text: unknown): text is string =>
   typeof text === 'string' && /^[\x21-\x7e]{1,64}$/.test(text)
 
-/** Who asks, as the access token says, and under which request id: a client system, a network, an operator. */
+/**
+ * Who asks, as the access token says, and under which request id: a client system, a network, an
+ * operator.
+ */
 export interface Requester {
   readonly clientId: string
   readonly requestId: string
@@ -75,15 +78,18 @@ export const authenticationOf = ({
   return hasSecret ? 'client_secret' : 'none'
 }
 
-/** What a client's assertion may be signed with (RFC 7518, RFC 8037, RFC 9864); never a shared secret. */
+/**
+ * What a client's assertion may be signed with (RFC 7518, RFC 8037, RFC 9864); never a shared
+ * secret.
+ */
 export const assertionAlgorithms = ['ES256', 'PS256', 'EdDSA', 'Ed25519', 'RS256'] as const
 
 /** What somebody did to a client that lets them act for it, or that says that they cannot. */
 export interface ProvenanceAct {
   /**
-   * `created`: registered it; `credentials_set`: gave it its secret, keys or access; `confirmed`: made sure
-   * that its credentials are in the hands of the one it stands for, and by nobody else; `approved`: let another
-   * person register it or give it credentials.
+   * `created`: registered it; `credentials_set`: gave it its secret, keys or access; `confirmed`:
+   * made sure that its credentials are in the hands of the one it stands for, and by nobody else;
+   * `approved`: let another person register it or give it credentials.
    */
   readonly act: 'created' | 'credentials_set' | 'confirmed' | 'approved'
   readonly by: string
@@ -92,9 +98,10 @@ export interface ProvenanceAct {
 }
 
 /**
- * Every administrator who alone could act for a client: itself; and who registered it, gave it credentials,
- * or could have acted for one who did. A confirmation takes away all of these from before it who could not have acted for
- * the one who confirmed, too: alone they cannot have made it up.
+ * Every administrator who alone could act for a client: itself; and who registered it, gave it
+ * credentials, or could have acted for one who did. A confirmation takes away all of these from
+ * before it who could not have acted for the one who confirmed, too: alone they cannot have made it
+ * up.
  * @param provenance in the order of time.
  */
 export const controllersOf = (
@@ -107,8 +114,9 @@ export const controllersOf = (
   )
 
 /**
- * Everyone who approves nothing that a client requests: its controllers, and the people who approved its registration or its
- * credentials. A confirmation takes these away as it does the controllers, but only those from before it.
+ * Everyone who approves nothing that a client requests: its controllers, and the people who
+ * approved its registration or its credentials. A confirmation takes these away as it does the
+ * controllers, but only those from before it.
  * @param provenance in the order of time.
  */
 export function listParties(

@@ -40,9 +40,10 @@ const firstFault = (rules: readonly TextRule[], text: string): string | null =>
 // C0, DEL, C1; separators of lines and paragraphs; embeddings, overrides and isolates of direction.
 const unprintable = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069\p{Noncharacter_Code_Point}]/u
 
-// With the joiners that Persian and Indic names need, without what makes an emoji of a digit. The marks at the end are
-// written in names of one script: Hebrew geresh and gershayim, the Armenian and Ethiopic marks, the Tibetan tsheg in both
-// its forms, the Devanagari abbreviation sign, and the Katakana middle dot of half width.
+// With the joiners that Persian and Indic names need, without what makes an emoji of a digit. The
+// marks at the end are written in names of one script: Hebrew geresh and gershayim, the Armenian
+// and Ethiopic marks, the Tibetan tsheg in both its forms, the Devanagari abbreviation sign, and
+// the Katakana middle dot of half width.
 const nameCharacters =
   /^(?:(?!\uFE0F)[\p{L}\p{Mn}\p{Mc}\p{Nd}\p{Zs}\p{Pd}\p{Join_Control}.,'’‘`´·・/&()\u05F3\u05F4\u055A-\u055F\u0589\u0970\u0F0B\u0F0C\u1361-\u1368\uFF65])*$/u
 

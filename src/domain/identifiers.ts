@@ -6,8 +6,8 @@ export const isPositiveInteger = (value: unknown): value is number =>
   Number.isInteger(value) && Number(value) >= 1 && Number(value) <= integerMax
 
 /**
- * Whether a value is an id that is made here: a UUID (RFC 9562) in small letters, as it is given out.
- * The database reads other spellings too, so that one thing would answer to several names.
+ * Whether a value is an id that is made here: a UUID (RFC 9562) in small letters, as it is given
+ * out. The database reads other spellings too, so that one thing would answer to several names.
  */
 export const isUuid = (value: unknown): value is string =>
   typeof value === 'string' && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value)
@@ -39,11 +39,15 @@ export function parseProductId(text: string): ProductId | null {
   return isProductId(number) && String(number) === text ? number : null
 }
 
-/** Whether a value can be the id of a delivery: digits, within what the database numbers them by. */
+/**
+ * Whether a value can be the id of a delivery: digits, within what the database numbers them by.
+ */
 export const isDeliveryId = (value: unknown): value is string =>
   typeof value === 'string' && /^[1-9][0-9]{0,17}$/.test(value)
 
-/** Whether a value can be the name of a key of this installation, of a zone, or a zone master key. */
+/**
+ * Whether a value can be the name of a key of this installation, of a zone, or a zone master key.
+ */
 export const isKeyName = (value: unknown): value is string =>
   typeof value === 'string' && /^[a-z0-9][a-z0-9-]{0,31}$/.test(value)
 

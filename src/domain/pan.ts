@@ -121,10 +121,10 @@ export function luhnCheckDigit(digitsWithoutCheck: string): string {
 const doubled = (digit: number): number => (digit < 5 ? digit * 2 : digit * 2 - 9)
 
 /**
- * Whether free text holds what may be a PAN: a Luhn-valid run of 12 to 19 digits, spaces, dashes and
- * invisible characters aside, whatever script the digits are written in. A run is taken as a whole,
- * as each group of digits between separators, and as every stretch that has the first digits and the
- * length of a network's PAN, so that neither an expiry nor a CVV glued to a PAN hides it.
+ * Whether free text holds what may be a PAN: a Luhn-valid run of 12 to 19 digits, spaces, dashes
+ * and invisible characters aside, whatever script the digits are written in. A run is taken as a
+ * whole, as each group of digits between separators, and as every stretch that has the first digits
+ * and the length of a network's PAN, so that neither an expiry nor a CVV glued to a PAN hides it.
  */
 export function holdsPan(text: string): boolean {
   // The digits of every script as 0 to 9.
@@ -137,7 +137,10 @@ export function holdsPan(text: string): boolean {
   })
 }
 
-/** A text without its UUIDs (RFC 9562, section 4): one of 170 random ones holds digits that may be a PAN. */
+/**
+ * A text without its UUIDs (RFC 9562, section 4): one of 170 random ones holds digits that may be a
+ * PAN.
+ */
 export const withoutUuids = (text: string): string => text.replaceAll(uuid, 'uuid')
 
 const uuid =
@@ -158,7 +161,10 @@ function holdsNetworkPan(digits: string): boolean {
 
 const lengthsOfPrefix = new Map<string, readonly number[]>()
 
-/** How long PANs of networks are that begin with four digits. Asked again and again: a text may be long. */
+/**
+ * How long PANs of networks are that begin with four digits. Asked again and again: a text may be
+ * long.
+ */
 function networkLengths(prefix: string): readonly number[] {
   const known = lengthsOfPrefix.get(prefix)
   if (known) return known
@@ -171,8 +177,8 @@ function networkLengths(prefix: string): readonly number[] {
 }
 
 /**
- * Says of any stretch of the digits whether it is Luhn-valid, by sums that are made once: each digit is
- * looked at twice, however many stretches are asked for.
+ * Says of any stretch of the digits whether it is Luhn-valid, by sums that are made once: each
+ * digit is looked at twice, however many stretches are asked for.
  */
 function stretches(digits: string): (start: number, end: number) => boolean {
   // Doubled are the digits at even places, or at odd ones.
@@ -192,7 +198,8 @@ function stretches(digits: string): (start: number, end: number) => boolean {
   }
 }
 
-// Spaces, dashes (the minus sign is not a dash to Unicode), and what adorns a digit or does not show.
+// Spaces, dashes (the minus sign is not a dash to Unicode), and what adorns a digit or does not
+// show.
 const separator = '[\\s\\p{Z}\\p{Pd}\\p{Cf}\\p{M}\\p{Default_Ignorable_Code_Point}\\u2212]'
 const separators = new RegExp(`${separator}+`, 'u')
 const digitRun = new RegExp(`[0-9](?:${separator}*[0-9]){11,}`, 'gu')

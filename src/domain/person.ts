@@ -13,7 +13,9 @@ export const roles = [
 ] as const
 export type Role = (typeof roles)[number]
 
-/** What each role may do: the scopes of the private listener that a person of it has, and no others. */
+/**
+ * What each role may do: the scopes of the private listener that a person of it has, and no others.
+ */
 export const scopesOfRole: Readonly<Record<Role, readonly Scope[]>> = {
   viewer: ['support.read'],
   support: ['support.read', 'support.write', 'support.pan'],
@@ -29,7 +31,10 @@ export const isRole = (text: string): text is Role => Object.hasOwn(scopesOfRole
 
 /** Somebody who signed in with an issuer of identities (OpenID Connect Core 1.0, section 2). */
 export interface Person {
-  /** Stands for issuer and subject wherever it is recorded who did something: a client id that no client has. */
+  /**
+   * Stands for issuer and subject wherever it is recorded who did something: a client id that no
+   * client has.
+   */
   readonly personId: string
   /** `iss` and `sub`: together, and alone, they say who it is. */
   readonly issuer: string

@@ -139,7 +139,9 @@ function shownStretches(maskedPan: string): readonly string[] {
   )
 }
 
-/** Whether the digits are at least two groups of `period` digits, the last one perhaps cut short. */
+/**
+ * Whether the digits are at least two groups of `period` digits, the last one perhaps cut short.
+ */
 const hasPeriod = (digits: string, period: number): boolean =>
   digits.length >= period * 2 && digits.startsWith(digits.slice(period))
 

@@ -49,8 +49,8 @@ export interface Product extends ListedProduct {
 export type ProductDraft = { readonly [Member in keyof Product]?: unknown }
 
 /**
- * Everything that is wrong with a product, each at its member; empty if it is valid. A rule is asked
- * only where the members that it reads are of their types: whether they are, a schema says.
+ * Everything that is wrong with a product, each at its member; empty if it is valid. A rule is
+ * asked only where the members that it reads are of their types: whether they are, a schema says.
  */
 export const productFaults = (draft: ProductDraft): readonly ProblemError[] =>
   rules

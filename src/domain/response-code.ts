@@ -19,7 +19,9 @@ export const responseCodes = [
 ] as const
 export type ResponseCode = (typeof responseCodes)[number]
 
-/** What each status that does not authorize answers. Where there is none here, a try may be spent. */
+/**
+ * What each status that does not authorize answers. Where there is none here, a try may be spent.
+ */
 export const statusObjections: Readonly<Partial<Record<CardStatusCode, ResponseCode>>> = {
   '02': '78',
   '41': '41',

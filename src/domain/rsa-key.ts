@@ -2,7 +2,10 @@ import type { KeyObject } from 'node:crypto'
 
 /** The fewest bits of a modulus (RFC 7518 sections 3.3, 3.5 and 4.3). */
 const modulusBitsMin = 2_048
-/** FIPS 186-5 appendix A.1.1: the exponent is odd and above 2^16. An exponent of 1 makes every text its own signature. */
+/**
+ * FIPS 186-5 appendix A.1.1: the exponent is odd and above 2^16. An exponent of 1 makes every text
+ * its own signature.
+ */
 const exponentMin = 65_537n
 /** The same: below 2^256. */
 const exponentBitsMax = 256
@@ -14,8 +17,8 @@ interface RsaNumbers {
 }
 
 /**
- * What is wrong with an RSA public key; null where it may be trusted. With an exponent of 1, or an even modulus or exponent,
- * a signature can be made without the private key.
+ * What is wrong with an RSA public key; null where it may be trusted. With an exponent of 1, or an
+ * even modulus or exponent, a signature can be made without the private key.
  */
 function faultOfNumbers({ exponent, modulus }: RsaNumbers): string | null {
   if (bitsOf(modulus) < modulusBitsMin) return `An RSA key has at least ${modulusBitsMin} bits.`
@@ -30,7 +33,10 @@ function faultOfNumbers({ exponent, modulus }: RsaNumbers): string | null {
 
 const bitsOf = (number: bigint): number => number.toString(2).length
 
-/** What is wrong with the RSA key in a JWK, public or private; null for a good one, and for keys of other types. */
+/**
+ * What is wrong with the RSA key in a JWK, public or private; null for a good one, and for keys of
+ * other types.
+ */
 export function findRsaFaultOfJwk({ e, kty, n }: Readonly<Record<string, unknown>>): string | null {
   if (kty !== 'RSA') return null
   const [modulus, exponent] = [numberOf(n), numberOf(e)]
@@ -46,7 +52,10 @@ const foreignCharacters: readonly (readonly [form: RegExp, name: string])[] = [
   [/[+/]/, 'a character of base64 (+ or /), where base64url has - or _'],
 ]
 
-/** Which character keeps a member from being base64url, and where it stands. No text of the member is repeated. */
+/**
+ * Which character keeps a member from being base64url, and where it stands. No text of the member
+ * is repeated.
+ */
 function findForeignCharacter(member: string, text: unknown): string | null {
   const place = typeof text === 'string' ? text.search(/[^A-Za-z0-9_-]/) : -1
   if (typeof text !== 'string' || place < 0) return null
@@ -62,7 +71,10 @@ function numberOf(text: unknown): bigint | null {
   return BigInt(`0x0${Buffer.from(text, 'base64url').toString('hex')}`)
 }
 
-/** What is wrong with an RSA key, of whichever form it came in; null for a good one, and for keys of other types. */
+/**
+ * What is wrong with an RSA key, of whichever form it came in; null for a good one, and for keys of
+ * other types.
+ */
 export function findRsaFault(key: KeyObject): string | null {
   if (key.asymmetricKeyType === 'rsa')
     return findRsaFaultOfJwk({ ...key.export({ format: 'jwk' }) })
@@ -73,7 +85,10 @@ export function findRsaFault(key: KeyObject): string | null {
   return faultOfNumbers({ modulus, exponent: publicExponent })
 }
 
-/** A JWK Set without the RSA keys that must not be trusted: a token that names one finds no key. What is no set stays. */
+/**
+ * A JWK Set without the RSA keys that must not be trusted: a token that names one finds no key.
+ * What is no set stays.
+ */
 export function withoutWeakRsaKeys(jwks: unknown): unknown {
   if (!isRecord(jwks) || !Array.isArray(jwks.keys)) return jwks
   const keys: readonly unknown[] = jwks.keys

@@ -1,6 +1,6 @@
 /**
- * A value that prints as its mask wherever it ends up: in a string, in JSON, in a log. In a file of its own,
- * because every kind of secret is made of it.
+ * A value that prints as its mask wherever it ends up: in a string, in JSON, in a log. In a file of
+ * its own, because every kind of secret is made of it.
  */
 export class Secret<Value> {
   readonly #value: Value

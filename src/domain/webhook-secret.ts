@@ -2,7 +2,10 @@ import { Secret } from './secret.ts'
 
 const prefix = 'whsec_'
 
-/** A secret that messages to a webhook are signed with (Standard Webhooks 1.0.0): `whsec_` and a key in base64. */
+/**
+ * A secret that messages to a webhook are signed with (Standard Webhooks 1.0.0): `whsec_` and a key
+ * in base64.
+ */
 export class WebhookSecret extends Secret<string> {
   constructor(text: string) {
     super(text, `${prefix}****`)

@@ -2,8 +2,8 @@ import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
 /**
- * What may be done with an address: called, called because the operator lists it as an exception, or
- * refused.
+ * What may be done with an address: called, called because the operator lists it as an exception,
+ * or refused.
  */
 type AddressVerdict = 'public' | 'exception' | 'refused'
 
@@ -52,8 +52,8 @@ const notPublicIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000:
 
 /**
  * Refuses every address that is private, loopback, link-local, multicast, mapped from or translated
- * to another, or reserved, unless it is an exception; and this service itself, and ports that are not
- * called, in any case.
+ * to another, or reserved, unless it is an exception; and this service itself, and ports that are
+ * not called, in any case.
  */
 export function addressPolicy({ allowCidrs, ownPorts, ports }: AddressRules): AddressPolicy {
   // Families apart: Node would check a mapped address (::ffff:127.0.0.1) by the rules of IPv4.

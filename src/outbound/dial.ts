@@ -13,8 +13,9 @@ interface DialTarget {
 const connectTimeoutMs = 5_000
 
 /**
- * Connects to a card network. Its address is an operator's own, as that of the database is: what client systems may
- * have called (address-policy.ts) has no say in it. Where the other side closes its half, this half stays open.
+ * Connects to a card network. Its address is an operator's own, as that of the database is: what
+ * client systems may have called (address-policy.ts) has no say in it. Where the other side closes
+ * its half, this half stays open.
  * @throws Error where nobody answers, or is not who the address says.
  */
 export function dial({ host, port, tls }: DialTarget): Promise<Socket> {

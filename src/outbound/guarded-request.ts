@@ -63,7 +63,8 @@ export function guardedRequests(rules: OutboundRules): GuardedRequest {
       })
       sent.once('response', resolve)
       sent.once('error', reject)
-      // A 101 that was not asked for ends the request with neither of the two. After an answer it is moot.
+      // A 101 that was not asked for ends the request with neither of the two. After an answer it
+      // is moot.
       sent.once('close', () => reject(new Error('The connection was closed without an answer.')))
       sent.end(body)
     })
@@ -74,8 +75,8 @@ const timeoutMs = 5_000
 const lengthLimitBytes = 256 * 1_024
 
 /**
- * Reads JSON documents by guarded requests: 200 and no redirect, of 256 KiB at most. What it returns throws an
- * Error for anything else.
+ * Reads JSON documents by guarded requests: 200 and no redirect, of 256 KiB at most. What it
+ * returns throws an Error for anything else.
  * @param waitMs for the whole of one.
  */
 export const jsonFetcher =
@@ -105,8 +106,8 @@ interface TextAnswer {
 }
 
 /**
- * Posts text by guarded requests, and reads an answer of 256 KiB at most. What it returns throws an Error where
- * there is none.
+ * Posts text by guarded requests, and reads an answer of 256 KiB at most. What it returns throws an
+ * Error where there is none.
  * @param waitMs for the whole of one.
  */
 export const textPoster =
@@ -137,8 +138,8 @@ interface FetchRequest {
 }
 
 /**
- * Fetches by guarded requests, as a library asks for it: an answer of 256 KiB at most, whatever its status. What it returns
- * throws an Error where there is none.
+ * Fetches by guarded requests, as a library asks for it: an answer of 256 KiB at most, whatever its
+ * status. What it returns throws an Error where there is none.
  * @param waitMs for the whole of one.
  */
 export const responseFetcher =

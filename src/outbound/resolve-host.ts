@@ -24,15 +24,16 @@ export function nameServers(): ResolveHost {
 }
 
 /**
- * Asks as every program on this machine does: its file of hosts and its search list count. For names that
- * the operator gave, which are few.
+ * Asks as every program on this machine does: its file of hosts and its search list count. For
+ * names that the operator gave, which are few.
  */
 export const machineNames: ResolveHost = async (name) =>
   (await lookup(name, { all: true })).map(({ address }) => address)
 
 const reasons = {
   address_refused:
-    'it is not https, not at a port that may be called, of this service, or not public (OUTBOUND_ALLOW_CIDRS lists exceptions)',
+    'it is not https, not at a port that may be called, of this service, or not public ' +
+    '(OUTBOUND_ALLOW_CIDRS lists exceptions)',
   name_not_found: 'the name has no address',
 } as const
 
@@ -48,8 +49,9 @@ export class TargetRefused extends Error {
 }
 
 /**
- * Looks a name up for one connection: resolved once, checked, and the very addresses that were checked
- * are connected to. One that is refused refuses the name: nobody honest has such a neighbour.
+ * Looks a name up for one connection: resolved once, checked, and the very addresses that were
+ * checked are connected to. One that is refused refuses the name: nobody honest has such a
+ * neighbour.
  */
 export const guardedLookup =
   (resolve: ResolveHost, verdictOf: AddressPolicy, port: number): LookupFunction =>

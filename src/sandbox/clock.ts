@@ -63,8 +63,8 @@ export const sweepingClock = (clock: MovableClock, context: CardContext, stop: A
 const fairBytes = 250
 
 /**
- * Digits that repeat from run to run for one seed. For tokens, PANs and PINs of a sandbox that wants
- * the same ones again; never for keys, secrets or nonces.
+ * Digits that repeat from run to run for one seed. For tokens, PANs and PINs of a sandbox that
+ * wants the same ones again; never for keys, secrets or nonces.
  */
 export function seededDigits(seed: string): (count: number) => string {
   function* digits(): Generator<number, never> {

@@ -61,7 +61,9 @@ export const demoClients = {
   },
 } as const satisfies Record<string, DemoClient>
 
-/** The network that the simulator plays. Nobody can get a token as it: it has no secret and no key. */
+/**
+ * The network that the simulator plays. Nobody can get a token as it: it has no secret and no key.
+ */
 export const simulatorNetwork = {
   clientId: 'sandbox-simulator',
   clientName: 'Sandbox simulator',
@@ -90,7 +92,10 @@ export const demoZoneKeys: readonly {
   { keyName: 'zone-b', algorithm: 'AES', pinBlockFormats: ['ISO_FORMAT_4'] },
 ]
 
-/** What links of the demo network call its key for PIN blocks of index 01, unless their profile has another name. */
+/**
+ * What links of the demo network call its key for PIN blocks of index 01, unless their profile has
+ * another name.
+ */
 export const demoLinkKey = { key: 'pin-01', sameAs: 'zone-a' } as const
 
 /** The link that anyone may play the network on: plain, and on loopback alone. */

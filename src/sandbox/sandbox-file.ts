@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import type { SandboxCredentials } from './seed.ts'
 
 /**
- * What an integrator needs to call the sandbox, for programs to read. Alone, so that the command line and the
- * demo know it without the seed.
+ * What an integrator needs to call the sandbox, for programs to read. Alone, so that the command
+ * line and the demo know it without the seed.
  */
 export interface SandboxFile extends SandboxCredentials {
   readonly baseUrl: string

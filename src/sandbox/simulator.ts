@@ -15,7 +15,9 @@ import { findCardReference } from '../storage/authorizations/begin.ts'
 import { findZoneKey } from '../storage/keys/zone-keys.ts'
 import { simulatorNetwork, simulatorZoneKey } from './demo-data.ts'
 
-/** Who has the simulator play: a client, on its own cards; or nobody in particular, on those of any. */
+/**
+ * Who has the simulator play: a client, on its own cards; or nobody in particular, on those of any.
+ */
 type SimulatorCaller = Pick<Requester, 'requestId'> & { readonly clientId: string | null }
 
 /** What the simulator tries on a card. */
@@ -29,8 +31,8 @@ interface Simulation {
 }
 
 /**
- * Plays the card network: makes the PIN block that a terminal would make, under a zone key of its own,
- * and asks what a network asks.
+ * Plays the card network: makes the PIN block that a terminal would make, under a zone key of its
+ * own, and asks what a network asks.
  * @throws `Problem` `card_not_found` for another client's card, where a client asks.
  */
 export const createSimulator =

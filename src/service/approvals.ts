@@ -9,7 +9,10 @@ import type { Database } from '../storage/engine/database.ts'
 import type { Config } from './config/config.ts'
 import type { InProcessCalls } from './in-process-calls.ts'
 
-/** What the operations on approvals work with. What somebody lets pass for themselves is an error of the log. */
+/**
+ * What the operations on approvals work with. What somebody lets pass for themselves is an error of
+ * the log.
+ */
 export const createApprovals = (
   { approvals, audit }: Config,
   database: Database,

@@ -19,7 +19,8 @@ import type { Config } from './config/config.ts'
 
 /**
  * What the operations on the audit log work with.
- * @throws `StartRefusal` where a policy cannot be read, or ML-DSA-44 is asked for and cannot be had.
+ * @throws `StartRefusal` where a policy cannot be read, or ML-DSA-44 is asked for and cannot be
+ *   had.
  */
 export async function createAuditLog(
   { audit, sandbox }: Pick<Config, 'audit' | 'sandbox'>,
@@ -71,7 +72,10 @@ async function openWitnesses(
   }
 }
 
-/** Shows how the audit log is, and what checks found of rows that no entry accounts for, read when somebody asks. */
+/**
+ * Shows how the audit log is, and what checks found of rows that no entry accounts for, read when
+ * somebody asks.
+ */
 export function watchAuditLog(
   registry: Registry,
   audit: Pick<AuditLogContext, 'database' | 'found' | 'witnesses'>,
@@ -79,7 +83,9 @@ export function watchAuditLog(
   const registers = [registry]
   new Gauge({
     name: 'pinfold_audit_findings',
-    help: 'Findings of the last 30 days: rows that differ from what the entries of the audit log account for.',
+    help:
+      'Findings of the last 30 days: rows that differ from what the entries of the audit log ' +
+      'account for.',
     registers,
     async collect() {
       this.reset()
@@ -91,7 +97,9 @@ export function watchAuditLog(
   let known = { waitingMs: 0, atMs: performance.now() }
   new Gauge({
     name: 'pinfold_audit_unentered_seconds',
-    help: 'For how long the oldest act has waited that is not entered in the audit log; 0 where there is none. While that cannot be read, the last value grows with time.',
+    help:
+      'For how long the oldest act has waited that is not entered in the audit log; 0 where ' +
+      'there is none. While that cannot be read, the last value grows with time.',
     registers,
     async collect() {
       const health = await readEnteringHealth(audit.database).catch(() => null)
@@ -103,17 +111,20 @@ export function watchAuditLog(
     ['pinfold_audit_entries', 'Entries of the audit log.', ({ size }) => size],
     [
       'pinfold_audit_unsigned_seconds',
-      'For how long the oldest entry has waited that is under no checkpoint; 0 where there is none.',
+      'For how long the oldest entry has waited that is under no checkpoint; 0 where there is ' +
+        'none.',
       ({ unsignedMs }) => unsignedMs / 1_000,
     ],
     [
       'pinfold_audit_log_refused',
-      '1 while no checkpoint of the audit log is signed, since the database is not what was signed.',
+      '1 while no checkpoint of the audit log is signed, since the database is not what was ' +
+        'signed.',
       ({ refusal }) => (refusal === null ? 0 : 1),
     ],
     [
       'pinfold_audit_log_cosigned',
-      '1 while the witnesses that the policy asks for have cosigned the newest checkpoint, otherwise 0.',
+      '1 while the witnesses that the policy asks for have cosigned the newest checkpoint, ' +
+        'otherwise 0.',
       ({ isCosigned }) => (isCosigned === null ? null : Number(isCosigned)),
     ],
   ]

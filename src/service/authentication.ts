@@ -30,8 +30,9 @@ export interface Authentication {
 }
 
 /**
- * The embedded authorization server, and who verifies tokens on each listener. Both are made anew when
- * the signing keys have changed, which forgets the tokens that were verified with one that is gone.
+ * The embedded authorization server, and who verifies tokens on each listener. Both are made anew
+ * when the signing keys have changed, which forgets the tokens that were verified with one that is
+ * gone.
  */
 export async function createAuthentication(
   config: Config,
@@ -108,8 +109,8 @@ export const clientRegister = (connection: Connection): ClientRegister => ({
 })
 
 /**
- * Registers the first administrators, who prove themselves by their private keys alone (RFC 7523). No other
- * administrator is asked: that one has another key than before is a line of the log.
+ * Registers the first administrators, who prove themselves by their private keys alone (RFC 7523).
+ * No other administrator is asked: that one has another key than before is a line of the log.
  * @throws `StartRefusal` that names the file, never its content.
  */
 export async function registerAdministrators(

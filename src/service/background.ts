@@ -162,8 +162,9 @@ const stepsMost = 1_000
 const clockMarginMs = 5 * 60_000
 
 /**
- * Forgets what was taken once and would be refused for its age by now: client assertions, and PINs that
- * were sealed on a device. And what counts no more: uses of limits, wrong expiries, sessions of people that are over.
+ * Forgets what was taken once and would be refused for its age by now: client assertions, and PINs
+ * that were sealed on a device. And what counts no more: uses of limits, wrong expiries, sessions
+ * of people that are over.
  * @param stop ends it between two steps.
  */
 export async function forgetUsedOnce(
@@ -191,8 +192,8 @@ export async function forgetUsedOnce(
 }
 
 /**
- * Follows the keys, records their uses, and brings rotations on. While the keys cannot be read for long,
- * the HSM refuses by itself.
+ * Follows the keys, records their uses, and brings rotations on. While the keys cannot be read for
+ * long, the HSM refuses by itself.
  */
 export function keyJobs(keys: KeyContext): readonly Job[] {
   const uses = recordUses(keys)
@@ -252,8 +253,8 @@ const auditLease = { name: auditLeaseName, seconds: 5, renewAfterMs: 1_500, stan
 const batchesAtOnce = 10
 
 /**
- * Enters what was done in the audit log, and signs it. One process does, by lease: it spares work, and the log is right
- * without it.
+ * Enters what was done in the audit log, and signs it. One process does, by lease: it spares work,
+ * and the log is right without it.
  */
 export function auditLogJob(audit: AuditLogContext): Job {
   const { database } = audit
@@ -261,7 +262,8 @@ export function auditLogJob(audit: AuditLogContext): Job {
   const [enter, sign, follow] = [createSequencer(audit), createSigner(audit), createFollower(audit)]
   let [isHolder, claimAtMs, entered] = [false, 0, 0]
   return {
-    // At rest on a cluster, where each look goes to every shard, no more often than what is published is looked for.
+    // At rest on a cluster, where each look goes to every shard, no more often than what is
+    // published is looked for.
     everyMs: () => (entered === 0 ? Math.max(250, longestRestMs(database)) : 250),
     retryMs: 1_000,
     failure: 'acts could not be entered in the audit log, or what is entered not be signed',
@@ -291,9 +293,9 @@ const leaseSeconds = 30
 const renewAfterMs = 10_000
 
 /**
- * Makes the keys that take long to make, beside everything else, until they are there. Where several
- * processes start at once, one makes them, by lease, and the others look again every second. The lease
- * spares work: were it lost, two would make them, and the first one's be kept.
+ * Makes the keys that take long to make, beside everything else, until they are there. Where
+ * several processes start at once, one makes them, by lease, and the others look again every
+ * second. The lease spares work: were it lost, two would make them, and the first one's be kept.
  */
 export function keyMakingJob(database: Database, hsm: Pick<Hsm, 'generateCardDataKeys'>): Job {
   const holder = randomUUID()

@@ -43,7 +43,10 @@ const sandboxPeople: readonly { readonly name: string; readonly role: Role }[] =
   { name: 'Dan Developer', role: 'developer' },
 ]
 
-/** The people of a sandbox, with the links that sign in as them: as secret as the secret that they are drawn from. */
+/**
+ * The people of a sandbox, with the links that sign in as them: as secret as the secret that they
+ * are drawn from.
+ */
 export const peopleOfSandbox = (secret: string): readonly SandboxPerson[] =>
   sandboxPeople.map(({ name, role }) => {
     const subject = name.toLowerCase().replace(' ', '-')
@@ -203,7 +206,10 @@ async function credentialsOf({ jwkFile, secretFile }: ConsoleIssuer) {
   return { jwk }
 }
 
-/** People with tokens of their own beside the clients. Whose a token is says its issuer, which then has to be true. */
+/**
+ * People with tokens of their own beside the clients. Whose a token is says its issuer, which then
+ * has to be true.
+ */
 function withPeople(
   clients: AccessTokenVerifier,
   options: RelyingPartyOptions & { readonly audience: string },

@@ -27,9 +27,11 @@ import type { Config } from './config/config.ts'
 const migrations = new URL('../../database/migrations/', import.meta.url)
 
 /**
- * Opens the database that the configuration names, with connections for each who uses it, for the program
- * that serves it: brings it to this program's schema, and makes an embedded one where there is none.
- * @throws Error when another process has locked the data directory, or a newer program wrote the database.
+ * Opens the database that the configuration names, with connections for each who uses it, for the
+ * program that serves it: brings it to this program's schema, and makes an embedded one where there
+ * is none.
+ * @throws Error when another process has locked the data directory, or a newer program wrote the
+ *   database.
  */
 export async function openDatabases(config: Config, log: Logger): Promise<Databases> {
   const { applied, databases } = await openMigrated(config, log)
@@ -50,8 +52,8 @@ export async function openMigrated(
 }
 
 /**
- * Brings the schema up as the role that owns it: the role of `MIGRATION_DATABASE_URL` where one is named, otherwise the
- * service's own. A role that does not own the schema leaves it as it is.
+ * Brings the schema up as the role that owns it: the role of `MIGRATION_DATABASE_URL` where one is
+ * named, otherwise the service's own. A role that does not own the schema leaves it as it is.
  */
 async function migrateAsOwner(
   { migrationDatabaseUrl }: Config,
@@ -64,7 +66,8 @@ async function migrateAsOwner(
   await requireSchema(
     database,
     migrations,
-    `Its tables belong to ${owner}: run pinfold migrate with MIGRATION_DATABASE_URL, which names that role.`,
+    `Its tables belong to ${owner}: run pinfold migrate with MIGRATION_DATABASE_URL, which ` +
+      'names that role.',
   )
   return []
 }
@@ -86,7 +89,8 @@ async function migrateForService(
 function refuseOtherOwner(service: RoleFacts, migrating: RoleFacts, isCluster: boolean): void {
   if (isCluster) {
     throw new StartRefusal(
-      'A cluster has one role: its nodes would run functions as another. Leave MIGRATION_DATABASE_URL out.',
+      'A cluster has one role: its nodes would run functions as another. Leave ' +
+        'MIGRATION_DATABASE_URL out.',
     )
   }
   const isSame =
@@ -94,22 +98,28 @@ function refuseOtherOwner(service: RoleFacts, migrating: RoleFacts, isCluster: b
     service.startedAt.getTime() === migrating.startedAt.getTime()
   if (!isSame) {
     throw new StartRefusal(
-      `MIGRATION_DATABASE_URL leads to the database ${migrating.databaseName} of another server or name than DATABASE_URL: name the same one.`,
+      `MIGRATION_DATABASE_URL leads to the database ${migrating.databaseName} of another ` +
+        'server or name than DATABASE_URL: name the same one.',
     )
   }
   if (service.role === migrating.role) {
     throw new StartRefusal(
-      `DATABASE_URL and MIGRATION_DATABASE_URL both name the role ${service.role}: name another for migrations, or leave MIGRATION_DATABASE_URL out.`,
+      `DATABASE_URL and MIGRATION_DATABASE_URL both name the role ${service.role}: name ` +
+        'another for migrations, or leave MIGRATION_DATABASE_URL out.',
     )
   }
   const { owner } = migrating
   if (owner === null || owner === migrating.role) return
   throw new StartRefusal(
-    `The tables belong to ${owner}, and MIGRATION_DATABASE_URL names ${migrating.role}. As a superuser: reassign owned by ${owner} to ${migrating.role}.`,
+    `The tables belong to ${owner}, and MIGRATION_DATABASE_URL names ${migrating.role}. As a ` +
+      `superuser: reassign owned by ${owner} to ${migrating.role}.`,
   )
 }
 
-/** Brings the database to this program's schema, and spreads it over the nodes of the cluster that it is. */
+/**
+ * Brings the database to this program's schema, and spreads it over the nodes of the cluster that
+ * it is.
+ */
 export async function prepareDatabase(
   config: Config,
   log: Logger,
@@ -129,7 +139,8 @@ export async function prepareDatabase(
 export async function openDatabasesAsIs(config: Config, log: Logger): Promise<Databases> {
   if (!(await hasDatabase(config))) {
     throw new StartRefusal(
-      `There is no database in ${config.dataDir} yet: pinfold start makes it, and so does pinfold migrate.`,
+      `There is no database in ${config.dataDir} yet: pinfold start makes it, and so does ` +
+        'pinfold migrate.',
     )
   }
   return withDatabases(config, log, async (databases) => {
@@ -139,8 +150,8 @@ export async function openDatabasesAsIs(config: Config, log: Logger): Promise<Da
 }
 
 /**
- * Whether a service that is started for a moment could serve the database without changing its schema: it
- * is new, or at this program's. @throws `StartRefusal` otherwise.
+ * Whether a service that is started for a moment could serve the database without changing its
+ * schema: it is new, or at this program's. @throws `StartRefusal` otherwise.
  */
 export async function requireNewOrCurrent(config: Config, log: Logger): Promise<void> {
   if (!(await hasDatabase(config))) return
@@ -197,34 +208,45 @@ export interface DatabaseFault {
   readonly remedy: string
 }
 
-/** What a database cannot be served with: an encoding that cannot hold every name, or no foreign keys. */
+/**
+ * What a database cannot be served with: an encoding that cannot hold every name, or no foreign
+ * keys.
+ */
 export function findDatabaseFault({
   encoding,
   replicationRole,
 }: Pick<DatabaseFacts, 'encoding' | 'replicationRole'>): DatabaseFault | null {
   if (encoding !== 'UTF8') {
     return {
-      found: `The database of DATABASE_URL has the encoding ${encoding}, which cannot hold every name.`,
+      found:
+        `The database of DATABASE_URL has the encoding ${encoding}, which cannot hold every ` +
+        'name.',
       remedy:
         "Create one with create database pinfold encoding 'UTF8' template template0, and name it in DATABASE_URL.",
     }
   }
   if (replicationRole === 'origin') return null
   return {
-    found: `The database of DATABASE_URL has session_replication_role = ${replicationRole}, so that foreign keys are not checked.`,
+    found:
+      `The database of DATABASE_URL has session_replication_role = ${replicationRole}, so that ` +
+      'foreign keys are not checked.',
     remedy:
-      'As a superuser: alter database … reset session_replication_role, and the same for the user of DATABASE_URL.',
+      'As a superuser: alter database … reset session_replication_role, and the same for the ' +
+      'user of DATABASE_URL.',
   }
 }
 
-/** The fault of an address that gives each transaction another session; null where a session stays. */
+/**
+ * The fault of an address that gives each transaction another session; null where a session stays.
+ */
 export const poolingFault = async (databaseUrl: string): Promise<DatabaseFault | null> =>
   (await sharesBackends(databaseUrl))
     ? {
         found:
           'DATABASE_URL leads to a connection pooler that gives each transaction another session.',
         remedy:
-          'Set pool_mode = session in PgBouncer for this database, or connect to the server itself.',
+          'Set pool_mode = session in PgBouncer for this database, or connect to the server ' +
+          'itself.',
       }
     : null
 
@@ -232,7 +254,10 @@ const embeddedFolder = ({ dataDir }: Config): string => join(dataDir, 'pgdata')
 
 /** A pool of fewer connections than this is not worth dividing. */
 const dividedFrom = 5
-/** What a client asks for is given up by then: its caller has gone, and others wait for the connection. */
+/**
+ * What a client asks for is given up by then: its caller has gone, and others wait for the
+ * connection.
+ */
 const clientStatementTimeoutMs = 5_000
 
 /**

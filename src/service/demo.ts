@@ -5,9 +5,9 @@ import type { Config } from './config/config.ts'
 import { isLoopback } from './config/exposure.ts'
 
 /**
- * The demo's client system. It runs in this process for convenience, and calls the service over HTTP
- * with the demo client's credentials: nothing else is handed to it. Null where the demo client can get
- * no token here, or could not connect without a certificate of its own.
+ * The demo's client system. It runs in this process for convenience, and calls the service over
+ * HTTP with the demo client's credentials: nothing else is handed to it. Null where the demo client
+ * can get no token here, or could not connect without a certificate of its own.
  */
 export function createDemo(config: Config, sandbox: SandboxFile | null): DemoSite | null {
   const asksCertificate = config.publicListener.tls?.clientCertificates === 'required'

@@ -29,8 +29,8 @@ import { installationKindOf, refuseOtherKind } from './database.ts'
 
 /**
  * Opens the HSM that the configuration names, on the keys of this installation.
- * @throws `StartRefusal` when the database belongs to an installation of another kind, master key or
- *   token, or the master key, the token or a kept key cannot be used.
+ * @throws `StartRefusal` when the database belongs to an installation of another kind, master key
+ *   or token, or the master key, the token or a kept key cannot be used.
  */
 export const openHsm = (config: Config, database: Database): Promise<Hsm & KeyAdministration> =>
   (config.pkcs11 === null

@@ -12,9 +12,10 @@ import type { Config } from './config/config.ts'
 import type { NetworkConfig } from './config/limits.ts'
 
 /**
- * Who lets calls begin. A card network has no limit but what is in flight, whatever limits are on: a
- * question waits, and is never refused for its number alone. Of the calls of clients half of what is in
- * work at once is always left to the others, and as many may wait as the rate lets a client send at once.
+ * Who lets calls begin. A card network has no limit but what is in flight, whatever limits are on:
+ * a question waits, and is never refused for its number alone. Of the calls of clients half of what
+ * is in work at once is always left to the others, and as many may wait as the rate lets a client
+ * send at once.
  */
 export function createAdmissions({
   callWaitMs: waitMs,
@@ -38,8 +39,8 @@ export function createAdmissions({
       isAtOwnBound
         ? new Problem('rate_limited', {
             detail:
-              `${callsInFlight} calls of a client are worked on at once. This one was not begun within ` +
-              `${waitMs / 1_000} seconds, or too many waited before it.`,
+              `${callsInFlight} calls of a client are worked on at once. This one was not begun ` +
+              `within ${waitMs / 1_000} seconds, or too many waited before it.`,
             retryAfterSeconds: 1,
           })
         : notBegun(waitMs),
@@ -56,7 +57,10 @@ const notBegun = (waitMs: number): Problem =>
 /** Calls with a session key that one client may have waiting. */
 const sessionKeysWaitingMax = 100
 
-/** Lets clients take turns with session keys. Importing one keeps a thread busy, as RSA decryption does. */
+/**
+ * Lets clients take turns with session keys. Importing one keeps a thread busy, as RSA decryption
+ * does.
+ */
 export const admitSessionKeys = (): Admission =>
   createAdmission({
     // Half of the thread pool (4 threads): the rest of the service works in it, too.
@@ -73,7 +77,8 @@ export const admitSessionKeys = (): Admission =>
 
 /**
  * What limits how often somebody calls; nothing where limits are turned off.
- * @param share what each limiter shares with those of other processes, by its name; null where there are none.
+ * @param share what each limiter shares with those of other processes, by its name; null where
+ *   there are none.
  */
 export function createLimiters(
   { limits }: Pick<Config, 'limits'>,

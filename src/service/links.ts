@@ -36,9 +36,13 @@ interface LinksOptions {
 }
 
 const plainRefusal =
-  'a link does not run: it speaks in clear beyond loopback. Give it TLS, or set ACCEPT_PLAIN_LINKS=yes'
+  'a link does not run: it speaks in clear beyond loopback. Give it TLS, or set ' +
+  'ACCEPT_PLAIN_LINKS=yes'
 
-/** The card networks' own wire, made and wired, not yet listening; and what administrators do with it. */
+/**
+ * The card networks' own wire, made and wired, not yet listening; and what administrators do with
+ * it.
+ */
 export function createLinks({
   admissions,
   allowsPlain,

@@ -4,8 +4,8 @@ import { secretPaths } from '../listeners/public/schemas/formats.ts'
 import type { LogLevel } from './config/config.ts'
 
 /**
- * One line an event, with what schemas call secret masked: JSON for programs, words where a person reads it, on a
- * terminal.
+ * One line an event, with what schemas call secret masked: JSON for programs, words where a person
+ * reads it, on a terminal.
  */
 export const createLog = (
   level: LogLevel,
@@ -51,7 +51,9 @@ interface LogLine {
   readonly [name: string]: unknown
 }
 
-/** A line of the log as a person reads it: `12:00:03 answered method=GET route=/readyz status=200`. */
+/**
+ * A line of the log as a person reads it: `12:00:03 answered method=GET route=/readyz status=200`.
+ */
 export function wordsOf({ err, level, msg, time, ...rest }: LogLine): string {
   const label = pino.levels.labels[level] ?? String(level)
   const mark = level === pino.levels.values.info ? '' : `${label.toUpperCase()} `

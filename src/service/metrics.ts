@@ -147,7 +147,9 @@ export function watchPools(registry: Registry, databases: Databases): void {
   if (databases.clients.load === null) return
   new Gauge({
     name: 'pinfold_database_connections',
-    help: 'Connections to the database (busy, idle), and requests that wait for one (waiting), by pool.',
+    help:
+      'Connections to the database (busy, idle), and requests that wait for one (waiting), by ' +
+      'pool.',
     labelNames: ['pool', 'state'],
     registers: [registry],
     collect() {
@@ -164,7 +166,9 @@ export function watchPools(registry: Registry, databases: Databases): void {
 export function watchAdmissions(registry: Registry, admissions: Admissions): void {
   new Gauge({
     name: 'pinfold_calls_in_flight',
-    help: 'Calls in work (running) and not yet begun (waiting), by the kind of who calls. A list counts as eight.',
+    help:
+      'Calls in work (running) and not yet begun (waiting), by the kind of who calls. A list ' +
+      'counts as eight.',
     labelNames: ['caller', 'state'],
     registers: [registry],
     collect() {

@@ -22,8 +22,9 @@ export function targetRules(config: Config): TargetRules {
 }
 
 /**
- * Reads the documents of outside issuers. Their names are resolved as this machine does, and checked like
- * any other: who answers for a name, and where the metadata point, the operator has not said.
+ * Reads the documents of outside issuers. Their names are resolved as this machine does, and
+ * checked like any other: who answers for a name, and where the metadata point, the operator has
+ * not said.
  */
 export const issuerFetcher = (config: Config): FetchJson =>
   jsonFetcher(guardedRequests({ ...targetRules(config), resolve: machineNames }))

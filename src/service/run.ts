@@ -57,7 +57,8 @@ export async function runService(
       welcome: welcome(config, service.sandbox, file, linkRefusal),
       async stop() {
         service.stopping.abort()
-        // All at once: what works through a backlog would take the time that requests have to finish.
+        // All at once: what works through a backlog would take the time that requests have to
+        // finish.
         await Promise.all([
           finish(service.publicServer, service.connections.public),
           finish(service.privateServer, service.connections.private),
@@ -79,8 +80,8 @@ export async function runService(
 }
 
 /**
- * Why the sandbox's own link cannot listen, in one sentence. Of a database server another process of the same service may
- * have it.
+ * Why the sandbox's own link cannot listen, in one sentence. Of a database server another process
+ * of the same service may have it.
  */
 async function findLinkRefusal(
   { databaseUrl }: Config,
@@ -90,7 +91,10 @@ async function findLinkRefusal(
   const { host, port } = sandbox.link
   const code = await findListeningRefusal(host, port)
   if (code === null) return null
-  return `${host}:${port} is taken by another program (${code}): set LINK_PORT. There is no link until it is free.`
+  return (
+    `${host}:${port} is taken by another program (${code}): set LINK_PORT. There is no link ` +
+    'until it is free.'
+  )
 }
 
 /** What the audit log is told of this process. */
@@ -137,8 +141,8 @@ async function finish(server: Service['publicServer'], connections: Connections)
 }
 
 /**
- * What a person reads when the service is up. No secret is in it, they are in the file it names: but for the links by
- * which a sandbox signs people in.
+ * What a person reads when the service is up. No secret is in it, they are in the file it names:
+ * but for the links by which a sandbox signs people in.
  */
 function welcome(
   config: Config,

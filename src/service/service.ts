@@ -218,8 +218,9 @@ export async function createService(
 }
 
 /**
- * What clients and networks change gives the background work something to do. Of one database for everybody nothing tells
- * their changes from those of that work itself, which would wake it for ever.
+ * What clients and networks change gives the background work something to do. Of one database for
+ * everybody nothing tells their changes from those of that work itself, which would wake it for
+ * ever.
  */
 const wakingDatabases = (databases: Databases, rests: Rests): Databases =>
   databases.clients === databases.background
@@ -286,7 +287,10 @@ async function seed(config: Config, database: Database, hsm: Hsm): Promise<Sandb
   return { baseUrl, privateUrl, processorPath, tokenEndpoint, people, ...credentials }
 }
 
-/** The names that a sandbox answers to: its own addresses and the names of HOST_NAMES, at its own ports. */
+/**
+ * The names that a sandbox answers to: its own addresses and the names of HOST_NAMES, at its own
+ * ports.
+ */
 function sandboxHosts(config: Config) {
   const { baseUrl, network, privateListener, privateUrl, publicListener } = config
   const hasPort = (name: string) => /:[0-9]+$/.test(name)

@@ -91,7 +91,9 @@ const identityOf = (material: TlsMaterial): TlsIdentity => ({
   ...(material.clientAuthorities !== null && { ca: material.clientAuthorities }),
 })
 
-/** The same as long as there is nothing new: a key that fits the same certificate is the same key. */
+/**
+ * The same as long as there is nothing new: a key that fits the same certificate is the same key.
+ */
 const described = (opened: OpenedTls): string => JSON.stringify(opened)
 
 function tlsObserver(registry: Registry, log: Logger): TlsObserver {

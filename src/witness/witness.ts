@@ -39,7 +39,10 @@ interface WitnessAnswer {
   readonly text: string
 }
 
-/** A witness of logs (c2sp.org/tlog-witness): of each it cosigns trees that go on from those that it has cosigned. */
+/**
+ * A witness of logs (c2sp.org/tlog-witness): of each it cosigns trees that go on from those that it
+ * has cosigned.
+ */
 export interface LogWitness {
   /** What its cosignatures are verified by, as text. */
   readonly verifierKey: string
@@ -51,7 +54,8 @@ export function createWitness(settings: WitnessSettings): LogWitness {
   const raw = Buffer.from(settings.publicKey.export({ format: 'jwk' }).x ?? '', 'base64url')
   const verifierKey = verifierKeyText(settings.name, signatureTypes.cosignature, raw)
   const { id, name } = parseVerifierKey(verifierKey)
-  // One after another of each log: two that are looked at at once could both go on from the same tree.
+  // One after another of each log: two that are looked at at once could both go on from the same
+  // tree.
   const queues = new Map<string, Promise<unknown>>()
   const cosign = (text: string): string => {
     const seconds = Math.floor((settings.now?.() ?? new Date()).getTime() / 1_000)

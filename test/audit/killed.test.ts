@@ -1,8 +1,9 @@
 /**
- * Processes of the service that enter one audit log and are killed while they do; then the log is exported and verified
- * by our verifier and, where Go is installed, by one that is not ours.
+ * Processes of the service that enter one audit log and are killed while they do; then the log is
+ * exported and verified by our verifier and, where Go is installed, by one that is not ours.
  *
- * An act is a card made, a PIN set, tried or shown, or a card restricted. One kill by default. `npm test -- --suite audit`: 5,000 acts and ten kills of the lease's holder on each database, with Go
+ * An act is a card made, a PIN set, tried or shown, or a card restricted. One kill by default. `npm
+ * test -- --suite audit`: 5,000 acts and ten kills of the lease's holder on each database, with Go
  * (Debian's `golang-go` and `golang-golang-x-mod-dev`).
  */
 import assert from 'node:assert/strict'
@@ -52,7 +53,10 @@ const requestsOn = (card: { readonly publicToken: string; readonly maskedPan: st
   ] as const
 }
 
-/** Acts on one new card after the other until it is over, or the process is gone. Puts down what was answered. */
+/**
+ * Acts on one new card after the other until it is over, or the process is gone. Puts down what was
+ * answered.
+ */
 const actUntil = async (program: Program, answered: AnsweredAct[], isOver: () => boolean) => {
   const token = await program.token()
   /** Null: the process is gone. */
@@ -93,7 +97,10 @@ const actAndKill = async (
   await ended
 }
 
-/** A try that was lost with its process is entered half a minute later, and the last events once they are published. */
+/**
+ * A try that was lost with its process is entered half a minute later, and the last events once
+ * they are published.
+ */
 const waitUntilEntered = async ({ privateUrl }: Program): Promise<void> => {
   const untilMs = performance.now() + 120_000
   while (performance.now() < untilMs) {
@@ -105,7 +112,10 @@ const waitUntilEntered = async ({ privateUrl }: Program): Promise<void> => {
   throw new Error('Acts waited for two minutes and were not entered.')
 }
 
-/** Exports the log, once what was answered last is under a checkpoint, and has it verified. @returns what it says. */
+/**
+ * Exports the log, once what was answered last is under a checkpoint, and has it verified.
+ * @returns what it says.
+ */
 const exportOf = async (
   program: Program,
   { answered, url }: { readonly answered: readonly AnsweredAct[]; readonly url?: string },
@@ -149,7 +159,10 @@ const verifyByGo = async (folder: string, t: TestContext): Promise<void> => {
   t.diagnostic(`Go: ${stdout.trim().replaceAll(folder, 'the export')}`)
 }
 
-/** Each act that was answered is entered, and what was committed is entered once. @returns how many of each act. */
+/**
+ * Each act that was answered is entered, and what was committed is entered once.
+ * @returns how many of each act.
+ */
 const requireAllEntered = async (
   database: Database,
   answered: readonly AnsweredAct[],

@@ -10,7 +10,9 @@ import { tlsEnvironment } from '../support/served-service.ts'
 import { launchPinfold, pinfold, startPinfold } from './run-pinfold.ts'
 import { type ServedProgram, serveProgram } from './served-program.ts'
 
-/** Commands in a process of their own: only at its start does one learn which authorities it trusts. */
+/**
+ * Commands in a process of their own: only at its start does one learn which authorities it trusts.
+ */
 const several = fileURLToPath(new URL('several.ts', import.meta.url))
 
 let program: ServedProgram

@@ -1,4 +1,7 @@
-/** A database that an operator restored from a backup: what the service says of it, and how another log begins. */
+/**
+ * A database that an operator restored from a backup: what the service says of it, and how another
+ * log begins.
+ */
 import assert from 'node:assert/strict'
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -43,7 +46,10 @@ const healthOf = async ({ privateUrl }: Program) => {
   return { code: answer.status, ...((await answer.json()) as { status: string }) }
 }
 
-/** What the doctor says of the log: by the database where it can be opened, otherwise by who works with it. */
+/**
+ * What the doctor says of the log: by the database where it can be opened, otherwise by who works
+ * with it.
+ */
 const doctor = async (where: Pick<Program, 'dataDir'>) => {
   const { stdout } = await run(where, 'doctor', '--json')
   const findings: { check: string; found: string; verdict: string }[] = JSON.parse(stdout).findings

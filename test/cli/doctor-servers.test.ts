@@ -1,4 +1,6 @@
-/** `pinfold doctor` of servers elsewhere, and the advice on what a server finds wrong with itself. */
+/**
+ * `pinfold doctor` of servers elsewhere, and the advice on what a server finds wrong with itself.
+ */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'

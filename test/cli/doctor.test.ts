@@ -58,7 +58,9 @@ const isOfTestServer = ({ found }: Finding): boolean =>
 const faultsIn = (findings: readonly Finding[]): Finding[] =>
   findings.filter((finding) => finding.verdict === 'fault' && !isOfTestServer(finding))
 
-/** The faults that are found must be exactly one of this check, and say what, why and what to do. */
+/**
+ * The faults that are found must be exactly one of this check, and say what, why and what to do.
+ */
 async function assertNamed(
   env: Env,
   check: string,

@@ -86,7 +86,10 @@ async function makePlace(files: ReadonlyMap<string, Uint8Array> = exported.files
   return { folder, keysFile, outside, look }
 }
 
-/** @returns how a command ended; it printed no control character and no secret, and took little memory. */
+/**
+ * @returns how a command ended; it printed no control character and no secret, and took little
+ *   memory.
+ */
 async function run(place: Place, env: Record<string, string>, ...words: string[]): Promise<Ended> {
   const [was, usedBytes] = [await place.look(), process.memoryUsage.rss()]
   let highest = usedBytes

@@ -35,7 +35,8 @@ test('the terminal plays what the guide shows, and shows no secret of the card',
   assert(shown.split('\n').length > 6 && stdout.includes(shown.trim()), stdout)
   const [, lastFour] = / 2 {2}400000\*{6}([0-9]{4}) /.exec(stdout) ?? []
   assert(lastFour, stdout)
-  // Of any other digits in a row some begin with 400000: a time that ends with 40, before an acquirer's zeros.
+  // Of any other digits in a row some begin with 400000: a time that ends with 40, before an
+  // acquirer's zeros.
   assert.doesNotMatch(stdout, new RegExp(`400000[0-9]{6}${lastFour}`))
   for (const field of ['14', '48', '52']) {
     assert.match(stdout, new RegExp(` ${field} {2}\\*\\*\\*\\* \\([0-9]+\\) `))

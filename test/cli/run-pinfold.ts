@@ -57,8 +57,8 @@ export const launchPinfold = (
 ): Promise<Ended> => startPinfold(env, words).ended
 
 /**
- * Runs a command in this process: what it prints, and the exit code that the launcher ends with. One at a time, since
- * a process has one environment and one console.
+ * Runs a command in this process: what it prints, and the exit code that the launcher ends with.
+ * One at a time, since a process has one environment and one console.
  */
 export const pinfold = async (
   env: Readonly<Record<string, string>>,

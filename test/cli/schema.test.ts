@@ -12,7 +12,9 @@ import { makeFolder, makePreparedFolder } from '../support/process.ts'
 import { pool, sql } from '../support/service.ts'
 import { launchPinfold, pinfold } from './run-pinfold.ts'
 
-/** The schema of a database is changed by a start and by `pinfold migrate`, and by no other command. */
+/**
+ * The schema of a database is changed by a start and by `pinfold migrate`, and by no other command.
+ */
 
 const migrations = new URL('../../database/migrations/', import.meta.url)
 const [last = ''] = (await readdir(migrations)).sort().reverse()
@@ -35,7 +37,9 @@ async function olderMigrations(): Promise<URL> {
   return pathToFileURL(`${folder}/`)
 }
 
-/** The data directory that each test gets a copy of: the older version's migrations take seconds. */
+/**
+ * The data directory that each test gets a copy of: the older version's migrations take seconds.
+ */
 let embedded: Promise<Pick<Older, 'newest'> & { dataDir: string }> | undefined
 
 async function makeEmbedded() {

@@ -1,4 +1,7 @@
-/** A server in this process, for commands to find as they find any other: by the lock on its data directory. */
+/**
+ * A server in this process, for commands to find as they find any other: by the lock on its data
+ * directory.
+ */
 import { readSandboxFile, type SandboxFile } from '../../src/sandbox/sandbox-file.ts'
 import { readConfig } from '../../src/service/config/config.ts'
 import { createLog } from '../../src/service/log.ts'
@@ -12,7 +15,10 @@ import {
   servedHere,
 } from '../support/process.ts'
 
-/** What `startProgram` starts, but for its process, which costs as much again as all that is asked of it. */
+/**
+ * What `startProgram` starts, but for its process, which costs as much again as all that is asked
+ * of it.
+ */
 export type ServedProgram = Pick<
   Program,
   'baseUrl' | 'call' | 'dataDir' | 'privateUrl' | 'sandbox' | 'token'
@@ -21,7 +27,9 @@ export type ServedProgram = Pick<
   stop: () => Promise<void>
 }
 
-/** @param dataDir of one that was stopped; without it, a new one that is removed after the tests. */
+/**
+ * @param dataDir of one that was stopped; without it, a new one that is removed after the tests.
+ */
 export const serveProgram = async ({
   dataDir,
   env = {},
@@ -35,7 +43,8 @@ export const serveProgram = async ({
     DATA_DIR: folder,
     LINK_PORT: '0',
     LOG_LEVEL: 'silent',
-    // Each command asks for a token, and in one process they follow each other faster than anybody starts programs.
+    // Each command asks for a token, and in one process they follow each other faster than anybody
+    // starts programs.
     TOKEN_RATE_PER_SECOND: '1000',
     TOKEN_RATE_BURST: '1000',
     PORT: String(port),

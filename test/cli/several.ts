@@ -1,4 +1,7 @@
-/** Runs several commands in one process, each as though it were the first there. Ends with the code of the first that fails. */
+/**
+ * Runs several commands in one process, each as though it were the first there. Ends with the code
+ * of the first that fails.
+ */
 import { Agent, setGlobalDispatcher } from 'undici'
 import { runPinfold } from '../../src/cli/pinfold.ts'
 

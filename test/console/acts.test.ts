@@ -1,4 +1,7 @@
-/** What the forms of the console do, by the links of a sandbox: done once, on record, and shown where they lead. */
+/**
+ * What the forms of the console do, by the links of a sandbox: done once, on record, and shown
+ * where they lead.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'

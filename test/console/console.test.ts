@@ -1,4 +1,7 @@
-/** What the console does for every screen and act, whichever they are: roles, forms, failures, reading only. */
+/**
+ * What the console does for every screen and act, whichever they are: roles, forms, failures,
+ * reading only.
+ */
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import Type from 'typebox'

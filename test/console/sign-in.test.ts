@@ -1,5 +1,6 @@
 /**
- * Signing in to the console, in a browser, by an issuer of identities over the wire (OpenID Connect Core 1.0, RFC 7636).
+ * Signing in to the console, in a browser, by an issuer of identities over the wire (OpenID Connect
+ * Core 1.0, RFC 7636).
  */
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
@@ -90,7 +91,8 @@ suite('a sign-in', () => {
     assert.match(set, /^pinfold-\d+=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
     assert.ok(!browser.cookies.has(signInCookie()))
     const secret = browser.cookies.get(sessionCookie())?.value ?? ''
-    // The database has a hash alone, and no row holds a token: those are three parts with points between.
+    // The database has a hash alone, and no row holds a token: those are three parts with points
+    // between.
     const rows = JSON.stringify([
       await sql(
         service.database,

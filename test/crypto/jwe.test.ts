@@ -14,7 +14,9 @@ const content = '{"pin":"4821"}'
 const seal = (protectedHeader: { alg: string; enc: string; [name: string]: string }) =>
   new CompactEncrypt(Buffer.from(content)).setProtectedHeader(protectedHeader).encrypt(publicKey)
 
-/** The same JWE with its protected header changed; the tag no longer fits, but first things first. */
+/**
+ * The same JWE with its protected header changed; the tag no longer fits, but first things first.
+ */
 function withHeader(jwe: string, change: (header: Record<string, unknown>) => unknown): string {
   const [first = '', ...others] = jwe.split('.')
   const changed = change(JSON.parse(Buffer.from(first, 'base64url').toString()))

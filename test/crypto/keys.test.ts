@@ -1,4 +1,7 @@
-/** Keys, and what is enciphered under them: what they must be, by length, spelling and strength, and what they do. */
+/**
+ * Keys, and what is enciphered under them: what they must be, by length, spelling and strength, and
+ * what they do.
+ */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'

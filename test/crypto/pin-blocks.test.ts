@@ -144,8 +144,8 @@ for (const [from, choices] of [
       [...counts.keys()].sort((a, b) => a - b),
       Array.from({ length: choices }, (_, at) => from + at),
     )
-    // Six standard deviations: an honest draw fails once in half a billion runs. One more byte than it
-    // should be, or four, is more than ten.
+    // Six standard deviations: an honest draw fails once in half a billion runs. One more byte than
+    // it should be, or four, is more than ten.
     const expected = (rounds * draws) / choices
     for (const [nibble, count] of counts) {
       assert.ok(Math.abs(count - expected) < 6 * Math.sqrt(expected), `${nibble}: ${count}`)

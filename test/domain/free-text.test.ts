@@ -153,7 +153,8 @@ test('a name that a client wants is taken as it is or refused, never repaired', 
   assert.match(nameOnCardFault('4242 4242 4242 4242') ?? '', /card number/)
 })
 
-// Letters of their own that no accent makes; what people of these languages write where they cannot.
+// Letters of their own that no accent makes; what people of these languages write where they
+// cannot.
 const written = {
   ẞ: 'SS',
   ...{ Ø: 'O', Æ: 'AE', Œ: 'OE', Ł: 'L', Đ: 'D', Ð: 'D', Þ: 'TH', Ħ: 'H', Ŋ: 'N', Ŧ: 'T' },

@@ -105,7 +105,10 @@ test('fewer than one in six honest references of 16 digits is taken for a PAN', 
   assert.ok(refused.length < 500, `${refused.length}`)
 })
 
-/** The processor's time of a call, in microseconds: the least of some, so that what else runs counts little. */
+/**
+ * The processor's time of a call, in microseconds: the least of some, so that what else runs counts
+ * little.
+ */
 function costOf(call: () => unknown): number {
   const costs = Array.from({ length: 5 }, () => {
     const before = process.cpuUsage()

@@ -139,8 +139,9 @@ test('less than a tenth of all PINs is weak, so that cardholders find one', () =
   assert.ok(weak.length > 300 && weak.length < 1_000, `${weak.length}`)
 })
 
-// The twenty most chosen of 3.4 million leaked four-digit PINs (DataGenetics, "PIN analysis", 2012),
-// and those further down that the rules would not find: a column of the keypad, a word, odd and even digits.
+// The twenty most chosen of 3.4 million leaked four-digit PINs (DataGenetics, "PIN analysis",
+// 2012), and those further down that the rules would not find: a column of the keypad, a word, odd
+// and even digits.
 const mostChosen =
   '1234 1111 0000 1212 7777 1004 2000 4444 2222 6969 9999 3333 5555 6666 1122 1313 8888 4321 2001 1010'
 const alsoChosen = '0007 0852 1357 2468 2580 5683'

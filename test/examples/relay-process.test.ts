@@ -60,7 +60,9 @@ const startRelay = async (
 const pieceBytes = 1 << 18
 const zeros = Buffer.alloc(pieceBytes)
 
-/** The process stands still meanwhile, so that nothing moves from what is unread to what was read. */
+/**
+ * The process stands still meanwhile, so that nothing moves from what is unread to what was read.
+ */
 const readMemory = async (relay: ChildProcess): Promise<Buffer> => {
   relay.kill('SIGSTOP')
   const memory = await open(`/proc/${relay.pid}/mem`, 'r')
@@ -182,7 +184,8 @@ test('nothing that the device shows is in the memory, log or traffic of the rela
   for (const [name, bytes] of Object.entries(places)) {
     for (const secret of secrets) assert.ok(!holds(bytes, secret), `${secret} is in the ${name}`)
   }
-  // What it did relay is found in the same places by the same search, or finding nothing says nothing.
+  // What it did relay is found in the same places by the same search, or finding nothing says
+  // nothing.
   for (const name of [
     'memory',
     'heap',
@@ -198,8 +201,8 @@ const holds = (bytes: Buffer, text: string): boolean =>
   bytes.includes(Buffer.from(text, 'latin1')) || bytes.includes(Buffer.from(text, 'utf16le'))
 
 /**
- * Three digits alone are everywhere: the CVV is looked for as it stands in what is sealed, where the
- * number is beside it.
+ * Three digits alone are everywhere: the CVV is looked for as it stands in what is sealed, where
+ * the number is beside it.
  */
 const secretsOf = ({ cvv, pan, pin }: { cvv: string; pan: string; pin: string }): string[] => [
   pan,

@@ -6,8 +6,8 @@ import type { Route } from '../support/routes.ts'
 import { canaryPan, canaryPin, isRefusedText, type SchemaNode } from './values.ts'
 
 /**
- * What an answer must be, by the document of the route that it came from: that of its listener where the route stands
- * there, else its configuration.
+ * What an answer must be, by the document of the route that it came from: that of its listener
+ * where the route stands there, else its configuration.
  */
 
 /** The route that a request was answered by. */
@@ -119,7 +119,10 @@ function refusalFaults(
   return isRight ? [] : [`${status} with Allow ${headers.allow}, not 405 with ${allow}`]
 }
 
-/** Nothing may be stored; a public document may, by whoever asks each time whether it is still the same. */
+/**
+ * Nothing may be stored; a public document may, by whoever asks each time whether it is still the
+ * same.
+ */
 const isNotStored = (headers: Answered['headers']): boolean =>
   headers['cache-control'] === 'no-store' ||
   (headers['cache-control'] === 'no-cache' && headers.etag !== undefined)

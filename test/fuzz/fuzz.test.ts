@@ -1,7 +1,7 @@
 /**
- * Random requests to every route of both listeners, made from the routes' own schemas, and each answer
- * held against the document. `FUZZ_RUNS` says how many, `FUZZ_SEED` which, `FUZZ_ENGINE=postgres` on which
- * engine.
+ * Random requests to every route of both listeners, made from the routes' own schemas, and each
+ * answer held against the document. `FUZZ_RUNS` says how many, `FUZZ_SEED` which,
+ * `FUZZ_ENGINE=postgres` on which engine.
  */
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'

@@ -82,7 +82,9 @@ function paths({ url }: Route, params: SchemaNode | undefined): Arbitrary<string
   )
 }
 
-/** Percent-encoded; what is no text at all goes as the bytes of a lone surrogate, which is no UTF-8. */
+/**
+ * Percent-encoded; what is no text at all goes as the bytes of a lone surrogate, which is no UTF-8.
+ */
 const encoded = (text: string): string =>
   text.startsWith('@cursor')
     ? text

@@ -1,4 +1,6 @@
-/** Values for schemas: such as fit, and such as do not. Texts like `@card@` stand for what there is. */
+/**
+ * Values for schemas: such as fit, and such as do not. Texts like `@card@` stand for what there is.
+ */
 import fc, { type Arbitrary } from 'fast-check'
 import { bodyExamples } from '../../src/listeners/public/openapi/examples.ts'
 import { newProduct } from '../operations/clients/administer.ts'
@@ -197,7 +199,9 @@ const cursors: Arbitrary<string> = fc.oneof(
   { weight: 1, arbitrary: fc.string({ maxLength: 20 }) },
 )
 
-/** Bodies that do what their operation is for, by `operationId`: a schema alone seldom makes one. */
+/**
+ * Bodies that do what their operation is for, by `operationId`: a schema alone seldom makes one.
+ */
 const target = { family: 'zone-master', key: 'zmk-@fresh@' }
 const pinBlock = { format: 'ISO_FORMAT_0', key: 'zone-a', data: '0123456789ABCDEF' }
 

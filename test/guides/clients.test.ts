@@ -10,7 +10,9 @@ import { openProject } from '../support/packed-sdk.ts'
 import { type Program, startProgram } from '../support/process.ts'
 import { openServedService } from '../support/served-service.ts'
 
-/** A guide as its reader follows it: every command run, every file written, every output compared. */
+/**
+ * A guide as its reader follows it: every command run, every file written, every output compared.
+ */
 
 /** One fenced block: ```` ```sh ````, ```` ```js name.mjs ```` or ```` ```text ````. */
 export type Block = { kind: string; file: string | undefined; text: string }
@@ -44,7 +46,10 @@ const guides: [title: string, name: string][] = [
   ['a webhook is received and a forgery refused', 'receive-webhooks.md'],
 ]
 
-/** The launcher of an installed package, which takes the place of the clone (`npm test -- --suite package`). */
+/**
+ * The launcher of an installed package, which takes the place of the clone (`npm test -- --suite
+ * package`).
+ */
 const installed = process.env.TEST_PACKAGE
 
 const env = {

@@ -154,7 +154,8 @@ test('the guide leads to two processes with TLS, and to a backup that opens unde
 
   const again = await startProgram({ dataDir, env: onRestored })
   const atAgain = callerAt(again, authority, identity).public
-  // The signing key is in the backup, too: a token from before is still good, and a new one is given.
+  // The signing key is in the backup, too: a token from before is still good, and a new one is
+  // given.
   for (const each of [token, await askToken(atAgain, 'acme', proof)]) {
     assert.deepEqual(await send(atAgain, each, 'GET', pinPath), { pin })
     const { maskedPan } = await send(

@@ -18,7 +18,9 @@ const metricsIn = (text: string): Set<string> =>
       .filter((name) => !/^pinfold_(?:nodejs|process)$/.test(name)),
   )
 
-/** There are these with several processes alone; `test/service/processes.test.ts` reads them there. */
+/**
+ * There are these with several processes alone; `test/service/processes.test.ts` reads them there.
+ */
 const ofSeveral = new Set(['pinfold_processes', 'pinfold_process_ends_total'])
 
 const postgres = await openPostgres()

@@ -102,7 +102,9 @@ export function vectorsOf<Inputs, Expected>(file: string, op: string): Row<Input
   return vectors.filter((row) => row.op === op && !('error' in (row.expected as object)))
 }
 
-/** A TDES key of a vector with its parity set, which changes nothing of what it does, if it is fit. */
+/**
+ * A TDES key of a vector with its parity set, which changes nothing of what it does, if it is fit.
+ */
 export function fitTdesKey(hex: string): Buffer | null {
   const key = setOddParity(Buffer.from(hex, 'hex'))
   return key.length === 16 && !isWeakTdesKey(key) ? key : null

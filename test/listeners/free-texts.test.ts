@@ -63,7 +63,10 @@ const takesPan = ({ enum: words, format, maxLength, minLength, pattern, ...rest 
     return isLong && isForm && (formats[format ?? '']?.validate(text) ?? true)
   })
 
-/** Texts that take digits of any kind, each with the reason why a card number cannot lie in clear because of it. */
+/**
+ * Texts that take digits of any kind, each with the reason why a card number cannot lie in clear
+ * because of it.
+ */
 const exceptions: Readonly<Record<string, readonly string[]>> = {
   'it is the card number, masked or enciphered wherever it is kept': [
     ...['/network/authorizations body/pan', '/cards/search body/pan'],

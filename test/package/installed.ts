@@ -6,8 +6,9 @@ import { pgliteImage } from '../support/pglite-image.ts'
 import { makeFolder } from '../support/process.ts'
 
 /**
- * A folder as `npm install ./pinfold-….tgz` leaves it, without npm: the files that `npm pack` takes, and the packages that
- * it bundles as a link to those of this project. `npm test -- --suite package` does it by npm.
+ * A folder as `npm install ./pinfold-….tgz` leaves it, without npm: the files that `npm pack`
+ * takes, and the packages that it bundles as a link to those of this project. `npm test -- --suite
+ * package` does it by npm.
  */
 export const installPackage = async (): Promise<{
   folder: string

@@ -9,7 +9,10 @@ import { bareEnvironment, makeFolder } from '../support/process.ts'
 
 const projectFolder = fileURLToPath(new URL('../../', import.meta.url))
 
-/** A clone of the launcher alone, with what npm installs of the package `node` when it runs no install script. */
+/**
+ * A clone of the launcher alone, with what npm installs of the package `node` when it runs no
+ * install script.
+ */
 async function makeClone({ installed = true } = {}): Promise<string> {
   const folder = await makeFolder()
   await cp(join(projectFolder, 'bin'), join(folder, 'bin'), { recursive: true })

@@ -9,8 +9,8 @@ interface OpenedJwe {
 }
 
 /**
- * Opens a compact JWE by a private key that is at hand. The product agrees on the secret in its HSM, and
- * all else is the same.
+ * Opens a compact JWE by a private key that is at hand. The product agrees on the secret in its
+ * HSM, and all else is the same.
  *
  * @param privateKey EC on P-256.
  * @param required header members that must have exactly these values, such as `typ`.

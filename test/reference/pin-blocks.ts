@@ -6,8 +6,8 @@ import { clearBlockKey } from './keys.ts'
 import { refuseInputs } from './refusal.ts'
 
 /**
- * PIN blocks as a terminal or a network makes and reads them (ISO 9564-1:2017 9), by other code than the
- * product's: what a test sends and looks into.
+ * PIN blocks as a terminal or a network makes and reads them (ISO 9564-1:2017 9), by other code
+ * than the product's: what a test sends and looks into.
  */
 
 export interface PinBlockContext {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 
 /**
- * Why a reference refuses its inputs. These are the primitives that production does not run: what they
- * throw is not one of its refusals.
+ * Why a reference refuses its inputs. These are the primitives that production does not run: what
+ * they throw is not one of its refusals.
  */
 export class ReferenceRefusal extends RangeError {
   constructor() {

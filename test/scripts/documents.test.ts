@@ -22,7 +22,10 @@ const documents = [
   ],
 ]
 
-/** A path of this project within a text, perhaps with wildcards; not the end of an address or a longer path. */
+/**
+ * A path of this project within a text, perhaps with wildcards; not the end of an address or a
+ * longer path.
+ */
 const pathPattern =
   /(?<![\w/.:@-])(?:src|test|scripts|api|database|bench|docs|web|packages|examples|bin|[.]ci)\/[\w.*{},/-]*[\w*}]/g
 

@@ -6,7 +6,9 @@ import { newCard, strongPins } from '../support/service.ts'
 
 type Acknowledged = { publicToken: string; pins: Set<string>; isSet: boolean }
 
-/** Creates cards and sets PINs until the program is gone; notes what it acknowledged, as it does. */
+/**
+ * Creates cards and sets PINs until the program is gone; notes what it acknowledged, as it does.
+ */
 export async function streamUntilKilled(
   program: Program,
   killAfter: number,

@@ -1,4 +1,7 @@
-/** What the environment says of the audit log: its name, the file that remembers, keys beside Ed25519, witnesses. */
+/**
+ * What the environment says of the audit log: its name, the file that remembers, keys beside
+ * Ed25519, witnesses.
+ */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'

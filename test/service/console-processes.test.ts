@@ -1,4 +1,7 @@
-/** People in several processes: a session is in the database alone, and a process that was away knows nothing better. */
+/**
+ * People in several processes: a session is in the database alone, and a process that was away
+ * knows nothing better.
+ */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { until } from '../operations/webhooks/receiver.ts'

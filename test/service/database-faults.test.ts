@@ -27,7 +27,9 @@ const quoteEveryCard = async (database: Database): Promise<void> => {
 // What a constraint refuses, what a trigger refuses, and a server that is at its end.
 const codes = ['23514', 'P0001', '53100']
 
-/** The printed text of a service, once it was asked for a card of each fault, and what it answered. */
+/**
+ * The printed text of a service, once it was asked for a card of each fault, and what it answered.
+ */
 const assertToldByCode = (stdout: string, others: readonly string[]): void => {
   const faults = stdout.match(/^{.*"err".*$/gm) ?? []
   assert.deepEqual(

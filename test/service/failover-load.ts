@@ -6,8 +6,9 @@ import type { Program } from '../support/process.ts'
 import { newCard, strongPins } from '../support/service.ts'
 
 /**
- * Client systems and a card network that go on whatever becomes of the database: each act has an idempotency key, and
- * is repeated under it, at one process and the other, until it is acknowledged. What was is noted.
+ * Client systems and a card network that go on whatever becomes of the database: each act has an
+ * idempotency key, and is repeated under it, at one process and the other, until it is
+ * acknowledged. What was is noted.
  */
 
 /** A process that serves, with tokens for it. */

@@ -1,7 +1,8 @@
 /**
- * The primary is killed under load and its standby takes over, while two processes go on. Before that the standby is cut off:
- * what is acknowledged then is on the primary alone, and only a primary whose commits wait for the standby acknowledges
- * nothing. Once in the suite; `npm test -- --suite failover` does it ten times.
+ * The primary is killed under load and its standby takes over, while two processes go on. Before
+ * that the standby is cut off: what is acknowledged then is on the primary alone, and only a
+ * primary whose commits wait for the standby acknowledges nothing. Once in the suite; `npm test --
+ * --suite failover` does it ten times.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -145,7 +146,9 @@ const compareCard = async (
   }
 }
 
-/** How long the primary may acknowledge what its standby does not get, and how much of it is enough. */
+/**
+ * How long the primary may acknowledge what its standby does not get, and how much of it is enough.
+ */
 const cutOffMs = 2_000
 const actsCutOff = 40
 

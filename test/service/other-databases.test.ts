@@ -20,7 +20,10 @@ const servers = [
   { name: "Debian's PostgreSQL", postgres: debian },
 ]
 
-/** What a database administrator may have set for a database, each to what the driver or the statements do not expect. */
+/**
+ * What a database administrator may have set for a database, each to what the driver or the
+ * statements do not expect.
+ */
 const settings = {
   datestyle: 'German, DMY',
   intervalstyle: 'sql_standard',
@@ -55,7 +58,10 @@ const ownSettings = {
   exit_on_error: 'off',
 }
 
-/** Settings of a database with which there is no start, where doctor tells of them, and what both name. */
+/**
+ * Settings of a database with which there is no start, where doctor tells of them, and what both
+ * name.
+ */
 const unsuitable = [
   {
     setting: 'session_replication_role',

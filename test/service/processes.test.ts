@@ -129,7 +129,8 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     // Twice what is allowed, so that each process is asked for all of it.
     await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(caller))
     const refilled = (performance.now() - startedMs) / 1_000
-    // At the end of the burst each lets through what it does not know of yet: on a busy machine for a while.
+    // At the end of the burst each lets through what it does not know of yet: on a busy machine for
+    // a while.
     const most = burst + refilled + burst / 2
     assert.ok(allowed >= burst && allowed <= most, `${allowed} were allowed`)
   })

@@ -16,7 +16,10 @@ const folder = await mkdtemp(join(await reachableTemporaryFolder(runAs), 'pinfol
 after(() => rm(folder, { recursive: true, force: true }))
 await chmod(folder, 0o755)
 
-/** Root may do everything: refusals are those of another user, who must be able to read this program. */
+/**
+ * Root may do everything: refusals are those of another user, who must be able to read this
+ * program.
+ */
 const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const readIt = `fs.accessSync(${JSON.stringify(mainFile)})`
 const userLeftOut =

@@ -56,7 +56,10 @@ test('SIGTERM lets a running request finish, whoever else is connected, ends str
   for (const socket of [silent, halfWay, running]) socket.destroy()
 })
 
-/** A reader of the live feed, who has all events, and an endpoint that answers none of its two deliveries. */
+/**
+ * A reader of the live feed, who has all events, and an endpoint that answers none of its two
+ * deliveries.
+ */
 const followEvents = async (program: Program, token: string, { received, url }: Receiver) => {
   await program.call('POST', '/webhooks', { token, body: { url, events: ['*'] } })
   const port = Number(new URL(program.baseUrl).port)
@@ -88,7 +91,10 @@ test('npm start hands SIGTERM on: whoever stops npm leaves no server behind', {
 
 const postgres = await openPostgres()
 
-/** Requests of two days ago that a sweep forgets, 100 a step: many times what it does before the signal. */
+/**
+ * Requests of two days ago that a sweep forgets, 100 a step: many times what it does before the
+ * signal.
+ */
 const backlog = 40_000
 
 const fill = statement(

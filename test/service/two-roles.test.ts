@@ -1,6 +1,6 @@
 /**
- * A role that owns the schema beside the role of the service (database/privileges.sql): the service does all that it
- * does, and cannot write what its functions guard.
+ * A role that owns the schema beside the role of the service (database/privileges.sql): the service
+ * does all that it does, and cannot write what its functions guard.
  */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -31,7 +31,9 @@ const ofOwner: ReadonlySet<string> = new Set([
   'record_migration',
 ])
 
-/** What is missing to statements that only a cluster is sent: functions and tables of the engine. */
+/**
+ * What is missing to statements that only a cluster is sent: functions and tables of the engine.
+ */
 const ofClusters: ReadonlySet<string> = new Set(['42883', '42P01'])
 
 /** Why a statement may not be executed: privileges are checked, and nothing is done. */

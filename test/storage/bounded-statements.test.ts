@@ -100,15 +100,19 @@ import {
 
 const postgres = await openPostgres()
 /**
- * Few rows of many, whatever is planned; and, as the service has its statements planned, so many that the planner may
- * think of reading all: a step of the service is 100 to 500, of thousands of rows or of millions.
+ * Few rows of many, whatever is planned; and, as the service has its statements planned, so many
+ * that the planner may think of reading all: a step of the service is 100 to 500, of thousands of
+ * rows or of millions.
  */
 const examinations = [
   [5, 'force_custom_plan'],
   [5, 'force_generic_plan'],
   [200, 'force_generic_plan'],
 ] as const
-/** A statement finds its rows, locks and changes them, and what hangs on them: so many times its limit. */
+/**
+ * A statement finds its rows, locks and changes them, and what hangs on them: so many times its
+ * limit.
+ */
 const rowsEachMost = 12
 const reference = { clientId, webhookId }
 const holder = '00000000-0000-4000-8000-000000000002'
@@ -217,7 +221,10 @@ const begin = (database: Database, card: NamedCard, claimed: typeof claim | null
     // Nothing is answered here.
   ).catch(() => null)
 
-/** Every statement that changes a bounded number of rows, and those that read some together, by how the service calls it. */
+/**
+ * Every statement that changes a bounded number of rows, and those that read some together, by how
+ * the service calls it.
+ */
 const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[] = [
   (database, limit) => expireCards(database, today, limit),
   (database, limit) => pruneIdempotencyRecords(database, limit),
@@ -407,7 +414,10 @@ const explain = async (
   }
 }
 
-/** The statements that a file of `src/storage` holds, by their names; `.+` where a name is put together. */
+/**
+ * The statements that a file of `src/storage` holds, by their names; `.+` where a name is put
+ * together.
+ */
 const statementsOf = (file: string, source: string): (readonly [string, string])[] =>
   file.endsWith('.sql')
     ? [...splitStatements(source)]
@@ -419,7 +429,10 @@ const isBounded = (text: string): boolean =>
   /\b(insert into|(?<!for (?:no key )?)update|delete from)\b/.test(text) &&
   /\blimit (?:\$?\d|:\w|p_\w)/.test(text)
 
-/** Names of the statements of `src/storage` that change rows which a `limit` bounds, by themselves or by a function. */
+/**
+ * Names of the statements of `src/storage` that change rows which a `limit` bounds, by themselves
+ * or by a function.
+ */
 const boundedNames = async (): Promise<string[]> => {
   const functions = (await readFunctionFiles()).filter(({ text }) => isBounded(text))
   const calls = new RegExp(`\\b(?:${functions.map((each) => each.functionName).join('|')})\\(`)
@@ -449,9 +462,10 @@ test('every statement that changes rows up to a limit is among those examined', 
 })
 
 /**
- * Until version 17 an array behind other columns of an index is a filter to a planner that takes what they name for
- * nearly nothing: then at most the rows of one endpoint, or of one client's feed, are read. And of a table that it takes for a
- * single row every index costs the same: then a wrong one may be walked, until the table is analyzed.
+ * Until version 17 an array behind other columns of an index is a filter to a planner that takes
+ * what they name for nearly nothing: then at most the rows of one endpoint, or of one client's
+ * feed, are read. And of a table that it takes for a single row every index costs the same: then a
+ * wrong one may be walked, until the table is analyzed.
  */
 const isExamined = ({ name }: Recorded, belief: string, version: number): boolean =>
   version >= 170_000 ||

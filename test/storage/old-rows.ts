@@ -1,4 +1,7 @@
-/** Tables full of rows that are due to be forgotten or changed, and what the planner believes of them. */
+/**
+ * Tables full of rows that are due to be forgotten or changed, and what the planner believes of
+ * them.
+ */
 import type pg from 'pg'
 
 /** Rows of each table; a statement may look at a small part of them. */
@@ -12,7 +15,10 @@ export const today = '2030-01-01'
 
 type Due = 'due' | 'notDue'
 
-/** The switch of each table: the column that makes a row due, and what it is while it is due and while not. */
+/**
+ * The switch of each table: the column that makes a row due, and what it is while it is due and
+ * while not.
+ */
 const switches = {
   card: { column: 'expiry_date', due: `date '2029-01-31'`, notDue: `date '2039-01-31'` },
   idempotency_record: ages('created_at'),

@@ -1,4 +1,7 @@
-/** A browser as far as sign-ins need one: it keeps cookies by host and path, follows redirects, and sends forms. */
+/**
+ * A browser as far as sign-ins need one: it keeps cookies by host and path, follows redirects, and
+ * sends forms.
+ */
 
 /** What a page answered, with where that was. */
 export type BrowserAnswer = {

@@ -17,8 +17,8 @@ import { ask, type IssuedCard, otherDigits, pinTry } from './network.ts'
 import { sql, type TestService } from './service.ts'
 
 /**
- * What tests begin with: clients, products and cards in a state that a call would not bring about, or only by many steps. A test
- * names what it needs, and knows nothing of tables.
+ * What tests begin with: clients, products and cards in a state that a call would not bring about,
+ * or only by many steps. A test names what it needs, and knows nothing of tables.
  */
 
 /** A client, with a secret or with keys. @returns its id. */
@@ -89,7 +89,10 @@ export async function blockPin(service: TestService, card: IssuedCard): Promise<
   for (let tries = 0; tries < 3; tries += 1) await ask(service, wrong)
 }
 
-/** Makes a card one that expired at the end of a month. @param expiryDate the last day of that month. */
+/**
+ * Makes a card one that expired at the end of a month.
+ * @param expiryDate the last day of that month.
+ */
 export async function expireCard(
   database: Database,
   publicToken: PublicToken | string,

@@ -1,7 +1,8 @@
 /**
- * Databases of a Citus cluster for tests, where `TEST_CITUS_URL` names one: the URL of a superuser on its
- * coordinator, who is let in by every node under the same name and password, as the nodes let in one another. A database of a
- * test is made on each node; none of the cluster's own is touched.
+ * Databases of a Citus cluster for tests, where `TEST_CITUS_URL` names one: the URL of a superuser
+ * on its coordinator, who is let in by every node under the same name and password, as the nodes
+ * let in one another. A database of a test is made on each node; none of the cluster's own is
+ * touched.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import type pg from 'pg'
@@ -77,7 +78,10 @@ const copyDatabase = (url: string, template: string, name: string): Promise<void
 const dropDatabase = (url: string, name: string): Promise<void> =>
   onEachNode(url, (node) => dropOnNode(node, name))
 
-/** The sessions that the engine ends for it have five seconds to end, which a busy machine may exceed. */
+/**
+ * The sessions that the engine ends for it have five seconds to end, which a busy machine may
+ * exceed.
+ */
 async function dropOnNode(node: pg.Client, name: string): Promise<void> {
   for (let repeats = 0; ; repeats += 1) {
     try {
@@ -119,7 +123,10 @@ async function prepareTemplate(
   return name
 }
 
-/** Ends what the coordinator has open to the other nodes for a database, as a network does. @returns how many. */
+/**
+ * Ends what the coordinator has open to the other nodes for a database, as a network does.
+ * @returns how many.
+ */
 export async function endConnectionsToNodes(url: string): Promise<number> {
   const { pathname } = new URL(url)
   let ended = 0

@@ -1,7 +1,8 @@
 /**
- * What Citus refuses, as rules over the text of a statement: `test/storage/engine/cluster.test.ts` holds the same statements
- * against a real cluster, and these rules against what that one refuses. The words of the engine are in
- * `multi_router_planner.c` and `query_pushdown_planning.c` of its sources.
+ * What Citus refuses, as rules over the text of a statement: `test/storage/engine/cluster.test.ts`
+ * holds the same statements against a real cluster, and these rules against what that one refuses.
+ * The words of the engine are in `multi_router_planner.c` and `query_pushdown_planning.c` of its
+ * sources.
  */
 import { placement } from '../../src/storage/engine/placement.ts'
 
@@ -132,7 +133,8 @@ const changeRules: readonly (readonly [string, (change: string) => boolean])[] =
     'a stable function in a coalesce of a change',
     (change) => /\bcoalesce\([^)]*\bnow\(/.test(change),
   ],
-  // Not refused: a parameter is compared with nothing then, on the coordinator, and no branch is taken.
+  // Not refused: a parameter is compared with nothing then, on the coordinator, and no branch is
+  // taken.
   ['a case of one value in a change', (change) => /\bcase\s+(?!when\b)/.test(change)],
   [
     'a function in what a change returns',
@@ -163,7 +165,10 @@ const refusalOfPlaces = (part: Part): string | null =>
     ? 'a table of the coordinator beside a spread one'
     : null
 
-/** Why a cluster would refuse a statement, or answer something else than one server; empty: by no rule. */
+/**
+ * Why a cluster would refuse a statement, or answer something else than one server; empty: by no
+ * rule.
+ */
 export function listRefusals(statementText: string): readonly string[] {
   const [whole] = parsePart(withoutLiterals(statementText), 0, '')
   const refusals = allParts(whole).flatMap((part) => {

@@ -2,8 +2,8 @@ import type { Connection } from '../../src/storage/engine/database.ts'
 import { sql } from './service.ts'
 
 /**
- * The clock of a test's own database, which goes when the test says so: what is reckoned with it is exact,
- * however long the machine takes.
+ * The clock of a test's own database, which goes when the test says so: what is reckoned with it is
+ * exact, however long the machine takes.
  *
  * ```ts
  * const database = await openEmbedded()
@@ -19,8 +19,8 @@ export type DatabaseClock = {
 }
 
 /**
- * Stops the clock of an embedded database at the instant that it is. A function of the name that statements call
- * is found before the engine's own.
+ * Stops the clock of an embedded database at the instant that it is. A function of the name that
+ * statements call is found before the engine's own.
  */
 export const ownClock = async (database: Connection): Promise<DatabaseClock> => {
   const [now] = await sql<{ ms: number }>(

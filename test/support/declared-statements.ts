@@ -6,8 +6,8 @@ import type { Statement } from '../../src/storage/engine/database.ts'
 const program = fileURLToPath(new URL('print-declared-statements.ts', import.meta.url))
 
 /**
- * Every statement that storage declares. Statements are noted while they are made, so that a process is asked which has
- * not loaded storage yet.
+ * Every statement that storage declares. Statements are noted while they are made, so that a
+ * process is asked which has not loaded storage yet.
  */
 export async function listDeclaredStatements(): Promise<readonly Statement[]> {
   const { stdout } = await promisify(execFile)(process.execPath, [program], {

@@ -65,7 +65,10 @@ export const exportLog = (
   erased: ReadonlySet<number> = new Set(),
 ): Promise<Exported> => exportRows(key, commitEntries(entries), erased)
 
-/** Exports a log whose entries say just these texts, as a hand in the database could have entered them. */
+/**
+ * Exports a log whose entries say just these texts, as a hand in the database could have entered
+ * them.
+ */
 export const exportTexts = (key: LogKey, texts: readonly string[]): Promise<Exported> =>
   exportRows(
     key,
@@ -136,8 +139,8 @@ export async function writeFiles(
 }
 
 /**
- * So many entries: of five cards that are used in turn, and every tenth an act of administration, all numbered without
- * gaps.
+ * So many entries: of five cards that are used in turn, and every tenth an act of administration,
+ * all numbered without gaps.
  */
 export function numberedEntries(count: number): AuditEntry[] {
   const sequences = [0, 0, 0, 0, 0]

@@ -16,9 +16,10 @@ export const cacheFolder = async (name: string): Promise<string> => {
 const bytesLeast = 8 * 2 ** 30
 
 /**
- * Where a run keeps its files, those of its databases too. On a disk of memory where the machine has a large one: what a
- * test writes must survive the end of a process and no power cut. On a real disk each start waits for it a dozen times, and
- * a copy of a database costs ten times the processor.
+ * Where a run keeps its files, those of its databases too. On a disk of memory where the machine
+ * has a large one: what a test writes must survive the end of a process and no power cut. On a real
+ * disk each start waits for it a dozen times, and a copy of a database costs ten times the
+ * processor.
  */
 export const chooseRoot = async (): Promise<string> => {
   const disk = '/dev/shm'

@@ -13,7 +13,10 @@ const uuids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi
 const instants = /\d{4}-\d\d-\d\d[T ][\d:.]+/g
 const publicTokens = /\b\d{10}\b/g
 
-/** A text without the ids and the instants in it: their digits are drawn or measured, and may be those of any PIN. */
+/**
+ * A text without the ids and the instants in it: their digits are drawn or measured, and may be
+ * those of any PIN.
+ */
 export const withoutIds = (text: string): string =>
   [uuids, instants, publicTokens].reduce((left, each) => left.replaceAll(each, ''), text)
 

@@ -6,7 +6,10 @@ import { exportJWK, generateKeyPair } from 'jose'
 import Provider, { interactionPolicy } from 'oidc-provider'
 import { atEndOfFile } from './end-of-file.ts'
 
-/** An issuer of identities outside of the service: oidc-provider over the wire, where whoever is next signs in at once. */
+/**
+ * An issuer of identities outside of the service: oidc-provider over the wire, where whoever is
+ * next signs in at once.
+ */
 
 export type IdentityIssuer = {
   issuer: string

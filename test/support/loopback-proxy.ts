@@ -1,4 +1,7 @@
-/** A reverse proxy on loopback, as small as one can be: it adds the address of its caller and hands on. */
+/**
+ * A reverse proxy on loopback, as small as one can be: it adds the address of its caller and hands
+ * on.
+ */
 import { once } from 'node:events'
 import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -14,7 +17,9 @@ atEndOfFile(() => {
   proxies.clear()
 })
 
-/** @returns the port on which it listens, on 127.0.0.1. It connects to the service from there, too. */
+/**
+ * @returns the port on which it listens, on 127.0.0.1. It connects to the service from there, too.
+ */
 export const startLoopbackProxy = async (servicePort: number): Promise<number> => {
   const proxy = createServer((incoming, outgoing) => {
     const before = incoming.headers['x-forwarded-for']

@@ -151,7 +151,10 @@ const panOf = async (
   return maskedPan.slice(0, 3) + twelve + maskedPan.slice(-1)
 }
 
-/** Computed under the key in clear; where that is in another HSM's hands, found by asking for each value there is. */
+/**
+ * Computed under the key in clear; where that is in another HSM's hands, found by asking for each
+ * value there is.
+ */
 const cvv2Of = async (
   service: TestService,
   publicToken: PublicToken,
@@ -171,7 +174,10 @@ const cvv2Of = async (
   throw new Error('No CVV2 fits the card.')
 }
 
-/** A key of the software HSM, under the master key that lies in the service's folder; null of another HSM. */
+/**
+ * A key of the software HSM, under the master key that lies in the service's folder; null of
+ * another HSM.
+ */
 const clearKeyOf = async (
   { database, dataDir }: TestService,
   reference: string,

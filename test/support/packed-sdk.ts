@@ -29,7 +29,10 @@ export type Project = {
   run: (script: string, folder?: string) => Promise<string>
 }
 
-/** A copy of what the SDK is made of, in a folder of its own, so that tests do not build over one another. */
+/**
+ * A copy of what the SDK is made of, in a folder of its own, so that tests do not build over one
+ * another.
+ */
 export const openProject = async (): Promise<Project> => {
   const folder = join(await makeFolder(), 'pinfold')
   const isSource = (path: string) => !/[\\/](node_modules|dist)$/.test(path)
@@ -67,7 +70,10 @@ export const packCardElement = async ({ folder, run }: Project): Promise<string>
   return join(folder, printed.trim().split('\n').at(-1) ?? '')
 }
 
-/** Changes with whatever it is made of: its files, its compiler, what it depends on, npm with its Node. */
+/**
+ * Changes with whatever it is made of: its files, its compiler, what it depends on, npm with its
+ * Node.
+ */
 const versionOfSdk = async (folder: string): Promise<string> => {
   const hash = createHash('sha256').update(process.version)
   const modules = join(root, 'node_modules')
@@ -91,7 +97,10 @@ const versionOfSdk = async (folder: string): Promise<string> => {
   return hash.digest('hex').slice(0, 16)
 }
 
-/** What is made once for as long as its version stays the same. @returns a file to be copied, not changed. */
+/**
+ * What is made once for as long as its version stays the same.
+ * @returns a file to be copied, not changed.
+ */
 const keep = async (name: string, version: string, make: () => Promise<string>) => {
   const folder = await cacheFolder('packed')
   const kept = join(folder, `${name}-${version}.tgz`)
@@ -120,7 +129,9 @@ const runScript = async (script: string, cwd: string, env: NodeJS.ProcessEnv): P
   return text
 }
 
-/** A reader's: the Node.js of the machine, not that of this project, and nothing that npm has set. */
+/**
+ * A reader's: the Node.js of the machine, not that of this project, and nothing that npm has set.
+ */
 const environment = async (): Promise<NodeJS.ProcessEnv> => {
   const folders = (process.env.PATH ?? '').split(delimiter)
   return {
@@ -135,8 +146,8 @@ const environment = async (): Promise<NodeJS.ProcessEnv> => {
 }
 
 /**
- * A registry on this machine that has the SDK's dependencies, packed from where they are installed: so
- * that `npm install` can be run to the letter where there is no network.
+ * A registry on this machine that has the SDK's dependencies, packed from where they are installed:
+ * so that `npm install` can be run to the letter where there is no network.
  */
 const openRegistry = async (): Promise<string> => {
   const packages = await Promise.all(['@noble/hashes', 'jose'].map(packDependency))

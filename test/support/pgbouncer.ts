@@ -1,5 +1,6 @@
 /**
- * Debian's PgBouncer in front of a test server. `TEST_PGBOUNCER=required` turns a missing one into an error.
+ * Debian's PgBouncer in front of a test server. `TEST_PGBOUNCER=required` turns a missing one into
+ * an error.
  *
  * ```ts
  * const bouncer = await openPgBouncer(postgres, 'session')

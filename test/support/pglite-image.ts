@@ -9,8 +9,9 @@ import { openPglite } from '../../src/storage/engine/pglite.ts'
 import { cacheFolder } from './folders.ts'
 
 /**
- * The embedded databases that tests begin with: an empty one, and one at this program's schema. Making one takes seconds, so
- * each is made once and kept in `node_modules/.cache`, as a folder and as PGlite's own archive of that folder.
+ * The embedded databases that tests begin with: an empty one, and one at this program's schema.
+ * Making one takes seconds, so each is made once and kept in `node_modules/.cache`, as a folder and
+ * as PGlite's own archive of that folder.
  */
 
 export type PgliteImage = 'empty' | 'migrated'
@@ -69,7 +70,9 @@ const makeImage = async (kind: PgliteImage, target: string): Promise<void> => {
   await writeFile(join(target, 'pgdata.tar'), Buffer.from(await archive.arrayBuffer()))
 }
 
-/** Changes with whatever an image is made of: the engine, this file, the migrations and functions. */
+/**
+ * Changes with whatever an image is made of: the engine, this file, the migrations and functions.
+ */
 const versionOf = async (kind: PgliteImage): Promise<string> => {
   const engine = new URL('../package.json', import.meta.resolve('@electric-sql/pglite'))
   const sources = [fileURLToPath(engine), fileURLToPath(import.meta.url)]

@@ -35,7 +35,9 @@ export const findPostgresPrograms = async (runAs: RunAs): Promise<FoundPrograms>
   }
 }
 
-/** Debian's programs alone: beside its server lie the tools of the same version, such as `pg_dump`. */
+/**
+ * Debian's programs alone: beside its server lie the tools of the same version, such as `pg_dump`.
+ */
 export const findDebianPrograms = async (runAs: RunAs): Promise<FoundPrograms> =>
   (await debianPrograms(runAs)) ?? { leftOut: 'Debian’s PostgreSQL is not installed' }
 
@@ -82,7 +84,10 @@ const debianPrograms = async (runAs: RunAs): Promise<PostgresPrograms | undefine
   return undefined
 }
 
-/** Tried by running them: a folder on the way, a mode bit, a library or a mount option may forbid it. */
+/**
+ * Tried by running them: a folder on the way, a mode bit, a library or a mount option may forbid
+ * it.
+ */
 const programsThatRun = async (
   folder: string,
   runAs: RunAs,
@@ -130,7 +135,9 @@ const isOurs = async (folder: string): Promise<boolean> => {
   return found?.isDirectory() === true && found.uid === (process.getuid?.() ?? found.uid)
 }
 
-/** npm leaves links out of a package; its install script, which may be forbidden, puts them back. */
+/**
+ * npm leaves links out of a package; its install script, which may be forbidden, puts them back.
+ */
 const hydrateLinks = async (folder: string): Promise<void> => {
   const list = await readFile(join(folder, 'pg-symlinks.json'), 'utf8').catch(() => '[]')
   const links: { source: string; target: string }[] = JSON.parse(list)

@@ -2,7 +2,8 @@
  * A process of its own that keeps one PostgreSQL server for as long as its standard input is open.
  * Whoever started it may end in any way, `kill -9` included: the pipe closes, the server stops and
  * its files go. Prints one line of JSON: `{url, pid}`, `{leftOut}` with the reason, or `{failure}`.
- * With `--standby-of=URL` it is a copy of another server that follows it; `--port=N` is where that listens.
+ * With `--standby-of=URL` it is a copy of another server that follows it; `--port=N` is where that
+ * listens.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

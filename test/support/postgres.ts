@@ -1,6 +1,7 @@
 /**
- * A real PostgreSQL server for tests: one for the whole run where `postgres-global-setup.ts` started
- * it, otherwise one for this process. `TEST_POSTGRES_URL` names an existing one (a superuser's URL).
+ * A real PostgreSQL server for tests: one for the whole run where `postgres-global-setup.ts`
+ * started it, otherwise one for this process. `TEST_POSTGRES_URL` names an existing one (a
+ * superuser's URL).
  *
  * ```ts
  * const postgres = await openPostgres()
@@ -22,17 +23,22 @@ import { administer, onDatabase, type TestDatabase, type TestPostgres } from './
 export type PostgresOptions = {
   /** Survive a power cut, at a price in speed. A server of its own, never the shared one. */
   fsync?: boolean
-  /** Debian's, beside which lie `pg_dump` and `pg_restore` of its version. A server of its own, too. */
+  /**
+   * Debian's, beside which lie `pg_dump` and `pg_restore` of its version. A server of its own, too.
+   */
   debian?: boolean
-  /** A copy of another server of Debian's, which follows it: the URL of that one, and where the copy listens. */
+  /**
+   * A copy of another server of Debian's, which follows it: the URL of that one, and where the copy
+   * listens.
+   */
   standbyOf?: { url: string; port?: number }
   /** Of the server, by their names. A server of its own, too. */
   settings?: Readonly<Record<string, string>>
 }
 
 /**
- * The run's server, or a new one. `TEST_POSTGRES=required` turns a missing one into an error, and `TEST_SERVER=cluster`
- * has a cluster in its place.
+ * The run's server, or a new one. `TEST_POSTGRES=required` turns a missing one into an error, and
+ * `TEST_SERVER=cluster` has a cluster in its place.
  */
 export const openPostgres = async (options: PostgresOptions = {}): Promise<TestPostgres> => {
   const { TEST_POSTGRES_URL: url, TEST_POSTGRES_LEFT_OUT: reason } = process.env

@@ -1,4 +1,7 @@
-/** Prints every statement that storage declares, but those of the embedded database's own files, as JSON. */
+/**
+ * Prints every statement that storage declares, but those of the embedded database's own files, as
+ * JSON.
+ */
 import { globSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'

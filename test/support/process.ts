@@ -19,8 +19,8 @@ import { openServerDatabase } from './service.ts'
 import type { TestPostgres } from './test-databases.ts'
 
 /**
- * The program as an operator starts it: `node src/main.ts` in a process of its own, on free ports of
- * loopback, with a folder of its own. Whatever a test leaves running is killed and removed.
+ * The program as an operator starts it: `node src/main.ts` in a process of its own, on free ports
+ * of loopback, with a folder of its own. Whatever a test leaves running is killed and removed.
  *
  * ```ts
  * const program = await startProgram()
@@ -87,7 +87,10 @@ const mainFile = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const running = new Set<ChildProcess>()
 const folders = new Set<string>()
 
-/** What stops the servers that run in this process, on folders as programs have them: before the folders go. */
+/**
+ * What stops the servers that run in this process, on folders as programs have them: before the
+ * folders go.
+ */
 export const servedHere = new Set<() => Promise<void>>()
 
 atEndOfFile(async () => {
@@ -121,8 +124,8 @@ export const makePreparedFolder = async (
 }
 
 /**
- * The same at this program's schema, as commands need it, with a master key and the RSA keys: every program would
- * otherwise draw some for two seconds of a processor.
+ * The same at this program's schema, as commands need it, with a master key and the RSA keys: every
+ * program would otherwise draw some for two seconds of a processor.
  */
 export const makeMigratedFolder = async (): Promise<string> => {
   template ??= makeTemplate()

@@ -1,5 +1,6 @@
 /**
- * A primary and a standby that each commit waits for, of Debian's PostgreSQL, and what may become of them.
+ * A primary and a standby that each commit waits for, of Debian's PostgreSQL, and what may become
+ * of them.
  *
  * ```ts
  * const pair = await openReplicated()
@@ -19,7 +20,10 @@ import type { TestPostgres } from './test-databases.ts'
 
 export type Replicated = {
   leftOut: string | false
-  /** The primary and the standby, as `DATABASE_URL` names both: the first that was started stands first. */
+  /**
+   * The primary and the standby, as `DATABASE_URL` names both: the first that was started stands
+   * first.
+   */
   urlOf: (database: string) => string
   /** The superuser's URL of the server that is the primary now. */
   primary: () => string
@@ -27,7 +31,10 @@ export type Replicated = {
   /** What the standby does stops, or goes on: commits wait for it. */
   signalStandby: (signal: 'SIGSTOP' | 'SIGCONT') => void
   signalPrimary: (signal: 'SIGSTOP' | 'SIGCONT') => void
-  /** The standby gets nothing more from the primary, as if the network between them were gone; it can be promoted. */
+  /**
+   * The standby gets nothing more from the primary, as if the network between them were gone; it
+   * can be promoted.
+   */
   partStandby: () => Promise<void>
   /** Commits wait for no standby, as where somebody forgot to ask for it. */
   stopWaiting: () => Promise<void>
@@ -121,7 +128,10 @@ const urlOf = ({ url }: TestPostgres): string => {
 
 const hostOf = (server: TestPostgres): string => new URL(urlOf(server)).host
 
-/** To all processes of a server; the first of them first, so that it starts no process in the place of one that is gone. */
+/**
+ * To all processes of a server; the first of them first, so that it starts no process in the place
+ * of one that is gone.
+ */
 export const signalAll = (
   { pid = 0 }: TestPostgres,
   signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL',

@@ -22,7 +22,8 @@ export const openServedService = async (
     env: {
       BASE_URL: `http://127.0.0.1:${port}`,
       PRIVATE_BASE_URL: `http://127.0.0.1:${privatePort}`,
-      // One card in ten thousand shows the PIN of a written text, and refuses it: these cards are known.
+      // One card in ten thousand shows the PIN of a written text, and refuses it: these cards are
+      // known.
       SANDBOX_SEED: 'served',
       ...env,
     },

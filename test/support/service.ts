@@ -104,8 +104,8 @@ atEndOfFile(() => closeAll([...closers]))
 export const openEmbedded = (): Promise<Database> => openTestPglite({ image: 'migrated' })
 
 /**
- * Why there is no embedded database, or false. For programs that run the same tests again and again:
- * a server that is there already costs a test file half the time of a processor.
+ * Why there is no embedded database, or false. For programs that run the same tests again and
+ * again: a server that is there already costs a test file half the time of a processor.
  */
 export const pgliteLeftOut: string | false = process.env.TEST_PGLITE_LEFT_OUT ?? false
 

@@ -1,8 +1,8 @@
 /**
- * Says of each statement of the program how many shards of a cluster it is sent to at once, by the plans that the
- * cluster makes of it: `node test/support/statement-shards.ts URL`.
- * One line of JSON: by name, the greatest number of tasks of a part of it; 0 where no part leaves the coordinator; the
- * engine's words where it takes it not at all.
+ * Says of each statement of the program how many shards of a cluster it is sent to at once, by the
+ * plans that the cluster makes of it: `node test/support/statement-shards.ts URL`. One line of
+ * JSON: by name, the greatest number of tasks of a part of it; 0 where no part leaves the
+ * coordinator; the engine's words where it takes it not at all.
  */
 import pg from 'pg'
 import { listDeclaredStatements } from './declared-statements.ts'
@@ -48,7 +48,10 @@ const tasksIn = (plan: unknown): number[] => {
 /** A text that a statement takes for an id. */
 const ofIds = { ...values, text: values.uuid, 'text[]': values['uuid[]'] }
 
-/** The greatest number of tasks of a part, or the engine's words where it takes the statement not at all. */
+/**
+ * The greatest number of tasks of a part, or the engine's words where it takes the statement not at
+ * all.
+ */
 async function shardsOf(client: pg.Client, text: string): Promise<number | string> {
   const shards = await explain(client, text, values)
   // The values are not of the kind that the text wants: it says nothing about the cluster.

@@ -11,7 +11,8 @@ import { type IssuedCard, pinBlock } from './network.ts'
 import type { TestService } from './service.ts'
 
 /**
- * Plays a network's switch on a link: sends messages, and finds the answer to each by its trace number.
+ * Plays a network's switch on a link: sends messages, and finds the answer to each by its trace
+ * number.
  *
  * ```ts
  * const link = await openLink(service, { profile: 'ascii-1987' })

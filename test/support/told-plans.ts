@@ -39,7 +39,10 @@ export async function collectPlans(
   return plans
 }
 
-/** Rows of tables that a plan came by, those that it threw away among them. @param table null: of all tables */
+/**
+ * Rows of tables that a plan came by, those that it threw away among them.
+ * @param table null: of all tables
+ */
 export const rowsRead = (plan: Plan, table: string | null = null): number => {
   const details = Object.entries(plan)
   const isOfTable =

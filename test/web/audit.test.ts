@@ -19,7 +19,10 @@ import { freePort, textOf } from './support/demo.ts'
 
 const chromium = await openChromium()
 
-/** A witness, and a policy that names it. @param logs those that it cosigns, which may be added to */
+/**
+ * A witness, and a policy that names it.
+ * @param logs those that it cosigns, which may be added to
+ */
 async function openWitness(logs: readonly VerifierKey[]): Promise<{ key: string; policy: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'page-witness-'))
   const pair = generateKeyPairSync('ed25519')

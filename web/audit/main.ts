@@ -13,7 +13,10 @@ import { entryAt, rootAt, wayOf } from './tree-reader.ts'
 /** How often it is looked whether the log has grown. */
 const lookMs = 2_000
 
-/** Of the log, as the service has them; asked for again where they did not do, since they change now and then. */
+/**
+ * Of the log, as the service has them; asked for again where they did not do, since they change now
+ * and then.
+ */
 let logKeys: readonly VerifierKey[] | null = null
 /** Of witnesses, as whoever looks has them: from the service they would prove nothing. */
 let witnessKeys: readonly VerifierKey[] = []

@@ -43,7 +43,9 @@ interface Sibling {
   readonly hash: Uint8Array
 }
 
-/** The hashes beside the way from an entry up to the root, the lowest first: RFC 6962 section 2.1.1. */
+/**
+ * The hashes beside the way from an entry up to the root, the lowest first: RFC 6962 section 2.1.1.
+ */
 export async function wayOf(
   read: ReadFile,
   index: number,

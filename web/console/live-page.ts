@@ -11,7 +11,9 @@ interface LivePart extends HTMLElement {
 /** The live parts of this page. They look together: one request, however many there are. */
 const regions = new Set<LivePart>()
 
-/** The page as it was last answered, of which each part takes its own; null before the first change. */
+/**
+ * The page as it was last answered, of which each part takes its own; null before the first change.
+ */
 let latest: Document | null = null
 let waitMs = 0
 let timer = 0
@@ -35,7 +37,9 @@ export function catchUp(region: LivePart): void {
 
 document.addEventListener('visibilitychange', begin)
 
-/** Asks often again: what is open now is looked at now. Nothing is asked while the page is hidden. */
+/**
+ * Asks often again: what is open now is looked at now. Nothing is asked while the page is hidden.
+ */
 function begin(): void {
   waitMs = Math.min(...[...regions].map(({ everyMs }) => everyMs))
   wait()
@@ -46,7 +50,10 @@ function wait(): void {
   if (!document.hidden && regions.size > 0) timer = window.setTimeout(look, waitMs)
 }
 
-/** Asks whether there is anything new. The answer is empty (304) where nothing is, and the page where something is. */
+/**
+ * Asks whether there is anything new. The answer is empty (304) where nothing is, and the page
+ * where something is.
+ */
 function look(): void {
   if (isAsking) return
   isAsking = true

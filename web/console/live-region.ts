@@ -5,9 +5,10 @@ import { showLocalTimes } from './local-time.ts'
 const everySeconds = 5
 
 /**
- * `<live-region id="…" every="5">`: takes its own content from the page that it is on, whenever that changes, while
- * somebody looks. Whoever is reading or typing in it is not disturbed, unless `data-state` says that the thing itself
- * is in another state: what could be done with it before can be done no more.
+ * `<live-region id="…" every="5">`: takes its own content from the page that it is on, whenever
+ * that changes, while somebody looks. Whoever is reading or typing in it is not disturbed, unless
+ * `data-state` says that the thing itself is in another state: what could be done with it before
+ * can be done no more.
  */
 export class LiveRegion extends HTMLElement {
   #shown: Document | null = null

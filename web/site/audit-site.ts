@@ -3,7 +3,8 @@ import { readOnce } from './read-once.ts'
 import { type Site, siteHeaders } from './site.ts'
 
 /**
- * The page that shows the audit log's tree. It has no session and no right of its own: what it fetches, anybody may.
+ * The page that shows the audit log's tree. It has no session and no right of its own: what it
+ * fetches, anybody may.
  *
  * @param keysUrl where it fetches the keys that the log is verified by.
  */

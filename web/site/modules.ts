@@ -62,14 +62,20 @@ const importsOf = (text: string, url: string): string[] =>
     ([, , , specifier = '']) => packages.get(specifier) ?? new URL(specifier, url).href,
   )
 
-/** Browsers know no packages: those that there are get their paths. Relative imports stay as they are. */
+/**
+ * Browsers know no packages: those that there are get their paths. Relative imports stay as they
+ * are.
+ */
 const withPaths = (text: string, base: string): string =>
   text.replaceAll(importing, (whole, before: string, quote: string, specifier: string) => {
     const url = packages.get(specifier)
     return url ? `${before}${quote}${pathOf(url, base)}${quote}` : whole
   })
 
-/** The project's own modules have the paths that they have in it; those of packages lie in a folder of their own. */
+/**
+ * The project's own modules have the paths that they have in it; those of packages lie in a folder
+ * of their own.
+ */
 function pathOf(url: string, base: string): string {
   const own = url.startsWith(projectRoot.href) ? url.slice(projectRoot.href.length) : null
   if (own !== null && !own.startsWith('node_modules/')) return `${base}/${own}`
@@ -78,7 +84,9 @@ function pathOf(url: string, base: string): string {
 
 /** Takes the types out of TypeScript, until it is closed. */
 export interface Stripper {
-  /** The JavaScript that is in each text: every type becomes blanks, every line stays where it is. */
+  /**
+   * The JavaScript that is in each text: every type becomes blanks, every line stays where it is.
+   */
   strip(texts: readonly string[]): Promise<string[]>
   close(): Promise<void>
 }

@@ -12,9 +12,11 @@ interface PageValues extends Readonly<Record<string, string>> {
 }
 
 /**
- * Reads the page of a folder with its style and its modules, once: after that, nothing of the disk is touched.
+ * Reads the page of a folder with its style and its modules, once: after that, nothing of the disk
+ * is touched.
  *
- * @param entry the module that the page begins with, from the project's root; the page is the `index.html` beside it.
+ * @param entry the module that the page begins with, from the project's root; the page is the
+ *   `index.html` beside it.
  * @param style the name of the style sheet beside it: `demo.css`.
  */
 export async function readPages(entry: string, style: string, values: PageValues): Promise<Pages> {

@@ -73,7 +73,9 @@ export function siteHeaders(keysUrl: string): Readonly<Record<string, string>> {
   }
 }
 
-/** One browser, as the relay knows it: stands where a real client system has its cardholder's login. */
+/**
+ * One browser, as the relay knows it: stands where a real client system has its cardholder's login.
+ */
 export interface Session {
   /** The `customerReference` of this browser's cards. It does not give the cookie away. */
   readonly reference: string
@@ -119,7 +121,10 @@ export function isSameOrigin({ headers, method }: SiteRequest): boolean {
 const isFromHere = (site: unknown): boolean =>
   site === undefined || site === 'same-origin' || site === 'none'
 
-/** A link elsewhere may lead to a page, in a window of its own: it shows nothing to who put it there. */
+/**
+ * A link elsewhere may lead to a page, in a window of its own: it shows nothing to who put it
+ * there.
+ */
 const isOpened = (headers: SiteRequest['headers']): boolean =>
   headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
 

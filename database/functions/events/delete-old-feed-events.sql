@@ -1,5 +1,5 @@
--- Looks at p_limit events of a client's feed after a position, and deletes those that were published
--- more than p_days days ago.
+-- Looks at p_limit events of a client's feed after a position, and deletes those that were
+-- published more than p_days days ago.
 --
 -- An event that is not entered in the audit log yet stays, however old it is. So does an event with
 -- a pending delivery, and an event that happened on p_before_day (since 1970) or later, which goes

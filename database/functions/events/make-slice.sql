@@ -1,9 +1,9 @@
 -- Makes a slice of event or published_event: the partition for the days from p_from_day to before
 -- p_until_day (since 1970, UTC), unless it is there.
 --
--- The whole table is locked for a moment, once nobody uses it, and whoever comes meanwhile waits. So
--- the call gives up after p_wait_ms (SQLSTATE 55P03). Of two processes the second finds the slice
--- there.
+-- The whole table is locked for a moment, once nobody uses it, and whoever comes meanwhile waits.
+-- So the call gives up after p_wait_ms (SQLSTATE 55P03). Of two processes the second finds the
+-- slice there.
 --
 -- Returns whether the slice is there: not where the default partition has rows of its days.
 create or replace function make_slice(

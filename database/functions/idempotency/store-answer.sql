@@ -1,7 +1,9 @@
--- Stores the answer of a request under its claim, unless an answer is stored there: the first stays.
+-- Stores the answer of a request under its claim, unless an answer is stored there: the first
+-- stays.
 --
--- The key is known by its hashes in ascending order. Two that answer may know of different hashes, but
--- of one in common: all rows of the claim are locked, one after the other, before any is looked at.
+-- The key is known by its hashes in ascending order. Two that answer may know of different hashes,
+-- but of one in common: all rows of the claim are locked, one after the other, before any is looked
+-- at.
 --
 -- Returns the answer that is stored, and whether it is p_answer; nulls where the claim is gone.
 create or replace function store_answer(

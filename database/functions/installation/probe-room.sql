@@ -1,5 +1,5 @@
--- Fails where the server has no room for changes: makes a table of more than a page that has room in
--- it, and drops it again.
+-- Fails where the server has no room for changes: makes a table of more than a page that has room
+-- in it, and drops it again.
 --
 -- The table has no log: what is tried while the disk is full must not fill it. Callers take turns.
 create or replace function probe_room() returns void

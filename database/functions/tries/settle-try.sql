@@ -11,8 +11,8 @@
 --
 -- The caller has locked the card's row before, where it records an event.
 --
--- Returns the numbers of the tries that were restored, how many tries remain, and whether the PIN or
--- CVV is blocked by it; nulls where there is no such counter.
+-- Returns the numbers of the tries that were restored, how many tries remain, and whether the PIN
+-- or CVV is blocked by it; nulls where there is no such counter.
 create or replace function settle_try(
   p_public_token text,
   p_kind text,

@@ -5,7 +5,8 @@
 -- before it left. spent and restored only grow, and a try is numbered by spent: no number repeats.
 -- The try is recorded as unresolved in the row of its authorization, which is answered later.
 --
--- Returns the number and the epoch of the try, and how many tries remain; nulls where none was left.
+-- Returns the number and the epoch of the try, and how many tries remain; nulls where none was
+-- left.
 create or replace function spend_try(
   p_public_token text,
   p_kind text,

@@ -99,7 +99,8 @@ function askForLength(digits: number): void {
  * The keys that card data is checked with and PINs are sealed to. This page fetches them from the
  * service itself, never through the relay.
  *
- * A real application has them from its build: whoever serves the page could serve other keys with it.
+ * A real application has them from its build: whoever serves the page could serve other keys with
+ * it.
  */
 export async function fetchServiceKeys(): Promise<ServiceKeys> {
   const answer = await fetch(metaOf('keys'), {

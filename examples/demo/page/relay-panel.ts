@@ -113,8 +113,8 @@ export interface Purchase {
 const base = metaOf('base')
 const relayUrl = (path: string): string => `${base}/relay${path}`
 
-// What comes from the page's own server is taken by its word here: it is a demo, and shows no more of
-// it than text.
+// What comes from the page's own server is taken by its word here: it is a demo, and shows no more
+// of it than text.
 const read = async <Answer>(path: string): Promise<Answer> =>
   (await callRelay({ method: 'GET', url: relayUrl(path) })) as Answer
 

@@ -77,9 +77,9 @@ interface Relay {
 }
 
 /**
- * The back end of a client system, as small as it can be: it knows its cardholders, calls the service
- * with its own credentials, and passes on what the device and the service seal for each other. It
- * holds no key, and what it cannot read it cannot lose.
+ * The back end of a client system, as small as it can be: it knows its cardholders, calls the
+ * service with its own credentials, and passes on what the device and the service seal for each
+ * other. It holds no key, and what it cannot read it cannot lose.
  *
  * @param base path of the relay: `/demo/relay`.
  */
@@ -155,7 +155,9 @@ function callOf(
   }
 }
 
-/** Whose cards are whose. The service knows its client systems; their cardholders only they know. */
+/**
+ * Whose cards are whose. The service knows its client systems; their cardholders only they know.
+ */
 interface OwnCards {
   readonly service: ServiceClient
   /** The `customerReference` of cards that were asked for before: it never changes. */

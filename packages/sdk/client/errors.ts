@@ -68,8 +68,8 @@ export interface ProblemAnswer {
 }
 
 /**
- * A refusal of the service. Each code has a class of its own below this one; a code that this version
- * does not know comes as this class.
+ * A refusal of the service. Each code has a class of its own below this one; a code that this
+ * version does not know comes as this class.
  */
 export class Problem extends PinfoldError {
   readonly code: string

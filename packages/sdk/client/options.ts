@@ -1,7 +1,9 @@
 import type { JWK } from 'jose'
 import { CallFailed } from './errors.ts'
 
-/** Where the service is, and who calls it. What `DATA_DIR/sandbox.json` holds can be given as it is. */
+/**
+ * Where the service is, and who calls it. What `DATA_DIR/sandbox.json` holds can be given as it is.
+ */
 export interface PinfoldOptions {
   /** As the service calls itself, such as `https://cards.example`; without `/thr/…`. */
   readonly baseUrl: string
@@ -13,7 +15,9 @@ export interface PinfoldOptions {
   readonly privateKey?: PrivateJwk
   /** Space-separated. Without it, all that the client has; better, what this program needs. */
   readonly scope?: string
-  /** Read from the metadata of the service unless given; that of an outside issuer must be given. */
+  /**
+   * Read from the metadata of the service unless given; that of an outside issuer must be given.
+   */
   readonly tokenEndpoint?: string
   /** Whom `private_key_jwt` is meant for, with an outside issuer. */
   readonly issuer?: string

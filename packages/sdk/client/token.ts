@@ -84,7 +84,10 @@ async function findTokenEndpoint(settings: Settings): Promise<string> {
   return secureUrl(endpoint, 'token_endpoint', allowHttp)
 }
 
-/** Asks once (RFC 6749 section 4.4). @throws CallFailed `token_refused`, or what kept it from asking. */
+/**
+ * Asks once (RFC 6749 section 4.4).
+ * @throws CallFailed `token_refused`, or what kept it from asking.
+ */
 async function askToken(settings: Settings, url: string): Promise<Token> {
   const { fetch, scope, timeoutMs } = settings
   const { headers, parameters } = await authenticateClient(settings)
@@ -125,8 +128,8 @@ interface ClientAuthentication {
 }
 
 /**
- * `client_secret_basic` (RFC 6749 section 2.3.1) or `private_key_jwt` (RFC 7523). A new one for each
- * request: an assertion is taken once.
+ * `client_secret_basic` (RFC 6749 section 2.3.1) or `private_key_jwt` (RFC 7523). A new one for
+ * each request: an assertion is taken once.
  * @throws CallFailed `invalid_argument` for a key that cannot sign.
  */
 async function authenticateClient(settings: Settings): Promise<ClientAuthentication> {

@@ -76,8 +76,8 @@ export interface DeviceKeyBody {
 }
 
 /**
- * The forward secret form: a fresh key on P-256, whose private half cannot be read out and is gone with
- * the request. The answer is a JWS of the service inside a JWE to that key.
+ * The forward secret form: a fresh key on P-256, whose private half cannot be read out and is gone
+ * with the request. The answer is a JWS of the service inside a JWE to that key.
  */
 export async function deviceKeyForm(expected: Expectation): Promise<CardDataForm<DeviceKeyBody>> {
   requireWebCrypto()

@@ -4,7 +4,8 @@ export type DeviceErrorCode = keyof typeof messages
 const messages = {
   invalid_argument: 'An argument is not what it should be.',
   no_web_crypto:
-    'This runtime has no Web Cryptography (crypto.subtle). A page needs https or localhost for it; elsewhere it needs a newer runtime.',
+    'This runtime has no Web Cryptography (crypto.subtle). A page needs https or localhost for ' +
+    'it; elsewhere it needs a newer runtime.',
   insecure_service: 'Keys are fetched over https only.',
   keys_unavailable: "The service's keys could not be fetched.",
   invalid_keys: 'These are no card-data keys of a service: public keys with kid, use and alg.',

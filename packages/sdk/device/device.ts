@@ -1,6 +1,6 @@
 /**
- * Card data on the cardholder's device: browser, or Node.js 20.19 and later. The device makes the key,
- * the client system relays what it cannot read, and the device opens it.
+ * Card data on the cardholder's device: browser, or Node.js 20.19 and later. The device makes the
+ * key, the client system relays what it cannot read, and the device opens it.
  *
  * ```ts
  * const service = await fetchKeys('https://cards.example')

@@ -14,8 +14,8 @@ export interface CardDataRequest {
   /** What the client system sends as JSON to `POST T/cards/{publicToken}/encrypted`, as it is. */
   readonly body: (DeviceKeyBody | SessionKeyBody) & { readonly includePin?: true }
   /**
-   * Opens the answer, as the client system brings it back: the parsed JSON. Once: a second answer to
-   * the same request is refused.
+   * Opens the answer, as the client system brings it back: the parsed JSON. Once: a second answer
+   * to the same request is refused.
    *
    * @throws DeviceError unless all of it holds, and then nothing of the card is returned.
    */

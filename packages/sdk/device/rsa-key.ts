@@ -1,10 +1,16 @@
 import { base64url } from 'jose'
 
-/** The fewest bits of a modulus (RFC 7518 sections 3.5 and 4.3), and the least exponent (FIPS 186-5 appendix A.1.1). */
+/**
+ * The fewest bits of a modulus (RFC 7518 sections 3.5 and 4.3), and the least exponent (FIPS 186-5
+ * appendix A.1.1).
+ */
 const modulusBitsMin = 2_048
 const exponentMin = 65_537n
 
-/** Whether an RSA key may be trusted. With an exponent of 1 anybody can sign, and what is sealed is in clear. */
+/**
+ * Whether an RSA key may be trusted. With an exponent of 1 anybody can sign, and what is sealed is
+ * in clear.
+ */
 export function isStrongRsaKey(n: unknown, e: unknown): boolean {
   const [modulus, exponent] = [numberOf(n), numberOf(e)]
   return (

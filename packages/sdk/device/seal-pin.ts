@@ -10,8 +10,8 @@ export interface SealedPin {
 
 /**
  * Seals a PIN that the cardholder chose to the service. The client system cannot read it, and the
- * service takes it for this card alone, once, within 5 minutes. Within these, a client system may still
- * keep it back, and pass it on after a later one: the last one that arrives is the PIN.
+ * service takes it for this card alone, once, within 5 minutes. Within these, a client system may
+ * still keep it back, and pass it on after a later one: the last one that arrives is the PIN.
  *
  * @param pin 4 to 12 digits, as many as the card's product asks for.
  * @throws DeviceError `invalid_argument`, `key_missing`, `invalid_keys`.

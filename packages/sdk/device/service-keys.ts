@@ -88,7 +88,10 @@ function isServiceKey(key: unknown): key is ServiceKey {
   return Boolean(isForm) && isStrong && !('d' in key) && !('k' in key)
 }
 
-/** The key of a purpose that is used now: the first that the service publishes. @throws DeviceError */
+/**
+ * The key of a purpose that is used now: the first that the service publishes.
+ * @throws DeviceError
+ */
 export const currentKey = ({ keys }: ServiceKeys, alg: KeyAlgorithm): ServiceKey =>
   keys.find((key) => key.alg === alg) ?? refuse('key_missing')
 
@@ -96,7 +99,10 @@ export const currentKey = ({ keys }: ServiceKeys, alg: KeyAlgorithm): ServiceKey
 export const keysOf = ({ keys }: ServiceKeys, alg: KeyAlgorithm): readonly ServiceKey[] =>
   keys.filter((key) => key.alg === alg)
 
-/** A key ready for use with its own algorithm and no other. @throws DeviceError `invalid_keys`, `no_web_crypto`. */
+/**
+ * A key ready for use with its own algorithm and no other.
+ * @throws DeviceError `invalid_keys`, `no_web_crypto`.
+ */
 export async function importKey(key: ServiceKey): Promise<CryptoKey> {
   requireWebCrypto()
   const imported = await orRefuse('invalid_keys', () => importJWK(key, key.alg))
@@ -106,7 +112,9 @@ export async function importKey(key: ServiceKey): Promise<CryptoKey> {
 
 /** How a request knows whether an answer is of now. */
 export interface DeviceClock {
-  /** @throws DeviceError `wrong_time` unless an answer was made for this request, within its minute. */
+  /**
+   * @throws DeviceError `wrong_time` unless an answer was made for this request, within its minute.
+   */
   check(issuedAt: unknown, expiresAt: unknown): void
   /** The same for an answer that does not say when its minute ends. */
   checkIssued(issuedAt: unknown): void
@@ -130,7 +138,8 @@ export function startClock(nowMs: () => number, toleranceSeconds: number): Devic
       issuedAt <= now + toleranceSeconds &&
       now <= expiresAt + toleranceSeconds &&
       expiresAt - issuedAt <= answerLifeSeconds &&
-      // The service answers whole seconds, so that its answer may seem made just before the request.
+      // The service answers whole seconds, so that its answer may seem made just before the
+      // request.
       issuedAt >= Math.floor(startedAt) - toleranceSeconds
     if (!isNow) refuse('wrong_time')
   }

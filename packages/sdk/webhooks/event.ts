@@ -63,5 +63,8 @@ export interface PingMessage {
   readonly data: { readonly webhookId: string }
 }
 
-/** Everything that a webhook is sent. Later versions may add types: leave aside what you do not know. */
+/**
+ * Everything that a webhook is sent. Later versions may add types: leave aside what you do not
+ * know.
+ */
 export type PinfoldMessage = PinfoldEvent | PingMessage

@@ -13,8 +13,8 @@ export interface VerifyOptions {
 }
 
 /**
- * Takes a message in: signed with the secret, now, and not changed on its way. Before you act on it,
- * look whether you have had its `webhook-id`: a message may come again.
+ * Takes a message in: signed with the secret, now, and not changed on its way. Before you act on
+ * it, look whether you have had its `webhook-id`: a message may come again.
  * @param body exactly as it came, before any parser.
  * @param secret `whsec_…`, from the creation of the webhook or its last rotation.
  * @throws WebhookError
@@ -127,9 +127,11 @@ export type WebhookErrorCode = keyof typeof messages
 
 const messages = {
   invalid_secret:
-    'The secret is not of the form whsec_ and base64 on one line. A file may end with a line break that is not part of the secret.',
+    'The secret is not of the form whsec_ and base64 on one line. A file may end with a line ' +
+    'break that is not part of the secret.',
   no_web_crypto:
-    'This runtime has no Web Cryptography (crypto.subtle): Node has it from version 20 on, a page by https or on localhost.',
+    'This runtime has no Web Cryptography (crypto.subtle): Node has it from version 20 on, a ' +
+    'page by https or on localhost.',
   missing_header: 'The message lacks webhook-id, webhook-timestamp or webhook-signature.',
   wrong_time: 'The message is too old, or from the future, by the clock of this machine.',
   invalid_signature: 'The message is not signed with this secret, or was changed.',

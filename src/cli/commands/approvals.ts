@@ -67,12 +67,14 @@ export const approvalCommands: readonly cli.Command[] = [
     names: ['APPROVAL'],
     summary: 'approves what another person, or a client, asked for',
     description:
-      'As a person who signed in within five minutes. Look at it first (approvals show), and name the hash that you saw.',
+      'As a person who signed in within five minutes. Look at it first (approvals show), and ' +
+      'name the hash that you saw.',
     options: {
       'payload-hash': { type: 'string', value: 'HEX', help: 'of the payload that you saw' },
     },
     example:
-      'pinfold approvals approve 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 --payload-hash 9f2c… --as-person',
+      'pinfold approvals approve 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 --payload-hash 9f2c… ' +
+      '--as-person',
     run: async (call) =>
       decide(call, 'POST', '/approve', { payloadHash: cli.neededOf(call, 'payload-hash') }),
   },

@@ -11,7 +11,10 @@ interface ExportedLog extends LogName {
   readonly size: number
 }
 
-/** What an export is read from: no answer is longer than its kind of file, and all together are no longer than agreed. */
+/**
+ * What an export is read from: no answer is longer than its kind of file, and all together are no
+ * longer than agreed.
+ */
 interface Source {
   /** @throws Unreachable where it is not there. */
   readNeeded(path: string, mostBytes: number): Promise<Uint8Array>
@@ -41,8 +44,9 @@ const [together, saidEvery] = [8, 1_000]
 const mostRounds = 1_000
 
 /**
- * Writes every log to a folder as it is published, with what its entries say: the one in use to the folder itself, those
- * before it to `logs/<n>`. Checkpoints of earlier exports to it are kept, for the verifier to hold the logs against.
+ * Writes every log to a folder as it is published, with what its entries say: the one in use to the
+ * folder itself, those before it to `logs/<n>`. Checkpoints of earlier exports to it are kept, for
+ * the verifier to hold the logs against.
  * @param mostBytes how much is read before the export is given up
  * @throws Unreachable where the service answers what no log has
  */
@@ -100,7 +104,8 @@ async function exportLog(source: Source, log: number, target: Target): Promise<n
   let written = 0
   let checkpoint = await source.readCheckpoint(log)
   if (checkpoint) await removeOther(target, checkpoint)
-  // What entries say is read before the checkpoint under which they are exported: an erasure meanwhile is covered there.
+  // What entries say is read before the checkpoint under which they are exported: an erasure
+  // meanwhile is covered there.
   for (let round = 0; checkpoint && written < checkpoint.size; round++) {
     const { size } = checkpoint
     if (round >= mostRounds) throw new Unreachable(`${at} does not come to an end.`)
@@ -178,7 +183,10 @@ async function inTurn<Item>(
   await Promise.all(Array.from({ length: together }, workOn))
 }
 
-/** Takes away what an earlier export wrote of another log: it belongs to none of the entries that are written now. */
+/**
+ * Takes away what an earlier export wrote of another log: it belongs to none of the entries that
+ * are written now.
+ */
 async function removeOther({ folder, prefix }: Target, { origin }: Checkpoint): Promise<void> {
   const path = `${prefix}checkpoint`
   const kept = await readWithin(folder, path, mostBytesOf(path))
@@ -186,7 +194,10 @@ async function removeOther({ folder, prefix }: Target, { origin }: Checkpoint): 
   for (const name of ['openings', 'tile']) await removeWithin(folder, `${prefix}${name}`)
 }
 
-/** Checkpoints of earlier exports that are kept, and their bytes: a verifier reads ten times as many, and twice as much. */
+/**
+ * Checkpoints of earlier exports that are kept, and their bytes: a verifier reads ten times as
+ * many, and twice as much.
+ */
 const [keptMost, keptBytesMost] = [1_000, mostBytesOf('checkpoints.jsonl') / 2]
 
 /** Beside those of earlier exports, each a line of JSON. */
@@ -202,7 +213,10 @@ async function keepCheckpoint({ folder, prefix }: Target, note: string): Promise
   await writeWithin(folder, path, Buffer.from(`${text}\n`), { isDurable: true })
 }
 
-/** Leaves out every other line of the older half while there are too many. The oldest and the newest stay. */
+/**
+ * Leaves out every other line of the older half while there are too many. The oldest and the newest
+ * stay.
+ */
 export function thinLines(lines: readonly string[]): readonly string[] {
   const bytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0)
   if (lines.length < 3 || (lines.length <= keptMost && bytes <= keptBytesMost)) return lines

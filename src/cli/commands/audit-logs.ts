@@ -43,7 +43,8 @@ export const auditLogCommands: readonly Command[] = [
     words: 'audit succeed',
     summary: 'lets another log take the place of one that must not be signed any more',
     description:
-      'For a database that was restored from a backup, or a standby that lagged, when it is known why. The first entry of\n' +
+      'For a database that was restored from a backup, or a standby that lagged, when it is ' +
+      'known why. The first entry of\n' +
       'the successor is the newest checkpoint that is known of the log before, and the reason.',
     options: {
       reason: { type: 'string', value: 'TEXT', help: 'what happened, for whoever audits the log' },

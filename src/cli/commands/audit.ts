@@ -61,7 +61,9 @@ export const auditCommands: readonly cli.Command[] = [
       'most-mib': {
         type: 'string',
         value: 'N',
-        help: `how much is read before the export is given up, in MiB; ${usualMebibytes} unless given`,
+        help:
+          `how much is read before the export is given up, in MiB; ${usualMebibytes} unless ` +
+          'given',
       },
     },
     example: 'pinfold audit export ./audit-2026',
@@ -93,7 +95,9 @@ export const auditCommands: readonly cli.Command[] = [
       'accept-successor': {
         type: 'string',
         value: 'NAMES',
-        help: 'logs, with commas between, that may say why the one before has fewer entries than were signed',
+        help:
+          'logs, with commas between, that may say why the one before has fewer entries than ' +
+          'were signed',
       },
     },
     connection: [],
@@ -191,7 +195,8 @@ export const auditCommands: readonly cli.Command[] = [
     },
     connection: [],
     example:
-      'pinfold audit monitor http://127.0.0.1:9090/audit --keys audit-log-keys --state seen --every 60',
+      'pinfold audit monitor http://127.0.0.1:9090/audit --keys audit-log-keys --state seen ' +
+      '--every 60',
     run: (call) =>
       judged(async () => {
         const [url = ''] = call.names

@@ -156,7 +156,8 @@ export const simulateCommand: cli.Command = {
   names: ['CARD'],
   summary: 'plays the card network against a card, in the sandbox',
   description:
-    'A card that is declined is an answer, too: the exit code is 0. PIN and CVV are seen in the list of\nprocesses, so give none but those of test cards.',
+    'A card that is declined is an answer, too: the exit code is 0. PIN and CVV are seen in ' +
+    'the list of\nprocesses, so give none but those of test cards.',
   options: {
     pin: { type: 'string', value: 'DIGITS', help: 'the PIN that is typed at the terminal' },
     cvv: { type: 'string', value: 'DIGITS', help: 'the CVV2 that is typed at the shop' },

@@ -140,8 +140,9 @@ export const clientCommands: readonly cli.Command[] = [
     names: ['CLIENT'],
     summary: 'says that an administrator has its own credentials, and nobody else has',
     description:
-      'By an administrator who had no hand in it. Compare its keys (clients show) with their owner first, ' +
-      'and name the credentialsVersion that you saw: without it, the present one is confirmed.',
+      'By an administrator who had no hand in it. Compare its keys (clients show) with their ' +
+      'owner first, and name the credentialsVersion that you saw: without it, the present one is ' +
+      'confirmed.',
     options: {
       'credentials-version': { type: 'string', value: 'N', help: 'which credentials you saw' },
     },

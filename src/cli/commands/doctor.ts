@@ -15,7 +15,11 @@ export const doctorCommand: Command = {
   words: 'doctor',
   summary: 'looks at configuration, files, database, HSM, clock and listeners, and says what to do',
   description:
-    'It changes nothing, and works beside a server that runs. With --url or --private-url it examines the servers at\nthese addresses, and nothing of this machine; those that PINFOLD_URL and PINFOLD_PRIVATE_URL name it examines beside\nthis machine. With a PKCS#11 token it logs in once, so a wrong PIN costs the token one try. Exits with 1 where there\nis a fault; a warning alone is no fault.',
+    'It changes nothing, and works beside a server that runs. With --url or --private-url it ' +
+    'examines the servers at\nthese addresses, and nothing of this machine; those that ' +
+    'PINFOLD_URL and PINFOLD_PRIVATE_URL name it examines beside\nthis machine. With a PKCS#11 ' +
+    'token it logs in once, so a wrong PIN costs the token one try. Exits with 1 where ' +
+    'there\nis a fault; a warning alone is no fault.',
   connection: ['url', 'private-url'],
   example: 'SANDBOX=false DATABASE_URL=postgres://… pinfold doctor',
   async run({ options }) {
@@ -42,7 +46,9 @@ export const doctorCommand: Command = {
   },
 }
 
-/** This machine, and the servers elsewhere that are named; where an option names one, these alone. */
+/**
+ * This machine, and the servers elsewhere that are named; where an option names one, these alone.
+ */
 async function examineAll(options: ConnectionOptions): Promise<readonly Finding[]> {
   const named = {
     url: addressOf('--url', options.url),

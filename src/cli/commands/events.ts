@@ -9,7 +9,8 @@ export const eventsCommand: Command = {
   words: 'events follow',
   summary: 'prints events as they come, until it is stopped',
   description:
-    'Where the stream ends (a token lives an hour) it goes on from the last event that was printed.\nWith --json each event is one line.',
+    'Where the stream ends (a token lives an hour) it goes on from the last event that was ' +
+    'printed.\nWith --json each event is one line.',
   options: {
     types: { type: 'string', value: 'LIST', help: 'only these, with commas: pin.blocked,pin.set' },
     after: { type: 'string', value: 'ID', help: 'from after this event; without it from now on' },
@@ -34,7 +35,9 @@ export const eventsCommand: Command = {
     }),
 }
 
-/** So long after a broken stream the next one is asked for; longer each time, as far as the last. */
+/**
+ * So long after a broken stream the next one is asked for; longer each time, as far as the last.
+ */
 const pausesMs = [200, 500, 1_000, 2_000, 5_000]
 
 /** The events of one stream after another, as JSON. @throws what another stream would not mend. */

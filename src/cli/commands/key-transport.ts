@@ -31,7 +31,10 @@ export const importKeyCommand: cli.Command = {
   names: ['[NAME]'],
   summary: 'a key block, or a key that several people bring in components',
   description:
-    'With --under a key block, read from standard input. With --components it opens the entry of a key that\nso many people bring; with --entry one of them gives a component, asked for or read from standard input.\nNo key is ever printed, and none is taken from the command line.',
+    'With --under a key block, read from standard input. With --components it opens the entry ' +
+    'of a key that\nso many people bring; with --entry one of them gives a component, asked ' +
+    'for or read from standard input.\nNo key is ever printed, and none is taken from the ' +
+    'command line.',
   options: {
     ...targetOptions,
     ...formOptions,
@@ -42,7 +45,8 @@ export const importKeyCommand: cli.Command = {
     person: { type: 'string', value: 'NAME', help: 'who gives the component' },
   },
   example:
-    'pinfold keys import zone-a --zone acme-network --formats ISO_FORMAT_0 --under zmk-acme < block.txt',
+    'pinfold keys import zone-a --zone acme-network --formats ISO_FORMAT_0 --under zmk-acme < ' +
+    'block.txt',
   run: (call) =>
     asAdministrator(call, async ({ ask }) => {
       const entry = cli.textOf(call, 'entry')
@@ -90,7 +94,9 @@ async function openEntry(ask: Ask, call: cli.Call): Promise<cli.Outcome> {
     componentCount: cli.numberOf(call, 'components'),
     keyCheckValue: cli.neededOf(call, 'check-value'),
   })
-  const text = `Entry ${json.entryId} waits for ${json.componentCount} components, each from another person.`
+  const text =
+    `Entry ${json.entryId} waits for ${json.componentCount} components, each from another ` +
+    'person.'
   return { json, text }
 }
 

@@ -140,7 +140,9 @@ async function rotate({ ask, readAll }: ServiceConnection, call: Call): Promise<
     const body = given({ keyCheckValue: textOf(call, 'check-value') })
     const path = '/keys/master-key/rotate'
     const json = await ask<{ after: string; keyBlocks: number }>('POST', path, body)
-    const text = `${json.keyBlocks} key blocks are under the master key ${json.after}. The old one may leave the file.`
+    const text =
+      `${json.keyBlocks} key blocks are under the master key ${json.after}. The old one may ` +
+      'leave the file.'
     return { json, text }
   }
   const path = `/keys/${encodeURIComponent(key)}/rotate`

@@ -110,7 +110,8 @@ export const linkCommands: readonly Command[] = [
       ...linkOptions,
     },
     example:
-      'pinfold links create acme-1 --network acme-network --host 10.1.0.5 --port 8583 --profile ascii-1987 --peers 10.1.0.9',
+      'pinfold links create acme-1 --network acme-network --host 10.1.0.5 --port 8583 ' +
+      '--profile ascii-1987 --peers 10.1.0.9',
     run: (call) =>
       asAdministrator(call, async ({ ask }) => {
         const link = await ask<ListedLink>('POST', '/links', {

@@ -15,7 +15,8 @@ const originForm = /^[^\s+\p{C}]{1,255}$/u
 
 /**
  * The logs that a service lists, the one in use first.
- * @throws Unreachable where one has no number of its own, or no name: it becomes the name of a folder
+ * @throws Unreachable where one has no number of its own, or no name: it becomes the name of a
+ *   folder
  */
 export function parseLogNames<Listed extends LogName>(answer: unknown): Listed[] {
   if (!Array.isArray(answer) || answer.length > mostLogs) {

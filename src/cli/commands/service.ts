@@ -6,7 +6,8 @@ export const startCommand: Command = {
   words: 'start',
   summary: 'runs the service until it is stopped',
   description:
-    'The environment says how (README.md lists it); without any it is the sandbox, on loopback.\nWith --json one line says where it listens, once it does; log lines follow it.',
+    'The environment says how (README.md lists it); without any it is the sandbox, on ' +
+    'loopback.\nWith --json one line says where it listens, once it does; log lines follow it.',
   connection: [],
   example: 'LOG_LEVEL=warn pinfold start',
   async run({ options }) {
@@ -25,7 +26,8 @@ export const migrateCommand: Command = {
   summary:
     "brings the database to this program's schema, as a start does, and says what it applied",
   description:
-    'Forward only: an older version cannot start on the database after that. Stop its processes first, and\nmake a backup. No other command changes the schema.',
+    'Forward only: an older version cannot start on the database after that. Stop its ' +
+    'processes first, and\nmake a backup. No other command changes the schema.',
   connection: [],
   example: 'SANDBOX=false DATABASE_URL=postgres://… pinfold migrate',
   async run() {

@@ -15,7 +15,10 @@ export const signInCommand: Command = {
   words: 'sign-in',
   summary: 'signs you in with your issuer of identities, for commands with --as-person',
   description:
-    'It prints a link to open in a browser on this machine, and waits until you have signed in there (RFC 8252). The token is\nkept in DATA_DIR/person-token.json (0600) until it expires. The issuer has to know the command line as a public\nclient with the redirect URI http://127.0.0.1/callback, at any port.',
+    'It prints a link to open in a browser on this machine, and waits until you have signed in ' +
+    'there (RFC 8252). The token is\nkept in DATA_DIR/person-token.json (0600) until it ' +
+    'expires. The issuer has to know the command line as a public\nclient with the redirect ' +
+    'URI http://127.0.0.1/callback, at any port.',
   options: {
     issuer: { type: 'string', value: 'URL', help: 'CONSOLE_ISSUER, or that of the sandbox' },
     audience: { type: 'string', value: 'URI', help: 'what the token is for: CONSOLE_AUDIENCE' },

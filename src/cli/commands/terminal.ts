@@ -32,7 +32,11 @@ export const terminalCommand: cli.Command = {
   words: 'terminal',
   summary: 'plays a card network on a link that listens: purchases, repeats, reversals',
   description:
-    'It signs on, sends an echo, purchases with right and wrong PINs and CVV2s, a repeat and a reversal, and shows\nboth sides decoded, with PANs masked. Without --pan it makes a card of the sandbox for it. PIN blocks are under\nthe sandbox’s key, or under that of --zone-key-file; without either the purchases with a PIN are left out. Exits\nwith 1 where an answer is another than it should be.',
+    'It signs on, sends an echo, purchases with right and wrong PINs and CVV2s, a repeat and a ' +
+    'reversal, and shows\nboth sides decoded, with PANs masked. Without --pan it makes a card ' +
+    'of the sandbox for it. PIN blocks are under\nthe sandbox’s key, or under that of ' +
+    '--zone-key-file; without either the purchases with a PIN are left out. Exits\nwith 1 ' +
+    'where an answer is another than it should be.',
   options: {
     link: {
       type: 'string',
@@ -69,7 +73,8 @@ export const terminalCommand: cli.Command = {
     const isSilent = call.options.json === true
     if (!zoneKey && !isSilent) {
       print(
-        `Purchases with a PIN are left out: the value of ${pinKeyOf(profile, keyIndex)} is not known here. Name its file by --zone-key-file.\n`,
+        `Purchases with a PIN are left out: the value of ${pinKeyOf(profile, keyIndex)} is not ` +
+          'known here. Name its file by --zone-key-file.\n',
       )
     }
     const turns = await play({ ...address, profile, zoneKey, keyIndex }, card, isSilent)
@@ -115,7 +120,10 @@ async function findLink(call: cli.Call, sandbox: SandboxFile | null): Promise<Li
   }
 }
 
-/** The key for PIN blocks: of the file that is named, or the sandbox's test key; null where neither is known. */
+/**
+ * The key for PIN blocks: of the file that is named, or the sandbox's test key; null where neither
+ * is known.
+ */
 async function findZoneKey(
   call: cli.Call,
   sandbox: SandboxFile | null,

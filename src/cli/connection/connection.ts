@@ -14,9 +14,9 @@ import { readPersonToken } from './person.ts'
 import { createRequests, type ServiceAddress, type ServiceConnection } from './requests.ts'
 
 /**
- * The server that was named; the server that has locked the data directory, or with a database server the one
- * that answers on the private listener; where there is none, the service in this process on the same
- * database.
+ * The server that was named; the server that has locked the data directory, or with a database
+ * server the one that answers on the private listener; where there is none, the service in this
+ * process on the same database.
  * @throws Unreachable, UsageError
  */
 async function connect(options: ConnectionOptions, role: ClientRole): Promise<ServiceConnection> {
@@ -33,7 +33,8 @@ async function connect(options: ConnectionOptions, role: ClientRole): Promise<Se
   if (baseUrl === null && privateUrl === null) return connectConfigured(readConfig(), role, named)
   if (baseUrl === null || (role === 'admin' && privateUrl === null)) {
     throw new UsageError(
-      'Say where: --url and --private-url together, or PINFOLD_URL and PINFOLD_PRIVATE_URL (tokens come from the public one).',
+      'Say where: --url and --private-url together, or PINFOLD_URL and PINFOLD_PRIVATE_URL ' +
+        '(tokens come from the public one).',
     )
   }
   const address = { baseUrl, privateUrl: privateUrl ?? baseUrl }

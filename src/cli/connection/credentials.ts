@@ -4,7 +4,9 @@ import type { SandboxFile } from '../../sandbox/sandbox-file.ts'
 import { UsageError } from '../command.ts'
 import { readJsonFile } from '../files.ts'
 
-/** Whom a command calls as: an administrator on the private listener, a client on the public one. */
+/**
+ * Whom a command calls as: an administrator on the private listener, a client on the public one.
+ */
 export type ClientRole = 'admin' | 'client'
 
 /** Who was named on the command line or in the environment. */
@@ -16,7 +18,9 @@ export interface NamedClient {
   readonly personToken: string | null
 }
 
-/** Who calls, and what it proves itself by: its secret, or a private key that stays in this process. */
+/**
+ * Who calls, and what it proves itself by: its secret, or a private key that stays in this process.
+ */
 export interface CallerCredentials {
   readonly client: { readonly clientId: string } & (
     | { readonly clientSecret: string }
@@ -56,7 +60,8 @@ export async function readCredentials(
   const own = role === 'admin' ? sandbox?.admin : sandbox
   if (!own || clientId !== null) {
     throw new UsageError(
-      'Say who you are: --client ID --jwk-file FILE, or PINFOLD_CLIENT_ID with PINFOLD_JWK_FILE or PINFOLD_CLIENT_SECRET.',
+      'Say who you are: --client ID --jwk-file FILE, or PINFOLD_CLIENT_ID with ' +
+        'PINFOLD_JWK_FILE or PINFOLD_CLIENT_SECRET.',
     )
   }
   return {

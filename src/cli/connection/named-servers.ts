@@ -40,7 +40,8 @@ async function identify(url: string, listener: ListenerTitle): Promise<Finding> 
       'server',
       `No Pinfold server answered at ${url}: ${reason}`,
       'Commands that are given this address reach no service.',
-      `Check the address of the ${listener}, that the server runs, and that this machine can connect to it.`,
+      `Check the address of the ${listener}, that the server runs, and that this machine can ` +
+        'connect to it.',
     )
   try {
     const { json, status } = await readJson(`${url}/openapi.json`)

@@ -32,7 +32,8 @@ export async function readPersonToken(): Promise<string> {
   if (personToken !== null) return personToken
   if (addressSource !== null) {
     throw new UsageError(
-      `${addressSource} says where the service is, and does not get your token: set PINFOLD_URL and PINFOLD_PRIVATE_URL in the environment.`,
+      `${addressSource} says where the service is, and does not get your token: set ` +
+        'PINFOLD_URL and PINFOLD_PRIVATE_URL in the environment.',
     )
   }
   try {

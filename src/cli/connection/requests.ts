@@ -13,7 +13,10 @@ type Ask = <Result>(method: string, path: string, body?: object) => Promise<Resu
 /** Reads a list to its end, page by page. @throws Refused, Unreachable. */
 type ReadAll = <Row>(path: string) => Promise<Row[]>
 
-/** Reads what is no JSON, and no more than so many bytes; null where there is none. @throws Refused, Unreachable. */
+/**
+ * Reads what is no JSON, and no more than so many bytes; null where there is none.
+ * @throws Refused, Unreachable.
+ */
 type ReadBytes = (
   path: string,
   mostBytes: number,
@@ -46,8 +49,9 @@ export interface ServiceAddress {
 }
 
 /**
- * How the service is asked in a role: an administrator asks the private listener, a client the public one.
- * The client of the SDK gets the token and sends; what the command line adds are its own failures.
+ * How the service is asked in a role: an administrator asks the private listener, a client the
+ * public one. The client of the SDK gets the token and sends; what the command line adds are its
+ * own failures.
  */
 export function createRequests(
   { baseUrl, privateUrl, timeoutMs = 60_000, ...address }: ServiceAddress,
@@ -127,7 +131,10 @@ export function createRequests(
 /** More pages than any list of a service has. */
 const mostPages = 100_000
 
-/** The path of the next page, by the header `Link`. @throws Unreachable where it is on another host: it gets no token. */
+/**
+ * The path of the next page, by the header `Link`.
+ * @throws Unreachable where it is on another host: it gets no token.
+ */
 function nextPath(link: string | null, origin: string): string | undefined {
   const path = /<([^>]+)>; rel="next"/.exec(link ?? '')?.[1]
   if (path === undefined) return undefined
@@ -169,7 +176,9 @@ function failureOf(error: unknown, origin: string, { jwkFile }: CallerCredential
   if (code === 'token_refused') {
     return new Refused(status ?? 0, {
       code: 'no_token',
-      detail: `No token was given: ${status}. Is the client registered here, active, and its secret or key right?`,
+      detail:
+        `No token was given: ${status}. Is the client registered here, active, and its secret or ` +
+        'key right?',
     })
   }
   if (code === 'unexpected_answer') {

@@ -46,7 +46,8 @@ const lists = {
   mine: {
     name: 'Mine',
     empty:
-      'You asked for nothing that needs approval. What you ask for stands here until it is carried out.',
+      'You asked for nothing that needs approval. What you ask for stands here until it is ' +
+      'carried out.',
   },
   decided: { name: 'Decided', empty: 'Nothing has been decided yet.' },
 } as const
@@ -66,7 +67,8 @@ export const approvalsScreen: Screen = {
     }
     const { entries, next } = await list(visit, addresses[shown], ListedApprovalSchema, 100)
     const rows = entries.filter(({ state }) => shown !== 'decided' || state !== 'waiting')
-    // Only the last page can say that there is nothing: the earlier decisions are on the pages after this one.
+    // Only the last page can say that there is nothing: the earlier decisions are on the pages
+    // after this one.
     const empty = next === null ? lists[shown].empty : 'Nothing on this page. See the next page.'
     return {
       title: 'Approvals',
@@ -84,9 +86,13 @@ export const approvalsScreen: Screen = {
 }
 
 const approvalRow = (each: ListedApproval): Content =>
-  html`<tr><th scope="row"><a href="${path`/console/approvals/${each.approvalId}`}">${each.description}</a><p class="fine"><code>${each.method} ${each.path}</code></p></th>
-    <td>${stateBadge(each)}</td><td>${partyOf(each.requestedBy)}</td><td>${instant(each.requestedAt)}</td>
-    <td>${each.state === 'waiting' && instant(each.expiresAt)}</td><td>${each.decidedBy && partyOf(each.decidedBy)}</td></tr>`
+  html`<tr>
+    <th scope="row"><a href="${path`/console/approvals/${each.approvalId}`}">${each.description}</a>
+    <p class="fine"><code>${each.method} ${each.path}</code></p></th>
+    <td>${stateBadge(each)}</td><td>${partyOf(each.requestedBy)}</td>
+      <td>${instant(each.requestedAt)}</td>
+    <td>${each.state === 'waiting' && instant(each.expiresAt)}</td>
+      <td>${each.decidedBy && partyOf(each.decidedBy)}</td></tr>`
 
 export const approvalScreen: Screen = {
   path: '/console/approvals/:approvalId',
@@ -100,21 +106,39 @@ async function approvalPage(visit: Visit, above: Content): Promise<Page> {
   const approval = await visit.read(path`/approvals/${approvalId}`, ApprovalSchema)
   return {
     title: approval.description,
-    body: html`${above}<div class="columns"><section aria-labelledby="asked"><h2 id="asked">What was asked for</h2><live-region id="state" every="2">${facts(approval)}</live-region></section>
-      <section aria-labelledby="decide"><h2 id="decide">Decide</h2><live-region id="decision" every="2" data-state="${approval.state}">${decision(visit, approval)}</live-region></section></div>
-      <live-region id="outcome" every="2">${cardsOf(approval)}</live-region><section aria-labelledby="payload"><h2 id="payload">Exactly what is carried out</h2>${payloadOf(approval)}</section>`,
+    body: html`${above}<div class="columns"><section aria-labelledby="asked">
+      <h2 id="asked">What was asked for</h2>
+      <live-region id="state" every="2">${facts(approval)}</live-region></section>
+      <section aria-labelledby="decide"><h2 id="decide">Decide</h2>
+        <live-region id="decision" every="2" data-state="${approval.state}">${decision(visit, approval)}</live-region>
+        </section></div>
+      <live-region id="outcome" every="2">${cardsOf(approval)}</live-region>
+        <section aria-labelledby="payload">
+        <h2 id="payload">Exactly what is carried out</h2>${payloadOf(approval)}</section>`,
   }
 }
 
 function facts(approval: Approval): Content {
   const { reason } = readMembers(requestOf(approval)?.body)
-  return html`<dl><dt>State</dt><dd>${stateBadge(approval)}</dd><dt>Asked for by</dt><dd>${partyOf(approval.requestedBy)}, ${instant(approval.requestedAt)}</dd>
-    <dt>Why</dt><dd>${typeof reason === 'string' ? html`“${reason}”` : html`<span class="fine">The request has no reason in it. Ask ${partyOf(approval.requestedBy)}.</span>`}</dd>
+  return html`<dl><dt>State</dt><dd>${stateBadge(approval)}</dd><dt>Asked for by</dt>
+    <dd>${partyOf(approval.requestedBy)}, ${instant(approval.requestedAt)}</dd>
+    <dt>Why</dt>
+      <dd>${typeof reason === 'string' ? html`“${reason}”` : html`<span class="fine">The request has no reason in it. Ask ${partyOf(approval.requestedBy)}.</span>`}</dd>
     ${approval.state === 'waiting' && html`<dt>Until</dt><dd>${instant(approval.expiresAt)}</dd>`}
-    ${approval.decidedBy && html`<dt>Decided by</dt><dd>${partyOf(approval.decidedBy)}, ${instant(approval.decidedAt)}${approval.decisionReason && html`<p>“${approval.decisionReason}”</p>`}</dd>`}
-    ${approval.outcomeStatus !== null && html`<dt>Outcome</dt><dd><code>${approval.outcomeStatus}</code>, ${instant(approval.endedAt)}</dd>`}
+    ${
+      approval.decidedBy &&
+      html`<dt>Decided by</dt>
+      <dd>${partyOf(approval.decidedBy)}, ${instant(approval.decidedAt)}${approval.decisionReason && html`<p>“${approval.decisionReason}”</p>`}</dd>`
+    }
+    ${
+      approval.outcomeStatus !== null &&
+      html`<dt>Outcome</dt>
+      <dd><code>${approval.outcomeStatus}</code>, ${instant(approval.endedAt)}</dd>`
+    }
     ${clientFacts(approval)}
-    <dt>Needs</dt><dd>A person with <code>approve</code> and <code>${approval.scopes.join(' or ')}</code></dd></dl>`
+    <dt>Needs</dt>
+      <dd>A person with <code>approve</code> and <code>${approval.scopes.join(' or ')}</code></dd>
+      </dl>`
 }
 
 const codes = (texts: readonly string[]): Content =>
@@ -131,16 +155,23 @@ const clientFacts = ({ client, keyThumbprints }: Approval): Content =>
   html`${
     client &&
     html`<dt>Client now</dt><dd>${client.clientId}, ${client.active ? 'active' : 'disabled'}</dd>
-      <dt>Its scopes</dt><dd>${codes(client.scopes)}</dd><dt>It signs in with</dt><dd>${signInTexts[client.authentication]}</dd>
+      <dt>Its scopes</dt><dd>${codes(client.scopes)}</dd><dt>It signs in with</dt>
+        <dd>${signInTexts[client.authentication]}</dd>
       <dt>Its keys</dt><dd>${codes(client.keyThumbprints)}</dd>
-      <dt>Its credentials</dt><dd>Version ${client.credentialsVersion}, changed ${instant(client.credentialsChangedAt)}. Given by ${codes(client.credentialsGivenBy)}</dd>`
-  }${keyThumbprints.length > 0 && html`<dt>Keys in the request</dt><dd>${codes(keyThumbprints)}</dd>`}`
+      <dt>Its credentials</dt>
+        <dd>Version ${client.credentialsVersion}, changed ${instant(client.credentialsChangedAt)}. Given by ${codes(client.credentialsGivenBy)}</dd>`
+  }${
+    keyThumbprints.length > 0 &&
+    html`<dt>Keys in the request</dt>
+    <dd>${codes(keyThumbprints)}</dd>`
+  }`
 
 /** What happened to each card of an act on many. */
 function cardsOf({ kind, outcome }: Approval): Content {
   if (kind !== 'unblock-cards' || !Array.isArray(outcome)) return false
   const cards = outcome as readonly Static<typeof UnblockedCardSchema>[]
-  return html`<section aria-labelledby="cards"><h2 id="cards">What happened to each card</h2>${unblockedCards(cards)}</section>`
+  return html`<section aria-labelledby="cards">
+    <h2 id="cards">What happened to each card</h2>${unblockedCards(cards)}</section>`
 }
 
 /** What was asked for; null once it is forgotten. */
@@ -149,10 +180,14 @@ const requestOf = ({ payload }: Approval): { readonly body: unknown } | null =>
 
 const payloadOf = (approval: Approval): Content =>
   approval.payload === null
-    ? html`<p class="empty">The request is forgotten: the record must not name whom it was about. Its hash stays.</p><p class="fine">SHA-256 <code>${approval.payloadHash}</code></p>`
-    : html`<p><code>${approval.method} ${approval.path}</code></p><pre tabindex="0">${JSON.stringify(requestOf(approval)?.body, null, 2)}</pre>
+    ? html`<p class="empty">The request is forgotten: the record must not name whom it was about. Its hash stays.</p>
+      <p class="fine">SHA-256 <code>${approval.payloadHash}</code></p>`
+    : html`<p><code>${approval.method} ${approval.path}</code>
+      </p><pre tabindex="0">${JSON.stringify(requestOf(approval)?.body, null, 2)}</pre>
       <p class="fine">SHA-256 <code>${approval.payloadHash}</code></p>
-      <details class="fine"><summary>The text that the hash is of</summary><pre tabindex="0">${approval.payload}</pre></details>`
+      <details class="fine">
+        <summary>The text that the hash is of</summary><pre tabindex="0">${approval.payload}</pre>
+        </details>`
 
 /** What is said where nothing can be decided. */
 const decidedTexts: Readonly<Record<string, string>> = {
@@ -172,35 +207,41 @@ function decision({ here, kept, person, scopes, ...visit }: Visit, approval: App
   if (state !== 'waiting') return html`<p class="empty">${decidedTexts[state]}</p>`
   const action = path`/console/approvals/${approvalId}`
   const reasonForm = (name: string, title: string, hint: string) =>
-    html`<details${kept.reason && html` open`}><summary>${title}</summary><form method="post" action="${action}/${name}">${formFields(visit)}
-      <label>Reason<input name="reason" required maxlength="500" autocomplete="off" value="${kept.reason}"></label><p class="hint">${hint}</p><button class="danger">${title}</button></form></details>`
+    html`<details${kept.reason && html` open`}><summary>${title}</summary>
+      <form method="post" action="${action}/${name}">${formFields(visit)}
+      <label>Reason<input name="reason" required maxlength="500" autocomplete="off" value="${kept.reason}"></label>
+        <p class="hint">${hint}</p><button class="danger">${title}</button></form></details>`
   const isMine = requestedBy.id === person.personId
   const mayApprove =
     scopes.has('approve') &&
     approval.scopes.some((scope) => [...scopes].some((each) => each === scope))
   const isFresh = isFreshLogin(person, new Date())
   const signIn = (purpose: string) =>
-    html`<p><a class="button" href="${path`/console/sign-in?again=yes&to=${here}`}">Sign in again to ${purpose}</a></p>
+    html`<p><a class="button" href="${path`/console/sign-in?again=yes&to=${here}`}">Sign in again to ${purpose}</a>
+      </p>
     <p class="hint">This needs a sign-in within the last ${duration(freshLoginSeconds)}.</p>`
   if (isMine) {
     return html`<p class="hint">You asked for this: another person approves it.</p>
-      <form method="post" action="${action}/withdraw">${formFields(visit)}<button class="quiet">Withdraw it</button></form>${
-        mayApprove &&
-        (isFresh
-          ? reasonForm(
-              'break-glass',
-              'Break the glass',
-              'In an emergency alone: it is carried out without a second person. That is an entry of its own kind in the audit log, and whoever watches this installation hears of it.',
-            )
-          : signIn('break the glass'))
-      }`
+      <form method="post" action="${action}/withdraw">
+        ${formFields(visit)}<button class="quiet">Withdraw it</button></form>${
+          mayApprove &&
+          (isFresh
+            ? reasonForm(
+                'break-glass',
+                'Break the glass',
+                'In an emergency alone: it is carried out without a second person. That is an entry of its own kind in the audit log, and whoever watches this installation hears of it.',
+              )
+            : signIn('break the glass'))
+        }`
   }
   if (!mayApprove)
     return html`<p class="empty">Another role decides this: ask somebody who may do it themselves and approve.</p>`
   return html`${
     isFresh
-      ? html`<form method="post" action="${action}/approve">${formFields(visit)}<input type="hidden" name="hash" value="${payloadHash}">
-        <p class="hint">You approve exactly what stands below, by its hash. It is carried out at once, and once.</p><button>Approve</button></form>`
+      ? html`<form method="post" action="${action}/approve">
+        ${formFields(visit)}<input type="hidden" name="hash" value="${payloadHash}">
+        <p class="hint">You approve exactly what stands below, by its hash. It is carried out at once, and once.</p><button>Approve</button>
+          </form>`
       : signIn('approve')
   }${reasonForm('refuse', 'Refuse', 'Whoever asked reads the reason.')}`
 }

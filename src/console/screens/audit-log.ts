@@ -22,43 +22,56 @@ export const auditLogScreen: Screen = {
       title: 'Audit log',
       body: html`${
         refused &&
-        html`<div class="notice bad" role="alert"><p>No checkpoint is signed: ${refused.refusal}</p></div>`
-      }<p><a class="button" href="/audit">Verify the log in this browser</a></p><h2>Logs</h2>${listed(
-        'Logs',
-        [
-          'Log',
-          'State',
-          { title: 'Entries', isNumber: true },
-          { title: 'Under a checkpoint', isNumber: true },
-          'Signed',
-          'Began',
-        ],
-        logs.map(
-          (log) =>
-            html`<tr><th scope="row">${log.log}<p class="fine">${log.origin}</p></th><td>${
-              log.refusal !== null
-                ? badge('Refused', 'bad')
-                : log.closedAt === null
-                  ? badge('In use', 'good')
-                  : badge('Closed')
-            }${log.reason !== null && html`<p class="fine">${log.reason}</p>`}</td><td class="number">${log.size}</td><td class="number">${log.signedSize}</td><td>${instant(log.signedAt) ?? 'never'}</td><td>${instant(log.beganAt)}</td></tr>`,
-        ),
-        'No process has begun a log yet.',
-      )}${
-        refused &&
-        visit.scopes.has('admin') &&
-        html`<form method="post" action="/console/audit-log/successor" class="stack">${formFields(visit)}<h2>Let a successor begin</h2>
-    <label>What happened, for whoever reads the log<input name="reason" required maxlength="500" autocomplete="off"></label><p class="hint">The log is closed for good. Its entries that are under no checkpoint go over into the next one.</p><button class="danger">Let a successor begin</button></form>`
-      }<h2>What operators did</h2>${listed(
-        'Acts',
-        ['When', 'What', 'Of', 'By', 'Details'],
-        acts.entries.map(({ act, at, clientId, details, requestId, subject, subjectKind }) => {
-          const text = JSON.stringify(details)
-          return html`<tr><td>${instant(at)}</td><td>${act}</td><td>${subjectKind} <code>${subject}</code></td><td>${clientId}<p class="fine">request ${requestId}</p></td>
-    <td>${text !== '{}' && html`<details><summary>Show</summary><code>${text}</code></details>`}</td></tr>`
-        }),
-        'Nothing yet.',
-      )}${pages(visit, acts.next)}`,
+        html`<div class="notice bad" role="alert"><p>No checkpoint is signed: ${refused.refusal}</p>
+          </div>`
+      }<p><a class="button" href="/audit">Verify the log in this browser</a></p>
+        <h2>Logs</h2>${listed(
+          'Logs',
+          [
+            'Log',
+            'State',
+            { title: 'Entries', isNumber: true },
+            { title: 'Under a checkpoint', isNumber: true },
+            'Signed',
+            'Began',
+          ],
+          logs.map(
+            (log) =>
+              html`<tr><th scope="row">${log.log}<p class="fine">${log.origin}</p></th><td>${
+                log.refusal !== null
+                  ? badge('Refused', 'bad')
+                  : log.closedAt === null
+                    ? badge('In use', 'good')
+                    : badge('Closed')
+              }${log.reason !== null && html`<p class="fine">${log.reason}</p>`}</td>
+              <td class="number">${log.size}</td><td class="number">${log.signedSize}</td>
+              <td>${instant(log.signedAt) ?? 'never'}</td><td>${instant(log.beganAt)}</td></tr>`,
+          ),
+          'No process has begun a log yet.',
+        )}${
+          refused &&
+          visit.scopes.has('admin') &&
+          html`<form method="post" action="/console/audit-log/successor" class="stack">
+          ${formFields(visit)}<h2>Let a successor begin</h2>
+    <label>What happened, for whoever reads the log<input name="reason" required maxlength="500" autocomplete="off"></label>
+      <p class="hint">The log is closed for good. Its entries that are under no checkpoint go over into the next one.</p><button class="danger">Let a successor begin</button>
+      </form>`
+        }<h2>What operators did</h2>${listed(
+          'Acts',
+          ['When', 'What', 'Of', 'By', 'Details'],
+          acts.entries.map(({ act, at, clientId, details, requestId, subject, subjectKind }) => {
+            const text = JSON.stringify(details)
+            return html`<tr><td>${instant(at)}</td><td>${act}</td>
+            <td>${subjectKind} <code>${subject}</code></td><td>${clientId}
+            <p class="fine">request ${requestId}</p></td>
+    <td>${
+      text !== '{}' &&
+      html`<details><summary>Show</summary><code>${text}</code>
+      </details>`
+    }</td></tr>`
+          }),
+          'Nothing yet.',
+        )}${pages(visit, acts.next)}`,
     }
   },
 }

@@ -8,21 +8,38 @@ import { left } from './card-timeline.ts'
 
 type Check = Static<typeof RecordedAuthorizationSchema>['checks'][number]
 
-/** What an agent may say to a cardholder about each answer, and nothing that would help somebody who is none. */
+/**
+ * What an agent may say to a cardholder about each answer, and nothing that would help somebody who
+ * is none.
+ */
 const sayings: Readonly<Record<string, string>> = {
-  '00': 'We approved this payment. If it did not go through, the shop or its bank declined it: please ask there.',
+  '00':
+    'We approved this payment. If it did not go through, the shop or its bank declined it: ' +
+    'please ask there.',
   // Whoever asks may be the one who found or stole it.
-  '41': 'The card cannot be used any more. Once we know who you are, we can tell you why and send a new one.',
-  '43': 'The card cannot be used any more. Once we know who you are, we can tell you why and send a new one.',
+  '41':
+    'The card cannot be used any more. Once we know who you are, we can tell you why and send a ' +
+    'new one.',
+  '43':
+    'The card cannot be used any more. Once we know who you are, we can tell you why and send a ' +
+    'new one.',
   '46': 'The card is closed. We can tell you about a new one.',
-  '54': 'The card has expired, or its expiry date was entered wrongly. Please look at the date on the card.',
+  '54':
+    'The card has expired, or its expiry date was entered wrongly. Please look at the date on ' +
+    'the card.',
   '55': 'The PIN was not right. Please try again with care: after a few wrong PINs it is blocked.',
   '62': 'The card is frozen at the moment. Once we know why, and who you are, we can unfreeze it.',
   '75': 'The PIN is blocked after too many wrong tries. Once we know who you are, we can unblock it.',
   '78': 'The card has not been activated yet.',
-  '86': 'The terminal did not send us a PIN that we could check. Please try again, or at another terminal.',
-  '96': 'We could not check the payment just then. Nothing is wrong with your card: please try again.',
-  N7: 'The three digits on the back were not right, or were tried too often. Please look at them again.',
+  '86':
+    'The terminal did not send us a PIN that we could check. Please try again, or at another ' +
+    'terminal.',
+  '96':
+    'We could not check the payment just then. Nothing is wrong with your card: please try ' +
+    'again.',
+  N7:
+    'The three digits on the back were not right, or were tried too often. Please look at them ' +
+    'again.',
 }
 
 const checkNames: Readonly<Record<Check['check'], string>> = {
@@ -45,7 +62,10 @@ const verdicts: Readonly<
   unresolved: ['No answer', 'warn'],
 }
 
-/** Why a card network was answered as it was: every check in its order, and what of it a cardholder may be told. */
+/**
+ * Why a card network was answered as it was: every check in its order, and what of it a cardholder
+ * may be told.
+ */
 export const authorizationScreen: Screen = {
   path: '/console/cards/:publicToken/authorizations/:authorizationId',
   access: 'support.read',
@@ -61,14 +81,22 @@ export const authorizationScreen: Screen = {
     return {
       title: `Authorization ${reference}`,
       body: html`<section aria-labelledby="say"><h2 id="say">What to say to the cardholder</h2>
-          <p>${badge(approved ? 'Approved' : `Declined ${responseCode}`, approved ? 'good' : 'bad')} “${sayings[responseCode] ?? 'We could not approve this payment. Please let us look into it.'}”</p></section>
+          <p>${badge(approved ? 'Approved' : `Declined ${responseCode}`, approved ? 'good' : 'bad')} “${sayings[responseCode] ?? 'We could not approve this payment. Please let us look into it.'}”</p>
+            </section>
         <section aria-labelledby="checks"><h2 id="checks">Every check, in its order</h2>
-        <div class="scroll"><table><thead><tr><th scope="col">Check</th><th scope="col">Verdict</th><th scope="col">Details</th><th scope="col" class="number">Known after</th></tr></thead>
+        <div class="scroll"><table><thead><tr><th scope="col">Check</th><th scope="col">Verdict</th>
+          <th scope="col">Details</th><th scope="col" class="number">Known after</th></tr></thead>
           <tbody>${checks.map(checkRow)}</tbody></table></div>
-        <p class="hint">What comes after the first objection was not looked at, and cost no try.</p></section>
-        <section aria-labelledby="asked"><h2 id="asked">What was asked</h2><dl><dt>Card</dt><dd><a href="${path`/console/cards/${publicToken}`}">${publicToken}</a></dd>
-          <dt>Answer</dt><dd>${badge(approved ? 'Approved' : 'Declined', approved ? 'good' : 'bad')} <code>${responseCode}</code></dd><dt>Decided</dt><dd>${instant(at)}</dd><dt>Network</dt><dd>${networkId}</dd><dt>Reference</dt><dd><code>${reference}</code></dd>
-          <dt>Entry mode</dt><dd>${entryMode}</dd><dt>Took</dt><dd>${durationMs} ms</dd><dt>Request</dt><dd><code>${found.requestId}</code></dd></dl></section>`,
+        <p class="hint">What comes after the first objection was not looked at, and cost no try.</p>
+          </section>
+        <section aria-labelledby="asked"><h2 id="asked">What was asked</h2><dl><dt>Card</dt>
+          <dd><a href="${path`/console/cards/${publicToken}`}">${publicToken}</a></dd>
+          <dt>Answer</dt>
+            <dd>${badge(approved ? 'Approved' : 'Declined', approved ? 'good' : 'bad')} <code>${responseCode}</code>
+            </dd><dt>Decided</dt><dd>${instant(at)}</dd><dt>Network</dt><dd>${networkId}</dd>
+            <dt>Reference</dt><dd><code>${reference}</code></dd>
+          <dt>Entry mode</dt><dd>${entryMode}</dd><dt>Took</dt><dd>${durationMs} ms</dd>
+            <dt>Request</dt><dd><code>${found.requestId}</code></dd></dl></section>`,
     }
   },
 }

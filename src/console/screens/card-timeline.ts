@@ -45,7 +45,10 @@ interface Shown {
   readonly mayAudit: boolean
 }
 
-/** What happened to a card, newest first, in one table. @param empty what to do where there is nothing */
+/**
+ * What happened to a card, newest first, in one table.
+ * @param empty what to do where there is nothing
+ */
 export const timelineTable = (shown: Shown, entries: readonly Entry[], empty: Content): Html =>
   listed(
     'All that happened',
@@ -64,7 +67,8 @@ function timelineRow(shown: Shown, { act, at, attempt, authorization, kind }: En
           `Network ${authorization?.networkId}`,
           authorization && authorizationDetails(shown, authorization),
         ]
-  return html`<tr><td>${instant(at)}</td><th scope="row">${what}</th><td>${by}</td><td>${details}</td></tr>`
+  return html`<tr><td>${instant(at)}</td><th scope="row">${what}</th><td>${by}</td>
+    <td>${details}</td></tr>`
 }
 
 export const actorOf = ({ id, kind }: Act['by']): string =>
@@ -83,7 +87,8 @@ function actDetails(shown: Shown, act: Act, isDisclosure: boolean): Content {
     ${reason && html`<p class="reason">“${reason}”</p>`}${facts.length > 0 && html`<p>${facts.join(' · ')}</p>`}
     ${deliveries.length > 0 && deliveries.map((each) => deliveryLine(shown, each))}
     ${isDisclosure && shown.mayAudit && html`<a href="${path`/console/disclosures/${entryId}`}">Receipt</a>`}
-    <details class="fine"><summary>Ids</summary>Entry <code>${entryId}</code>${requestId && html`<br>Request <code>${requestId}</code>`}</details>`
+    <details class="fine">
+      <summary>Ids</summary>Entry <code>${entryId}</code>${requestId && html`<br>Request <code>${requestId}</code>`}</details>`
 }
 
 /** What an event says of an act beside its type, as people say it. */

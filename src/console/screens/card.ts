@@ -74,25 +74,36 @@ async function cardPage(visit: Visit, above: Content): Promise<Page> {
   const entries = answer.body as Static<typeof TimelineSchema>
   return {
     title: `Card ${card.maskedPan}`,
-    body: html`${above}<div class="columns"><section aria-labelledby="card"><h2 id="card">${statusBadge(card)}</h2>${facts(card)}</section>
+    body: html`${above}<div class="columns"><section aria-labelledby="card">
+      <h2 id="card">${statusBadge(card)}</h2>${facts(card)}</section>
       <section aria-labelledby="tries"><h2 id="tries">PIN and CVV</h2>${tries(card)}</section>
       ${actions(visit, card)}</div>
-      <section aria-labelledby="limits"><h2 id="limits">Limits</h2>${limits}</section>${timeline(visit, card, entries, cursorAfter(answer))}`,
+      <section aria-labelledby="limits"><h2 id="limits">Limits</h2>${limits}</section>
+        ${timeline(visit, card, entries, cursorAfter(answer))}`,
   }
 }
 
 const facts = (card: Card): Content =>
-  html`<dl>${card.statusReason && html`<dt>Since</dt><dd>${instant(card.statusReason.at)}<p class="fine">${actorOf(card.statusReason.by)}</p>${card.statusReason.reason && html`“${card.statusReason.reason}”`}</dd>`}
+  html`<dl>${
+    card.statusReason &&
+    html`<dt>Since</dt><dd>${instant(card.statusReason.at)}
+    <p class="fine">${actorOf(card.statusReason.by)}</p>${card.statusReason.reason && html`“${card.statusReason.reason}”`}</dd>`
+  }
     <dt>Token</dt><dd><code>${card.publicToken}</code></dd>
     <dt>Client</dt><dd>${card.clientName} <span class="fine">${card.clientId}</span></dd>
     <dt>Customer reference</dt><dd>${card.customerReference ?? 'none'}</dd>
-    <dt>Product</dt><dd>${card.productName} <span class="fine">${card.productId} · ${card.schemeName} · ${card.cardType}</span></dd>
-    <dt>Expires</dt><dd>${card.expiryDate}</dd><dt>Created</dt><dd>${instant(card.createdAt)}</dd></dl>`
+    <dt>Product</dt>
+      <dd>${card.productName} <span class="fine">${card.productId} · ${card.schemeName} · ${card.cardType}</span>
+      </dd>
+    <dt>Expires</dt><dd>${card.expiryDate}</dd><dt>Created</dt><dd>${instant(card.createdAt)}</dd>
+      </dl>`
 
 const tries = ({ cvvStatus, pinStatus }: Card): Content =>
   html`<dl>${Object.entries({ PIN: pinStatus, CVV: cvvStatus }).map(
     ([name, { description, remainingTries, status }]) =>
-      html`<dt>${name}</dt><dd>${badge(status, status === 'Blocked' ? 'bad' : 'good')} ${left(remainingTries)}<p class="fine">${description}</p></dd>`,
+      html`<dt>${name}</dt>
+        <dd>${badge(status, status === 'Blocked' ? 'bad' : 'good')} ${left(remainingTries)}
+        <p class="fine">${description}</p></dd>`,
   )}</dl>`
 
 function actions(visit: Visit, card: Card): Content {
@@ -102,16 +113,20 @@ function actions(visit: Visit, card: Card): Content {
     : []
   return html`<section aria-labelledby="actions"><h2 id="actions">Actions</h2>${open.map(
     (name) => html`<details><summary>${acts[name].name}</summary>
-      <form method="post" action="${path`/console/cards/${card.publicToken}`}/${name}">${formFields(visit)}
+      <form method="post" action="${path`/console/cards/${card.publicToken}`}/${name}">
+        ${formFields(visit)}
         <label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label>
-        <p class="hint">${acts[name].hint} The reason stays on record beside your name.</p><button>${acts[name].name}</button></form></details>`,
+        <p class="hint">${acts[name].hint} The reason stays on record beside your name.</p><button>${acts[name].name}</button>
+          </form></details>`,
   )}${
     open.length === 0 &&
     html`<p class="empty">${visit.scopes.has('support.write') ? 'The card is closed for good: nothing can be done to it.' : 'Your role reads cards and changes none.'}</p>`
   }${
     visit.scopes.has('support.write') &&
-    html`<form method="post" action="${path`/console/cards/${card.publicToken}/cardholder`}">${formFields(visit)}
-      <button class="quiet">Show the cardholder’s name</button><p class="hint">Who was shown it, and when, is on record.</p></form>`
+    html`<form method="post" action="${path`/console/cards/${card.publicToken}/cardholder`}">
+      ${formFields(visit)}
+      <button class="quiet">Show the cardholder’s name</button>
+        <p class="hint">Who was shown it, and when, is on record.</p></form>`
   }</section>`
 }
 
@@ -138,7 +153,11 @@ function timeline(
       { clientId, publicToken, mayAudit },
       shown,
       `None of the ${entries.length} entries here is of this kind. Choose Everything, or look at older ones.`,
-    )}${next !== null && html`<nav class="pages" aria-label="Pages"><a rel="next" href="${link('cursor', next)}">Older</a></nav>`}</section>`
+    )}${
+      next !== null &&
+      html`<nav class="pages" aria-label="Pages"><a rel="next" href="${link('cursor', next)}">Older</a>
+      </nav>`
+    }</section>`
 }
 
 /** The forms of a card. What is refused is said above the card, whose forms are as they were. */

@@ -29,8 +29,12 @@ export const clientsScreen: Screen = {
         ['Client', 'Kind', 'May', 'Issues', 'Proves itself by', 'Access'],
         entries.map(
           (client) =>
-            html`<tr><th scope="row"><a href="${path`/console/clients/${client.clientId}`}">${client.clientName}</a><p class="fine">${client.clientId}</p></th><td>${kinds[client.kind]}</td>
-            <td class="fine">${client.scopes.join(', ')}</td><td>${client.productIds.join(', ')}</td><td>${proofOf(client)}</td><td>${accessOf(client)}</td></tr>`,
+            html`<tr>
+              <th scope="row"><a href="${path`/console/clients/${client.clientId}`}">${client.clientName}</a>
+              <p class="fine">${client.clientId}</p></th><td>${kinds[client.kind]}</td>
+            <td class="fine">${client.scopes.join(', ')}</td>
+              <td>${client.productIds.join(', ')}</td><td>${proofOf(client)}</td>
+              <td>${accessOf(client)}</td></tr>`,
         ),
         html`There is no client yet. Register one by <code>pinfold clients create</code>.`,
       )}${pages(visit, next)}`,
@@ -57,13 +61,28 @@ export const clientScreen: Screen = {
     const isAdministrator = visit.scopes.has('admin')
     return {
       title: client.clientName,
-      body: html`<div class="columns"><section aria-labelledby="client"><h2 id="client">${accessOf(client)}</h2><dl>
-        <dt>Client</dt><dd><code>${client.clientId}</code></dd><dt>Kind</dt><dd>${kinds[client.kind]}</dd>
+      body: html`<div class="columns"><section aria-labelledby="client">
+        <h2 id="client">${accessOf(client)}</h2><dl>
+        <dt>Client</dt><dd><code>${client.clientId}</code></dd><dt>Kind</dt>
+          <dd>${kinds[client.kind]}</dd>
         <dt>Proves itself by</dt><dd>${proofOf(client)}</dd>
-        ${client.previousSecretUntil && html`<dt>Former secret</dt><dd>taken until ${instant(client.previousSecretUntil)}</dd>`}
-        <dt>Credentials</dt><dd>version ${client.credentialsVersion}</dd><dt>Registered</dt><dd>${instant(client.createdAt)} by ${client.createdBy ?? 'the configuration'}</dd>
-        ${client.confirmedBy.length > 0 && html`<dt>Confirmed by</dt><dd>${client.confirmedBy.join(', ')}</dd>`}
-        ${client.controlledBy.length > 0 && html`<dt>Could act for it</dt><dd>${client.controlledBy.join(', ')}</dd>`}</dl></section>
+        ${
+          client.previousSecretUntil &&
+          html`<dt>Former secret</dt>
+          <dd>taken until ${instant(client.previousSecretUntil)}</dd>`
+        }
+        <dt>Credentials</dt><dd>version ${client.credentialsVersion}</dd><dt>Registered</dt>
+          <dd>${instant(client.createdAt)} by ${client.createdBy ?? 'the configuration'}</dd>
+        ${
+          client.confirmedBy.length > 0 &&
+          html`<dt>Confirmed by</dt>
+          <dd>${client.confirmedBy.join(', ')}</dd>`
+        }
+        ${
+          client.controlledBy.length > 0 &&
+          html`<dt>Could act for it</dt>
+          <dd>${client.controlledBy.join(', ')}</dd>`
+        }</dl></section>
         <section aria-labelledby="may"><h2 id="may">What it may do</h2>${
           client.scopes.length === 0
             ? html`<p class="empty">Nothing: it has no scope.</p>`
@@ -72,8 +91,12 @@ export const clientScreen: Screen = {
         ${client.kind === 'client' && grants(visit, client, isAdministrator)}
         ${
           isAdministrator &&
-          html`<section aria-labelledby="access"><h2 id="access">Access</h2><details><summary>${client.active ? 'Disable' : 'Let in again'}</summary><form method="post" action="${path`/console/clients/${client.clientId}`}">${formFields(visit)}<input type="hidden" name="active" value="${client.active ? 'no' : 'yes'}">
-    <p class="hint">${client.active ? 'It gets no token from then on, and its tokens are refused within 60 seconds. Nothing of it is removed.' : 'It may ask for tokens again.'}</p><button class="${client.active ? 'danger' : ''}">${client.active ? 'Disable' : 'Let in again'}</button></form></details></section>`
+          html`<section aria-labelledby="access"><h2 id="access">Access</h2><details>
+            <summary>${client.active ? 'Disable' : 'Let in again'}</summary>
+            <form method="post" action="${path`/console/clients/${client.clientId}`}">
+            ${formFields(visit)}<input type="hidden" name="active" value="${client.active ? 'no' : 'yes'}">
+    <p class="hint">${client.active ? 'It gets no token from then on, and its tokens are refused within 60 seconds. Nothing of it is removed.' : 'It may ask for tokens again.'}</p><button class="${client.active ? 'danger' : ''}">${client.active ? 'Disable' : 'Let in again'}</button>
+      </form></details></section>`
         }</div>`,
     }
   },
@@ -87,11 +110,15 @@ const grants = (visit: Visit, { clientId, productIds }: Client, mayChange: boole
     (productId) =>
       html`<li>${productId}${
         mayChange &&
-        html`<form class="inline" method="post" action="${path`/console/clients/${clientId}/grants`}">${formFields(visit)}<input type="hidden" name="productId" value="${productId}"><button name="act" value="revoke" class="quiet">Take away</button></form>`
+        html`<form class="inline" method="post" action="${path`/console/clients/${clientId}/grants`}">
+          ${formFields(visit)}<input type="hidden" name="productId" value="${productId}"><button name="act" value="revoke" class="quiet">Take away</button>
+          </form>`
       }</li>`,
   )}</ul>${
     mayChange &&
-    html`<form method="post" action="${path`/console/clients/${clientId}/grants`}" class="row">${formFields(visit)}<label>Product<input name="productId" inputmode="numeric" pattern="[0-9]{1,10}" required></label><button name="act" value="grant">Grant</button></form>`
+    html`<form method="post" action="${path`/console/clients/${clientId}/grants`}" class="row">
+      ${formFields(visit)}<label>Product<input name="productId" inputmode="numeric" pattern="[0-9]{1,10}" required></label><button name="act" value="grant">Grant</button>
+      </form>`
   }</section>`
 
 export const switchClientAct: Act = {

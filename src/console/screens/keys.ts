@@ -34,11 +34,13 @@ export const keysScreen: Screen = {
         'Ceremonies',
         ['Key', 'Components', 'Brought by', 'Until'],
         entries.entries.map(
-          (
-            entry,
-          ) => html`<tr><th scope="row"><code>${entry.target}</code><p class="fine">opened by ${entry.openedBy}</p></th>
+          (entry) => html`<tr><th scope="row"><code>${entry.target}</code>
+            <p class="fine">opened by ${entry.openedBy}</p></th>
     <td>${entry.entered.length} of ${entry.componentCount} ${entry.entered.length < entry.componentCount && badge(`${entry.componentCount - entry.entered.length} awaited`, 'warn')}</td>
-    <td>${entry.entered.map(({ clientId, person }) => html`<p>${person} <span class="fine">${clientId}</span></p>`)}</td><td>${instant(entry.expiresAt)}</td></tr>`,
+    <td>${entry.entered.map(
+      ({ clientId, person }) => html`<p>${person} <span class="fine">${clientId}</span>
+      </p>`,
+    )}</td><td>${instant(entry.expiresAt)}</td></tr>`,
         ),
         html`No key waits for components. One is opened by <code>pinfold keys ceremony</code>.`,
       )}<h2>Ages</h2>${ages(wear)}<h2>Versions</h2>${listed(
@@ -51,7 +53,8 @@ export const keysScreen: Screen = {
         ['When', 'Key', 'What', 'By'],
         acts.entries.map(
           ({ act, at, clientId, key }) =>
-            html`<tr><td>${instant(at)}</td><td><code>${key}</code></td><td>${act}</td><td>${clientId ?? 'due by itself'}</td></tr>`,
+            html`<tr><td>${instant(at)}</td><td><code>${key}</code></td><td>${act}</td>
+              <td>${clientId ?? 'due by itself'}</td></tr>`,
         ),
         'Nothing yet.',
       )}`,
@@ -92,9 +95,13 @@ const states: Readonly<Record<string, 'good' | 'warn' | 'plain'>> = {
 function keyRow(visit: Visit, key: Key): Content {
   const { reEncryption } = key
   const mayChange = visit.scopes.has('admin') || visit.scopes.has('keys.write')
-  return html`<tr><th scope="row"><code>${key.key}</code>${key.version !== null && html` version ${key.version}`}<p class="fine">${key.family}${key.clientId && ` · ${key.clientId}`} · check value ${key.keyCheckValue}</p></th>
+  return html`<tr>
+    <th scope="row"><code>${key.key}</code>${key.version !== null && html` version ${key.version}`}
+    <p class="fine">${key.family}${key.clientId && ` · ${key.clientId}`} · check value ${key.keyCheckValue}</p>
+    </th>
     <td>${badge(key.current ? 'in use' : key.state, states[key.state] ?? 'plain')}${key.rotationDue && html` ${badge(`due by ${key.rotationDue}`, 'bad')}`}</td>
-    <td>${key.algorithm && html`<code>${key.keyUsage} ${key.algorithm} ${key.modeOfUse} ${key.exportability}</code>`}<p class="fine">${key.pinBlockFormats?.join(', ')}</p></td>
+    <td>${key.algorithm && html`<code>${key.keyUsage} ${key.algorithm} ${key.modeOfUse} ${key.exportability}</code>`}
+      <p class="fine">${key.pinBlockFormats?.join(', ')}</p></td>
     <td>${key.createdAt && html`${daysSince(key.createdAt)} days<p class="fine">since ${dayOf(key.createdAt)}</p>`}${key.rotationDueAt && html`<p class="fine">due ${dayOf(key.rotationDueAt)}</p>`}</td>
     <td class="number">${key.uses}</td><td>${
       reEncryption &&
@@ -107,12 +114,16 @@ function keyRow(visit: Visit, key: Key): Content {
 /** What may be done to a version: a new one in its place, its retirement. */
 function acts(visit: Visit, { current, key, state, version }: Key): Content {
   const form = (act: string, name: string, hint: string) =>
-    html`<details><summary>${name}</summary><form method="post" action="${path`/console/keys/${key}/${act}`}">${formFields(visit)}<input type="hidden" name="version" value="${version}"><p class="hint">${hint}</p><button>${name}</button></form></details>`
+    html`<details><summary>${name}</summary>
+      <form method="post" action="${path`/console/keys/${key}/${act}`}">
+      ${formFields(visit)}<input type="hidden" name="version" value="${version}">
+      <p class="hint">${hint}</p><button>${name}</button></form></details>`
   if (current) {
     return form(
       'rotate',
       'Rotate',
-      'A new version is made, and comes into use once every process knows it. What is under this one is re-encrypted where that can be done.',
+      'A new version is made, and comes into use once every process knows it. What is under ' +
+        'this one is re-encrypted where that can be done.',
     )
   }
   return state === 'active' && form('retire', 'Retire', 'Refused while anything is under it.')

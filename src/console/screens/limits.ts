@@ -19,7 +19,9 @@ export const limitsScreen: Screen = {
         ['Limit', { title: 'At most', isNumber: true }, 'Of what', 'Where it comes from'],
         limits.map(
           ({ name, origin, unit, value, variable }) =>
-            html`<tr><th scope="row">${name.replaceAll('-', ' ')}</th><td class="number">${value ?? 'off'}</td><td>${unit}</td><td>${originOf(origin, variable)}</td></tr>`,
+            html`<tr><th scope="row">${name.replaceAll('-', ' ')}</th>
+              <td class="number">${value ?? 'off'}</td><td>${unit}</td>
+              <td>${originOf(origin, variable)}</td></tr>`,
         ),
         'No limit holds: RATE_LIMIT is off.',
       )}`,
@@ -34,7 +36,10 @@ const originOf = (origin: UsedLimit['origin'], from: string): Content =>
     ? html`Product ${from}`
     : html`<code>${from}</code> ${origin === 'default' ? 'is not set: the default' : 'is set'}`
 
-/** What is used of each limit of a card, and whether it holds anything up. @param path the route that says so */
+/**
+ * What is used of each limit of a card, and whether it holds anything up.
+ * @param path the route that says so
+ */
 export async function usedLimits(visit: Visit, path: string): Promise<Html> {
   const limits = await visit.read(path, Type.Array(UsedLimitSchema))
   return listed(
@@ -44,8 +49,10 @@ export async function usedLimits(visit: Visit, path: string): Promise<Html> {
       const { allowed, freeInSeconds, used } = limit
       const until = freeInSeconds === null ? 'Until unblocked' : `For ${duration(freeInSeconds)}`
       const holds = allowed === null || used < allowed ? badge('No', 'good') : badge(until, 'bad')
-      return html`<tr><th scope="row">${names[limit.name] ?? limit.name}</th><td class="number">${limit.used} of ${limit.allowed ?? 'any number'}</td>
-          <td>${limit.windowSeconds === null ? 'until unblocked' : duration(limit.windowSeconds)}</td><td>${holds}</td><td>${originOf(limit.origin, limit.from)}</td></tr>`
+      return html`<tr><th scope="row">${names[limit.name] ?? limit.name}</th>
+        <td class="number">${limit.used} of ${limit.allowed ?? 'any number'}</td>
+          <td>${limit.windowSeconds === null ? 'until unblocked' : duration(limit.windowSeconds)}</td>
+            <td>${holds}</td><td>${originOf(limit.origin, limit.from)}</td></tr>`
     }),
     'No limit holds: RATE_LIMIT is off.',
   )

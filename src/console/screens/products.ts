@@ -40,14 +40,20 @@ export const productsScreen: Screen = {
 }
 
 const productRow = (visit: Visit, product: Product) =>
-  html`<tr><th scope="row">${product.productName}<p class="fine">${product.productId}</p></th><td>${product.schemeName} <span class="fine">${product.currencyCode}</span></td>
+  html`<tr><th scope="row">${product.productName}<p class="fine">${product.productId}</p></th>
+    <td>${product.schemeName} <span class="fine">${product.currencyCode}</span></td>
     <td><code>${product.bin}</code></td><td>${product.cardTypes.join(', ')}</td>
-    <td>${product.pinLength} digits<p class="fine">${product.pinRevealable ? 'can be shown' : 'a PVV alone is kept'}${product.refuseWeakPins && ' · weak ones refused'}</p></td>
-    <td class="number">${product.pinTryLimit}</td><td class="number">${product.cvvTryLimit}</td><td><code>${product.cvk}</code> <code>${product.pvk}</code></td>
+    <td>${product.pinLength} digits<p class="fine">${product.pinRevealable ? 'can be shown' : 'a PVV alone is kept'}${product.refuseWeakPins && ' · weak ones refused'}</p>
+      </td>
+    <td class="number">${product.pinTryLimit}</td><td class="number">${product.cvvTryLimit}</td>
+      <td><code>${product.cvk}</code> <code>${product.pvk}</code></td>
     <td>${product.active ? badge('Issued', 'good') : badge('Retired')}${
       visit.scopes.has('admin') &&
-      html`<details><summary>${product.active ? 'Retire' : 'Issue again'}</summary><form method="post" action="${path`/console/products/${String(product.productId)}`}">${formFields(visit)}<input type="hidden" name="active" value="${product.active ? 'no' : 'yes'}">
-    <p class="hint">${product.active ? 'No card of it can be created from then on. Cards that there are live on.' : 'Cards of it can be created again.'}</p><button>${product.active ? 'Retire' : 'Issue again'}</button></form></details>`
+      html`<details><summary>${product.active ? 'Retire' : 'Issue again'}</summary>
+        <form method="post" action="${path`/console/products/${String(product.productId)}`}">
+        ${formFields(visit)}<input type="hidden" name="active" value="${product.active ? 'no' : 'yes'}">
+    <p class="hint">${product.active ? 'No card of it can be created from then on. Cards that there are live on.' : 'Cards of it can be created again.'}</p><button>${product.active ? 'Retire' : 'Issue again'}</button>
+      </form></details>`
     }</td></tr>`
 
 export const switchProductAct: Act = {

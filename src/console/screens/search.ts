@@ -16,7 +16,10 @@ interface Reading {
   readonly value: string
 }
 
-/** Twelve digits are a retrieval reference number (ISO 8583, field 37), even where they might be a card number as well. */
+/**
+ * Twelve digits are a retrieval reference number (ISO 8583, field 37), even where they might be a
+ * card number as well.
+ */
 const isRetrievalReference = (text: string): boolean => /^[0-9]{12}$/.test(text)
 
 const forms: readonly (Pick<Reading, 'member' | 'name'> & { isFor(text: string): boolean })[] = [
@@ -29,7 +32,8 @@ const forms: readonly (Pick<Reading, 'member' | 'name'> & { isFor(text: string):
       isRetrievalReference(text) || (/^[A-Za-z0-9-]{1,35}$/.test(text) && !holdsPan(text)),
   },
   {
-    // No card has a reference that holds a card number: such a reference was refused when the card was created.
+    // No card has a reference that holds a card number: such a reference was refused when the card
+    // was created.
     member: 'customerReference',
     name: 'customer reference',
     isFor: (text) => /^.{1,25}$/u.test(text) && !holdsPan(text),
@@ -37,8 +41,9 @@ const forms: readonly (Pick<Reading, 'member' | 'name'> & { isFor(text: string):
 ]
 
 /**
- * Everything that a text may be, all of which is searched for: four digits may be a client's own reference, too. A
- * card number is told by its digits, and is searched for as nothing else, unless it may be a retrieval reference number.
+ * Everything that a text may be, all of which is searched for: four digits may be a client's own
+ * reference, too. A card number is told by its digits, and is searched for as nothing else, unless
+ * it may be a retrieval reference number.
  */
 function readingsOf(text: string): Reading[] {
   const digits = text.replaceAll(/[ -]/g, '')
@@ -54,9 +59,11 @@ const title = 'Search'
 
 /** @param text what the box holds: never what may be a card number. */
 const searchForm = (visit: Visit, text: string): Content =>
-  html`<form method="post" action="/console/search" class="search" role="search">${formFields(visit)}
+  html`<form method="post" action="/console/search" class="search" role="search">
+    ${formFields(visit)}
     <label for="find">Token, last four digits, customer reference, authorization reference, or a whole card number</label>
-    <div class="row"><input id="find" name="text" type="search" required maxlength="64" autocomplete="off" spellcheck="false" value="${text}"><button>Search</button></div>
+    <div class="row"><input id="find" name="text" type="search" required maxlength="64" autocomplete="off" spellcheck="false" value="${text}"><button>Search</button>
+      </div>
   </form>`
 
 export const searchScreen: Screen = {
@@ -65,12 +72,16 @@ export const searchScreen: Screen = {
   navigation: title,
   show: async (visit) => ({
     title,
-    body: html`${searchForm(visit, '')}<p class="hint">Cards of every client are searched. A card number is compared by its
+    body: html`${searchForm(visit, '')}
+      <p class="hint">Cards of every client are searched. A card number is compared by its
       fingerprint: it is in no address, no log and no page. Each search by card number is recorded under your name, and limited.</p>`,
   }),
 }
 
-/** A search. It is posted, because what is looked for may be a card number; and answered at once, without an address of its own. */
+/**
+ * A search. It is posted, because what is looked for may be a card number; and answered at once,
+ * without an address of its own.
+ */
 export const searchAct: Act = {
   path: '/console/search',
   access,
@@ -96,7 +107,8 @@ export const searchAct: Act = {
       title,
       body: html`${searchForm(visit, shown)}<div role="status">${
         mayNotSearchPan && panRefused
-      }${found.length === 0 && (readings.length > 0 || !mayNotSearchPan) && nothingFound(readings)}</div>${found.map(({ cards, next, reading }) => resultsOf(visit, reading, cards, next))}`,
+      }${found.length === 0 && (readings.length > 0 || !mayNotSearchPan) && nothingFound(readings)}</div>
+        ${found.map(({ cards, next, reading }) => resultsOf(visit, reading, cards, next))}`,
     }
   },
 }
@@ -133,17 +145,23 @@ const resultsOf = (
 ): Content => html`<h2>By ${name}</h2><div class="scroll"><table>
     <thead><tr><th scope="col">Card</th><th scope="col">Token</th><th scope="col">Status</th>${
       member === 'authorizationReference' && html`<th scope="col">Authorization</th>`
-    }<th scope="col">Client</th><th scope="col">Customer reference</th><th scope="col">Expires</th><th scope="col">Created</th></tr></thead>
+    }<th scope="col">Client</th><th scope="col">Customer reference</th><th scope="col">Expires</th>
+      <th scope="col">Created</th></tr></thead>
     <tbody>${cards.map(resultRow)}</tbody></table></div>${
       next !== null &&
-      html`<form method="post" action="/console/search">${formFields(visit)}<input type="hidden" name="text" value="${value}">
-        <input type="hidden" name="member" value="${member}"><input type="hidden" name="cursor" value="${next}"><button>Older</button></form>`
+      html`<form method="post" action="/console/search">
+        ${formFields(visit)}<input type="hidden" name="text" value="${value}">
+        <input type="hidden" name="member" value="${member}"><input type="hidden" name="cursor" value="${next}"><button>Older</button>
+          </form>`
     }`
 
 const resultRow = ({ authorization, ...card }: FoundCard): Content =>
-  html`<tr><th scope="row"><a href="${path`/console/cards/${card.publicToken}`}">${card.maskedPan}</a></th><td>${card.publicToken}</td>
+  html`<tr>
+    <th scope="row"><a href="${path`/console/cards/${card.publicToken}`}">${card.maskedPan}</a></th>
+    <td>${card.publicToken}</td>
     <td>${statusBadge(card)}</td>${
       authorization &&
       html`<td><a href="${path`/console/cards/${card.publicToken}/authorizations/${authorization.authorizationId}`}">${authorization.reference}</a>
         ${badge(authorization.responseCode, authorization.responseCode === '00' ? 'good' : 'bad')} ${instant(authorization.at)}</td>`
-    }<td>${card.clientId}</td><td>${card.customerReference}</td><td>${card.expiryDate.slice(0, 7)}</td><td>${instant(card.createdAt)}</td></tr>`
+    }<td>${card.clientId}</td><td>${card.customerReference}</td>
+      <td>${card.expiryDate.slice(0, 7)}</td><td>${instant(card.createdAt)}</td></tr>`

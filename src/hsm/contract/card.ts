@@ -27,7 +27,9 @@ export interface PanFingerprint {
   readonly keyVersion: number
 }
 
-/** A PIN as it is stored: a format 4 block that it can be revealed from, or a PVV that it cannot. */
+/**
+ * A PIN as it is stored: a format 4 block that it can be revealed from, or a PVV that it cannot.
+ */
 export type StoredPin =
   | { readonly pinBlock: Uint8Array; readonly pvv: null; readonly pinKey: KeyReference }
   | { readonly pinBlock: null; readonly pvv: string; readonly pinKey: KeyReference }

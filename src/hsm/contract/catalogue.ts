@@ -2,8 +2,8 @@ import type { Cryptoperiod, Publication, Retirement } from './key-lifecycle.ts'
 import { KeyRefusal } from './stored-keys.ts'
 
 /**
- * The keys of an installation. Each is used for one thing and no other, and all that is to be known of one is
- * said below, once: a name that is added here does not compile before.
+ * The keys of an installation. Each is used for one thing and no other, and all that is to be known
+ * of one is said below, once: a name that is added here does not compile before.
  */
 export const keyNames = [
   'pan',
@@ -24,7 +24,10 @@ export const keyNames = [
 
 export type KeyName = (typeof keyNames)[number]
 
-/** Letters of algorithms in key blocks (X9.143, table 6): AES, TDES, HMAC, EC, RSA. ML-DSA has none yet but a digit of ours. */
+/**
+ * Letters of algorithms in key blocks (X9.143, table 6): AES, TDES, HMAC, EC, RSA. ML-DSA has none
+ * yet but a digit of ours.
+ */
 type AlgorithmCode = 'A' | 'T' | 'H' | 'E' | 'R' | '1'
 
 export type BlockCipher = 'TDES' | 'AES'
@@ -35,7 +38,10 @@ export const codeOfCipher = { TDES: 'T', AES: 'A' } as const satisfies Record<
   AlgorithmCode
 >
 
-/** Keys of networks that authenticate messages, by usage (X9.143, table 5), and how each makes a MAC. */
+/**
+ * Keys of networks that authenticate messages, by usage (X9.143, table 5), and how each makes a
+ * MAC.
+ */
 export const macUsages = {
   /** ISO 16609. */
   M0: { cipher: 'TDES', method: 'cbc' },
@@ -293,7 +299,10 @@ export const isInstallationKey = (name: string): name is KeyName =>
 /** Whether a key takes seconds to make: nobody waits for it at the start. */
 export const isSlow = (name: KeyName): boolean => keyCatalogue[name].kind.algorithm === 'R'
 
-/** Whether a key is made when the HSM is opened: not one that is slow, or that only a setting asks for. */
+/**
+ * Whether a key is made when the HSM is opened: not one that is slow, or that only a setting asks
+ * for.
+ */
 export const isMadeAtStart = (name: KeyName): boolean => !isSlow(name) && name !== 'audit-ml-dsa'
 
 /** What a version of a published key is known by outside: its `kid`. */

@@ -51,11 +51,16 @@ export type PinBlockFormat = (typeof pinBlockFormats)[number]
 export interface EncryptedPinBlock {
   readonly format: PinBlockFormat
   readonly bytes: Uint8Array
-  /** The key block of the zone key that it is enciphered under, or what the HSM has in its place. */
+  /**
+   * The key block of the zone key that it is enciphered under, or what the HSM has in its place.
+   */
   readonly zoneKeyBlock: string
 }
 
-/** A PIN block that the HSM has deciphered. Its PIN stays on the far side: this shows nothing but a mask. */
+/**
+ * A PIN block that the HSM has deciphered. Its PIN stays on the far side: this shows nothing but a
+ * mask.
+ */
 export class OpenedPinBlock {
   readonly #mask = '****'
 
@@ -92,7 +97,10 @@ export interface TokenSigningKey {
  * what it is given was not made by it.
  */
 export interface Hsm extends CardDataHsm, AuditHsm {
-  /** Draws an unpredictable card reference and a Luhn-valid 16-digit PAN of the BIN (ISO/IEC 7812-1). */
+  /**
+   * Draws an unpredictable card reference and a Luhn-valid 16-digit PAN of the BIN (ISO/IEC
+   * 7812-1).
+   */
   generateCardNumber(bin: string, cvk: string): Promise<CardNumber>
   /** Draws a PIN without bias, again while it is weak. */
   generatePin(card: CardReference, rules: PinRules): Promise<StoredPin>
@@ -101,7 +109,10 @@ export interface Hsm extends CardDataHsm, AuditHsm {
   /** The PIN in clear. The caller has put the disclosure on record already. */
   revealPin(card: CardReference, pin: StoredPin): Promise<Pin>
 
-  /** The fingerprints that a PAN may be found by: one for each version of their key, the active first. */
+  /**
+   * The fingerprints that a PAN may be found by: one for each version of their key, the active
+   * first.
+   */
   fingerprintPan(pan: Pan): Promise<readonly PanFingerprint[]>
   /**
    * Deciphers a PIN block for a card, once. No PIN is compared.
@@ -142,8 +153,8 @@ export interface Hsm extends CardDataHsm, AuditHsm {
   /** The text of a record sealed for this purpose and subject. */
   revealRecord(purpose: RecordPurpose, subject: string, sealed: Uint8Array): Promise<string>
   /**
-   * Keyed HMACs of a request and of the key that its caller gave it, one pair for each version of their
-   * key, the active first: what a plain hash of a PIN would give away, they do not.
+   * Keyed HMACs of a request and of the key that its caller gave it, one pair for each version of
+   * their key, the active first: what a plain hash of a PIN would give away, they do not.
    */
   fingerprintRequest(given: {
     readonly clientId: string
@@ -155,16 +166,20 @@ export interface Hsm extends CardDataHsm, AuditHsm {
   fingerprintRequestId(requestId: string): Promise<Uint8Array>
 
   /**
-   * Draws a zone key in clear, TDES of double length or AES-256. For the sandbox alone: its test keys are
-   * known to everybody.
+   * Draws a zone key in clear, TDES of double length or AES-256. For the sandbox alone: its test
+   * keys are known to everybody.
    */
   generateTestZoneKey(cipher: BlockCipher): Promise<Uint8Array>
-  /** Takes in a zone key that came in clear, as the sandbox's test keys do. Weak keys are refused. */
+  /**
+   * Takes in a zone key that came in clear, as the sandbox's test keys do. Weak keys are refused.
+   */
   importClearZoneKey(cipher: BlockCipher, key: Uint8Array): Promise<WrappedKey>
   /** The same of a key for MACs. */
   importClearMacKey(usage: MacUsage, key: Uint8Array): Promise<WrappedKey>
 
-  /** The keys that access tokens are signed with; the first signs, all verify what they have signed. */
+  /**
+   * The keys that access tokens are signed with; the first signs, all verify what they have signed.
+   */
   tokenSigningKeys(): Promise<readonly TokenSigningKey[]>
   /** Answers when the HSM does. */
   ping(): Promise<void>

@@ -41,9 +41,9 @@ export interface KeyUses {
 }
 
 /**
- * What administration asks of an HSM. No verb takes or gives a clear key but `importComponent`, which
- * takes one component of one. Each throws `Problem` `key_refused` for a key that may not be taken, and
- * otherwise what the verbs of `Hsm` throw.
+ * What administration asks of an HSM. No verb takes or gives a clear key but `importComponent`,
+ * which takes one component of one. Each throws `Problem` `key_refused` for a key that may not be
+ * taken, and otherwise what the verbs of `Hsm` throw.
  */
 export interface KeyAdministration {
   /** How often this process has used each version since it opened the HSM. */
@@ -102,7 +102,8 @@ export interface KeyCustody {
   ): Promise<WrappedKey>
 
   /**
-   * Destroys a key that was made and then not stored. Null where a key is its key block, and goes with it.
+   * Destroys a key that was made and then not stored. Null where a key is its key block, and goes
+   * with it.
    */
   readonly discardKey: ((keyBlock: string) => Promise<void>) | null
 
@@ -116,7 +117,8 @@ export interface MasterKeyCustody {
   checkValue(): string
   /**
    * Check values of those at hand: the current one, and all, read from their file again.
-   * @throws `Problem` `key_refused` when the file lacks the current one or is not what it should be.
+   * @throws `Problem` `key_refused` when the file lacks the current one or is not what it should
+   *   be.
    */
   read(): Promise<{ readonly current: string; readonly present: readonly string[] }>
   /**

@@ -2,7 +2,9 @@
 export type Retirement =
   /** When all that was under it has been re-encrypted under its successor. */
   | { readonly by: 're-encryption' }
-  /** When what was made under it is of no use any more, so long after its successor became active. */
+  /**
+   * When what was made under it is of no use any more, so long after its successor became active.
+   */
   | { readonly by: 'time'; readonly seconds: number }
   /** When an operator says so and no card names it: cards keep what they were issued with. */
   | { readonly by: 'operator' }
@@ -16,9 +18,15 @@ export type Publication =
       readonly algorithm: 'RSA-OAEP-256' | 'PS256' | 'ES256' | 'ECDH-ES'
     }
 
-/** For how long, and how often, one version of a key may be used (NIST SP 800-57 part 1 rev. 5, 5.3.6). */
+/**
+ * For how long, and how often, one version of a key may be used (NIST SP 800-57 part 1 rev. 5,
+ * 5.3.6).
+ */
 export interface Cryptoperiod {
-  /** Days in which new things are made under it: the originator-usage period. Then a rotation is due. */
+  /**
+   * Days in which new things are made under it: the originator-usage period. Then a rotation is
+   * due.
+   */
   readonly originatorDays: number
   /** Days in which what it made is still opened, found or verified: the recipient-usage period. */
   readonly recipientDays: number

@@ -28,9 +28,10 @@ export function readComponent(form: KeyForm, component: string, due: string): Re
 }
 
 /**
- * The key that components make (PCI PIN Security 3.1, requirement 12). Those of odd parity make one of
- * even parity, which is then set (X9.24-1).
- * @throws KeyRefusal when two of them are the same: those cancel out, and one person knows what is left.
+ * The key that components make (PCI PIN Security 3.1, requirement 12). Those of odd parity make one
+ * of even parity, which is then set (X9.24-1).
+ * @throws KeyRefusal when two of them are the same: those cancel out, and one person knows what is
+ *   left.
  */
 export function combinedKey({ algorithm }: KeyForm, components: readonly Uint8Array[]): Buffer {
   const adjusted = components.map((component) =>

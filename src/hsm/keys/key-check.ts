@@ -44,7 +44,10 @@ function keyCheckOf(algorithm: string): KeyCheck {
   return check
 }
 
-/** A check value with all the digits that it can have: senders give from three bytes to the whole block. */
+/**
+ * A check value with all the digits that it can have: senders give from three bytes to the whole
+ * block.
+ */
 const wholeCheckValues: Readonly<Record<string, (key: Uint8Array) => Buffer>> = {
   A: (key) => aesKeyCheckValue(key, 16),
   T: (key) => tdesKeyCheckValue(key, 8),

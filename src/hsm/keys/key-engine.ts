@@ -11,7 +11,10 @@ export type Exportability = 'E' | 'N'
 
 /** Where keys are made and work: this is what implementations of the HSM differ in. */
 export interface KeyEngine {
-  /** Makes a key that never leaves, unless it is said to be exportable. The signal may end a slow one. */
+  /**
+   * Makes a key that never leaves, unless it is said to be exportable. The signal may end a slow
+   * one.
+   */
   generate(
     kind: catalogue.KeyKind,
     exportability?: Exportability,
@@ -34,8 +37,9 @@ export interface KeyEngine {
 }
 
 /**
- * Whether a key is what its kind says. A block moved to another row must not turn a key into one with another
- * use or purpose; one that was made before keys named their purpose is taken for its use alone.
+ * Whether a key is what its kind says. A block moved to another row must not turn a key into one
+ * with another use or purpose; one that was made before keys named their purpose is taken for its
+ * use alone.
  */
 export const isOfKind = (
   kind: catalogue.KeyKind,
@@ -121,7 +125,9 @@ interface AgreementKey {
   agree(publicKey: KeyObject): Promise<Uint8Array>
 }
 
-/** What a key does, never what it is: the same whether its bytes lie in this process or in a token. */
+/**
+ * What a key does, never what it is: the same whether its bytes lie in this process or in a token.
+ */
 export interface WorkingKeys {
   readonly blocks: BlockKey
   readonly chain: MacChain
@@ -140,7 +146,10 @@ export interface WorkingKeys {
 export type WorkingKey<Name extends catalogue.KeyName> =
   WorkingKeys[(typeof catalogue.keyCatalogue)[Name]['kind']['action']]
 
-/** What a mode of use lets a key over blocks do (X9.143, table 7); a PVK (`C`) makes and never opens. */
+/**
+ * What a mode of use lets a key over blocks do (X9.143, table 7); a PVK (`C`) makes and never
+ * opens.
+ */
 const allowed: Readonly<Record<string, readonly ('encipher' | 'decipher')[]>> = {
   B: ['encipher', 'decipher'],
   C: ['encipher'],

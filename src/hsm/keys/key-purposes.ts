@@ -70,7 +70,9 @@ export function macKindOf(
   }
 }
 
-/** Whether keys of a purpose may ever leave: zone keys are another's too, zone master keys never do. */
+/**
+ * Whether keys of a purpose may ever leave: zone keys are another's too, zone master keys never do.
+ */
 export const mayLeave = (purpose: KeyPurpose): boolean =>
   purpose.family === 'installation'
     ? catalogue.isInstallationKey(purpose.keyName) &&

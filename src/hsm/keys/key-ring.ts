@@ -15,9 +15,9 @@ export interface RingKey<Name extends catalogue.KeyName> {
 }
 
 /**
- * The keys of an installation, ready for use: this side of the boundary only. Every answer is from a
- * reading of the store that is recent enough, or it is `Problem` `unavailable`: whoever made a version
- * pending may count on every process knowing it after that time, or answering nothing.
+ * The keys of an installation, ready for use: this side of the boundary only. Every answer is from
+ * a reading of the store that is recent enough, or it is `Problem` `unavailable`: whoever made a
+ * version pending may count on every process knowing it after that time, or answering nothing.
  */
 export interface KeyRing {
   /** The version that new things are made under: the newest active one. */
@@ -100,7 +100,8 @@ function ringOf(
   fresh: () => Promise<Reading>,
   readNow: () => Promise<void>,
 ): Omit<KeyRing, 'refresh' | 'countedUses'> {
-  // The engine opened each key for the action of its name, which the types cannot follow: so the cast.
+  // The engine opened each key for the action of its name, which the types cannot follow: so the
+  // cast.
   const all = async <Name extends catalogue.KeyName>(name: Name) =>
     (await fresh()).keys.filter((key) => key.name === name) as unknown as readonly RingKey<Name>[]
   const find = async <Name extends catalogue.KeyName>(name: Name, version: number) =>
@@ -157,7 +158,8 @@ function readerOf(
 ): () => Promise<Reading> {
   let opened = new Map<string, AnyRingKey['key']>()
   return async () => {
-    // Counted from before the store is asked. A machine that slept may have stopped one of the clocks.
+    // Counted from before the store is asked. A machine that slept may have stopped one of the
+    // clocks.
     const [steady, wall] = [performance.now(), Date.now()]
     const isStale = (afterMs: number) =>
       Math.max(performance.now() - steady, Math.abs(Date.now() - wall)) > afterMs

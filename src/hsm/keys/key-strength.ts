@@ -4,7 +4,10 @@ import { Problem } from '../../domain/problem.ts'
 import { codeOfCipher, type KeyKind } from '../contract/catalogue.ts'
 import { KeyRefusal } from '../contract/stored-keys.ts'
 
-/** Key pairs of this house: P-256 and Ed25519, RSA of 4096 bits, and ML-DSA-44 (FIPS 204, category 2). */
+/**
+ * Key pairs of this house: P-256 and Ed25519, RSA of 4096 bits, and ML-DSA-44 (FIPS 204, category
+ * 2).
+ */
 const pairStrengths: Readonly<Record<string, number>> = { E: 128, R: 152, 1: 128 }
 
 /**

@@ -17,8 +17,8 @@ export const blockVersionUnder = ({ algorithm }: Pick<Protection, 'algorithm'>):
   cipherOfCode(algorithm) === 'AES' ? 'D' : 'B'
 
 /**
- * Refuses a block of the version that is not for its protection key: one key is not to be used by two
- * algorithms.
+ * Refuses a block of the version that is not for its protection key: one key is not to be used by
+ * two algorithms.
  * @throws KeyRefusal; CryptoRefusal `key_block_refused` when the header is malformed.
  */
 export function refuseOtherBlockVersion(protection: Protection, keyBlock: string): void {
@@ -38,8 +38,8 @@ interface TransportedKey {
 
 /**
  * The kind that a key becomes that came in a key block.
- * @throws KeyRefusal unless it may be taken in for the purpose: one key, protected by one as strong, for
- *   the use that the purpose asks for, and with the check value that was given.
+ * @throws KeyRefusal unless it may be taken in for the purpose: one key, protected by one as
+ *   strong, for the use that the purpose asks for, and with the check value that was given.
  */
 export function transportedKind(
   protection: Protection,

@@ -112,7 +112,9 @@ export const drawBytes = ({ cryptoki, handle }: TokenSession, lengthBytes: numbe
 /** Bytes of the check values that no standard gives a length, and of AES (X9.143, annex C). */
 const lengthBytes = 5
 
-/** The check value of a key whose bytes are in the token alone: the same that its bytes would give. */
+/**
+ * The check value of a key whose bytes are in the token alone: the same that its bytes would give.
+ */
 export const tokenCheckValue = (
   session: TokenSession,
   { algorithm }: Pick<KeyKind, 'algorithm'>,
@@ -154,8 +156,8 @@ interface RecordInputs {
 
 /**
  * Seals a record under a key of its own, which the token derives from one that never leaves it
- * (XAES-256-GCM). The record's key works here, beside the token's module, where its clear text is anyway,
- * and is wiped: modules that derive keys inside the token for this are few.
+ * (XAES-256-GCM). The record's key works here, beside the token's module, where its clear text is
+ * anyway, and is wiped: modules that derive keys inside the token for this are few.
  * @returns the ciphertext, then the tag.
  */
 export const sealRecord = (

@@ -6,13 +6,15 @@ import { KeyRefusal, type WrappedKey } from '../contract/stored-keys.ts'
 import type { TokenSettings } from './session.ts'
 import type { TokenVerbs } from './verbs.ts'
 
-/** A token that is asked from here and lives in a process of its own, which is begun anew at need. */
+/**
+ * A token that is asked from here and lives in a process of its own, which is begun anew at need.
+ */
 export interface Token {
   /** Of the keys that this token is known by, each of them as good. */
   readonly checkValues: readonly string[]
   /**
-   * @throws `Problem` `unavailable` when the token gives no answer in time; Error when what was asked
-   *   was wrong.
+   * @throws `Problem` `unavailable` when the token gives no answer in time; Error when what was
+   *   asked was wrong.
    */
   ask<Verb extends keyof TokenVerbs>(
     verb: Verb,

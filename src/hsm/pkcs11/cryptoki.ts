@@ -1,6 +1,9 @@
 import { createRequire } from 'node:module'
 
-/** Numbers of PKCS#11 2.40 (OASIS, "Current Mechanisms" and "Base Specification", header files); Ed25519's are 3.0's. */
+/**
+ * Numbers of PKCS#11 2.40 (OASIS, "Current Mechanisms" and "Base Specification", header files);
+ * Ed25519's are 3.0's.
+ */
 
 export const sessionFlags = { readWrite: 0x2, serial: 0x4 } as const
 
@@ -119,7 +122,9 @@ interface EcdhParameters {
   readonly publicData: Buffer
 }
 
-/** The functions of PKCS#11 2.40 in use here, as `pkcs11js` offers them. Each throws on an error. */
+/**
+ * The functions of PKCS#11 2.40 in use here, as `pkcs11js` offers them. Each throws on an error.
+ */
 export interface Cryptoki {
   load(path: string): void
   C_Initialize(): void
@@ -182,7 +187,8 @@ function newCryptoki(): Cryptoki {
     return new PKCS11()
   } catch (cause) {
     throw new Error(
-      'The package pkcs11js is not installed, or npm has not compiled it. It needs a C++ compiler and its install script: npm rebuild pkcs11js --ignore-scripts=false.',
+      'The package pkcs11js is not installed, or npm has not compiled it. It needs a C++ ' +
+        'compiler and its install script: npm rebuild pkcs11js --ignore-scripts=false.',
       { cause },
     )
   }

@@ -17,8 +17,9 @@ interface Pkcs11HsmOptions extends HsmOptions {
 const verbTimeoutMs = 5_000
 
 /**
- * The HSM contract on keys that lie in a PKCS#11 token and never leave it. PANs and PINs pass through
- * this process in clear, because PKCS#11 has no verbs for them: a secure device for keys, not for PINs.
+ * The HSM contract on keys that lie in a PKCS#11 token and never leave it. PANs and PINs pass
+ * through this process in clear, because PKCS#11 has no verbs for them: a secure device for keys,
+ * not for PINs.
  */
 export async function openPkcs11Hsm({
   token,

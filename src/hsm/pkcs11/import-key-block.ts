@@ -22,9 +22,9 @@ interface ZoneMasterKey extends Protection {
 }
 
 /**
- * Takes in a key block under a zone master key of the token. PKCS#11 has no verb for key blocks: the
- * token makes the MACs that the block's two keys are derived by, and the key that comes out of the block
- * is in this process until the token has it.
+ * Takes in a key block under a zone master key of the token. PKCS#11 has no verb for key blocks:
+ * the token makes the MACs that the block's two keys are derived by, and the key that comes out of
+ * the block is in this process until the token has it.
  * @throws KeyRefusal when it is not what it should be.
  */
 export function importKeyBlock(

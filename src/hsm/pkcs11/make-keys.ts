@@ -173,8 +173,8 @@ export async function importComponent(
 }
 
 /**
- * Puts the key that components make into the token. They and it are in this process until it is there:
- * PKCS#11 has no verb that combines what lies in the token.
+ * Puts the key that components make into the token. They and it are in this process until it is
+ * there: PKCS#11 has no verb that combines what lies in the token.
  * @throws KeyRefusal
  */
 export function combineTokenComponents(

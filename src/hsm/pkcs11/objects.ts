@@ -10,9 +10,9 @@ import type { TokenSession } from './session.ts'
  */
 export interface TokenKey {
   /**
-   * `pinfold-` and usage, algorithm, mode of use and exportability, as a key block has them; then what it
-   * is for, and of a symmetric key its length: `pinfold-P0TDN-zone-16`. Labels once had no more than the
-   * first part.
+   * `pinfold-` and usage, algorithm, mode of use and exportability, as a key block has them; then
+   * what it is for, and of a symmetric key its length: `pinfold-P0TDN-zone-16`. Labels once had no
+   * more than the first part.
    */
   readonly label: string
   /** 16 random bytes in hex: what belongs together in the token has one (CKA_ID). */
@@ -139,7 +139,10 @@ export const isEdwards = ({ purpose }: { readonly purpose: string | null }): boo
 /** P-256 (RFC 5480, section 2.1.1.1), as DER has it. */
 const p256 = Buffer.from('06082a8648ce3d030107', 'hex')
 
-/** `edwards25519` as a PrintableString, which names the curve to modules old and new (PKCS#11 3.0, 6.3.5). */
+/**
+ * `edwards25519` as a PrintableString, which names the curve to modules old and new (PKCS#11 3.0,
+ * 6.3.5).
+ */
 const ed25519 = Buffer.from('130c656477617264733235353139', 'hex')
 
 /** A pair that can be made here: of P-256, of Ed25519, or of RSA-4096 with exponent 65,537. */

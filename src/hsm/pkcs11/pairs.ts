@@ -114,7 +114,10 @@ interface EdwardsPublicHalf {
   readonly x: string
 }
 
-/** The public half of a key pair. @throws Error when it is neither on P-256, nor Ed25519, nor of RSA. */
+/**
+ * The public half of a key pair.
+ * @throws Error when it is neither on P-256, nor Ed25519, nor of RSA.
+ */
 export function publicHalfOf(session: TokenSession, key: TokenKey): PublicHalf {
   const { cryptoki, handle } = session
   const object = findObject(session, key, 'publicHalf')

@@ -7,8 +7,9 @@ import { openTokenSession, PinRefused, type TokenSession } from './session.ts'
 import { type SessionVerbs, tokenVerbs } from './verbs.ts'
 
 /**
- * The process that holds the token: a PKCS#11 module is called synchronously, may hang or crash, and
- * once it has lost its token rarely finds it again, so it lives where it can be ended and begun anew.
+ * The process that holds the token: a PKCS#11 module is called synchronously, may hang or crash,
+ * and once it has lost its token rarely finds it again, so it lives where it can be ended and begun
+ * anew.
  */
 
 /** A session and what is answered in it. */
@@ -36,7 +37,9 @@ process.on('disconnect', () => {
 // A signal to the whole group is for the service to follow: it still has requests to finish.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
 
-/** How often a token is opened, a tenth of a second apart: this process has nothing else to do yet. */
+/**
+ * How often a token is opened, a tenth of a second apart: this process has nothing else to do yet.
+ */
 const openingsMost = 20
 
 const pause = new Int32Array(new SharedArrayBuffer(4))
@@ -46,7 +49,8 @@ function open(start: Start): { opened: Work | null; started: Started } {
     try {
       return openOnce(start)
     } catch (error) {
-      // Others may open it, too, and make their keys: a token that is files can then not be read as a whole.
+      // Others may open it, too, and make their keys: a token that is files can then not be read as
+      // a whole.
       if (opening < openingsMost && returnValueOf(error) !== null) {
         Atomics.wait(pause, 0, 0, 100)
         continue

@@ -79,7 +79,10 @@ function openSession(cryptoki: Cryptoki, slot: Handle, pin: string): TokenSessio
   }
 }
 
-/** What the module says of that changes nothing, and must not stand in the place of why it is let go of. */
+/**
+ * What the module says of that changes nothing, and must not stand in the place of why it is let go
+ * of.
+ */
 function letGo(cryptoki: Cryptoki): void {
   try {
     cryptoki.C_Finalize()

@@ -91,7 +91,10 @@ type WrappedUse = Pick<KeyBlockHeader, 'keyUsage' | 'algorithm' | 'modeOfUse' | 
   readonly purpose: string
 }
 
-/** Wraps a key under the master key. Its key block says what it said before, and what it is for here. */
+/**
+ * Wraps a key under the master key. Its key block says what it said before, and what it is for
+ * here.
+ */
 function wrapKey(
   masterKeys: MasterKeys,
   use: WrappedUse,
@@ -115,7 +118,9 @@ function unwrapZoneMasterKey(masterKeys: MasterKeys, keyBlock: string) {
   return zoneMasterKey
 }
 
-/** A usage of our own: a component opens for nothing but to be combined (X9.143:2021 6.2, table 5). */
+/**
+ * A usage of our own: a component opens for nothing but to be combined (X9.143:2021 6.2, table 5).
+ */
 const componentUse = { keyUsage: '10', modeOfUse: 'N', purpose: 'component' } as const
 
 function importComponent(

@@ -20,7 +20,10 @@ import { drawFitKey, refuseUnfitKey, refuseWeakKey } from '../keys/key-strength.
 import { type MasterKeys, masterKeysOf, type SecretKey } from './master-keys.ts'
 import { generateRsaKey, softwarePssKey, softwareUnwrappingKey } from './rsa.ts'
 
-/** Keys that work in this process and are stored as X9.143 key blocks of version D under a master key. */
+/**
+ * Keys that work in this process and are stored as X9.143 key blocks of version D under a master
+ * key.
+ */
 export function openSoftwareKeyEngine(masterKey: SecretKey | MasterKeys): keyEngine.KeyEngine {
   const masterKeys = masterKeysOf(masterKey)
   const wrapKey = (kind: KeyKind, key: Uint8Array, exportability: keyEngine.Exportability) => ({
@@ -64,7 +67,10 @@ async function unwrap(masterKeys: MasterKeys, keyBlock: string): Promise<Unwrapp
   }
 }
 
-/** A pair that is quickly made. @throws KeyRefusal where this runtime's OpenSSL has no such algorithm. */
+/**
+ * A pair that is quickly made.
+ * @throws KeyRefusal where this runtime's OpenSSL has no such algorithm.
+ */
 function generatePair({ action }: KeyKind): crypto.KeyObject {
   if (action === 'signEd25519') return crypto.generateKeyPairSync('ed25519').privateKey
   if (action !== 'signMlDsa44') {

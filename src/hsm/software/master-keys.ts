@@ -8,7 +8,10 @@ import { Secret } from '../../domain/secret.ts'
 import { KeyRefusal } from '../contract/stored-keys.ts'
 import { refuseWeakerProtection, refuseWeakKey } from '../keys/key-strength.ts'
 
-/** The master keys at hand: one that key blocks are made under, and any that some may still be under. */
+/**
+ * The master keys at hand: one that key blocks are made under, and any that some may still be
+ * under.
+ */
 export interface MasterKeys {
   /** Of the one that key blocks are made under. */
   currentCheckValue(): string
@@ -20,7 +23,10 @@ export interface MasterKeys {
   unwrap(keyBlock: string): UnwrappedKeyBlock
   /** Finds out which one is current, and reads their file again where that one is not at hand. */
   refresh(): Promise<void>
-  /** Reads their file again. @throws KeyRefusal where it has not the current one: none is let go of then. */
+  /**
+   * Reads their file again.
+   * @throws KeyRefusal where it has not the current one: none is let go of then.
+   */
   reread(): Promise<void>
 }
 
@@ -119,7 +125,8 @@ const keysMax = 4
 
 /**
  * Reads the master keys of a file, one a line: 64 hexadecimal digits each. Which of them is current
- * the database says; a new one is added to the file before a rotation, the old one taken out after it.
+ * the database says; a new one is added to the file before a rotation, the old one taken out after
+ * it.
  * @throws KeyRefusal that names the file, never its content.
  */
 export async function readMasterKeys(file: string): Promise<readonly SecretKey[]> {
@@ -150,8 +157,8 @@ const codeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
 
 /**
- * Durable before anything is enciphered under it, and whole or not there at all, however this process
- * ends. Of several that write at once the first is kept.
+ * Durable before anything is enciphered under it, and whole or not there at all, however this
+ * process ends. Of several that write at once the first is kept.
  */
 async function writeNewFile(file: string, text: string): Promise<void> {
   const draft = `${file}.${randomBytes(6).toString('hex')}`
@@ -168,7 +175,9 @@ async function writeNewFile(file: string, text: string): Promise<void> {
   }
 }
 
-/** The bytes of a key. It prints as its mask; `reveal()` is for the primitive that works with it. */
+/**
+ * The bytes of a key. It prints as its mask; `reveal()` is for the primitive that works with it.
+ */
 export class SecretKey extends Secret<Uint8Array> {
   constructor(bytes: Uint8Array) {
     super(bytes, '[key]')

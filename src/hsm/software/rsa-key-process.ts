@@ -1,8 +1,8 @@
 import { generateKeyPair } from 'node:crypto'
 
 /**
- * Makes an RSA key and writes it to standard output: PKCS#8 in DER. A program of its own, because the
- * work cannot be broken off, and whoever started it must not have to wait for it to end.
+ * Makes an RSA key and writes it to standard output: PKCS#8 in DER. A program of its own, because
+ * the work cannot be broken off, and whoever started it must not have to wait for it to end.
  */
 
 // Standard input ends when the one who started it does.

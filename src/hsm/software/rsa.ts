@@ -48,8 +48,8 @@ function publicJwkOf(privateKey: crypto.KeyObject): RsaPublicJwk {
 const program = fileURLToPath(new URL('rsa-key-process.ts', import.meta.url))
 
 /**
- * Makes an RSA key of 4096 bits: PKCS#8 in DER. It takes seconds, which are spent in another process
- * of lower priority; that one ends with this one at the latest.
+ * Makes an RSA key of 4096 bits: PKCS#8 in DER. It takes seconds, which are spent in another
+ * process of lower priority; that one ends with this one at the latest.
  *
  * @param signal ends it before it is done.
  */

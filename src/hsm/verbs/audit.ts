@@ -10,7 +10,9 @@ import { orProblem } from '../keys/key-strength.ts'
 const algorithms = { audit: 'Ed25519', 'audit-ml-dsa': 'ML-DSA-44' } as const
 type AuditKeyName = keyof typeof algorithms
 
-/** Signs checkpoints of the audit log. The text is made on this side: the keys sign nothing else. */
+/**
+ * Signs checkpoints of the audit log. The text is made on this side: the keys sign nothing else.
+ */
 export const auditVerbs = (engine: KeyEngine, ring: KeyRing, keyStore: KeyStore): AuditHsm => ({
   async auditKeys() {
     const versions = [await ring.everyVersion('audit'), await ring.everyVersion('audit-ml-dsa')]

@@ -57,7 +57,10 @@ const publishedKeyVerbs = (
   },
 })
 
-/** How each key was described. Whoever asks needs no token: a stranger must not have it exported each time. */
+/**
+ * How each key was described. Whoever asks needs no token: a stranger must not have it exported
+ * each time.
+ */
 const described = new WeakMap<RingKey<catalogue.DeviceKeyName>['key'], cardData.CardDataKey>()
 
 function describe({ key, name, version }: RingKey<catalogue.DeviceKeyName>): cardData.CardDataKey {

@@ -16,7 +16,10 @@ interface OpenedMacKey {
   readonly usage: catalogue.MacUsage
 }
 
-/** Authenticates messages between this installation and a network, each key by the method of its usage. */
+/**
+ * Authenticates messages between this installation and a network, each key by the method of its
+ * usage.
+ */
 export function macVerbs(
   engine: KeyEngine,
 ): Pick<Hsm, 'generateMac' | 'verifyMac' | 'importClearMacKey'> {

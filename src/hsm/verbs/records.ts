@@ -32,7 +32,10 @@ export const recordVerbs = (
 
 const associated = (purpose: RecordPurpose, subject: string): string => `${purpose}\n${subject}`
 
-/** What stands before a sealed record: its form, then the version of its key (2 bytes), then a nonce. */
+/**
+ * What stands before a sealed record: its form, then the version of its key (2 bytes), then a
+ * nonce.
+ */
 const extendedForm = 0xf2
 // What was sealed before there were forms begins with the version, which never came so far.
 const versionLimit = extendedForm << 8
@@ -44,9 +47,9 @@ const tagLength = 16
 type SealingKeyName = 'pan' | 'personal-data'
 
 /**
- * Seals bytes under the active version of a key, each record under a key of its own (XAES-256-GCM): the
- * nonces may then be random however many records there are, which under one key of AES-GCM they may be
- * for 2^32 only (SP 800-38D 8.3).
+ * Seals bytes under the active version of a key, each record under a key of its own (XAES-256-GCM):
+ * the nonces may then be random however many records there are, which under one key of AES-GCM they
+ * may be for 2^32 only (SP 800-38D 8.3).
  * @returns form (1 byte), key version (2), nonce (24), ciphertext, tag (16).
  */
 export async function seal(
@@ -66,7 +69,10 @@ export async function seal(
 /** The version of its key that {@link seal} wrote before what it sealed. */
 export const sealedVersionOf = (sealed: Uint8Array): number => readPrefix(sealed).version
 
-/** Opens what {@link seal} made, now or in its earlier form, under the version that it names. @throws Error when it did not. */
+/**
+ * Opens what {@link seal} made, now or in its earlier form, under the version that it names.
+ * @throws Error when it did not.
+ */
 export async function open(
   ring: KeyRing,
   name: SealingKeyName,

@@ -14,7 +14,9 @@ export interface AdmissionBounds {
 
 /** What a call counts for, and whether anybody still waits for its answer. */
 interface AdmissionRequest {
-  /** A call that costs as much as several counts as so many, at most as all that a caller may have. */
+  /**
+   * A call that costs as much as several counts as so many, at most as all that a caller may have.
+   */
   readonly weight?: number
   /** Aborted when the caller has gone. */
   readonly gone?: AbortSignal

@@ -11,19 +11,31 @@ export type Access = Scope | readonly [Scope, ...Scope[]] | 'open'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The scope that a call needs, or several of which one is enough; `open` needs no token. Every route says it. */
+    /**
+     * The scope that a call needs, or several of which one is enough; `open` needs no token. Every
+     * route says it.
+     */
     readonly access?: Access
-    /** Whether it is answered under any name, and without one: what watches a machine calls it by its address. */
+    /**
+     * Whether it is answered under any name, and without one: what watches a machine calls it by
+     * its address.
+     */
     readonly anyHost?: boolean
     /** Whether an open route limits its callers by itself, and not by their address alone. */
     readonly limitsItself?: boolean
     /** Whether an idempotency key is honoured. */
     readonly repeatable?: boolean
-    /** Why an idempotency key has no effect on a POST or PUT. One that is no key is refused all the same. */
+    /**
+     * Why an idempotency key has no effect on a POST or PUT. One that is no key is refused all the
+     * same.
+     */
     readonly notRepeatable?: string
     /** Whether a call without a body is malformed. */
     readonly bodyRequired?: boolean
-    /** Members of a body that are ciphertext: whatever is wrong with one has one answer, the operation's. */
+    /**
+     * Members of a body that are ciphertext: whatever is wrong with one has one answer, the
+     * operation's.
+     */
     readonly ciphertexts?: readonly string[]
     /** What its schema cannot say of a body; answered together with what the schema finds. */
     readonly bodyRules?: readonly BodyRule[]
@@ -41,8 +53,8 @@ declare module 'fastify' {
 }
 
 /**
- * Refuses in this order: no or bad token, missing scope, too many calls (docs/api.md, "Order of refusal").
- * The client is read from the token and from nowhere else.
+ * Refuses in this order: no or bad token, missing scope, too many calls (docs/api.md, "Order of
+ * refusal"). The client is read from the token and from nowhere else.
  */
 export const authenticate =
   (verifier: AccessTokenVerifier, rate: RateLimiter | null) =>
@@ -55,7 +67,8 @@ export const authenticate =
     // A route that forgot to say what it needs is closed to everybody.
     if (access === undefined) throw new Problem('not_found')
     requireScope(caller, ...scopesOfAccess(access))
-    // A card network has cards waiting at a till: it is let in one after the other, and never turned away.
+    // A card network has cards waiting at a till: it is let in one after the other, and never
+    // turned away.
     if (rate && caller.kind !== 'network') reply.headers(rate.spend(caller.clientId))
   }
 

@@ -1,20 +1,24 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 
-/** Where requests come from, and which of the addresses in front of this service are its own proxies. */
+/**
+ * Where requests come from, and which of the addresses in front of this service are its own
+ * proxies.
+ */
 export interface CallerAddresses {
   /** Whether an address, as a socket names it, is one of the operator's proxies. */
   isProxy(address: string | undefined): boolean
   /**
-   * The address that a request comes from: the peer's own, or, where the peer is a proxy, the last one in
-   * `X-Forwarded-For` that no proxy has. What stands before it the caller may have written itself.
+   * The address that a request comes from: the peer's own, or, where the peer is a proxy, the last
+   * one in `X-Forwarded-For` that no proxy has. What stands before it the caller may have written
+   * itself.
    */
   addressOf(request: Pick<IncomingMessage, 'socket' | 'headers'>): string
 }
 
 /**
- * Reads addresses. The framework's own reading (`trustProxy`) would take the host and the protocol from a
- * proxy, too, and with them the check of `Host` in the sandbox.
+ * Reads addresses. The framework's own reading (`trustProxy`) would take the host and the protocol
+ * from a proxy, too, and with them the check of `Host` in the sandbox.
  * @param trustedProxies blocks of addresses; none: no header is believed.
  */
 export function callerAddresses(trustedProxies: readonly string[]): CallerAddresses {
@@ -26,7 +30,8 @@ export function callerAddresses(trustedProxies: readonly string[]): CallerAddres
       const forwarded = String(headers['x-forwarded-for'] ?? '').split(',')
       while (isTrusted(address) && forwarded.length > 0) {
         const before = plainAddress(forwarded.pop() ?? '')
-        // What is no address was not written by a proxy of ours: the one that sent it answers for it.
+        // What is no address was not written by a proxy of ours: the one that sent it answers for
+        // it.
         if (before === null) break
         address = before
       }
@@ -39,8 +44,8 @@ export function callerAddresses(trustedProxies: readonly string[]): CallerAddres
 const noAddress = '::'
 
 /**
- * An address in its one form: IPv6 abbreviated, in lower case and without a zone; IPv4 also where it was
- * mapped into IPv6. Some proxies add the port that they were called from: it is left out.
+ * An address in its one form: IPv6 abbreviated, in lower case and without a zone; IPv4 also where
+ * it was mapped into IPv6. Some proxies add the port that they were called from: it is left out.
  * @returns null where the text is no address.
  */
 export function plainAddress(text: string): string | null {
@@ -72,8 +77,8 @@ export function addressesIn(cidrs: readonly string[]): (given: string | undefine
 }
 
 /**
- * Whom an address is charged to: itself in IPv4. In IPv6 its /64, which is the least that one subscriber
- * has (RFC 6177): single addresses of it cost nothing.
+ * Whom an address is charged to: itself in IPv4. In IPv6 its /64, which is the least that one
+ * subscriber has (RFC 6177): single addresses of it cost nothing.
  */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address

@@ -76,8 +76,8 @@ export function createConnections(options: ConnectionsOptions): Connections {
 }
 
 /**
- * Ends connections on which nothing moves: nobody takes the answer, or nobody asks. One whose request is
- * still worked on is left alone, and so is a stream between two events.
+ * Ends connections on which nothing moves: nobody takes the answer, or nobody asks. One whose
+ * request is still worked on is left alone, and so is a stream between two events.
  */
 function endIdle(server: Server): void {
   const answersDue = new WeakMap<Socket, number>()

@@ -15,7 +15,9 @@ declare module 'fastify' {
 }
 
 interface InFlight {
-  /** Set when the operation begins: from then on it is in work, whether its caller is there or not. */
+  /**
+   * Set when the operation begins: from then on it is in work, whether its caller is there or not.
+   */
   isInWork: boolean
   leave(): void
 }
@@ -27,9 +29,9 @@ export type Admissions = Partial<Record<Caller['kind'], Admission>>
 const listWeight = 8
 
 /**
- * Bounds how many calls of one caller are in flight, so that none keeps the others waiting. It comes after
- * the body is read: a few callers that send theirs slowly would take every slot, and have nothing to do. A stream
- * counts while it is opened only.
+ * Bounds how many calls of one caller are in flight, so that none keeps the others waiting. It
+ * comes after the body is read: a few callers that send theirs slowly would take every slot, and
+ * have nothing to do. A stream counts while it is opened only.
  */
 export function boundInFlight(app: FastifyInstance, admissions: Admissions): void {
   app.decorateRequest('inFlight', null)

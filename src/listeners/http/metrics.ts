@@ -11,7 +11,10 @@ export interface Metrics {
   readonly registry: Registry
   /** How long requests took since each process began: of this process, or of all. */
   readTimes(of: 'this' | 'all'): Promise<readonly TimedRoute[]>
-  /** Notes a request that was answered. Routes are named by their pattern, so that no token is in a label. */
+  /**
+   * Notes a request that was answered. Routes are named by their pattern, so that no token is in a
+   * label.
+   */
   observe(listener: string, request: FastifyRequest, reply: FastifyReply): void
 }
 
@@ -35,7 +38,10 @@ interface MetricsOfOthers {
 const durationName = 'pinfold_http_request_duration_seconds'
 const bucketName = `${durationName}_bucket`
 
-/** What Node tells of the process: watched once, whichever services are in it, as nothing can end the watching. */
+/**
+ * What Node tells of the process: watched once, whichever services are in it, as nothing can end
+ * the watching.
+ */
 let ofProcess: Registry | undefined
 
 /** @param others null where a scrape is of this process alone, and no sample names one. */
@@ -57,7 +63,8 @@ export function createMetrics(others: MetricsOfOthers | null = null): Metrics {
     async read() {
       if (!others) return registry.metrics()
       const processes = [await registry.getMetricsAsJSON(), ...(await others.read())]
-      // Nothing is summed up: each sample has the label of its process, so that every one is the first of its kind.
+      // Nothing is summed up: each sample has the label of its process, so that every one is the
+      // first of its kind.
       return AggregatorRegistry.aggregate(
         processes.map((metrics) => metrics.map((metric) => ({ ...metric, aggregator: 'first' }))),
       ).metrics()

@@ -11,15 +11,18 @@ interface KnownPath {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The pattern of a path that does not take the request's method; null on a route, and where nothing is. */
+    /**
+     * The pattern of a path that does not take the request's method; null on a route, and where
+     * nothing is.
+     */
     refusedPattern: string | null
   }
 }
 
 /**
- * Knows the paths of all routes that are made after it, to tell a method that a path does not take from a
- * path that is not there. They stand in a router of their own: a route for each method that is refused
- * would be thirty to each that answers.
+ * Knows the paths of all routes that are made after it, to tell a method that a path does not take
+ * from a path that is not there. They stand in a router of their own: a route for each method that
+ * is refused would be thirty to each that answers.
  * @returns what refuses a request that came to no route: 405 with `Allow`, or 404.
  */
 export const refuserOfUnrouted = (

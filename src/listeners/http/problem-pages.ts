@@ -19,7 +19,9 @@ const mediaType = 'text/html; charset=utf-8'
 const pages = new Map(
   Object.entries<ProblemKind>(problemKinds).map(([code, { explanation, status, title }]) => {
     const escaped = explanation.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
-    const body = `<p><code>${code}</code>, status ${status}</p><p>${escaped}</p><p><a href="/problems">All problems</a></p>`
+    const body =
+      `<p><code>${code}</code>, status ${status}</p><p>${escaped}</p>
+      <p><a href="/problems">All ` + 'problems</a></p>'
     return [code, publishedDocument(mediaType, page(title, body))]
   }),
 )
@@ -27,19 +29,18 @@ const index = publishedDocument(
   mediaType,
   page(
     'Problems',
-    `<p>Every failure that this service answers with, by its <code>code</code>.</p><ul>${Object.entries(
-      problemKinds,
-    )
-      .map(([code, { status, title }]) => {
-        return `<li><a href="/problems/${code}"><code>${code}</code></a> (${status}): ${title}</li>`
-      })
-      .join('')}</ul>`,
+    `<p>Every failure that this service answers with, by its <code>code</code>.</p><ul>
+      ${Object.entries(problemKinds)
+        .map(([code, { status, title }]) => {
+          return `<li><a href="/problems/${code}"><code>${code}</code></a> (${status}): ${title}</li>`
+        })
+        .join('')}</ul>`,
   ),
 )
 
 /**
- * The pages that the `type` of a problem document leads to: a path, and so a page of the listener that
- * answered, by whatever name it was called.
+ * The pages that the `type` of a problem document leads to: a path, and so a page of the listener
+ * that answered, by whatever name it was called.
  */
 export function problemRoutes(app: Server): void {
   const schema = { hide: true, response: { 200: Type.Any() } }

@@ -37,7 +37,8 @@ export const replyWithProblem =
     request: FastifyRequest,
     reply: FastifyReply,
   ): FastifyReply | Promise<FastifyReply> => {
-    // The caller left in the middle of its body: nobody hears the answer, and nothing is wrong here.
+    // The caller left in the middle of its body: nobody hears the answer, and nothing is wrong
+    // here.
     const isGone = error.code === 'ECONNRESET' && request.raw.destroyed && !request.raw.complete
     const problem = isGone ? new Problem('malformed_request') : problemOf(error, request, formats)
     if (problem.status >= 500) {
@@ -119,8 +120,8 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
       body,
     ].join('\r\n'),
   )
-  // A peer that does not close its side would keep the connection. One that still sends is read on for a
-  // moment: a connection closed over unread bytes takes the answer back.
+  // A peer that does not close its side would keep the connection. One that still sends is read on
+  // for a moment: a connection closed over unread bytes takes the answer back.
   socket.resume()
   setTimeout(() => socket.destroy(), 1_000).unref()
 }

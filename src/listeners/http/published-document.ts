@@ -4,8 +4,9 @@ import Type from 'typebox'
 import type { Server } from './server.ts'
 
 /**
- * How long what is published is good: it may be kept, and is asked for again each time. A set of keys that was
- * kept for a while without asking would lack the next key on the day that it comes into use.
+ * How long what is published is good: it may be kept, and is asked for again each time. A set of
+ * keys that was kept for a while without asking would lack the next key on the day that it comes
+ * into use.
  */
 const publishedCacheControl = 'no-cache'
 
@@ -30,19 +31,23 @@ export function sendPublished(
   { bytes, entityTag, mediaType }: PublishedDocument,
 ): FastifyReply {
   reply.headers({ 'cache-control': publishedCacheControl, etag: entityTag })
-  // Whether a caller has a document already, by its `If-None-Match` (RFC 9110 section 13.1.2). Tags are compared weakly: a proxy that compresses makes ours a weak one.
+  // Whether a caller has a document already, by its `If-None-Match` (RFC 9110 section 13.1.2). Tags
+  // are compared weakly: a proxy that compresses makes ours a weak one.
   const known = (request.headers['if-none-match'] ?? '').split(',')
   const isKnown = known.some((each) => ['*', entityTag].includes(each.trim().replace(/^W\//, '')))
   if (isKnown) return reply.code(304).send()
   return reply.type(mediaType).send(bytes)
 }
 
-/** What a page that is traced sends with a request (W3C Trace Context, W3C Baggage), and what asks for what is new. */
+/**
+ * What a page that is traced sends with a request (W3C Trace Context, W3C Baggage), and what asks
+ * for what is new.
+ */
 const pageHeaders = 'traceparent, tracestate, baggage, if-none-match'
 
 /**
- * Answers a browser that asks whether a page of any origin may fetch a public document (Fetch, "CORS-preflight request"): one that
- * is traced sends headers with which it asks first.
+ * Answers a browser that asks whether a page of any origin may fetch a public document (Fetch,
+ * "CORS-preflight request"): one that is traced sends headers with which it asks first.
  */
 export function preflightRoute(app: Server, path: string): void {
   app.options(

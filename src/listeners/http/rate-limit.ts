@@ -11,7 +11,8 @@ export interface Rate {
 type RateHeaders = Readonly<Record<'ratelimit' | 'ratelimit-policy', string>>
 
 /**
- * How a limiter that is one of several, each in a process of its own, knows of the calls that the others counted.
+ * How a limiter that is one of several, each in a process of its own, knows of the calls that the
+ * others counted.
  * @param takeOff is called with those.
  * @returns what is called with each that this one counts.
  */
@@ -24,12 +25,15 @@ interface Bucket {
   filledAtMs: number
 }
 
-/** Callers remembered at once; the one that was idle longest is forgotten first, and starts full. */
+/**
+ * Callers remembered at once; the one that was idle longest is forgotten first, and starts full.
+ */
 const callersMax = 50_000
 
 /**
- * Limits how often each caller calls: a bucket of tokens a caller, refilled steadily. What other processes counted
- * comes later, so that a bucket may owe: a call is allowed again when that is paid back.
+ * Limits how often each caller calls: a bucket of tokens a caller, refilled steadily. What other
+ * processes counted comes later, so that a bucket may owe: a call is allowed again when that is
+ * paid back.
  * @param nowMs a clock that never goes back, in milliseconds.
  * @param counted what is counted, in the plural, as a caller reads it.
  */

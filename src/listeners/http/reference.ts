@@ -18,13 +18,17 @@ const policy = {
   'frame-ancestors': "'none'",
 }
 
-/** The OpenAPI document of all routes that are added after it, and pages to read and try it at `/docs`. */
+/**
+ * The OpenAPI document of all routes that are added after it, and pages to read and try it at
+ * `/docs`.
+ */
 export async function registerReference(app: Server, described: Description): Promise<void> {
   await app.register(swagger, openapiOptions(described))
   // The plugin would make these anew for whoever asks, which takes it half a second.
   const documents: Readonly<Record<string, () => publishedDocuments.PublishedDocument>> = {
     '/docs/json': publishedDocuments.madeOnce(() => {
-      // Pages that are opened by another name than `url` (localhost) call the name they were opened by.
+      // Pages that are opened by another name than `url` (localhost) call the name they were opened
+      // by.
       const text = JSON.stringify(app.swagger()).replaceAll(`"${described.url}/`, '"/')
       const document = { ...JSON.parse(text), servers: [{ url: '/' }] }
       return publishedDocuments.publishedDocument(

@@ -16,7 +16,9 @@ export function givenRequestId({ headers }: Headers): string | null {
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : null
 }
 
-/** The caller's own request id, where it may hold a card number: it is repeated, and never recorded. */
+/**
+ * The caller's own request id, where it may hold a card number: it is repeated, and never recorded.
+ */
 export function riskyRequestId(request: Headers): string | null {
   const given = givenRequestId(request)
   // A point and a low line stand between digits as well as a dash does.
@@ -30,8 +32,9 @@ export function requestIdOf(request: Headers): string {
 }
 
 /**
- * The trace that a request belongs to (W3C Trace Context, section 3.2), or null. One that may hold a card
- * number is none: a tracer draws one of a few hundred so, and whoever wants a number in the log every one.
+ * The trace that a request belongs to (W3C Trace Context, section 3.2), or null. One that may hold
+ * a card number is none: a tracer draws one of a few hundred so, and whoever wants a number in the
+ * log every one.
  */
 export function traceIdOf(headers: IncomingHttpHeaders): string | null {
   const given = headers.traceparent
@@ -47,14 +50,15 @@ const timesGiven = ({ rawHeaders }: RawHeaders, name: string): number =>
   rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length
 
 /**
- * Whether a request names one host, as HTTP/1.1 must: of two, a proxy may have taken the other (RFC 9112
- * section 3.2).
+ * Whether a request names one host, as HTTP/1.1 must: of two, a proxy may have taken the other (RFC
+ * 9112 section 3.2).
  */
 export const isHostClear = (request: RawHeaders & Pick<IncomingMessage, 'httpVersion'>): boolean =>
   request.httpVersion !== '1.1' || timesGiven(request, 'host') === 1
 
 /**
- * The `Authorization` header. Of two, Node.js hands on the first and a proxy may have checked the second.
+ * The `Authorization` header. Of two, Node.js hands on the first and a proxy may have checked the
+ * second.
  * @throws `Problem` `malformed_request` when it is given more than once.
  */
 export function authorizationOf(request: RawHeaders): string | undefined {
@@ -86,7 +90,8 @@ export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | null {
   })
 }
 
-// A byte order mark is text here, and so no JSON (RFC 8259 section 8.1): it is not taken away unasked.
+// A byte order mark is text here, and so no JSON (RFC 8259 section 8.1): it is not taken away
+// unasked.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
@@ -114,7 +119,10 @@ function malformedUnless<Result>(detail: string, parse: () => Result): Result {
   }
 }
 
-/** `JSON.parse` keeps the last of two members with one name: what was checked may not be what counts. */
+/**
+ * `JSON.parse` keeps the last of two members with one name: what was checked may not be what
+ * counts.
+ */
 function refuseDuplicates(text: string): void {
   const open: Set<string>[] = []
   visit(text, {
@@ -134,7 +142,10 @@ function refuseDuplicates(text: string): void {
   })
 }
 
-/** What a schema cannot say of a body: the fault, or null. It may be asked of a body that is not valid. */
+/**
+ * What a schema cannot say of a body: the fault, or null. It may be asked of a body that is not
+ * valid.
+ */
 export type BodyRule = (body: Readonly<Record<string, unknown>>) => ProblemError | null
 
 /** Exactly one of these members is given. */

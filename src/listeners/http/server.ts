@@ -53,12 +53,15 @@ export interface ServerOptions {
 /** A server whose routes are typed by their schemas. */
 export type Server = ReturnType<typeof createServer>
 
-/** A server, or a scope of one, as plugins take it: its types of schemas and of the log say more than Fastify's own. */
+/**
+ * A server, or a scope of one, as plugins take it: its types of schemas and of the log say more
+ * than Fastify's own.
+ */
 export const plainInstance = (app: object): FastifyInstance => app as FastifyInstance
 
 /**
- * A server without routes: limits, headers, authentication, problem documents, logs and metrics, the
- * same on both listeners.
+ * A server without routes: limits, headers, authentication, problem documents, logs and metrics,
+ * the same on both listeners.
  */
 export function createServer(options: ServerOptions) {
   const formats = Object.entries(options.formats)
@@ -72,14 +75,16 @@ export function createServer(options: ServerOptions) {
     childLoggerFactory: (logger) => logger,
     bodyLimit: problems.bodyLimit,
     serverFactory: serverFactory(options),
-    // As long as a URL may be: an identifier that is too long is simply not there, behind the token.
+    // As long as a URL may be: an identifier that is too long is simply not there, behind the
+    // token.
     routerOptions: { maxParamLength: problems.urlLimit },
     genReqId: requests.requestIdOf,
     frameworkErrors: (error, request, reply) => {
       setCommonHeaders(request, reply)
       problems.replyWithProblem(details)(error, request, reply)
     },
-    // The framework would put it on the first server of a listener alone: `serverFactory` does on all.
+    // The framework would put it on the first server of a listener alone: `serverFactory` does on
+    // all.
     clientErrorHandler: () => undefined,
     schemaController: { compilersFactory: compilersOnFirstUse() },
     // Bad input is refused, never repaired.
@@ -112,7 +117,8 @@ const serverFactory =
       tls?.create(handler) ??
       createHttpServer({ ...serverRules, maxHeaderSize: problems.headerLimit }, handler)
     server.on('clientError', problems.answerClientError)
-    // One that is not known may be passed over (RFC 9110 section 10.1.1). Node would answer it by itself.
+    // One that is not known may be passed over (RFC 9110 section 10.1.1). Node would answer it by
+    // itself.
     server.on('checkExpectation', handler)
     connections.watch(server)
     return server
@@ -140,8 +146,8 @@ function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 /**
- * Records a keyed hash in the place of a request id that may hold a card number: in the log, and with
- * every act of the request. Without an HSM it stays under the id that was made for it.
+ * Records a keyed hash in the place of a request id that may hold a card number: in the log, and
+ * with every act of the request. Without an HSM it stays under the id that was made for it.
  */
 async function hashRiskyRequestId(
   { hashRequestId }: ServerOptions,

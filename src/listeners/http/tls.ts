@@ -99,8 +99,8 @@ export function clientCertificateOf(socket: Socket | null): X509Certificate | nu
 const thumbprints = new WeakMap<Socket, string | null>()
 
 /**
- * The thumbprint of that certificate (RFC 8705 section 3.1): SHA-256 of its DER, base64url. A connection
- * keeps its certificate as long as it lives, so it is computed once.
+ * The thumbprint of that certificate (RFC 8705 section 3.1): SHA-256 of its DER, base64url. A
+ * connection keeps its certificate as long as it lives, so it is computed once.
  */
 export function clientThumbprintOf(socket: Socket): string | null {
   const known = thumbprints.get(socket)

@@ -30,9 +30,10 @@ export interface TokenAttempts {
 }
 
 /**
- * Verified first, then charged: what succeeds to the client that it is proved to be, what fails to the network that it
- * came from, alone and together with the client it named. A stranger who names a client spends nothing of that
- * client's, and a right secret passes however many wrong ones came before it.
+ * Verified first, then charged: what succeeds to the client that it is proved to be, what fails to
+ * the network that it came from, alone and together with the client it named. A stranger who names
+ * a client spends nothing of that client's, and a right secret passes however many wrong ones came
+ * before it.
  * @param share what each limiter shares with those of the same name in other processes.
  */
 export function tokenAttempts(
@@ -51,14 +52,16 @@ export function tokenAttempts(
     async verify({ address, clientId, gone }, work) {
       const network = networkOf(address)
       const pair = JSON.stringify([clientId ?? null, network])
-      // Whoever guesses at one client waits behind its own requests, and the others of its network behind theirs.
-      // From the first failure on: what is charged comes back all the time, and lets a flood in among the others.
+      // Whoever guesses at one client waits behind its own requests, and the others of its network
+      // behind theirs. From the first failure on: what is charged comes back all the time, and lets
+      // a flood in among the others.
       const hasFailed = failuresOfPair.left(pair) < client.burst
       const leave = await admission.enter(hasFailed ? pair : network, { gone })
       try {
         await work({
           succeeded(provedClientId) {
-            // What is left is no verification: the next one need not wait for the token to be signed.
+            // What is left is no verification: the next one need not wait for the token to be
+            // signed.
             leave()
             return tokens.spend(provedClientId)
           },
@@ -84,15 +87,18 @@ export function tokenAttempts(
   }
 }
 
-/** Proofs of identity of one subject that are verified at once when none of its may fail any more. */
+/**
+ * Proofs of identity of one subject that are verified at once when none of its may fail any more.
+ */
 const atOnceWithoutFailuresLeft = 2
 
 /**
- * Bounds how many proofs of identity are verified at once. Verifying costs a look-up, a hash or a signature and comes
- * before anything is charged, so that a right secret passes: without a bound strangers could buy as much of it as they
- * like. Subjects (networks, mostly) take turns, so that a flood of one does not delay the others.
- * @param failuresLeft how many proofs of a subject may still fail. So many are verified at once, because a failure is
- *   charged only when it is known.
+ * Bounds how many proofs of identity are verified at once. Verifying costs a look-up, a hash or a
+ * signature and comes before anything is charged, so that a right secret passes: without a bound
+ * strangers could buy as much of it as they like. Subjects (networks, mostly) take turns, so that a
+ * flood of one does not delay the others.
+ * @param failuresLeft how many proofs of a subject may still fail. So many are verified at once,
+ *   because a failure is charged only when it is known.
  */
 const admitVerifications = (failuresLeft: (subject: string) => number): Admission =>
   createAdmission({

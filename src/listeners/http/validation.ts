@@ -39,8 +39,8 @@ export const schemaProblem = (
 const faultsMost = 100
 
 /**
- * What a schema found wrong, at its JSON Pointer: all of it, up to a hundred. Values are never repeated: they
- * may be PINs.
+ * What a schema found wrong, at its JSON Pointer: all of it, up to a hundred. Values are never
+ * repeated: they may be PINs.
  */
 function schemaFaults(
   faults: readonly FastifySchemaValidationError[],
@@ -64,8 +64,8 @@ export const shapeFaults = ({ validationError }: FastifyRequest): ProblemError[]
   schemaFaults(validationError?.validation ?? [], {})
 
 /**
- * The JSON Pointer of a member. Its name is repeated only if it looks like one, for people put PANs and PINs
- * everywhere: else the pointer is that of the object.
+ * The JSON Pointer of a member. Its name is repeated only if it looks like one, for people put PANs
+ * and PINs everywhere: else the pointer is that of the object.
  */
 function memberPointer(holder: string, name: string): string {
   const isNameLike =
@@ -142,9 +142,10 @@ const nothing = { type: 'object', properties: {}, additionalProperties: false } 
 const noBody = { ...nothing, type: ['object', 'null'] } as const
 
 /**
- * What a route does not name is refused, not ignored: where its schema names no query it takes none, and
- * where it names no body only an empty one. A route without a schema of its answer speaks in the terms
- * of another standard (the token endpoint, the pages of the reference), and reads for itself.
+ * What a route does not name is refused, not ignored: where its schema names no query it takes
+ * none, and where it names no body only an empty one. A route without a schema of its answer speaks
+ * in the terms of another standard (the token endpoint, the pages of the reference), and reads for
+ * itself.
  */
 export function refuseUnnamed(app: FastifyInstance): void {
   // Of a DELETE as of a GET no body is read: it has no meaning there (RFC 9110 section 9.3.5).
@@ -188,8 +189,8 @@ const bodyless = { hasBody: false, overrideExisting: true }
 const detail = 'must have no control characters and no unpaired surrogates'
 
 /**
- * Control characters and unpaired surrogates in every text of a value, also where no schema refuses them: the
- * database cannot store some of them, and no reader sees them.
+ * Control characters and unpaired surrogates in every text of a value, also where no schema refuses
+ * them: the database cannot store some of them, and no reader sees them.
  */
 function textFaults(value: unknown, pointer: string): ProblemError[] {
   if (typeof value === 'string') return textFault(value) === null ? [] : [{ pointer, detail }]

@@ -57,7 +57,10 @@ export function cvv2ResultOf(
 
 let messages = 0
 
-/** A message of the network's own that this side sends: to sign on or off, or to see whether the other is there. */
+/**
+ * A message of the network's own that this side sends: to sign on or off, or to see whether the
+ * other is there.
+ */
 export function managementMessage(
   { layout, management, version }: Profile,
   purpose: 'signOn' | 'signOff' | 'echo',

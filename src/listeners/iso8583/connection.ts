@@ -4,8 +4,8 @@ import { createFrameReader, FrameError, type Framing, frameOf } from './codec/fr
 import type { LinkFault } from './observer.ts'
 
 /**
- * Waits for something, but no longer than this. The timer does not keep the process: a connection that ended long before
- * a stop would hold that stop up.
+ * Waits for something, but no longer than this. The timer does not keep the process: a connection
+ * that ended long before a stop would hold that stop up.
  */
 export async function within(ms: number, done: Promise<unknown> | null): Promise<void> {
   await Promise.race([done, wait(ms, undefined, { ref: false })])

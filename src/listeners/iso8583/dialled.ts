@@ -33,7 +33,8 @@ const leaseCheckMs = 3_000
 const stopMs = 2_500
 
 /**
- * Keeps a link connected while this process holds its lease; another one takes over when it does not.
+ * Keeps a link connected while this process holds its lease; another one takes over when it does
+ * not.
  * @returns what ends that.
  */
 export function keepDialled(options: DialledOptions): () => Promise<void> {
@@ -72,7 +73,9 @@ type Lease = ReturnType<typeof createLease>
 function createLease(upkeep: LinkUpkeep, linkName: string) {
   const holder = randomUUID()
   let heldUntil = 0
-  /** While the database is away this process keeps the link for as long as nobody else can have it. */
+  /**
+   * While the database is away this process keeps the link for as long as nobody else can have it.
+   */
   const isHeld = () => performance.now() < heldUntil
   return {
     isHeld,
@@ -126,8 +129,8 @@ async function connectOnce(
 }
 
 /**
- * Connects to the peer. Returns null if the link names certificates and the peer has another, or if the peer's certificate has
- * a weak key.
+ * Connects to the peer. Returns null if the link names certificates and the peer has another, or if
+ * the peer's certificate has a weak key.
  */
 async function dialBound({
   dial,

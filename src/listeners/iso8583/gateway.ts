@@ -15,7 +15,10 @@ interface GatewayOptions {
   readonly upkeep: LinkUpkeep
   /** The links that are to be up now. */
   listLinks(): Promise<readonly Link[]>
-  /** What this side proves itself with now: the same object until it is replaced. Null where it has no certificate. */
+  /**
+   * What this side proves itself with now: the same object until it is replaced. Null where it has
+   * no certificate.
+   */
   tlsIdentity(): TlsIdentity | null
   readonly dial: Dial
 }
@@ -48,7 +51,10 @@ const upkeepMs = 5_000
 const finishMs = 2_500
 const recordMs = 500
 
-/** Runs links: those that networks connect to, and those that this side dials while it holds their lease. */
+/**
+ * Runs links: those that networks connect to, and those that this side dials while it holds their
+ * lease.
+ */
 export function createGateway(options: GatewayOptions): Gateway {
   const { services, upkeep } = options
   const running = new Map<string, RunningLink>()

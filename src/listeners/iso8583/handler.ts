@@ -52,7 +52,9 @@ interface Reply {
   readonly signsOn?: boolean
 }
 
-/** A question that waited for so long before it began is not asked any more: whoever asked has gone. */
+/**
+ * A question that waited for so long before it began is not asked any more: whoever asked has gone.
+ */
 const deadlineMs = 4_000
 
 /** Answers one message of a conversation. */
@@ -92,7 +94,10 @@ const isLate = ({ at }: Received): boolean => performance.now() - at > deadlineM
 const late: Reply = { answer: null, outcome: 'late' }
 const unanswered: Reply = { answer: null, outcome: 'unanswered' }
 
-/** The answer to a message that cannot be read, by what can be read of it; null where that is not enough for one. */
+/**
+ * The answer to a message that cannot be read, by what can be read of it; null where that is not
+ * enough for one.
+ */
 export function answerToUnreadable(
   { profile }: Conversation,
   readable: IsoMessage | null,

@@ -31,8 +31,9 @@ const handshakeMs = 10_000
 const retryMs = 15_000
 
 /**
- * Waits for a network to connect. In one of several processes the primary one takes connections, and hands them to one
- * after the other: a link has few, and chance would have all of them in one process.
+ * Waits for a network to connect. In one of several processes the primary one takes connections,
+ * and hands them to one after the other: a link has few, and chance would have all of them in one
+ * process.
  */
 export function listen(options: ListeningOptions): Listening {
   const { begin, connections, link, observe, tlsIdentity } = options
@@ -119,8 +120,8 @@ function serverOf(
 }
 
 /**
- * Whether a peer may speak as the link's network: by the certificate that is bound to it, or else by where it comes
- * from, which is as much as an address can say.
+ * Whether a peer may speak as the link's network: by the certificate that is bound to it, or else
+ * by where it comes from, which is as much as an address can say.
  */
 function peerRule({ certificates, peers, tls }: Link): (socket: Socket) => boolean {
   const isNamed = addressesIn(['127.0.0.0/8', '::1/128', ...peers])

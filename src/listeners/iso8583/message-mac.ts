@@ -11,7 +11,9 @@ interface MacParts {
   readonly networkId: string
 }
 
-/** The name of the key that a message is authenticated under; null where its profile has no MACs. */
+/**
+ * The name of the key that a message is authenticated under; null where its profile has no MACs.
+ */
 export function macKeyOf({ mac }: Profile, { fields }: IsoMessage): string | null {
   if (!mac) return null
   const index = fields[mac.control]?.slice(mac.indexAt, mac.indexAt + 2) || mac.without

@@ -69,7 +69,10 @@ const lineEveryMs = 60_000
 
 type FaultLine = (linkName: string, reason: LinkFault, detail: string | undefined) => void
 
-/** Writes the first fault of a link and a reason at once, and the last of each following minute with how many there were. */
+/**
+ * Writes the first fault of a link and a reason at once, and the last of each following minute with
+ * how many there were.
+ */
 function createFaultLines(log: Logger): FaultLine {
   const open = new Map<string, { count: number; detail: string | undefined }>()
   return (link, reason, detail) => {

@@ -179,7 +179,10 @@ export const ProfileSchema = Type.Object(
       },
       closed,
     ),
-    /** What field 3 asks for: its first two digits, and whether that is done. What is not named is not done. */
+    /**
+     * What field 3 asks for: its first two digits, and whether that is done. What is not named is
+     * not done.
+     */
     processing: Type.Object(
       {
         codes: Type.Record(
@@ -193,7 +196,10 @@ export const ProfileSchema = Type.Object(
       },
       closed,
     ),
-    /** Fields that a repeat has as the first message had them. Another value is another question under the same key. */
+    /**
+     * Fields that a repeat has as the first message had them. Another value is another question
+     * under the same key.
+     */
     repeats: Type.Object({ kept: Type.Array(FieldNumber, { minItems: 1 }) }, closed),
     pin: Type.Object(
       {

@@ -63,7 +63,9 @@ async function readFolder(
   }
 }
 
-/** A profile with what it extends, and what that extends; null where it extends what is not there. */
+/**
+ * A profile with what it extends, and what that extends; null where it extends what is not there.
+ */
 function withExtended(
   name: string,
   texts: ReadonlyMap<string, Record<string, unknown>>,
@@ -106,8 +108,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * A profile with what another one says otherwise: objects member by member, all else in its place. What is of another
- * kind, or stands in another field, has nothing in common with what was there.
+ * A profile with what another one says otherwise: objects member by member, all else in its place.
+ * What is of another kind, or stands in another field, has nothing in common with what was there.
  */
 function merged(base: unknown, changes: unknown): unknown {
   if (!isObject(base) || !isObject(changes)) return changes === undefined ? base : changes

@@ -40,7 +40,9 @@ export function functionOf(
 const keyOf = ({ fields, mti }: IsoMessage): string =>
   JSON.stringify([classOf(mti), ...keyFields.map((field) => fields[field] ?? '')])
 
-/** Whether a message asks for what is authorized here; `unsaid`: it does not say what it asks for. */
+/**
+ * Whether a message asks for what is authorized here; `unsaid`: it does not say what it asks for.
+ */
 export function serviceOf(
   { processing }: Profile,
   { fields }: IsoMessage,
@@ -89,7 +91,10 @@ export function questionOf(
 /** PIN blocks that are the same for the same PIN, card and key; the others have random digits. */
 const steadyFormats: readonly string[] = ['ISO_FORMAT_0']
 
-/** What a repeat has as the first message had it, in one spelling: its type, times and enciphered PIN may differ. */
+/**
+ * What a repeat has as the first message had it, in one spelling: its type, times and enciphered
+ * PIN may differ.
+ */
 function keptOf(
   { repeats }: Profile,
   { fields, mti }: IsoMessage,
@@ -196,8 +201,8 @@ export const pinKeyOf = ({ pin }: Pick<Profile, 'pin'>, index: string): string =
   pin.keys?.[index] ?? pin.keyName.replace('{index}', index)
 
 /**
- * The CVV2; null where the profile says that none is present. What stands in its place and is none must not pass for
- * none.
+ * The CVV2; null where the profile says that none is present. What stands in its place and is none
+ * must not pass for none.
  */
 function cvv2Of(profile: Profile, fields: Fields): Cvv2 | 'malformed' | null {
   const { cvv2, layout } = profile
@@ -231,7 +236,8 @@ function partOf(
   }
   const { isWhole, parts } = readOptionalParts(layout.parts, value)
   if (isWhole) return parts.get(part)
-  // Text of another form is none of tags; what begins with tags and does not hold together may have held a CVV2.
+  // Text of another form is none of tags; what begins with tags and does not hold together may have
+  // held a CVV2.
   const beginsWithParts = parts.size > 0 || value.startsWith(part, layout.parts.header ?? 0)
   return beginsWithParts && !isCardPresent ? null : undefined
 }
@@ -242,7 +248,10 @@ const numbersOf = (fields: Fields): TransactionNumbers => ({
   merchant: fields['42'] ?? '',
 })
 
-/** As attempts have it on record: the network's own reference, or what stands for one that cannot be kept. */
+/**
+ * As attempts have it on record: the network's own reference, or what stands for one that cannot be
+ * kept.
+ */
 function referenceOf(fields: Fields): string {
   const reference = (fields['37'] ?? '').trim()
   const isFit = /^[A-Za-z0-9-]{1,35}$/.test(reference)

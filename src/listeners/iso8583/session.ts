@@ -20,17 +20,23 @@ import type { Profile } from './profile-schema.ts'
 import { functionOf } from './question.ts'
 
 /**
- * How many faults in a row end a connection: messages that cannot be read and are not answered, messages that cannot be read at
- * all, answered or not, and wrong MACs.
+ * How many faults in a row end a connection: messages that cannot be read and are not answered,
+ * messages that cannot be read at all, answered or not, and wrong MACs.
  */
 const faultsMost = { message: 5, unreadable: 50, mac: 5 }
 type CountedFault = keyof typeof faultsMost
-/** A peer that is silent for so long is asked by TCP whether it is there: one that is gone keeps no place. */
+/**
+ * A peer that is silent for so long is asked by TCP whether it is there: one that is gone keeps no
+ * place.
+ */
 const keepAliveMs = 30_000
 /** How long a sign-off may take, and then the last answers to be read. */
 const signOffMs = 1_000
 const closeMs = 500
-/** How long what is in work may take when the other side has closed its half, or has sent too much that is wrong. */
+/**
+ * How long what is in work may take when the other side has closed its half, or has sent too much
+ * that is wrong.
+ */
 const lastAnswersMs = 10_000
 
 interface SessionOptions {
@@ -191,8 +197,8 @@ function follow(socket: Socket, { end, endOnce, receive }: Followed): void {
 }
 
 /**
- * Ends a connection once its last answers are on their way. Destroyed at once, or with bytes that were not read, it
- * would take them with it.
+ * Ends a connection once its last answers are on their way. Destroyed at once, or with bytes that
+ * were not read, it would take them with it.
  */
 async function closeGently(socket: Socket): Promise<void> {
   if (socket.destroyed) return
@@ -278,7 +284,10 @@ function answering(
   /** What comes behind it is understood as it is after it: a sign-on, or the answer to one. */
   let before: Promise<void> | null = null
 
-  /** Answers a message that cannot be read, where what can be read of it says which one it is; null where not. */
+  /**
+   * Answers a message that cannot be read, where what can be read of it says which one it is; null
+   * where not.
+   */
   function refuse(
     frame: connections.ReceivedFrame,
     { message: detail }: CodecError,

@@ -153,7 +153,10 @@ function entryModeText(
   return `${'0'.repeat(at)}${code ?? ''}`.padEnd(length, '0').slice(0, length)
 }
 
-/** The same with a PIN: an ISO format 0 block (ISO 9564-1, 9.3.2) under a zone key of TDES, of this index. */
+/**
+ * The same with a PIN: an ISO format 0 block (ISO 9564-1, 9.3.2) under a zone key of TDES, of this
+ * index.
+ */
 export function withPin(
   message: IsoMessage,
   pin: string,

@@ -11,7 +11,8 @@ const approvalCode = 'A1B2C3'
 
 /**
  * Writes every answer of a profile once, and every message that this side sends.
- * @returns why the first of them that cannot be written cannot be, as a sentence; null where all can be.
+ * @returns why the first of them that cannot be written cannot be, as a sentence; null where all
+ *   can be.
  */
 export function faultOfWriting(profile: Profile): string | null {
   for (const message of [...listAnswers(profile), ...listOwnMessages(profile)]) {
@@ -26,7 +27,10 @@ export function faultOfWriting(profile: Profile): string | null {
   return null
 }
 
-/** An answer to each type of message with the longest values and with shorter ones, and one for each outcome. */
+/**
+ * An answer to each type of message with the longest values and with shorter ones, and one for each
+ * outcome.
+ */
 function listAnswers(profile: Profile): IsoMessage[] {
   const asked = answeredTypes.flatMap((type) => [
     exampleOf(profile, type, true),

@@ -17,11 +17,16 @@ export interface Caller {
   readonly scopes: ReadonlySet<string>
   /** When the token expires: a stream opened with it ends here. */
   readonly expiresAt: Date
-  /** The thumbprint of the certificate that the token is bound to (RFC 8705); null where it is not. */
+  /**
+   * The thumbprint of the certificate that the token is bound to (RFC 8705); null where it is not.
+   */
   readonly boundThumbprint: string | null
   /** Who that is, where a person calls and no program. */
   readonly person: Person | null
-  /** The approved request that it calls with: of calls that this process makes alone, and that no token can make. */
+  /**
+   * The approved request that it calls with: of calls that this process makes alone, and that no
+   * token can make.
+   */
   readonly carriesOut?: ApprovedCall
 }
 
@@ -35,7 +40,10 @@ export interface AccessTokenVerifierOptions {
   /** The claim that names the client; `client_id` (RFC 9068 section 2.2) unless given. */
   readonly clientClaim?: string
   findClient(clientId: string): Promise<RegisteredClient | null>
-  /** Who a token is of whose issuer gives them to people, and not to clients; null: to nobody who may call. */
+  /**
+   * Who a token is of whose issuer gives them to people, and not to clients; null: to nobody who
+   * may call.
+   */
   personOf?(claims: Readonly<Record<string, unknown>>): Person | null
   /** The clock of the machine, never a movable one: tokens are dated by it. */
   now?(): Date
@@ -64,8 +72,8 @@ const cacheSizeLimit = 10_000
 
 /**
  * Verifies access tokens (RFC 9068 section 4): signature, `alg` from a fixed list, `typ`, `iss`,
- * `aud`, `exp`, and that the client is registered and active. What was verified is remembered by the
- * hash of the token for at most 60 s; a refusal is not remembered.
+ * `aud`, `exp`, and that the client is registered and active. What was verified is remembered by
+ * the hash of the token for at most 60 s; a refusal is not remembered.
  */
 export function createAccessTokenVerifier(
   options: AccessTokenVerifierOptions,
@@ -110,7 +118,8 @@ function remembering(now: () => Date, verify: Verify): Verify {
     return caller
   }
   return (header) => {
-    // No token lies in the memory for longer than its request. However it is spelled beside the token, it is one.
+    // No token lies in the memory for longer than its request. However it is spelled beside the
+    // token, it is one.
     const key = hash('sha256', header.slice(schemeLength).trim(), 'base64')
     const known = verified.get(key)
     if (known && now().getTime() < known.untilMs) return Promise.resolve(known.caller)
@@ -161,7 +170,10 @@ async function verifyToken(
   }
 }
 
-/** A person calls with all that its roles allow; without `auth_time` nobody can say that it is fresh, and it approves nothing. */
+/**
+ * A person calls with all that its roles allow; without `auth_time` nobody can say that it is
+ * fresh, and it approves nothing.
+ */
 function callerOfPerson(person: Person | null, { auth_time, cnf, exp }: JWTPayload): Caller {
   if (!person || exp === undefined) throw invalidToken()
   const scopes = [...scopesOfPerson(person)].filter(
@@ -195,8 +207,8 @@ function bearerToken(header: string): string {
 }
 
 /**
- * The thumbprint of the certificate that a token is bound to, by its `cnf` claim (RFC 7800 section 3.1,
- * RFC 8705 section 3.1). Null: the token is not bound.
+ * The thumbprint of the certificate that a token is bound to, by its `cnf` claim (RFC 7800 section
+ * 3.1, RFC 8705 section 3.1). Null: the token is not bound.
  * @throws Problem `unauthenticated` where it is bound to what cannot be checked here
  */
 function boundThumbprintOf(confirmation: unknown): string | null {

@@ -28,11 +28,16 @@ interface UsedAssertion {
   readonly expiresAt: Date
 }
 
-/** What the token endpoint reads and records of clients. Where that is kept, this room does not know. */
+/**
+ * What the token endpoint reads and records of clients. Where that is kept, this room does not
+ * know.
+ */
 export interface ClientRegister {
   /** A client, active or not, or null. */
   findClient(clientId: string): Promise<RegisteredClient | null>
-  /** @returns false where the client has used this `jti` before: of many that race, one gets true. */
+  /**
+   * @returns false where the client has used this `jti` before: of many that race, one gets true.
+   */
   rememberAssertion(assertion: UsedAssertion): Promise<boolean>
 }
 
@@ -42,7 +47,8 @@ export const clientMetadataExtensions = ['audience', 'grantable_scope']
 /**
  * The storage that oidc-provider asks: clients are read, assertions are remembered. Access tokens
  * are self-contained and stored nowhere, and nothing else of the library is in use.
- * @param onProved called with a client whose assertion was taken: remembering it is the last of its checks.
+ * @param onProved called with a client whose assertion was taken: remembering it is the last of its
+ *   checks.
  */
 export const createClientAdapter =
   (
@@ -140,8 +146,8 @@ const jtiLengthLimit = 255
 const assertionTypes = new Set([undefined, 'JWT', 'client-authentication+jwt'])
 
 /**
- * What this service asks of a `private_key_jwt` beyond the library's own checks of signature, `iss`,
- * `sub`, `exp` and `jti`: it is meant for this issuer alone and lives for minutes (RFC 7523
+ * What this service asks of a `private_key_jwt` beyond the library's own checks of signature,
+ * `iss`, `sub`, `exp` and `jti`: it is meant for this issuer alone and lives for minutes (RFC 7523
  * section 3; draft-ietf-oauth-rfc7523bis section 4).
  * @throws InvalidClientAuth
  */

@@ -38,7 +38,9 @@ export const localKeys = (keys: readonly JWK[]): IssuerKeys => ({
   find: createLocalJWKSet({ keys: [...keys] }),
 })
 
-/** The keys of an outside issuer, discovered at the first token and fetched again as they change. */
+/**
+ * The keys of an outside issuer, discovered at the first token and fetched again as they change.
+ */
 export function discoveredKeys(fetchJson: FetchJson, issuer: string): IssuerKeys {
   const ask = pausingAfterFailure()
   let discovered: Promise<RemoteJWKSet> | undefined
@@ -98,7 +100,8 @@ function pausingAfterFailure(): <Answer>(ask: () => Promise<Answer>) => Promise<
 }
 
 /**
- * Where an issuer publishes its keys: RFC 8414 section 3, then OpenID Connect Discovery 1.0 section 4.
+ * Where an issuer publishes its keys: RFC 8414 section 3, then OpenID Connect Discovery 1.0 section
+ * 4.
  * @throws Problem `unavailable` where neither document can be read.
  */
 export async function discoverJwksUri(fetchJson: FetchJson, issuer: string): Promise<URL> {

@@ -28,11 +28,14 @@ export interface TokenEndpointOptions {
   /** At least one. The first signs, all are published. */
   readonly signingKeys: readonly OauthSigningKey[]
   /**
-   * The certificate that a caller has proved to have on its connection, which its token can be bound to. Null
-   * where the endpoint asks nobody for one.
+   * The certificate that a caller has proved to have on its connection, which its token can be
+   * bound to. Null where the endpoint asks nobody for one.
    */
   readonly clientCertificateOf: ((socket: Socket | null) => X509Certificate | null) | null
-  /** Called with what went wrong on this side, for the log: a 500, a 503, a registered key of no use. */
+  /**
+   * Called with what went wrong on this side, for the log: a 500, a 503, a registered key of no
+   * use.
+   */
   onError(error: unknown): void
 }
 
@@ -40,11 +43,14 @@ export interface TokenEndpointOptions {
 type OutcomeHeaders = Readonly<Record<string, string>>
 
 /**
- * A client's try to get a token, as whoever counts them follows it. Until the client has proved who it is, a
- * request says nothing of the client that it names: anybody may name anybody.
+ * A client's try to get a token, as whoever counts them follows it. Until the client has proved who
+ * it is, a request says nothing of the client that it names: anybody may name anybody.
  */
 export interface TokenAttempt {
-  /** The client has proved who it is. @throws `Problem` `rate_limited` when it has had its share. */
+  /**
+   * The client has proved who it is.
+   * @throws `Problem` `rate_limited` when it has had its share.
+   */
   succeeded(clientId: string): OutcomeHeaders
   /** It has not. @throws `Problem` `rate_limited` when too many have failed before. */
   failed(): OutcomeHeaders
@@ -61,8 +67,8 @@ export const clientAuthenticationMethods = [
 ] as const
 
 /**
- * Answers `POST /oauth/token` (RFC 6749 section 4.4) and nothing else: of all that oidc-provider can
- * do, only client credentials are switched on, and only this path is ever handed to it.
+ * Answers `POST /oauth/token` (RFC 6749 section 4.4) and nothing else: of all that oidc-provider
+ * can do, only client credentials are switched on, and only this path is ever handed to it.
  */
 export function createTokenEndpoint(
   options: TokenEndpointOptions,
@@ -139,7 +145,8 @@ const configurationOf = (
       getResourceServerInfo: (ctx, resource, client) =>
         resourceServerOf(ctx, resource, client, options),
     },
-    // On whatever the listeners speak: a client whose tokens are to be bound never gets another kind.
+    // On whatever the listeners speak: a client whose tokens are to be bound never gets another
+    // kind.
     mTLS: {
       enabled: true,
       certificateBoundAccessTokens: true,
@@ -197,8 +204,9 @@ interface TokenError {
 }
 
 /**
- * A failure that is a problem document elsewhere, as the token endpoint answers it. RFC 6749 has no code
- * for a client that is to come back later: `temporarily_unavailable` is its own for that, from section 4.1.2.1.
+ * A failure that is a problem document elsewhere, as the token endpoint answers it. RFC 6749 has no
+ * code for a client that is to come back later: `temporarily_unavailable` is its own for that, from
+ * section 4.1.2.1.
  */
 export function tokenErrorOf({ detail, status, title }: Problem): TokenError {
   const laterOrNever = status === 500 ? 'server_error' : 'temporarily_unavailable'

@@ -102,7 +102,10 @@ export function clientIdOf({ params }: { params: { clientId: string } }): string
 export const clientAfter = (cursor: string | undefined): string =>
   readCursor(cursor, ([id]) => (isClientId(id) ? id : null)) ?? ''
 
-/** The card that a path names. @throws `Problem` `card_not_found` when it can be no card's token. */
+/**
+ * The card that a path names.
+ * @throws `Problem` `card_not_found` when it can be no card's token.
+ */
 export function cardOf({ params }: { params: { publicToken: string } }): PublicToken {
   if (!isPublicToken(params.publicToken)) throw new Problem('card_not_found')
   return params.publicToken

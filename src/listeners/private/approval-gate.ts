@@ -36,8 +36,8 @@ interface BodyRule<Body> {
 }
 
 /**
- * A rule that reads the body as the route's schema types it: a member that is renamed in the schema does not compile in the
- * rule. A route with another schema does not start.
+ * A rule that reads the body as the route's schema types it: a member that is renamed in the schema
+ * does not compile in the rule. A route with another schema does not start.
  */
 export function approvalByBody<Schema extends TSchema>(
   body: Schema,
@@ -61,8 +61,9 @@ declare module 'fastify' {
 }
 
 /**
- * Stands before every route that names a kind of approval: where that kind needs one here, a call that is valid and allowed is
- * kept for another person to approve, and answered 202. One that is approved passes.
+ * Stands before every route that names a kind of approval: where that kind needs one here, a call
+ * that is valid and allowed is kept for another person to approve, and answered 202. One that is
+ * approved passes.
  */
 export function guardByApproval(app: FastifyInstance, approvals: ApprovalContext): void {
   app.addHook('onRoute', (route) => {
@@ -109,10 +110,11 @@ export function guardByApproval(app: FastifyInstance, approvals: ApprovalContext
 }
 
 /**
- * Checks a call again in its transaction: what the gate read may have changed, so that the call needs an approval now.
+ * Checks a call again in its transaction: what the gate read may have changed, so that the call
+ * needs an approval now.
  * @param fault a fault of the call that no approval can lift.
- * @throws `Problem` `unavailable` if the call needs an approval now; its repeat is stored for another person.
- *   `validation_failed` for the fault of an approved call.
+ * @throws `Problem` `unavailable` if the call needs an approval now; its repeat is stored for
+ *   another person. `validation_failed` for the fault of an approved call.
  */
 export function judgeAgain(
   { required }: Pick<ApprovalContext, 'required'>,
@@ -129,7 +131,10 @@ export function judgeAgain(
   })
 }
 
-/** Whether this process sends what was approved. @throws `Problem` where it is another request: that would be a fault of ours. */
+/**
+ * Whether this process sends what was approved.
+ * @throws `Problem` where it is another request: that would be a fault of ours.
+ */
 function isApproved(request: FastifyRequest): boolean {
   const { carriesOut } = callerOf(request)
   if (!carriesOut) return false
@@ -149,7 +154,10 @@ const askedOf = (request: FastifyRequest): AskedRequest => ({
 
 const bodyOf = ({ body, method }: FastifyRequest) => [method, body ?? null]
 
-/** The path in its one spelling: the route's, with its parameters decoded and nothing encoded without need. */
+/**
+ * The path in its one spelling: the route's, with its parameters decoded and nothing encoded
+ * without need.
+ */
 const pathOf = ({ params, routeOptions, url }: FastifyRequest): string => {
   const given = params as Readonly<Record<string, string>>
   const pattern = routeOptions.url ?? url

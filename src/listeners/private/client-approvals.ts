@@ -62,8 +62,8 @@ export const findFaultOfKeys = ({ jwks }: NewCredentials): ProblemError | null =
     : null
 
 /**
- * A client that holds no guarded scope gets its secret from one person, who may still know it. It gets a guarded scope together
- * with keys, which the approver compares with their owner.
+ * A client that holds no guarded scope gets its secret from one person, who may still know it. It
+ * gets a guarded scope together with keys, which the approver compares with their owner.
  */
 export const findFaultOfScopes = (
   { authentication, kind, scopes: held }: ClientRecord,
@@ -77,7 +77,9 @@ export const findFaultOfScopes = (
   }
 }
 
-/** No secret can be shown after an approval: another secret comes from the requester, as its hash. */
+/**
+ * No secret can be shown after an approval: another secret comes from the requester, as its hash.
+ */
 export const findFaultOfSecretHash = (
   body: Static<typeof RotateSecretSchema>,
 ): ProblemError | null =>

@@ -28,7 +28,9 @@ interface Latency {
   readonly p99Ms: number | null
 }
 
-/** What health and figures are read from: never more often than every two seconds, however many ask. */
+/**
+ * What health and figures are read from: never more often than every two seconds, however many ask.
+ */
 export interface Watching {
   readonly backlog: () => ReturnType<typeof readBacklog>
   readonly failingWebhooks: () => ReturnType<typeof readFailingWebhooks>
@@ -99,7 +101,10 @@ const sumOf = (routes: readonly TimedRoute[]): TimedRoute['within'] =>
     routes.reduce((sum, { within }) => sum + (within[at]?.[1] ?? 0), 0),
   ])
 
-/** The times within which shares of calls were answered, by the bounds between which they were counted. */
+/**
+ * The times within which shares of calls were answered, by the bounds between which they were
+ * counted.
+ */
 export function latencyOf(within: TimedRoute['within']): Latency {
   const calls = within.at(-1)?.[1] ?? 0
   const percentile = (share: number): number | null => {

@@ -28,7 +28,10 @@ export const actingOf = (request: FastifyRequest): Requester => ({
   requestId: request.id,
 })
 
-/** The card that a path names. @throws `Problem` `card_not_found` when it can be no card's token. */
+/**
+ * The card that a path names.
+ * @throws `Problem` `card_not_found` when it can be no card's token.
+ */
 export function publicTokenOf({ params }: { params: { publicToken: string } }): PublicToken {
   if (!isPublicToken(params.publicToken)) throw new Problem('card_not_found')
   return params.publicToken

@@ -7,8 +7,9 @@ import { callerOf } from '../http/authentication.ts'
 import type { PublicApi } from './api.ts'
 
 /**
- * Puts on record, before it is answered, that a client which is known asked for a disclosure and did not get it:
- * whatever refused it, and wherever. What can be no card's token may be a card number, and is left out.
+ * Puts on record, before it is answered, that a client which is known asked for a disclosure and
+ * did not get it: whatever refused it, and wherever. What can be no card's token may be a card
+ * number, and is left out.
  */
 export const recordingRefusals =
   ({ issuing }: Pick<PublicApi, 'issuing'>, act: 'pin.revealed' | 'card_data.revealed') =>

@@ -34,7 +34,10 @@ export interface ApprovalBackground {
   readonly keyThumbprints: readonly string[]
 }
 
-/** What a request is about, read for whoever looks at it. @param payload null once it is forgotten. */
+/**
+ * What a request is about, read for whoever looks at it.
+ * @param payload null once it is forgotten.
+ */
 export async function findBackground(
   connection: Connection,
   { kind, subject }: ApprovalRow,

@@ -152,7 +152,10 @@ export async function showApproval(
 const seesAll = ({ scopes }: Party): boolean =>
   ['approve', 'audit.read', 'admin'].some((scope) => scopes.has(scope))
 
-/** An approval as it is stored. @throws `Problem` `not_found` where there is none for this viewer. */
+/**
+ * An approval as it is stored.
+ * @throws `Problem` `not_found` where there is none for this viewer.
+ */
 export const visibleApproval = (viewer: Party, row: ApprovalRow | null): ApprovalRow => {
   if (!row || !(seesAll(viewer) || row.requesterId === viewer.clientId)) {
     throw new Problem('not_found')
@@ -204,7 +207,10 @@ type ApprovalStep =
   | 'broke glass'
   | 'unrecorded'
 
-/** Puts a step on record, in its transaction: what was asked for by its hash, and the person by issuer and subject. */
+/**
+ * Puts a step on record, in its transaction: what was asked for by its hash, and the person by
+ * issuer and subject.
+ */
 export async function recordStep(
   connection: Connection,
   act: ApprovalStep,

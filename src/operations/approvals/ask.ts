@@ -34,8 +34,8 @@ interface Wanted extends AskedRequest {
 }
 
 /**
- * Keeps a request for another person to approve, with the state that it was drawn from. A repeat under its idempotency key gets
- * the same approval.
+ * Keeps a request for another person to approve, with the state that it was drawn from. A repeat
+ * under its idempotency key gets the same approval.
  */
 export async function askForApproval(
   approvals: ApprovalContext,
@@ -85,7 +85,9 @@ async function refuseTooMany(connection: Connection, { clientId }: Party): Promi
   await lockInstallation(connection)
   if ((await countWaitingApprovals(connection, clientId)) < waitingMost) return
   throw new Problem('rate_limited', {
-    detail: `${waitingMost} of your requests wait for another person. Withdraw some, or have them decided.`,
+    detail:
+      `${waitingMost} of your requests wait for another person. Withdraw some, or have them ` +
+      'decided.',
     retryAfterSeconds: 60,
   })
 }

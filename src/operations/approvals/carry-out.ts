@@ -40,7 +40,10 @@ interface RouteAnswer {
   readonly body: unknown
 }
 
-/** Sends an approved request, under the approval's id as its idempotency key: however often, it is done once. */
+/**
+ * Sends an approved request, under the approval's id as its idempotency key: however often, it is
+ * done once.
+ */
 export type SendApproved = (request: ApprovedRequest) => Promise<RouteAnswer>
 
 // What a route has answered is forgotten after 24 hours: then it would be done a second time.
@@ -73,8 +76,9 @@ type CarryOutContext = Pick<
 >
 
 /**
- * Carries out what is approved, one after the other, until there is nothing to do now. What could not be done, and what came of it
- * was not put on record, is tried again: the route then answers what it answered first.
+ * Carries out what is approved, one after the other, until there is nothing to do now. What could
+ * not be done, and what came of it was not put on record, is tried again: the route then answers
+ * what it answered first.
  * @param holder names this process. @param stop ends it between two.
  */
 export async function carryOutApproved(
@@ -162,7 +166,10 @@ async function carryOut(
   })
 }
 
-/** Whether the request and its approval are entered in the audit log; enters what was done until now where they are not. */
+/**
+ * Whether the request and its approval are entered in the audit log; enters what was done until now
+ * where they are not.
+ */
 async function findEntered(
   { database, enterActs }: CarryOutContext,
   row: ApprovalRow,
@@ -217,7 +224,10 @@ const settleStale = (database: CarryOutContext['database'], row: ApprovalRow): P
     if (isFirst) await recordStep(connection, 'stale', row)
   })
 
-/** Whether it may be otherwise in a moment: the service is away or busy, or the first of two is at work still. */
+/**
+ * Whether it may be otherwise in a moment: the service is away or busy, or the first of two is at
+ * work still.
+ */
 function isPassing({ body, status }: RouteAnswer): boolean {
   return status >= 500 || status === 429 || codeOf(body) === 'idempotency_key_in_use'
 }
@@ -226,7 +236,10 @@ function isPassing({ body, status }: RouteAnswer): boolean {
 const codeOf = (body: unknown): unknown =>
   typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
 
-/** A secret that is shown once is shown to nobody here: what could have one is not taken in the first place. */
+/**
+ * A secret that is shown once is shown to nobody here: what could have one is not taken in the
+ * first place.
+ */
 function withoutSecret(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body ?? null
   const { clientSecret: _, ...rest } = body as Record<string, unknown>

@@ -27,11 +27,11 @@ interface Decider extends Party {
 }
 
 /**
- * Approves what another person, or a client, asked for: the payload of this hash and no other, while it is as it was when that was
- * asked for. From then on it is carried out, once.
+ * Approves what another person, or a client, asked for: the payload of this hash and no other,
+ * while it is as it was when that was asked for. From then on it is carried out, once.
  * @param payloadHash SHA-256, in hexadecimal.
- * @throws `Problem` `not_found`, `approval_over`, `same_person`, `insufficient_scope`, `login_too_old`, `payload_hash_mismatch`,
- *   `approval_stale`.
+ * @throws `Problem` `not_found`, `approval_over`, `same_person`, `insufficient_scope`,
+ *   `login_too_old`, `payload_hash_mismatch`, `approval_stale`.
  */
 export const approve = (
   approvals: ApprovalContext,
@@ -48,7 +48,10 @@ export const approve = (
     return passUnlessStale(connection, decider, row, null)
   })
 
-/** Refuses it: by whoever could approve it, however long ago they signed in. @throws as {@link approve}. */
+/**
+ * Refuses it: by whoever could approve it, however long ago they signed in.
+ * @throws as {@link approve}.
+ */
 export const refuseRequest = (
   approvals: ApprovalContext,
   decider: Decider,
@@ -61,7 +64,10 @@ export const refuseRequest = (
     return end(connection, decider, row, { state: 'refused', reason })
   })
 
-/** Takes it back: by whoever asked for it. @throws `Problem` `not_found`, `not_requester`, `approval_over`. */
+/**
+ * Takes it back: by whoever asked for it.
+ * @throws `Problem` `not_found`, `not_requester`, `approval_over`.
+ */
 export const withdraw = (
   approvals: ApprovalContext,
   decider: Decider,
@@ -73,8 +79,8 @@ export const withdraw = (
   })
 
 /**
- * Lets one's own request pass, in an emergency: a person with all that another would need to approve it. It is an act of its own
- * kind, and whoever watches the service hears of it.
+ * Lets one's own request pass, in an emergency: a person with all that another would need to
+ * approve it. It is an act of its own kind, and whoever watches the service hears of it.
  * @throws `Problem` as {@link approve}, and `not_requester`.
  */
 export async function breakGlass(
@@ -92,7 +98,10 @@ export async function breakGlass(
   return answer
 }
 
-/** What became of it. Where that is a refusal it stays so, and is answered once its transaction has committed. */
+/**
+ * What became of it. Where that is a refusal it stays so, and is answered once its transaction has
+ * committed.
+ */
 interface Decided {
   readonly row: ApprovalRow
   readonly isRefusal: boolean
@@ -128,7 +137,10 @@ function requireApprover(decider: Decider, row: ApprovalRow): void {
   throw new Problem('login_too_old', { headers: { 'www-authenticate': challenge } })
 }
 
-/** @throws `Problem` `insufficient_scope` unless it is a person who may approve, and may call the route that was asked. */
+/**
+ * @throws `Problem` `insufficient_scope` unless it is a person who may approve, and may call the
+ *   route that was asked.
+ */
 function requireScopeOf({ person, scopes }: Decider, { access }: ApprovalRow): void {
   const isPersonWhoApproves = person !== null && scopes.has('approve')
   if (isPersonWhoApproves && access.some((scope) => scopes.has(scope))) return
@@ -197,7 +209,8 @@ async function commit(
   decision: Pick<ApprovalDecision, 'state'> & Partial<ApprovalDecision>,
 ): Promise<ApprovalRow> {
   const isOver = decision.state !== 'approved'
-  // Payloads of requests without a decision are deleted: a requester could fill the database with them.
+  // Payloads of requests without a decision are deleted: a requester could fill the database with
+  // them.
   const isDropped = ['expired', 'stale', 'withdrawn'].includes(decision.state)
   const forgetsPayload = isDropped || (isOver && approvalKinds[kind].isForgotten)
   const full = { ...undecided, ...decision, forgetsPayload }

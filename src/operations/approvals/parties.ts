@@ -9,8 +9,8 @@ import { type ApprovalContext, type Party, requesterOf } from './approvals.ts'
 type Rules = Pick<ApprovalContext, 'takesFirstAdministrators'>
 
 /**
- * Everyone who cannot approve what a party requests now: a person alone; a client with its controllers and the people
- * who approved its credentials.
+ * Everyone who cannot approve what a party requests now: a person alone; a client with its
+ * controllers and the people who approved its credentials.
  * @throws `Problem` `same_person` where the record does not say which person holds its credentials.
  */
 export async function findRequesterParties(
@@ -29,13 +29,16 @@ export async function findRequesterParties(
   if (isGivenByPerson && (await areRegistered(connection, parties))) return parties
   throw new Problem('same_person', {
     detail:
-      'The record does not say which person holds the credentials of this client: the configuration ' +
-      'named it, or named a client that could act for it. ' +
-      'Ask as a person who signed in, or as a client that such a person registered.',
+      'The record does not say which person holds the credentials of this client: the ' +
+      'configuration named it, or named a client that could act for it. Ask as a person who ' +
+      'signed in, or as a client that such a person registered.',
   })
 }
 
-/** Whether each client among these was registered here. The holder of any other client may be any person. */
+/**
+ * Whether each client among these was registered here. The holder of any other client may be any
+ * person.
+ */
 async function areRegistered(connection: Connection, parties: readonly string[]): Promise<boolean> {
   const clientIds = parties.filter((id) => !isPersonId(id))
   const created = (await listProvenance(connection, clientIds)).filter(
@@ -62,7 +65,8 @@ export async function requireAnotherPerson(
   if (!isParty) return
   throw new Problem('same_person', {
     detail:
-      'You registered the client that asked for this, or gave it its credentials, or approved them.',
+      'You registered the client that asked for this, or gave it its credentials, or approved ' +
+      'them.',
   })
 }
 

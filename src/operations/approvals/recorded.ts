@@ -4,7 +4,10 @@ import type { ApprovalRow } from '../../storage/approvals/approvals.ts'
 import { listRecordedSteps, type RecordedStep } from '../../storage/approvals/recorded-steps.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 
-/** Whether the audit log has a request and its approval: `entering` where only their entries are missing still. */
+/**
+ * Whether the audit log has a request and its approval: `entering` where only their entries are
+ * missing still.
+ */
 type Recorded = 'recorded' | 'entering' | 'missing'
 
 /** What an entry says of a step, as far as it is compared with the row. */
@@ -20,8 +23,8 @@ interface StepSaid {
 }
 
 /**
- * Whether the audit log has the request of an approved row, and its approval by another person. A row that says so by itself
- * is worth nothing: somebody may have written it past this program.
+ * Whether the audit log has the request of an approved row, and its approval by another person. A
+ * row that says so by itself is worth nothing: somebody may have written it past this program.
  */
 export async function findRecorded(
   connection: Connection,
@@ -43,7 +46,9 @@ export async function findRecorded(
   return isRecorded ? 'recorded' : 'missing'
 }
 
-/** What an entry says; null where there is none, nothing where it is not what its leaf commits to. */
+/**
+ * What an entry says; null where there is none, nothing where it is not what its leaf commits to.
+ */
 function readEntry({ entry }: RecordedStep): StepSaid | null {
   if (entry === null) return null
   const { commitment, salt, text } = entry
@@ -57,7 +62,10 @@ const isOf = (row: ApprovalRow, { details, subject }: StepSaid): boolean =>
   details?.kind === row.kind &&
   details.payloadHash === Buffer.from(row.payloadHash).toString('hex')
 
-/** Whether an entry is the approval by the person whom the row names, or the requester's own in an emergency. */
+/**
+ * Whether an entry is the approval by the person whom the row names, or the requester's own in an
+ * emergency.
+ */
 function isDecision(row: ApprovalRow, { act, client, details }: StepSaid): boolean {
   const { brokeGlass, deciderId, requesterId, requesterParties } = row
   if (!details?.person || client !== deciderId) return false

@@ -96,8 +96,8 @@ export async function isUnchanged(
 }
 
 /**
- * Compares the state once more in the transaction that carries out a request. The installation stays locked until the act is
- * done, so that no client, link or network changes in between.
+ * Compares the state once more in the transaction that carries out a request. The installation
+ * stays locked until the act is done, so that no client, link or network changes in between.
  * @throws `Problem` `approval_stale`.
  */
 export async function requireUnchanged(

@@ -27,7 +27,10 @@ export interface AuditLogContext {
   readonly withMlDsa: boolean
   /** What this machine remembers of checkpoints, outside the database. */
   readonly outside: CheckpointFile
-  /** Why the log must not be signed, as this process found when it looked last; null where it found nothing. */
+  /**
+   * Why the log must not be signed, as this process found when it looked last; null where it found
+   * nothing.
+   */
   readonly found: { refusal: string | null }
   /** Null: checkpoints are not cosigned. */
   readonly witnesses: Witnesses | null
@@ -46,7 +49,10 @@ export async function openAuditLog({
   return begun
 }
 
-/** Lets the first log begin. Where there are cards whose first events can never be entered, it says how many. */
+/**
+ * Lets the first log begin. Where there are cards whose first events can never be entered, it says
+ * how many.
+ */
 async function beginFirst(connection: Connection, origin: string): Promise<void> {
   const log = { log: 1, origin, predecessorCheckpoint: null, reason: null }
   if (!(await beginAuditLog(connection, log))) return

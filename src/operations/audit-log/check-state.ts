@@ -57,8 +57,9 @@ export async function writeSigned(
 }
 
 /**
- * The state of the check, locked to the end of the transaction; null where another process is at it. One that this service
- * did not write is a finding: it gives way to what the newest result in the audit log says.
+ * The state of the check, locked to the end of the transaction; null where another process is at
+ * it. One that this service did not write is a finding: it gives way to what the newest result in
+ * the audit log says.
  */
 export async function lockState(
   connection: Connection,
@@ -121,7 +122,10 @@ function parseSaid<Said>(text: string): Partial<Said> | null {
   }
 }
 
-/** What the entry of a result says; null where it is not entered yet, erased, or not as this service writes it. */
+/**
+ * What the entry of a result says; null where it is not entered yet, erased, or not as this service
+ * writes it.
+ */
 export function parseResultEntry(text: string | null): Partial<Result> | null {
   const said = text === null ? null : parseSaid<{ readonly details: Partial<Result> }>(text)
   return said?.details ?? null

@@ -34,9 +34,10 @@ const rowsAtOnce = 1_000
 const findingsMost = 1_000
 
 /**
- * Holds cards, clients, products, keys and links against their entries, where a check is due: each column whose every change has
- * an entry (`digested-columns.ts`) by a digest of before. What was changed without one is entered as a finding.
- * One that was broken off is gone on with, by whichever process comes first.
+ * Holds cards, clients, products, keys and links against their entries, where a check is due: each
+ * column whose every change has an entry (`digested-columns.ts`) by a digest of before. What was
+ * changed without one is entered as a finding. One that was broken off is gone on with, by
+ * whichever process comes first.
  * @param stop ends it between two steps.
  */
 export async function checkDue(
@@ -66,7 +67,10 @@ export async function checkDue(
 const isUnfinished = ({ finishedAt, startedAt }: checks.CheckRow): boolean =>
   startedAt !== null && finishedAt === null
 
-/** The state of the check, which begins anew where the last one ended and is old enough; null where another process is at it. */
+/**
+ * The state of the check, which begins anew where the last one ended and is old enough; null where
+ * another process is at it.
+ */
 async function beginDue(
   connection: Connection,
   signer: CheckSigner,
@@ -99,7 +103,8 @@ async function isSettled(
 ): Promise<boolean> {
   if (!check?.finishedAt) return false
   if (Date.now() - check.finishedAt.getTime() < settleSeconds * 1_000) return false
-  // Events are published in the order of their times, but for those of acts that took long to commit.
+  // Events are published in the order of their times, but for those of acts that took long to
+  // commit.
   const until = new Date(check.finishedAt.getTime() + orderMs)
   return !(await checks.isEnteringBehind(connection, until))
 }
@@ -285,7 +290,10 @@ async function finish(
   await writeSigned(connection, signer, { ...check, ...ended, ...kept })
 }
 
-/** Of what the digests that were kept are not those of which the last check's entry tells, or that entry is not as it was. */
+/**
+ * Of what the digests that were kept are not those of which the last check's entry tells, or that
+ * entry is not as it was.
+ */
 async function listChangedDigests(
   connection: Connection,
   { digestedAct, digestedFold, keptFold, rowsFold }: checks.CheckRow,

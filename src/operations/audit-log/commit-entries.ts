@@ -15,7 +15,10 @@ interface CommittedEntry {
 
 const saltBytes = 32
 
-/** Writes entries and draws a salt for each, without which nobody can tell from the leaf what it says. */
+/**
+ * Writes entries and draws a salt for each, without which nobody can tell from the leaf what it
+ * says.
+ */
 export function commitEntries(entries: readonly AuditEntry[]): CommittedEntry[] {
   const salts = randomBytes(saltBytes * entries.length)
   return entries.map((said, at) => {

@@ -15,15 +15,19 @@ export interface Continuation {
   readonly newest: CheckpointRow | null
   /** How many entries of this log this machine remembers to be signed. */
   readonly rememberedSize: number
-  /** Whether what is remembered may give way to a checkpoint of this log: never to a smaller, another or an earlier tree. */
+  /**
+   * Whether what is remembered may give way to a checkpoint of this log: never to a smaller,
+   * another or an earlier tree.
+   */
   mayReplace(remembered: string, next: Pick<Checkpoint, 'size' | 'root'>): boolean
   /** Why the log must not be signed; null where nothing is against it. */
   readonly refusal: string | null
 }
 
 /**
- * Looks whether the log is what was signed before, as the database, this machine and witnesses remember it. It is read in one
- * transaction, and so from one server: none takes another's place halfway. Null before a log has begun.
+ * Looks whether the log is what was signed before, as the database, this machine and witnesses
+ * remember it. It is read in one transaction, and so from one server: none takes another's place
+ * halfway. Null before a log has begun.
  */
 export async function examineLog({
   database,
@@ -41,7 +45,8 @@ export async function examineLog({
     const root = log.size === 0 ? emptyRoot : await rootIn(tiles, log.size)
     let refusal =
       note !== null && !remembered
-        ? 'The file that remembers the newest checkpoint of the audit log holds none: bring it back, or take it away.'
+        ? 'The file that remembers the newest checkpoint of the audit log holds none: bring it ' +
+          'back, or take it away.'
         : await contradiction(logs, tiles, remembered)
     refusal ??= await contradiction(logs, tiles, newest && { ...newest, origin: log.origin })
     refusal ??= root ? null : `Tiles of the log ${log.origin} are missing.`
@@ -82,10 +87,14 @@ async function contradiction(
   const [log] = logs
   if (!log || !known) return null
   const { origin, size } = log
-  // What is remembered of a log that has a successor was dealt with when that one began, also of one that is lost.
+  // What is remembered of a log that has a successor was dealt with when that one began, also of
+  // one that is lost.
   if (known.origin !== origin && isFormer(logs, known.origin)) return null
   if (known.origin !== origin) {
-    return `The log ${known.origin} was signed with ${known.size} entries, and this database does not know it.`
+    return (
+      `The log ${known.origin} was signed with ${known.size} entries, and this database does not ` +
+      'know it.'
+    )
   }
   if (known.size > size) {
     return `The log ${origin} was signed with ${known.size} entries, and this database has ${size}.`
@@ -103,8 +112,8 @@ const rootIn = (tiles: TileReader, size: number): Promise<Uint8Array | null> =>
   })
 
 /**
- * Why the log must not be signed, by what witnesses have cosigned, or null. They are asked once by each process, with
- * what was signed before: later they are asked with each checkpoint.
+ * Why the log must not be signed, by what witnesses have cosigned, or null. They are asked once by
+ * each process, with what was signed before: later they are asked with each checkpoint.
  */
 async function witnessRefusal(
   witnesses: Witnesses,
@@ -124,5 +133,8 @@ async function witnessRefusal(
   }
   const largest = Math.max(0, ...places.map((place) => witnesses.sizes.get(place) ?? 0))
   if (largest <= size) return null
-  return `A witness has cosigned the log ${origin} with ${largest} entries, and this database has ${size}.`
+  return (
+    `A witness has cosigned the log ${origin} with ${largest} entries, and this database has ` +
+    `${size}.`
+  )
 }

@@ -64,7 +64,10 @@ export const requestErasure = (
     return describe(erasure)
   })
 
-/** Refuses what would take away the traces of an operator: by an id, or of the parties of the request. */
+/**
+ * Refuses what would take away the traces of an operator: by an id, or of the parties of the
+ * request.
+ */
 async function requireErasable(
   connection: Connection,
   parties: readonly string[],
@@ -74,8 +77,8 @@ async function requireErasable(
     if (!(await wasShownCard(connection, wanted.publicToken, parties))) return
     throw new Problem('erasure_refused', {
       detail:
-        'The log has a disclosure of this card to you, your approver, or a client or person that one of you is ' +
-        'connected with: two other administrators have to request and approve this.',
+        'The log has a disclosure of this card to you, your approver, or a client or person that ' +
+        'one of you is connected with: two other administrators have to request and approve this.',
     })
   }
   const client = await findClient(connection, wanted.clientId)
@@ -133,8 +136,9 @@ const describe = ({
 })
 
 /**
- * Groups of acts whose entries stay. Without those of the log and of erasures nobody could tell what was erased from what was
- * lost; the others say who was given which rights, and what checks found.
+ * Groups of acts whose entries stay. Without those of the log and of erasures nobody could tell
+ * what was erased from what was lost; the others say who was given which rights, and what checks
+ * found.
  */
 const keptGroups = ['approval', 'check', 'client', 'entries', 'erasure', 'key', 'log', 'setting']
 /** Entries that a step looks at, and ranges of them that one act names. */
@@ -142,11 +146,17 @@ const lookedAt = 10_000
 const rangesMost = 500
 /** Entries that one statement erases. */
 const erasedAtOnce = 1_000
-/** Acts of before an erasure may be entered after it: a try counts as unresolved for a minute, and refusals for theirs. */
+/**
+ * Acts of before an erasure may be entered after it: a try counts as unresolved for a minute, and
+ * refusals for theirs.
+ */
 const settleSeconds = 180
 const daySeconds = 86_400
 
-/** How long entries are kept, and how long after it was asked for an erasure takes in what is entered. */
+/**
+ * How long entries are kept, and how long after it was asked for an erasure takes in what is
+ * entered.
+ */
 interface ErasureTerms {
   readonly retentionDays: number
   /** How old an entry must be before it is erased at a request. */
@@ -155,8 +165,9 @@ interface ErasureTerms {
 }
 
 /**
- * Takes every erasure on: an act in the log first names the entries; when that is under a checkpoint, they are erased. So
- * whoever holds a checkpoint and misses what an entry says finds the act that covers it.
+ * Takes every erasure on: an act in the log first names the entries; when that is under a
+ * checkpoint, they are erased. So whoever holds a checkpoint and misses what an entry says finds
+ * the act that covers it.
  * @param stop ends it between two steps.
  */
 export async function eraseDue(
@@ -265,8 +276,9 @@ async function goOn(
 }
 
 /**
- * Whether the log has the request of an erasure. One of what is old needs none. An erasure that nobody requested was written
- * into the database: it ends, with a finding as the nightly check enters it.
+ * Whether the log has the request of an erasure. One of what is old needs none. An erasure that
+ * nobody requested was written into the database: it ends, with a finding as the nightly check
+ * enters it.
  */
 async function requireRequest(
   connection: Connection,
@@ -284,7 +296,10 @@ async function requireRequest(
   return false
 }
 
-/** Whether the log has the request of an erasure, or waits for it. Without either, the row was written by no request. */
+/**
+ * Whether the log has the request of an erasure, or waits for it. Without either, the row was
+ * written by no request.
+ */
 async function findRequest(
   connection: Connection,
   erasure: erasures.ErasureRow,

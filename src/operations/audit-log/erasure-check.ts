@@ -24,8 +24,8 @@ interface SaidErasure {
 }
 
 /**
- * Holds what entries from one index to before another say of erasures against the table of these, and finds entries that
- * say nothing: none is erased before it was followed.
+ * Holds what entries from one index to before another say of erasures against the table of these,
+ * and finds entries that say nothing: none is erased before it was followed.
  */
 export async function checkErasures(
   connection: Connection,

@@ -3,8 +3,9 @@ import { listControlledProvenance, listProvenance } from '../../storage/clients/
 import type { Connection } from '../../storage/engine/database.ts'
 
 /**
- * Everyone whose traces an erasure leaves: the requester and the approver, the people who registered them, gave them credentials
- * or approved these, and every client that one of all these could act for alone.
+ * Everyone whose traces an erasure leaves: the requester and the approver, the people who
+ * registered them, gave them credentials or approved these, and every client that one of all these
+ * could act for alone.
  * @param people the requester and the approver; null where there is none.
  */
 export async function findErasureParties(

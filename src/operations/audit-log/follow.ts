@@ -11,7 +11,8 @@ import { recordFinding } from './record-finding.ts'
 const followedAtOnce = 5_000
 
 /**
- * Notes of each card how far its events are entered, entry by entry, and finds where one is missing.
+ * Notes of each card how far its events are entered, entry by entry, and finds where one is
+ * missing.
  * @param stop ends it between two steps.
  */
 export async function followEntries(signer: CheckSigner, stop: AbortSignal): Promise<void> {
@@ -64,7 +65,10 @@ async function followNext(
   return true
 }
 
-/** The sequences of a card before which others are missing. What was entered before a successor may come again. */
+/**
+ * The sequences of a card before which others are missing. What was entered before a successor may
+ * come again.
+ */
 function missingBefore(
   { sequences }: digests.CardEntries,
   known: digests.CardDigestRow | null,

@@ -15,9 +15,15 @@ export interface AuditLogHealth {
   readonly signedSize: number
   /** For how long the oldest of the others has waited for one; 0: there is none. */
   readonly unsignedMs: number
-  /** Why none is signed, or should be by what this process remembers; null where nothing is known against it. */
+  /**
+   * Why none is signed, or should be by what this process remembers; null where nothing is known
+   * against it.
+   */
   readonly refusal: string | null
-  /** Whether the witnesses that are asked for have cosigned the newest; null where none are, or none is signed. */
+  /**
+   * Whether the witnesses that are asked for have cosigned the newest; null where none are, or none
+   * is signed.
+   */
   readonly isCosigned: boolean | null
 }
 
@@ -57,7 +63,10 @@ export interface EnteringHealth {
   readonly isEntering: boolean
 }
 
-/** A try without a result is entered after 35 s, and a refusal after its minute: twice as much is late. */
+/**
+ * A try without a result is entered after 35 s, and a refusal after its minute: twice as much is
+ * late.
+ */
 const lateMs = 120_000
 /** So long no act was entered: what is done meanwhile is on record nowhere but in the database. */
 const failedMs = 600_000
@@ -71,7 +80,9 @@ interface KeptEntering {
 }
 const keptEntering = new WeakMap<Database, KeptEntering>()
 
-/** Reads how acts are entered. Callers at one time share one read; a read that fails is not kept. */
+/**
+ * Reads how acts are entered. Callers at one time share one read; a read that fails is not kept.
+ */
 export function readEnteringHealth(database: Database): Promise<EnteringHealth> {
   const known = keptEntering.get(database)
   if (known && performance.now() < known.untilMs) return known.health

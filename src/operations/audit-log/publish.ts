@@ -55,7 +55,10 @@ export async function readTile(
   return tile ? tile.subarray(0, width * 32) : null
 }
 
-/** What 256 entries say, a line of JSON each: salt and text, or that they were erased. Null unless they are signed. */
+/**
+ * What 256 entries say, a line of JSON each: salt and text, or that they were erased. Null unless
+ * they are signed.
+ */
 export async function readOpenings(
   audit: AuditLogContext,
   number: number | null,
@@ -75,7 +78,10 @@ export async function readOpenings(
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
 }
 
-/** The keys that verify checkpoints of every log, the one in use first: a verifier key a line (c2sp.org/signed-note). */
+/**
+ * The keys that verify checkpoints of every log, the one in use first: a verifier key a line
+ * (c2sp.org/signed-note).
+ */
 export async function readVerifierKeys({ database, hsm }: AuditLogContext): Promise<string> {
   const [logs, keys] = [await listAuditLogs(database), await hsm.auditKeys()]
   const lines = logs.flatMap(({ origin }) =>

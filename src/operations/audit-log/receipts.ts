@@ -11,8 +11,9 @@ import { type AuditLogContext, tilesOf } from './audit-log.ts'
 const youngMs = 10 * 60_000
 
 /**
- * The receipt of an entry: a proof that it is in the log (c2sp.org/tlog-proof), with what it says. Null while it is not
- * under a checkpoint yet. What was erased says nothing any more; its proof stays.
+ * The receipt of an entry: a proof that it is in the log (c2sp.org/tlog-proof), with what it says.
+ * Null while it is not under a checkpoint yet. What was erased says nothing any more; its proof
+ * stays.
  * @throws `Problem` `not_found` for what is not the client's own.
  */
 export const readReceipt = (
@@ -21,7 +22,10 @@ export const readReceipt = (
   entryId: string,
 ): Promise<string | null> => readReceiptWhere(audit, entryId, (owner) => owner === clientId)
 
-/** The same of an entry of anybody's, for whoever may read the whole log. @throws `Problem` `not_found` */
+/**
+ * The same of an entry of anybody's, for whoever may read the whole log.
+ * @throws `Problem` `not_found`
+ */
 export const readReceiptOfAny = (
   audit: Pick<AuditLogContext, 'database'>,
   entryId: string,

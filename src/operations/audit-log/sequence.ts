@@ -19,8 +19,9 @@ const shareOfSource = batchSize / 4
 const feedsAtOnce = 50
 
 /**
- * What enters acts in the log, behind them, in batches: the row of the log's head is locked to the end of each, so that
- * every act is entered once, however many processes try. An act's own transaction is over by then and waits for nothing.
+ * What enters acts in the log, behind them, in batches: the row of the log's head is locked to the
+ * end of each, so that every act is entered once, however many processes try. An act's own
+ * transaction is over by then and waits for nothing.
  * @returns what enters the next batch and answers how many entries it had; 0: there is nothing new.
  */
 export function createSequencer({
@@ -99,7 +100,10 @@ async function enterFeeds(
   return events.map(eventEntry)
 }
 
-/** What cannot be read keeps nothing behind it from being entered: the entry has the hash of it, and not what it says. */
+/**
+ * What cannot be read keeps nothing behind it from being entered: the entry has the hash of it, and
+ * not what it says.
+ */
 function detailsOf(text: string): Readonly<Record<string, unknown>> {
   try {
     const details: unknown = JSON.parse(text)

@@ -17,9 +17,10 @@ const lookMs = 30_000
 type Signing = 'signed' | 'unchanged' | 'refused'
 
 /**
- * Signs what is committed of the log, where it has grown since the newest checkpoint and that one is a second old.
- * Nothing is signed where the database is not the continuation of what is remembered outside it: then the log says so,
- * and everything else goes on. For one process at a time, by lease; two that sign at once sign the same.
+ * Signs what is committed of the log, where it has grown since the newest checkpoint and that one
+ * is a second old. Nothing is signed where the database is not the continuation of what is
+ * remembered outside it: then the log says so, and everything else goes on. For one process at a
+ * time, by lease; two that sign at once sign the same.
  */
 export function createSigner(audit: AuditLogContext): () => Promise<Signing> {
   let [lookedAt, last] = [-Infinity, 'unchanged' as Signing]
@@ -92,8 +93,9 @@ export const typeOf = ({ algorithm }: Pick<AuditKey, 'algorithm'>): number =>
   algorithm === 'Ed25519' ? signatureTypes.ed25519 : signatureTypes.mlDsa44
 
 /**
- * Has this machine remember what another has signed, and look whether it goes on from what it remembers: another may
- * sign a database that went back, and have forgotten, or never known, what was signed of it.
+ * Has this machine remember what another has signed, and look whether it goes on from what it
+ * remembers: another may sign a database that went back, and have forgotten, or never known, what
+ * was signed of it.
  */
 export function createFollower(audit: AuditLogContext): () => Promise<void> {
   const { database, outside } = audit

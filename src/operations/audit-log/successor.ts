@@ -24,8 +24,9 @@ interface Succession {
 }
 
 /**
- * Lets a successor of a log begin that must not be signed any more. Its first entry is the newest checkpoint that is
- * known of the log before, with the reason; then come the entries that no checkpoint of the database covers.
+ * Lets a successor of a log begin that must not be signed any more. Its first entry is the newest
+ * checkpoint that is known of the log before, with the reason; then come the entries that no
+ * checkpoint of the database covers.
  * @throws `Problem` `audit_log_continues` where the log can be signed.
  */
 export async function succeedAuditLog(
@@ -68,8 +69,8 @@ export async function succeedAuditLog(
 const pageSize = 1_000
 
 /**
- * Of what is remembered and what the database has the newest: that of a log which the database does not know any more, otherwise
- * that of the larger tree.
+ * Of what is remembered and what the database has the newest: that of a log which the database does
+ * not know any more, otherwise that of the larger tree.
  */
 function newestKnown(
   logs: readonly AuditLogRow[],

@@ -6,7 +6,10 @@ export interface Witnesses {
   readonly policy: WitnessPolicy
   /** Posts a text to a witness. @throws Error where there is no answer in time. */
   post(url: URL, body: string): Promise<{ readonly status: number; readonly text: string }>
-  /** What each has cosigned last, by origin and name: this process's own memory, which a first answer corrects. */
+  /**
+   * What each has cosigned last, by origin and name: this process's own memory, which a first
+   * answer corrects.
+   */
   readonly sizes: Map<string, number>
 }
 

@@ -76,7 +76,10 @@ export const answerOf = (
   ...outcomes,
 })
 
-/** What is recorded of an authorization that came to an answer. @param authorizationId null: its row is a new one. */
+/**
+ * What is recorded of an authorization that came to an answer.
+ * @param authorizationId null: its row is a new one.
+ */
 export const recordOf = (
   { entryMode, networkId, reference, requestId, trail }: TracedRequest,
   { publicToken }: Pick<AuthorizedCard, 'publicToken'>,
@@ -101,7 +104,10 @@ export const claimOf = (
   answer: Uint8Array | null = null,
 ): Claim => ({ ...keyed, requestFingerprint: keyed.fingerprints[0], claimId, answer })
 
-/** An expiry costs no try, or whoever has a PAN could shut the card; so it is watched who guesses at it. */
+/**
+ * An expiry costs no try, or whoever has a PAN could shut the card; so it is watched who guesses at
+ * it.
+ */
 const guessing = { mistakes: 10, windowSeconds: 86_400 }
 
 /** What is answered where no try was spent, of which card. */
@@ -112,8 +118,8 @@ interface Unspent {
 }
 
 /**
- * Answers a request that spends nothing: its claim commits with its answer and its record, and a wrong expiry is
- * counted with them.
+ * Answers a request that spends nothing: its claim commits with its answer and its record, and a
+ * wrong expiry is counted with them.
  * @returns null where the key was not free, and nothing was done.
  * @throws `Problem` `idempotency_key_in_use`.
  */
@@ -165,8 +171,8 @@ export interface Keeper {
 }
 
 /**
- * Keeps an answer unless one is kept: the first is what everybody gets. So a request that was merely slow, and whose
- * repeat took it for lost, has one answer.
+ * Keeps an answer unless one is kept: the first is what everybody gets. So a request that was
+ * merely slow, and whose repeat took it for lost, has one answer.
  */
 export async function keepAnswer(
   { database, hsm, observe }: AuthorizationContext,
@@ -194,8 +200,8 @@ const lookEveryMs = 100
 const lostAfterSeconds = 30
 
 /**
- * Answers a request whose key was not free, as the first one was answered; nothing is spent, and nothing is approved
- * (docs/authorizations.md, "Repeats").
+ * Answers a request whose key was not free, as the first one was answered; nothing is spent, and
+ * nothing is approved (docs/authorizations.md, "Repeats").
  * @param card null where no card is known that it is about.
  * @throws `Problem` `idempotency_key_reused`, `idempotency_key_in_use`.
  */

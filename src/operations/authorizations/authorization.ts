@@ -39,8 +39,8 @@ export interface AuthorizationContext {
 }
 
 /**
- * The zone keys in use, as they were read last. One that is no more the network's is found out where a try is spent, and
- * is read again.
+ * The zone keys in use, as they were read last. One that is no more the network's is found out
+ * where a try is spent, and is read again.
  */
 export type ZoneKeyCache = Pick<LRUCache<string, ZoneKeyRow>, 'get' | 'set' | 'delete'>
 
@@ -55,7 +55,10 @@ export interface AuthorizationObserver {
   answered(authorization: Authorization): void
   /** What a request's PIN and CVV came to, whatever is answered in the end. */
   checked(outcomes: Pick<Authorization, 'pin' | 'cvv'>): void
-  /** An expiry was given that is not the card's. `isGuessing`: too many were, for the first time in a day. */
+  /**
+   * An expiry was given that is not the card's. `isGuessing`: too many were, for the first time in
+   * a day.
+   */
   expiryWrong(
     wrong: WrongExpiry & Pick<AuthorizationRequest, 'entryMode'> & { isGuessing: boolean },
   ): void

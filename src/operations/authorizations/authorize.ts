@@ -42,7 +42,8 @@ export async function authorize(
   const answer = await decide(context, asked, keyed, begun)
   if (answer) return answer
   if (!keyed) throw new Error('An authorization without a key was not the first.')
-  // Of a repeat nothing else decides: what it came by before its key was found taken is not recorded.
+  // Of a repeat nothing else decides: what it came by before its key was found taken is not
+  // recorded.
   return answerRepeat(context, keyed, request, begun.card)
 }
 
@@ -65,7 +66,10 @@ const lacksPinBlock = ({ entryMode, pinBlock }: AuthorizationRequest): boolean =
 /** How often a zone key that was replaced is read again. */
 const zoneKeyReadsMost = 3
 
-/** Has the PIN block deciphered, reads the card and spends the try of what is compared first, where the card may be tried. */
+/**
+ * Has the PIN block deciphered, reads the card and spends the try of what is compared first, where
+ * the card may be tried.
+ */
 async function begin(
   context: AuthorizationContext,
   asked: TracedRequest,
@@ -128,7 +132,10 @@ async function takenOrThrow(
   return { ...(await beginAuthorization(database, reading, null)), outcome: 'taken' }
 }
 
-/** The answer, or null where the key was not free: nothing was spent then, and nothing is answered yet. */
+/**
+ * The answer, or null where the key was not free: nothing was spent then, and nothing is answered
+ * yet.
+ */
 async function decide(
   context: AuthorizationContext,
   asked: TracedRequest,

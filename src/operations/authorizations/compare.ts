@@ -185,8 +185,8 @@ interface LastTry {
 }
 
 /**
- * Settles the last try: its result, the tries that it gives back, its events, its record and the answer commit at once
- * (docs/authorizations.md, "Tries", rules 2, 3, 4 and 7).
+ * Settles the last try: its result, the tries that it gives back, its events, its record and the
+ * answer commit at once (docs/authorizations.md, "Tries", rules 2, 3, 4 and 7).
  */
 async function settleAndAnswer(
   context: AuthorizationContext,
@@ -220,8 +220,8 @@ async function settleAndAnswer(
 }
 
 /**
- * The answer as it is kept if others who try the card at the same time do not change what remains: then it is kept by
- * itself. Under several hashes it always is, while their key is being replaced.
+ * The answer as it is kept if others who try the card at the same time do not change what remains:
+ * then it is kept by itself. Under several hashes it always is, while their key is being replaced.
  */
 async function sealForeseen(
   { hsm }: AuthorizationContext,

@@ -3,7 +3,9 @@ import { findCardReference, type NamedCard } from '../../storage/authorizations/
 import { findZoneKey, type ZoneKeyRow } from '../../storage/keys/zone-keys.ts'
 import { type AuthorizationContext, type AuthorizationRequest, askHsm } from './authorization.ts'
 
-/** A PIN block as it was found. `86` and `96` are what it answers, once nothing before it objects. */
+/**
+ * A PIN block as it was found. `86` and `96` are what it answers, once nothing before it objects.
+ */
 export type PresentedPinBlock =
   | { readonly opened: OpenedPinBlock; readonly zoneKey: UsedZoneKey; readonly objection: null }
   | { readonly opened: null; readonly zoneKey: null; readonly objection: '86' | '96' }
@@ -29,8 +31,8 @@ const bad = { opened: null, zoneKey: null, objection: '86' } as const
 const silent = { opened: null, zoneKey: null, objection: '96' } as const
 
 /**
- * Has the HSM decipher the PIN block of a request, before a try is spent. Every kind of bad block looks the same: what
- * is wrong with it would say something of the key or the PIN.
+ * Has the HSM decipher the PIN block of a request, before a try is spent. Every kind of bad block
+ * looks the same: what is wrong with it would say something of the key or the PIN.
  * @returns null where the request has none.
  */
 export async function presentPinBlock(

@@ -63,7 +63,10 @@ function recorded({
   return { ...row, approved: row.responseCode === '00', askedAt, checks }
 }
 
-/** How wide the stretches of figures may be, in seconds, and how many days they may be asked for at once. */
+/**
+ * How wide the stretches of figures may be, in seconds, and how many days they may be asked for at
+ * once.
+ */
 const figureBuckets = {
   minute: { seconds: 60, daysMost: 1 },
   hour: { seconds: 3_600, daysMost: 31 },
@@ -83,9 +86,10 @@ interface AuthorizationFigures {
 const dayMs = 86_400_000
 
 /**
- * Approvals and declines over time, each stretch that has any, in their order. Stretches begin at full minutes, hours or
- * days (UTC).
- * @throws `Problem` `validation_failed` where `to` is not after `from`, or too long after it for the width.
+ * Approvals and declines over time, each stretch that has any, in their order. Stretches begin at
+ * full minutes, hours or days (UTC).
+ * @throws `Problem` `validation_failed` where `to` is not after `from`, or too long after it for
+ *   the width.
  */
 export async function countAnswers(
   { database }: Records,
@@ -125,7 +129,8 @@ export async function countAnswers(
 const minutesAtOnce = 60
 
 /**
- * Counts what was answered in each minute that is over, for charts. Any number of processes may do so at once.
+ * Counts what was answered in each minute that is over, for charts. Any number of processes may do
+ * so at once.
  * @param stop ends it between two steps.
  */
 export async function countAnswered(

@@ -32,7 +32,10 @@ export interface CardDataContext extends CardContext {
 
 export type { CardDataKey }
 
-/** The public keys of card data, the ones to use first. @throws `Problem` `unavailable` until made. */
+/**
+ * The public keys of card data, the ones to use first.
+ * @throws `Problem` `unavailable` until made.
+ */
 export const listCardDataKeys = ({
   hsm,
 }: Pick<CardContext, 'hsm'>): Promise<readonly CardDataKey[]> => hsm.cardDataKeys()
@@ -67,7 +70,10 @@ interface ForDeviceKey {
   readonly issuer: string
 }
 
-/** Card data that only the device can open, and the entry of the audit log that says to whom they went. */
+/**
+ * Card data that only the device can open, and the entry of the audit log that says to whom they
+ * went.
+ */
 interface RevealedCardData {
   readonly sealed: SealedCardData
   readonly entryId: string
@@ -78,7 +84,8 @@ type SealedCardData = { readonly sessionSealed: SessionSealed } | { readonly jwe
 /**
  * A card's data, sealed to the device's key. The disclosure is on record before they leave.
  * @throws `Problem` `validation_failed` for a device's key that is none; `card_not_found`,
- * `rate_limited`, `card_closed`, `pin_not_revealable`; `invalid_session_key`, whatever is wrong with it.
+ * `rate_limited`, `card_closed`, `pin_not_revealable`; `invalid_session_key`, whatever is wrong
+ * with it.
  */
 export async function revealCardData(
   context: CardDataContext,
@@ -159,7 +166,10 @@ async function importSessionKey(
   }
 }
 
-/** Looks at the limits in its turn: of many calls at once, few would see a use that another one spends. */
+/**
+ * Looks at the limits in its turn: of many calls at once, few would see a use that another one
+ * spends.
+ */
 async function importInTurn(
   context: CardDataContext,
   requester: Requester,

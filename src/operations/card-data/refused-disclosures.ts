@@ -9,20 +9,25 @@ import type { Connection } from '../../storage/engine/database.ts'
 /** Puts on record what was not disclosed. */
 export interface RefusedDisclosures {
   /**
-   * Counts a refusal. It is committed when this resolves, unless the database took longer than a second or was
-   * away: then it is committed later. Never rejects.
+   * Counts a refusal. It is committed when this resolves, unless the database took longer than a
+   * second or was away: then it is committed later. Never rejects.
    */
   record(refused: RefusedDisclosure, requestId: string): Promise<void>
 }
 
-/** Different ones that a client's minute is kept in; what comes after them names neither card nor device. */
+/**
+ * Different ones that a client's minute is kept in; what comes after them names neither card nor
+ * device.
+ */
 const differentPerMinute = 100
 /** The same of all clients, while they cannot be written. */
 const pendingMost = 10_000
 /** From one statement to the next, however many refusals wait for it. */
 const restMs = 10
 const retryMs = 1_000
-/** For how long an answer waits for the commit: what needs no database is refused without one, too. */
+/**
+ * For how long an answer waits for the commit: what needs no database is refused without one, too.
+ */
 const answerMs = 1_000
 
 interface Pending extends Omit<CountedRefusal, 'ageSeconds'> {
@@ -35,8 +40,9 @@ const newBatch = () => ({
 })
 
 /**
- * Counts refusals in statements of their own, one after the other: many that come together share one. So a flood of them
- * takes one connection of this process at most, and makes a bounded number of rows a minute.
+ * Counts refusals in statements of their own, one after the other: many that come together share
+ * one. So a flood of them takes one connection of this process at most, and makes a bounded number
+ * of rows a minute.
  */
 export function recordRefusals(connection: Connection): RefusedDisclosures {
   const named = namedPerMinute()

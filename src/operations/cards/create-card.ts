@@ -32,7 +32,8 @@ const numbersMax = 1_000
 
 /**
  * Creates a card of a product granted to the requester, with a random PIN.
- * @throws `Problem` `product_not_available`; `validation_failed` for what the product does not allow.
+ * @throws `Problem` `product_not_available`; `validation_failed` for what the product does not
+ *   allow.
  */
 export function createCard(
   context: CardContext,

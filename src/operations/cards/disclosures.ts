@@ -25,12 +25,15 @@ interface Disclosed {
   readonly entryId: string
 }
 
-/** Between what is read and what is recorded another may be quicker: then it is read again, so often. */
+/**
+ * Between what is read and what is recorded another may be quicker: then it is read again, so
+ * often.
+ */
 const attemptsMax = 3
 
 /**
- * Puts a disclosure of a card on record, and spends a use of its limit and of its client's: together, or not
- * at all. What is disclosed afterwards is the card as it was then.
+ * Puts a disclosure of a card on record, and spends a use of its limit and of its client's:
+ * together, or not at all. What is disclosed afterwards is the card as it was then.
  * @throws `Problem` as `refuseDisclosure` does.
  */
 export async function disclose(
@@ -54,7 +57,8 @@ export async function disclose(
 
 /**
  * Refuses what may not be disclosed of the card as it is now; locks and spends nothing.
- * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`, `pin_not_revealable`, in this order.
+ * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`, `pin_not_revealable`, in this
+ *   order.
  */
 export async function refuseDisclosure(
   context: CardContext,
@@ -75,7 +79,10 @@ export async function refuseDisclosure(
   if (includesPin) revealablePin(card)
 }
 
-/** A card's PIN where it is stored so that it can be revealed. @throws `Problem` `pin_not_revealable`. */
+/**
+ * A card's PIN where it is stored so that it can be revealed.
+ * @throws `Problem` `pin_not_revealable`.
+ */
 export function revealablePin({
   pinBlock,
   pinKey,

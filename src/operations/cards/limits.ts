@@ -2,7 +2,10 @@ import { Problem } from '../../domain/problem.ts'
 import * as storedLimits from '../../storage/cards/limits.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 
-/** Spends one use, or refuses. @throws `Problem` `rate_limited` with the wait until the next use. */
+/**
+ * Spends one use, or refuses.
+ * @throws `Problem` `rate_limited` with the wait until the next use.
+ */
 export async function spendUse(
   connection: Connection,
   kind: storedLimits.LimitKind,

@@ -50,7 +50,10 @@ const noteOf = ({ operatorId }: Operator, reason: string) => ({
   updatedBy: operatorId,
 })
 
-/** Restricts a card, so that nothing is approved until it is unfrozen. @throws as `changeCardStatus`. */
+/**
+ * Restricts a card, so that nothing is approved until it is unfrozen.
+ * @throws as `changeCardStatus`.
+ */
 export async function freezeCard(
   context: CardContext,
   operator: Operator,
@@ -62,7 +65,9 @@ export async function freezeCard(
   return changeCardStatus(context, actor, change, request)
 }
 
-/** Makes a card active that is restricted, and no other: one that never was active is not made so. */
+/**
+ * Makes a card active that is restricted, and no other: one that never was active is not made so.
+ */
 export async function unfreezeCard(
   context: CardContext,
   operator: Operator,
@@ -99,10 +104,10 @@ interface UnblockedCard {
 const atOnce = 16
 
 /**
- * Unblocks the PIN or CVV of many cards, each by an act of its own. Under an idempotency key each card is done once: a repeat
- * goes on where the first stopped, and tries again what was refused.
- * @throws `Problem` `idempotency_key_reused` where the key was used for another list; `unavailable` where the database
- * or the HSM is away: what was done until then stays done.
+ * Unblocks the PIN or CVV of many cards, each by an act of its own. Under an idempotency key each
+ * card is done once: a repeat goes on where the first stopped, and tries again what was refused.
+ * @throws `Problem` `idempotency_key_reused` where the key was used for another list; `unavailable`
+ * where the database or the HSM is away: what was done until then stays done.
  */
 export async function unblockMany(
   context: CardContext,
@@ -146,8 +151,8 @@ const unblocksWindowSeconds = 3_600
 const usedUp = new Error('So many cards are not left.')
 
 /**
- * Counts the cards that an operator unblocks together without an approval, over all calls of an hour. A repeat under the same
- * idempotency key counts once.
+ * Counts the cards that an operator unblocks together without an approval, over all calls of an
+ * hour. A repeat under the same idempotency key counts once.
  * @returns whether so many were left; if not, none of them is counted.
  */
 export async function spendUnblocks(
@@ -177,7 +182,10 @@ export async function spendUnblocks(
   }
 }
 
-/** The part of a request that is about one card, or counts them: a line end is in no key that a caller gives. */
+/**
+ * The part of a request that is about one card, or counts them: a line end is in no key that a
+ * caller gives.
+ */
 const requestOf = (
   { idempotencyKey, request, ...others }: RepeatableRequest,
   part: string,
@@ -197,12 +205,16 @@ interface RevealedCardholder {
   readonly lastName: string
 }
 
-/** A repeat of a disclosure within this time is the same disclosure: a form that was submitted twice. */
+/**
+ * A repeat of a disclosure within this time is the same disclosure: a form that was submitted
+ * twice.
+ */
 const sameDisclosureMs = 60_000
 
 /**
- * The names of a card's holder, and nothing more of what is known of them. It is on record, and counted for the operator,
- * before they are read. Under an idempotency key a repeat within a minute is the same disclosure, and a later one is another.
+ * The names of a card's holder, and nothing more of what is known of them. It is on record, and
+ * counted for the operator, before they are read. Under an idempotency key a repeat within a minute
+ * is the same disclosure, and a later one is another.
  * @throws `Problem` `card_not_found`, `rate_limited`, and as `once` does.
  */
 export async function revealCardholder(

@@ -36,7 +36,8 @@ interface FoundCard extends CardStatus, Omit<stored.FoundCardRow, 'statusCode'> 
 }
 
 /**
- * Cards of all clients, newest first; by an authorization's reference in the order of the authorizations.
+ * Cards of all clients, newest first; by an authorization's reference in the order of the
+ * authorizations.
  * @param limit one more than a page shows.
  */
 export async function searchAllCards(
@@ -63,8 +64,9 @@ export async function searchAllCards(
 }
 
 /**
- * The card of any client that has this PAN. The search is counted for the operator before anything is looked for, and is on
- * record, with the fingerprint in place of the PAN, before its result is known outside.
+ * The card of any client that has this PAN. The search is counted for the operator before anything
+ * is looked for, and is on record, with the fingerprint in place of the PAN, before its result is
+ * known outside.
  * @throws `Problem` `rate_limited`.
  */
 export async function searchByPan(
@@ -89,7 +91,10 @@ export async function searchByPan(
   return card ? [foundCard(context, card)] : []
 }
 
-/** A hit is on its card, so that the entries of the card are listed and erased with it; a miss is on the fingerprint alone. */
+/**
+ * A hit is on its card, so that the entries of the card are listed and erased with it; a miss is on
+ * the fingerprint alone.
+ */
 function subjectOfSearch(
   [active]: readonly PanFingerprint[],
   card: stored.FoundCardRow | undefined,
@@ -157,7 +162,9 @@ interface SupportedCard extends FoundCard {
   readonly designId: string | null
   readonly pinStatus: TryStatus
   readonly cvvStatus: TryStatus
-  /** What gave it its status; null where that is not among its newest events, or they are not kept. */
+  /**
+   * What gave it its status; null where that is not among its newest events, or they are not kept.
+   */
   readonly statusReason: StatusReason | null
   readonly limits: readonly LimitInUse[]
 }

@@ -103,7 +103,10 @@ export async function readTimeline(
   return { entries, next }
 }
 
-/** Merges lists that are each in their own order, newest first; what is of one source stays in that order. */
+/**
+ * Merges lists that are each in their own order, newest first; what is of one source stays in that
+ * order.
+ */
 function mergeNewest(sources: readonly (readonly Sourced[])[], most: number): Sourced[] {
   const left = sources.map((source) => [...source])
   const merged: Sourced[] = []
@@ -121,7 +124,10 @@ function mergeNewest(sources: readonly (readonly Sourced[])[], most: number): So
 
 const disclosures: readonly string[] = ['pin.revealed', 'card_data.revealed', 'cardholder.revealed']
 
-/** Events that are published by now, and those that are not yet: what was published meanwhile is in both lists. */
+/**
+ * Events that are published by now, and those that are not yet: what was published meanwhile is in
+ * both lists.
+ */
 function sourcedEvents(
   clientId: string,
   { unpublished }: Pick<stored.RowsOfCard, 'unpublished'>,
@@ -241,7 +247,10 @@ export interface StatusReason {
   readonly reason: string | null
 }
 
-/** What gave a card the status that is stored; null where that is not among its newest events, or not kept. */
+/**
+ * What gave a card the status that is stored; null where that is not among its newest events, or
+ * not kept.
+ */
 export async function statusReason(
   { database, hsm }: Pick<CardContext, 'database' | 'hsm'>,
   { clientId, publicToken }: { readonly clientId: string; readonly publicToken: PublicToken },

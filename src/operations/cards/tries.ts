@@ -19,7 +19,9 @@ import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/
 import * as cards from './cards.ts'
 import { refuseUsedUp } from './limits.ts'
 
-/** Whether a card's PIN or CVV can be used, and the tries that remain. Answers in every card status. */
+/**
+ * Whether a card's PIN or CVV can be used, and the tries that remain. Answers in every card status.
+ */
 export async function readTryStatus(
   { database }: cards.CardContext,
   { clientId }: Requester,
@@ -46,7 +48,10 @@ interface AttemptFilter {
   readonly limit: number
 }
 
-/** One page of the tries that were spent on the requester's card. @throws `Problem` `card_not_found`. */
+/**
+ * One page of the tries that were spent on the requester's card.
+ * @throws `Problem` `card_not_found`.
+ */
 export async function listAttempts(
   { database }: cards.CardContext,
   { clientId }: Requester,
@@ -73,8 +78,8 @@ interface Unblocking {
 }
 
 /**
- * Unblocks a card's PIN or CVV: all tries are there again, whether or not they were used up. Its event is
- * recorded even if nothing changed, because it is an act to audit.
+ * Unblocks a card's PIN or CVV: all tries are there again, whether or not they were used up. Its
+ * event is recorded even if nothing changed, because it is an act to audit.
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`.
  */
 export const unblock = (

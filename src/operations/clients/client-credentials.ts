@@ -18,7 +18,10 @@ import {
 import { generateClientSecret, hashClientSecret } from './credentials.ts'
 import { recordCredentials, recordProvenance } from './provenance.ts'
 
-/** Which credentials of a client are confirmed: those that were looked at, so that nobody confirms others unseen. */
+/**
+ * Which credentials of a client are confirmed: those that were looked at, so that nobody confirms
+ * others unseen.
+ */
 interface Confirmation {
   readonly clientId: string
   readonly credentialsVersion: number
@@ -26,8 +29,8 @@ interface Confirmation {
 
 /**
  * Puts on record that an administrator made sure, outside of this service, that the credentials of
- * another are in the hands of the person they are for. Those who registered the other or gave them out no longer
- * count as able to act for it, unless they could act for the one who confirms, too.
+ * another are in the hands of the person they are for. Those who registered the other or gave them
+ * out no longer count as able to act for it, unless they could act for the one who confirms, too.
  * @throws `Problem` `not_found`; `validation_failed` with everything that stands against it.
  */
 export const confirmClient = (
@@ -56,7 +59,10 @@ export const confirmClient = (
     return after
   })
 
-/** Only who had no hand in a client can vouch for it, and only against those behind it who are not behind them. */
+/**
+ * Only who had no hand in a client can vouch for it, and only against those behind it who are not
+ * behind them.
+ */
 async function confirmationFaults(
   connection: Connection,
   operator: Requester,
@@ -113,10 +119,11 @@ interface SecretRotation {
 }
 
 /**
- * Gives a client another secret. The one before is taken for so many hours more, so that the client can
- * change over; with none of them it ends at once. A repeat of the request changes nothing and does not
- * show the secret. One that the caller made is not shown.
- * @throws `Problem` `not_found`; `validation_failed` where the client has keys in place of a secret.
+ * Gives a client another secret. The one before is taken for so many hours more, so that the client
+ * can change over; with none of them it ends at once. A repeat of the request changes nothing and
+ * does not show the secret. One that the caller made is not shown.
+ * @throws `Problem` `not_found`; `validation_failed` where the client has keys in place of a
+ *   secret.
  */
 export async function rotateClientSecret(
   context: ClientContext,

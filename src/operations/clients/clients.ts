@@ -46,7 +46,10 @@ export interface ClientRecord {
   readonly confirmedBy: readonly string[]
   /** Other administrators who count as able to act for it. */
   readonly controlledBy: readonly string[]
-  /** Since when its webhooks get nothing, as it is disabled or has lost the scopes; null where they do. */
+  /**
+   * Since when its webhooks get nothing, as it is disabled or has lost the scopes; null where they
+   * do.
+   */
   readonly deliveriesSuspendedSince: string | null
 }
 
@@ -92,8 +95,8 @@ interface CreatedClient extends ClientRecord {
 }
 
 /**
- * Registers a client. Its secret is shown now and never again: a repeat of the request gets the client
- * without it.
+ * Registers a client. Its secret is shown now and never again: a repeat of the request gets the
+ * client without it.
  * @throws `Problem` `validation_failed` with everything that is wrong, at once.
  */
 export async function createClient(
@@ -143,14 +146,17 @@ interface ClientChange {
   readonly assertAllowed: AssertAllowed
 }
 
-/** @throws `Problem` where a client as it is now, while it is locked, must not be changed by this request. */
+/**
+ * @throws `Problem` where a client as it is now, while it is locked, must not be changed by this
+ *   request.
+ */
 export type AssertAllowed = (before: ClientRecord) => void
 
 /**
- * Changes what is given of a client. One that is not active is refused everywhere within 60 seconds;
- * one that is given keys loses its secret.
- * @throws `Problem` `not_found`; `validation_failed` with everything that is wrong, at once, and where
- *   nobody could administer any more.
+ * Changes what is given of a client. One that is not active is refused everywhere within 60
+ * seconds; one that is given keys loses its secret.
+ * @throws `Problem` `not_found`; `validation_failed` with everything that is wrong, at once, and
+ *   where nobody could administer any more.
  */
 export const changeClient = (
   { certificateListeners, ...context }: ClientContext,

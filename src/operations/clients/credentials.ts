@@ -26,7 +26,10 @@ export const matchesClientSecret = (secret: string, secretHash: Uint8Array): boo
   return actual.length === secretHash.length && crypto.timingSafeEqual(actual, secretHash)
 }
 
-/** The hashes of a client's secret and of the one before it, as one text that the token endpoint keeps. */
+/**
+ * The hashes of a client's secret and of the one before it, as one text that the token endpoint
+ * keeps.
+ */
 export const writeSecretHashes = (current: Uint8Array, previous: Uint8Array | null): string =>
   [current, ...(previous ? [previous] : [])]
     .map((hash) => Buffer.from(hash).toString('base64url'))
@@ -100,8 +103,8 @@ const soleClientId = 'admin'
 const idForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
 /**
- * The first administrators in a file of the configuration: one public JWK is the key of `admin`; in a JWK
- * Set each key is one administrator's, whose client id is its `kid`.
+ * The first administrators in a file of the configuration: one public JWK is the key of `admin`; in
+ * a JWK Set each key is one administrator's, whose client id is its `kid`.
  * @param value the file, as parsed from JSON
  * @throws TypeError saying what is wrong
  */

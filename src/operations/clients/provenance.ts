@@ -4,7 +4,9 @@ import * as storedProvenance from '../../storage/clients/provenance.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { isSame } from '../acts/acts.ts'
 
-/** Puts a hand in a client on record, with everybody who could have acted for the one who had it. */
+/**
+ * Puts a hand in a client on record, with everybody who could have acted for the one who had it.
+ */
 export async function recordProvenance(
   connection: Connection,
   operator: Requester,
@@ -33,9 +35,9 @@ async function recordApprover(
 }
 
 /**
- * Puts on record that a client was given other credentials. Another who gave them may know them: from now
- * on that one counts as able to act for it, and no confirmation from before counts any more. Whoever
- * changes their own changes nothing of that.
+ * Puts on record that a client was given other credentials. Another who gave them may know them:
+ * from now on that one counts as able to act for it, and no confirmation from before counts any
+ * more. Whoever changes their own changes nothing of that.
  */
 export async function recordCredentials(
   connection: Connection,

@@ -17,7 +17,10 @@ export interface ClientDraft {
   readonly certificateBoundTokens?: boolean
 }
 
-/** Everything that is wrong with a draft, and its keys as they are stored: null where none are given. */
+/**
+ * Everything that is wrong with a draft, and its keys as they are stored: null where none are
+ * given.
+ */
 interface ValidatedClient {
   readonly faults: readonly ProblemError[]
   readonly jwks: string | null
@@ -37,7 +40,8 @@ export async function validateClient(
     .scopesOf(clientRules.listenerOf(kind))
     .filter((scope) => clientRules.scopeKinds[scope] === kind)
   const scopeDetail = `must be a scope of this kind of client: ${allowedScopes.join(', ')}`
-  // A token is asked for on the public listener and used on the client's own: elsewhere it would be locked out.
+  // A token is asked for on the public listener and used on the client's own: elsewhere it would be
+  // locked out.
   const listeners = certificateBoundTokens
     ? new Set(['public', clientRules.listenerOf(kind)] as const)
     : []

@@ -55,8 +55,8 @@ export async function pruneRegularly(
 }
 
 /**
- * Forgets what is older than so many days: a slice that is over at once, all else in small steps. Makes the slices
- * that are needed next.
+ * Forgets what is older than so many days: a slice that is over at once, all else in small steps.
+ * Makes the slices that are needed next.
  * @throws AggregateError of what failed, after all else was seen to.
  */
 export async function prune(
@@ -105,7 +105,10 @@ export async function prune(
   }
 }
 
-/** What is kept is spread over so many slices: each statement over them looks into all that it cannot leave out. */
+/**
+ * What is kept is spread over so many slices: each statement over them looks into all that it
+ * cannot leave out.
+ */
 const slicesOfRetention = 6
 /** Slices are there so many days before they are needed, at least. */
 const daysAhead = 7

@@ -30,8 +30,8 @@ export const longestRestMs = (database: Database): number =>
 const batchSize = 500
 
 /**
- * Publishes each event to its client's feed after it was committed, until it is stopped. One process does, by
- * lease. The lease spares work; the order is right without it.
+ * Publishes each event to its client's feed after it was committed, until it is stopped. One
+ * process does, by lease. The lease spares work; the order is right without it.
  */
 export async function publishEvents(
   { database, observe, rests }: EventContext,
@@ -63,9 +63,11 @@ export async function publishEvents(
 }
 
 /**
- * Publishes events that are not published, the oldest first: at least as many as are looked at together, where
- * there are. What cannot be published now is skipped, however much it is. @returns how many.
- * @throws AggregateError of the clients whose events could not be published, after all the others' are.
+ * Publishes events that are not published, the oldest first: at least as many as are looked at
+ * together, where there are. What cannot be published now is skipped, however much it is. @returns
+ * how many.
+ * @throws AggregateError of the clients whose events could not be published, after all the others'
+ *   are.
  */
 export async function publishBatch(database: Database, size = batchSize): Promise<number> {
   const faults = new Map<string, unknown>()
@@ -78,7 +80,8 @@ export async function publishBatch(database: Database, size = batchSize): Promis
       size,
     )
     const ready = new Set<string>()
-    // Without those whose predecessor on the card is not published before them: they come next time.
+    // Without those whose predecessor on the card is not published before them: they come next
+    // time.
     const inOrder = listed.filter(({ followsUnpublished, publicToken, sequence }) => {
       if (followsUnpublished && !ready.has(`${publicToken} ${sequence - 1}`)) return false
       ready.add(`${publicToken} ${sequence}`)

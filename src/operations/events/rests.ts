@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../storage/engine/database.ts'
 
-/** Rests of work that looks for something to do, in a process whose own changes may give it some. */
+/**
+ * Rests of work that looks for something to do, in a process whose own changes may give it some.
+ */
 export interface Rests {
   /** Ends the rests: something was changed in this process. */
   wake(): void
@@ -13,8 +15,8 @@ export interface Rests {
 }
 
 /**
- * Rests a tenth of a second, or so, where there was something to do; and longer each time that there was not, but no
- * longer than until this process changes something, or the work is stopped.
+ * Rests a tenth of a second, or so, where there was something to do; and longer each time that
+ * there was not, but no longer than until this process changes something, or the work is stopped.
  */
 type Rest = (found: boolean, stop: AbortSignal) => Promise<void>
 

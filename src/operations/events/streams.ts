@@ -26,8 +26,8 @@ export interface EventStream {
 /** The streams that this process serves. */
 export interface EventStreams {
   /**
-   * @throws `Problem` `rate_limited` when the client has as many as it may; `validation_failed` when
-   * the event to go on after is not kept.
+   * @throws `Problem` `rate_limited` when the client has as many as it may; `validation_failed`
+   * when the event to go on after is not kept.
    */
   open(clientId: string, filter: EventFilter, expiresAt: Date): Promise<EventStream>
   /** Ends all of them, and opens none any more. */
@@ -187,7 +187,8 @@ function watchFeeds(
   const look = async (): Promise<void> => {
     if (performance.now() >= renewAtMs) {
       renewAtMs = performance.now() + renewMs
-      // A client that may no longer read loses its streams; so does one whose slot another has by now.
+      // A client that may no longer read loses its streams; so does one whose slot another has by
+      // now.
       const leased = [...streams]
       const holders = leased.map(({ holder }) => holder)
       const renewed = await storedFeed.renewStreams(database, holders, leaseSeconds)

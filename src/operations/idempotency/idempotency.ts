@@ -11,15 +11,18 @@ export interface RepeatableRequest {
   readonly clientId: string
   /** The caller's own text: it is kept as a keyed hash only. */
   readonly idempotencyKey: string
-  /** Method, path and parsed body as one text, the same for the same request. The body may have a PIN in it. */
+  /**
+   * Method, path and parsed body as one text, the same for the same request. The body may have a
+   * PIN in it.
+   */
   readonly request: Secret<string>
   /** Whether the body holds a PIN or CVV: then a mismatch must not give away what it was. */
   readonly bearsSecret: boolean
   /** The transaction that a network begins with it. */
   readonly original?: NewOriginal
   /**
-   * What {@link once} asserts in its transaction before the work. A repeat, which gets the first answer, does not assert it
-   * again.
+   * What {@link once} asserts in its transaction before the work. A repeat, which gets the first
+   * answer, does not assert it again.
    */
   readonly assertBefore?: (connection: Connection) => Promise<void>
 }
@@ -123,9 +126,10 @@ export async function replayAnswer<Result>(
 
 /**
  * Does the work in one transaction, and once: with an idempotency key, the work, its events and the
- * record of the key commit together, and a repeat gets the first answer (docs/api.md, "Sending again").
- * @throws `Problem` `idempotency_key_reused` for another request, `idempotency_key_in_use` while the
- * first one runs; whatever the work throws, and then the key is free again.
+ * record of the key commit together, and a repeat gets the first answer (docs/api.md, "Sending
+ * again").
+ * @throws `Problem` `idempotency_key_reused` for another request, `idempotency_key_in_use` while
+ * the first one runs; whatever the work throws, and then the key is free again.
  */
 export async function once<Result>(
   { database, hsm }: { readonly database: Database; readonly hsm: Hsm },
@@ -166,11 +170,12 @@ export interface Committed<Result> {
 }
 
 /**
- * Does an act that is one statement, and once: the claim of its key is in that statement, so that nothing is locked
- * while the act is prepared. Where the key is another's, or the act is refused, it is looked up what that key has
- * answered: a repeat gets the first answer, whatever is so of the card by now.
- * @param attempt prepares the act and commits it; says by a `Problem` why it cannot be done. Where what it read was
- * changed by another before its statement came, it is tried again.
+ * Does an act that is one statement, and once: the claim of its key is in that statement, so that
+ * nothing is locked while the act is prepared. Where the key is another's, or the act is refused,
+ * it is looked up what that key has answered: a repeat gets the first answer, whatever is so of the
+ * card by now.
+ * @param attempt prepares the act and commits it; says by a `Problem` why it cannot be done. Where
+ * what it read was changed by another before its statement came, it is tried again.
  * @throws `Problem` as {@link once} does; `unavailable` when others were quicker every time.
  */
 export async function commitOnce<Result>(
@@ -222,8 +227,8 @@ async function findFirstAnswer<Result>(
 const unanswered = new Error('This request has not been answered yet.')
 
 /**
- * The first answer to a request that was answered already, or null. For an act that has long work to do
- * before its transaction: a repeat is spared it. What `once` says afterwards is what counts.
+ * The first answer to a request that was answered already, or null. For an act that has long work
+ * to do before its transaction: a repeat is spared it. What `once` says afterwards is what counts.
  * @throws `Problem` `idempotency_key_reused`, `idempotency_key_in_use`.
  */
 export async function recall<Result>(

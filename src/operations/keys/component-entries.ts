@@ -31,7 +31,10 @@ interface NewEntry {
   readonly keyCheckValue: string
 }
 
-/** A component that is there: who brought it, and who could act for that one. Nothing of the component. */
+/**
+ * A component that is there: who brought it, and who could act for that one. Nothing of the
+ * component.
+ */
 interface EnteredComponent extends Custodian {
   readonly componentNumber: number
   readonly person: string
@@ -53,7 +56,8 @@ export interface EntryProgress {
 
 /**
  * Opens the entry of a key in components (PCI PIN Security 3.1, requirements 12 and 15).
- * @throws `Problem` `key_refused` for a key that there could not be, before anybody brings a part of it.
+ * @throws `Problem` `key_refused` for a key that there could not be, before anybody brings a part
+ *   of it.
  */
 export async function openEntry(
   keys: KeyContext,

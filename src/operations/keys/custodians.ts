@@ -13,7 +13,10 @@ export interface Custodian {
   readonly controlledBy: readonly string[]
 }
 
-/** Those who bring, or brought, components. The installation is locked, or the answer is only for looking at. */
+/**
+ * Those who bring, or brought, components. The installation is locked, or the answer is only for
+ * looking at.
+ */
 export async function findCustodians(
   connection: Connection,
   clientIds: readonly string[],

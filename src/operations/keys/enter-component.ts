@@ -22,10 +22,10 @@ interface Refused {
 }
 
 /**
- * Takes in a component. With the last one the key is combined and compared with its check value; a key
- * that fails is forgotten with all its components.
- * @throws `Problem` `not_found`; `key_refused`, also for somebody who is no other person than one who
- *   brought a component already.
+ * Takes in a component. With the last one the key is combined and compared with its check value; a
+ * key that fails is forgotten with all its components.
+ * @throws `Problem` `not_found`; `key_refused`, also for somebody who is no other person than one
+ *   who brought a component already.
  */
 export async function enterComponent(
   keys: KeyContext,
@@ -101,7 +101,9 @@ async function addComponent(
   return { components: [...components, row] }
 }
 
-/** A refusal is answered after the transaction, so that the components are forgotten all the same. */
+/**
+ * A refusal is answered after the transaction, so that the components are forgotten all the same.
+ */
 async function combine(
   keys: KeyContext,
   connection: Connection,

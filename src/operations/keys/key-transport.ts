@@ -19,8 +19,8 @@ interface KeyInTransport {
 }
 
 /**
- * Takes in a key block under a zone master key. One of the installation's own is pending until it is
- * rotated to.
+ * Takes in a key block under a zone master key. One of the installation's own is pending until it
+ * is rotated to.
  * @throws `Problem` `key_refused`, `key_in_use`, `validation_failed`.
  */
 export async function importKey(

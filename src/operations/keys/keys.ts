@@ -61,8 +61,8 @@ export const changeKeys = async <Result>(
 ): Promise<Result> => (await changeKeysOnce(keys, null, work)).result
 
 /**
- * The same for what an operator asked under an idempotency key: that commits with it, and a repeat gets
- * the first answer. The result is as JSON has it, or a repeat would answer another.
+ * The same for what an operator asked under an idempotency key: that commits with it, and a repeat
+ * gets the first answer. The result is as JSON has it, or a repeat would answer another.
  * @throws what `once` throws.
  */
 export async function changeKeysOnce<Result>(

@@ -39,11 +39,17 @@ export async function generateKey(
 /** A key that was generated before the installation is locked for it. */
 interface UnstoredKey {
   readonly key: WrappedKey
-  /** @throws `Problem` `unavailable` where the master key that it was wrapped under has gone meanwhile. */
+  /**
+   * @throws `Problem` `unavailable` where the master key that it was wrapped under has gone
+   *   meanwhile.
+   */
   unlessRotated(): WrappedKey
 }
 
-/** Generates a key. A long RSA key takes seconds: nobody is to wait for it, so the installation is not locked. */
+/**
+ * Generates a key. A long RSA key takes seconds: nobody is to wait for it, so the installation is
+ * not locked.
+ */
 export async function generateUnstored(
   { hsm }: KeyContext,
   { exportable, form, target }: NewKey,
@@ -72,8 +78,8 @@ interface Making {
 }
 
 /**
- * Stores a key that is made now. The installation is locked while it is made, so that no key is wrapped
- * under a master key that another process is just leaving.
+ * Stores a key that is made now. The installation is locked while it is made, so that no key is
+ * wrapped under a master key that another process is just leaving.
  * @throws as `addKey` does.
  */
 export const makeKey = (
@@ -95,8 +101,8 @@ export const makeKey = (
 export type NoteKey = (key: WrappedKey) => WrappedKey
 
 /**
- * Does work that makes keys. Those that no row names afterwards are destroyed where the HSM stores keys
- * by itself: what was refused, or was a repeat, leaves nothing in a token.
+ * Does work that makes keys. Those that no row names afterwards are destroyed where the HSM stores
+ * keys by itself: what was refused, or was a repeat, leaves nothing in a token.
  */
 export async function discardUnstored<Result>(
   { database, hsm }: KeyContext,
@@ -122,8 +128,8 @@ export async function discardUnstored<Result>(
     await discard()
     return result
   } catch (error) {
-    // Of a database that went away nobody knows what it committed: a key without a row does no harm, a row
-    // without its key does.
+    // Of a database that went away nobody knows what it committed: a key without a row does no
+    // harm, a row without its key does.
     const mayBeCommitted =
       error instanceof Problem && error.code === 'unavailable' && !(error instanceof LockTimeout)
     if (!mayBeCommitted) await discard()

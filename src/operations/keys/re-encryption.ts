@@ -7,14 +7,18 @@ import { changeKeys, type KeyContext, referenceOf } from './keys.ts'
 
 /** Rows of a step: few enough that a crash repeats little and no statement is long. */
 const stepRowsMost = 100
-/** Rows re-encrypted at once: the others of a process's connections are for those who wait for an answer. */
+/**
+ * Rows re-encrypted at once: the others of a process's connections are for those who wait for an
+ * answer.
+ */
 const movesAtOnce = 4
 
 /**
- * Does one step of a re-encryption that is this process's. Rows are re-encrypted one by one, each only if it still
- * is what was read, so that nobody's change is ever overwritten and no card is locked for longer than a
- * statement.
- * @returns the re-encryption as it stands, or null where it ended, rests, or is another process's now.
+ * Does one step of a re-encryption that is this process's. Rows are re-encrypted one by one, each
+ * only if it still is what was read, so that nobody's change is ever overwritten and no card is
+ * locked for longer than a statement.
+ * @returns the re-encryption as it stands, or null where it ended, rests, or is another process's
+ *   now.
  */
 export async function reEncryptStep(
   keys: KeyContext,
@@ -63,13 +67,19 @@ export async function reEncryptStep(
 export interface RoundProgress {
   /** Of the cards, from 0 to 1, by their tokens, which are drawn evenly: none is counted. */
   readonly shareOfCards: number
-  /** Until it is through with them, if it goes on as it went since it began; null before that can be said. */
+  /**
+   * Until it is through with them, if it goes on as it went since it began; null before that can be
+   * said.
+   */
   readonly secondsLeft: number | null
 }
 
 const [firstToken, lastToken] = [1_000_000_000, 9_999_999_999]
 
-/** How far the round of a re-encryption has come. What lies beside the cards comes after them, and is little. */
+/**
+ * How far the round of a re-encryption has come. What lies beside the cards comes after them, and
+ * is little.
+ */
 export function roundProgressOf(
   reEncryption: storedReEncryptions.ReEncryptionRow,
   now: Date,
@@ -85,7 +95,9 @@ export function roundProgressOf(
   return { shareOfCards, secondsLeft: secondsLeft === null ? null : Math.round(secondsLeft) }
 }
 
-/** A round that began late enough and found nothing is the last; before that there is another one. */
+/**
+ * A round that began late enough and found nothing is the last; before that there is another one.
+ */
 async function endRound(
   keys: KeyContext,
   reEncryption: storedReEncryptions.ReEncryptionRow,

@@ -52,8 +52,9 @@ export async function retireKey(
 }
 
 /**
- * Forgets a retired version, once nothing is under it, or a pending one beside an active one that nobody
- * has asked for. Only once no request runs any more that read something before it was re-encrypted.
+ * Forgets a retired version, once nothing is under it, or a pending one beside an active one that
+ * nobody has asked for. Only once no request runs any more that read something before it was
+ * re-encrypted.
  * @throws `Problem` `not_found`; `key_in_use` when it is not so.
  */
 export async function deleteKey(
@@ -84,8 +85,9 @@ const inUse = ({ keyName, keyVersion }: KeyVersion, why: string) =>
 const pageSize = 1_000
 
 /**
- * Why a version has to stay, or null. The search takes as long as reading every card does, and so it comes
- * before the transaction, which says what was found: there a repeat of the request gets its first answer.
+ * Why a version has to stay, or null. The search takes as long as reading every card does, and so
+ * it comes before the transaction, which says what was found: there a repeat of the request gets
+ * its first answer.
  */
 async function findObjection(keys: KeyContext, version: KeyVersion): Promise<Problem | null> {
   const { keyName, keyVersion } = version

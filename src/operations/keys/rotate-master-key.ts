@@ -15,10 +15,12 @@ interface MasterKeyRotation {
 }
 
 /**
- * Puts every key block under another master key of the file, in one transaction. The other processes
- * follow when they next look; one whose file lacks the new key refuses to answer until it has it.
- * @throws `Problem` `validation_failed` unless exactly one other key is in the file, or it is named;
- *   `key_refused` where the file is not what it should be, or keys are under no master key of ours.
+ * Puts every key block under another master key of the file, in one transaction. The other
+ * processes follow when they next look; one whose file lacks the new key refuses to answer until it
+ * has it.
+ * @throws `Problem` `validation_failed` unless exactly one other key is in the file, or it is
+ *   named; `key_refused` where the file is not what it should be, or keys are under no master key
+ *   of ours.
  */
 export async function rotateMasterKey(
   keys: KeyContext,

@@ -21,9 +21,9 @@ interface Rotation {
 }
 
 /**
- * Rotates one of the installation's keys to its pending version, or to one generated now: both acts in one
- * transaction. Every process comes to know the version before any makes something under it; what is
- * under older versions is then re-encrypted.
+ * Rotates one of the installation's keys to its pending version, or to one generated now: both acts
+ * in one transaction. Every process comes to know the version before any makes something under it;
+ * what is under older versions is then re-encrypted.
  * @throws `Problem` `not_found`; `key_in_use` while an earlier rotation is under way.
  */
 export async function rotateKey(
@@ -100,9 +100,9 @@ export async function followKeys(keys: KeyContext): Promise<void> {
 }
 
 /**
- * Brings every rotation as far as it can come now: goes on with the re-encryptions that are no other
- * process's, and retires versions that have outlived what was under them. Components that were brought for a
- * key whose others never came are forgotten. Any number of processes may do so.
+ * Brings every rotation as far as it can come now: goes on with the re-encryptions that are no
+ * other process's, and retires versions that have outlived what was under them. Components that
+ * were brought for a key whose others never came are forgotten. Any number of processes may do so.
  */
 export async function advanceKeys(
   keys: KeyContext,

@@ -55,7 +55,10 @@ export const targetReference = (target: KeyTarget): string =>
 export const addedKeyReference = (target: KeyTarget, { key, version }: AddedKey): string =>
   version === null ? targetReference(target) : referenceOf(key, version)
 
-/** Locks the installation, so that nobody else makes, takes or wraps a key until the transaction ends. */
+/**
+ * Locks the installation, so that nobody else makes, takes or wraps a key until the transaction
+ * ends.
+ */
 export async function lockKeys(keys: KeyContext, connection: Connection): Promise<void> {
   refuseOtherMasterKey(keys, await lockInstallation(connection))
 }
@@ -69,8 +72,8 @@ export function refuseOtherMasterKey({ hsm }: KeyContext, checkValue: string): v
 
 /**
  * Stores a key where it belongs. The installation is locked.
- * @throws `Problem` `validation_failed` when the name is taken or the network unknown; `key_refused` when
- *   the key is not of the cipher that its PIN block formats are for.
+ * @throws `Problem` `validation_failed` when the name is taken or the network unknown;
+ *   `key_refused` when the key is not of the cipher that its PIN block formats are for.
  */
 export async function addKey(
   keys: KeyContext,
@@ -141,7 +144,9 @@ const inserts = {
 
 const nameTaken = () => validationFailed({ pointer: '/key', detail: 'is the name of another key' })
 
-/** Formats 0, 1 and 3 are for TDES keys, format 4 for AES keys (ISO 9564-1); a MAC has its usage's. */
+/**
+ * Formats 0, 1 and 3 are for TDES keys, format 4 for AES keys (ISO 9564-1); a MAC has its usage's.
+ */
 export function cipherOf({
   macUsage,
   pinBlockFormats,

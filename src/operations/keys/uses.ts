@@ -3,7 +3,9 @@ import type { Cryptoperiod } from '../../hsm/contract/key-lifecycle.ts'
 import { addHsmKeyUses, type DatedHsmKeyRow, listHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import { type KeyContext, referenceOf } from './keys.ts'
 
-/** So many uses of a version are on record before they are made: a statement a second is too many. */
+/**
+ * So many uses of a version are on record before they are made: a statement a second is too many.
+ */
 const setAsideAtOnce = 65_536
 
 /** Puts on record how often this process uses each key. */
@@ -15,9 +17,9 @@ interface UseRecorder {
 }
 
 /**
- * Uses are on record in ranges, before they are made. A process that is killed leaves a range behind that
- * it did not use up, so what is on record is never less than what was used, but for what one turn made
- * beyond a whole range.
+ * Uses are on record in ranges, before they are made. A process that is killed leaves a range
+ * behind that it did not use up, so what is on record is never less than what was used, but for
+ * what one turn made beyond a whole range.
  */
 export function recordUses({ database, hsm }: Pick<KeyContext, 'database' | 'hsm'>): UseRecorder {
   const onRecord = new Map<string, number>()
@@ -65,7 +67,9 @@ export const dueAt = (
   { originatorDays }: Cryptoperiod,
 ): Date => new Date((activatedAt ?? createdAt).getTime() + originatorDays * dayMs)
 
-/** Why a rotation is due: the version is too old, or has been used too often. Null where it is not. */
+/**
+ * Why a rotation is due: the version is too old, or has been used too often. Null where it is not.
+ */
 export function rotationDue(
   row: DatedHsmKeyRow,
   period: Cryptoperiod,

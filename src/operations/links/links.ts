@@ -19,7 +19,10 @@ export interface LinkContext {
   readonly hsm: Hsm
   /** The profiles that this program has. */
   readonly profiles: ReadonlySet<string>
-  /** Null where this process has no certificate for links; else whether it knows who issues those of networks. */
+  /**
+   * Null where this process has no certificate for links; else whether it knows who issues those of
+   * networks.
+   */
   readonly tls: { readonly knowsAuthority: boolean } | null
   /** Whether links may speak in clear beyond this machine. */
   readonly allowsPlain: boolean
@@ -29,7 +32,9 @@ export type Link = storedLinks.LinkRow
 
 /** A link as an operator sees it. */
 export interface LinkRecord extends Link {
-  /** `signed on` where one connection is, `connected` where one is there, else `down`; `disabled`. */
+  /**
+   * `signed on` where one connection is, `connected` where one is there, else `down`; `disabled`.
+   */
   readonly state: 'disabled' | 'down' | 'connected' | 'signed on'
   readonly connections: number
   readonly lastSignedOnAt: string | null
@@ -69,7 +74,10 @@ export async function getLink({ database }: LinkContext, linkName: string): Prom
   return linkRecord(link)
 }
 
-/** Whether a link speaks in clear, and not to this machine alone: who is on the way reads PANs, and answers. */
+/**
+ * Whether a link speaks in clear, and not to this machine alone: who is on the way reads PANs, and
+ * answers.
+ */
 export const isPlainLink = ({ host, tls }: Pick<Link, 'host' | 'tls'>): boolean =>
   !tls && !/^127(?:\.[0-9]{1,3}){3}$/.test(host) && host !== '::1'
 
@@ -108,8 +116,8 @@ export const createLink = (
   })
 
 /**
- * Changes what is given of a link: its connections end, and it comes up as it is now. One that is not active has
- * none.
+ * Changes what is given of a link: its connections end, and it comes up as it is now. One that is
+ * not active has none.
  * @throws `Problem` `not_found`; `validation_failed` with everything that is wrong.
  */
 export const changeLink = (
@@ -208,7 +216,8 @@ async function refuseFaults(
       {
         pointer: '/tls',
         detail:
-          'must be true unless the host is loopback: card numbers would be in clear on the network. ACCEPT_PLAIN_LINKS=yes accepts it',
+          'must be true unless the host is loopback: card numbers would be in clear on the ' +
+          'network. ACCEPT_PLAIN_LINKS=yes accepts it',
       },
     ],
     [
@@ -244,7 +253,10 @@ type LinkSession = storedLinks.LinkSession
 
 /** What a process does with links beside what it is asked on them. */
 export const linkUpkeep = (database: Database) => ({
-  /** Takes or keeps the right to dial a link. @returns for how many milliseconds this process has it, from now on. */
+  /**
+   * Takes or keeps the right to dial a link.
+   * @returns for how many milliseconds this process has it, from now on.
+   */
   hold: async (linkName: string, holder: string): Promise<number> =>
     (await claimLease(database, `link ${linkName}`, holder, leaseSeconds))
       ? leaseSeconds * 1_000

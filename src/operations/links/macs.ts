@@ -22,8 +22,8 @@ export interface LinkMacs {
 }
 
 /**
- * How long a key is taken for what it was: one that is retired meanwhile is taken for so long still, and while the
- * database is away, so that a network is told that under a MAC.
+ * How long a key is taken for what it was: one that is retired meanwhile is taken for so long
+ * still, and while the database is away, so that a network is told that under a MAC.
  */
 const knownMs = 5_000
 
@@ -65,10 +65,10 @@ interface SentKey {
 }
 
 /**
- * Takes in a key that a network sends. Keys that it has stay what they are: an index never becomes another key, and
- * the same key sent again is the one that is there.
- * @returns `63` where the key is not what it should be or its index is taken, `91` where it cannot be stored now:
- * nothing was changed.
+ * Takes in a key that a network sends. Keys that it has stay what they are: an index never becomes
+ * another key, and the same key sent again is the one that is there.
+ * @returns `63` where the key is not what it should be or its index is taken, `91` where it cannot
+ * be stored now: nothing was changed.
  */
 export async function takeSentKey(keys: KeyContext, sent: SentKey): Promise<'00' | '63' | '91'> {
   const target = targetOf(sent)
@@ -91,7 +91,10 @@ export async function takeSentKey(keys: KeyContext, sent: SentKey): Promise<'00'
   }
 }
 
-/** What its key block says that a key is for; the HSM holds it to that (X9.143:2021, tables 5 and 6). */
+/**
+ * What its key block says that a key is for; the HSM holds it to that (X9.143:2021, tables 5 and
+ * 6).
+ */
 function targetOf({ keyBlock, keyNames, networkId: clientId }: SentKey): KeyTarget | null {
   const [, usage = '', algorithm] = /^[BD][0-9]{4}([A-Z][0-9])([AT])/.exec(keyBlock) ?? []
   if (isMacUsage(usage)) {

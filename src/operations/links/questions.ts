@@ -26,7 +26,9 @@ export interface NetworkQuestion extends Omit<AuthorizationRequest, 'card'> {
 
 /** What a question came to: as an authorization answers, or why it was not asked. */
 export interface QuestionAnswer {
-  /** `94`: another question under its key, or reversed before it came. `91`: the database is away. */
+  /**
+   * `94`: another question under its key, or reversed before it came. `91`: the database is away.
+   */
   readonly outcome: ResponseCode | '91' | '94'
   /** Null where nothing was asked. */
   readonly authorization: Authorization | null
@@ -37,7 +39,9 @@ export interface LinkQuestions {
   ask(question: NetworkQuestion): Promise<QuestionAnswer>
 }
 
-/** A first request that has not answered by then was lost with its process, and answers so itself. */
+/**
+ * A first request that has not answered by then was lost with its process, and answers so itself.
+ */
 const lostAfterMs = 35_000
 const lookEveryMs = 50
 
@@ -46,7 +50,10 @@ export function createQuestions(context: AuthorizationContext): LinkQuestions {
   const hsm = transactions.tellingSilence(context)
   const asking = { ...context, hsm }
 
-  /** The answer; null where the first question under its key is not answered yet, or a reversal has overtaken it. */
+  /**
+   * The answer; null where the first question under its key is not answered yet, or a reversal has
+   * overtaken it.
+   */
   async function askOnce(
     { content, key, original, pan, transaction: _, ...asked }: NetworkQuestion,
     hashed: transactions.HashedTransaction | null,

@@ -34,8 +34,8 @@ export interface LinkAdvices {
   /** Puts an advice on record, once. */
   take(advice: NetworkAdvice): Promise<'00' | AdviceFault>
   /**
-   * Takes a reversal: its original is marked, and nothing else. Where it comes before its original it leaves a mark
-   * that the original finds, under the lock of one row.
+   * Takes a reversal: its original is marked, and nothing else. Where it comes before its original
+   * it leaves a mark that the original finds, under the lock of one row.
    * @returns `25` where there is no original.
    */
   reverse(reversal: NetworkReversal): Promise<'00' | '25' | AdviceFault>

@@ -32,7 +32,9 @@ export interface ConsoleSession {
   readonly sessionId: string
   readonly person: Person
   readonly startedAt: Date
-  /** What the next page shows once, as the caller sealed it; null where there is nothing to show. */
+  /**
+   * What the next page shows once, as the caller sealed it; null where there is nothing to show.
+   */
   readonly notice: Uint8Array | null
 }
 
@@ -86,12 +88,14 @@ export async function recordMissingRole(
   })
 }
 
-/** How soon after one entry of a sign-in that failed there may be another one of the same process. */
+/**
+ * How soon after one entry of a sign-in that failed there may be another one of the same process.
+ */
 const failureEveryMs = 60_000
 
 /**
- * Puts on record that sign-ins failed, of nobody knows whom. Anybody can make them fail, as often as they like: one is an
- * entry, and the next entry says how many there were since.
+ * Puts on record that sign-ins failed, of nobody knows whom. Anybody can make them fail, as often
+ * as they like: one is an entry, and the next entry says how many there were since.
  */
 export function failedSignInRecorder({ database }: PeopleContext) {
   let [recordedAtMs, count] = [Number.NEGATIVE_INFINITY, 0]
@@ -148,7 +152,10 @@ export const keepNotice = (
   notice: Uint8Array,
 ): Promise<void> => keepSessionNotice(database, secretHashOf(secret), notice)
 
-/** Takes the notice of a session, which is then shown no more. @returns false where another request took it. */
+/**
+ * Takes the notice of a session, which is then shown no more.
+ * @returns false where another request took it.
+ */
 export const takeNotice = (
   { database }: PeopleContext,
   secret: string,

@@ -77,8 +77,8 @@ export const createProduct = (
 const fixedMembers = ['schemeName', 'bin', 'currencyCode', 'pinLength', 'pinRevealable'] as const
 
 /**
- * Changes what is given of a product. One that is not active has no new cards; those that it has live
- * on. Limits of tries hold for cards made from now on.
+ * Changes what is given of a product. One that is not active has no new cards; those that it has
+ * live on. Limits of tries hold for cards made from now on.
  * @throws `Problem` `not_found`; `validation_failed` with everything that is wrong, at once.
  */
 export const changeProduct = (
@@ -111,7 +111,10 @@ export const changeProduct = (
     return product
   })
 
-/** What is wrong with a product, once a member: what the rules say of one is more than its schema does. */
+/**
+ * What is wrong with a product, once a member: what the rules say of one is more than its schema
+ * does.
+ */
 const allFaults = (
   { shapeFaults }: ProposedProduct,
   ruled: readonly ProblemError[],
@@ -121,7 +124,9 @@ const allFaults = (
   return [...shapeFaults.filter((fault) => !isRuled(fault)), ...ruled]
 }
 
-/** The installation's keys that a product may name. Which version is used, the life of the key says. */
+/**
+ * The installation's keys that a product may name. Which version is used, the life of the key says.
+ */
 const keysOf = { cvk: ['cvk'], pvk: ['pvk'] } as const
 
 /**
@@ -180,8 +185,8 @@ interface Grant {
 }
 
 /**
- * Lets a client system issue cards of a product, or no longer. Cards that it has live on. What is so
- * already stays so, and leaves no act.
+ * Lets a client system issue cards of a product, or no longer. Cards that it has live on. What is
+ * so already stays so, and leaves no act.
  * @throws `Problem` `not_found` where there is no such client system, or no such product.
  */
 export const setGrant = (

@@ -95,8 +95,8 @@ export const backOffSeconds = (failures: number, chance: number): number =>
   Math.min(2 ** (failures - 1), longestSeconds) * (0.8 + 0.4 * chance)
 
 /**
- * Whether to try no more: three days have passed since the first try at this address. All three instants
- * are of the clock that stands still while deliveries are suspended.
+ * Whether to try no more: three days have passed since the first try at this address. All three
+ * instants are of the clock that stands still while deliveries are suspended.
  * @param urlSince when the endpoint got its address, or was enabled again.
  */
 export const isGivenUp = (firstTriedAt: Date | null, urlSince: Date, now: Date): boolean =>

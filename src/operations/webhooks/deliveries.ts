@@ -25,7 +25,10 @@ interface DeliveryFilter {
   readonly limit: number
 }
 
-/** A page of a webhook's deliveries before one of them, newest first. @throws `Problem` `not_found`. */
+/**
+ * A page of a webhook's deliveries before one of them, newest first.
+ * @throws `Problem` `not_found`.
+ */
 export async function listDeliveries(
   { database }: WebhookContext,
   requester: Requester,
@@ -91,6 +94,9 @@ export const replayDeliveries = (
     return { since }
   })
 
-/** What has yet to go out, over all clients: of rows that can be many, no more are counted than 10 000. */
+/**
+ * What has yet to go out, over all clients: of rows that can be many, no more are counted than 10
+ * 000.
+ */
 export const readBacklog = ({ database }: Pick<WebhookContext, 'database'>): Promise<Backlog> =>
   measureBacklog(database)

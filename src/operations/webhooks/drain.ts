@@ -33,7 +33,10 @@ interface Drain {
   /** Groups with a request on its way. */
   readonly busy: Map<string, Promise<void>>
   consecutiveFailures: number
-  /** An answer that is yet to be put on record says when to come back: nothing more is sent before it is. */
+  /**
+   * An answer that is yet to be put on record says when to come back: nothing more is sent before
+   * it is.
+   */
   isToldToRest: boolean
   /** On this process's steady clock. */
   leasedUntilMs: number
@@ -45,8 +48,8 @@ interface Drain {
 }
 
 /**
- * Delivers what is due at one endpoint, in order on each group, until nothing is due, the lease is lost
- * or it is stopped.
+ * Delivers what is due at one endpoint, in order on each group, until nothing is due, the lease is
+ * lost or it is stopped.
  */
 export async function drainQueue(
   context: DeliveryContext,
@@ -72,7 +75,8 @@ export async function drainQueue(
     while (!stopping.stop.aborted && (await drainStep(context, drain)));
   } finally {
     await Promise.all(drain.busy.values())
-    // Another may have had the endpoint, and released it until later than what was recorded since is due.
+    // Another may have had the endpoint, and released it until later than what was recorded since
+    // is due.
     if (!drain.isReleased) await storedQueues.markQueueDue(database, reference)
   }
   if (drain.fault) throw drain.fault.error
@@ -99,7 +103,8 @@ async function drainStep(context: DeliveryContext, drain: Drain): Promise<boolea
   if (await prepareQueue(context, reference, webhook)) return true
   if (drain.isToldToRest) {
     if (busy.size > 0) return requestEnds(drain)
-    // All is on record: the next look at the endpoint finds it at rest, or at what its client asked for since.
+    // All is on record: the next look at the endpoint finds it at rest, or at what its client asked
+    // for since.
     drain.isToldToRest = false
     return true
   }
@@ -120,7 +125,10 @@ async function drainStep(context: DeliveryContext, drain: Drain): Promise<boolea
   return endDrain(context, drain, webhook)
 }
 
-/** Lets the last requests end, then releases the endpoint. @returns whether there is more to do here. */
+/**
+ * Lets the last requests end, then releases the endpoint.
+ * @returns whether there is more to do here.
+ */
 async function endDrain(
   { database }: DeliveryContext,
   drain: Drain,

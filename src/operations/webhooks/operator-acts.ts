@@ -15,7 +15,10 @@ import { disableWebhook, replayWebhook, updateWebhookRow } from '../../storage/w
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { findOwnWebhook, refuseDisabled, type WebhookContext } from './webhooks.ts'
 
-/** A webhook of any client, and how it gets on. Neither its secret nor its description is part of it. */
+/**
+ * A webhook of any client, and how it gets on. Neither its secret nor its description is part of
+ * it.
+ */
 export interface WatchedWebhook
   extends Pick<
     WatchedWebhookRow,
@@ -101,7 +104,8 @@ export const resendAsOperator = (
   })
 
 /**
- * Has everything since an instant delivered that a client's webhook did not get, at an operator's word.
+ * Has everything since an instant delivered that a client's webhook did not get, at an operator's
+ * word.
  * @throws `Problem` `not_found`; `validation_failed` for a webhook that is disabled.
  */
 export const replayAsOperator = (
@@ -118,7 +122,8 @@ export const replayAsOperator = (
   })
 
 /**
- * Sends nothing more to a client's webhook, or lets it be sent to again. The client can change it back.
+ * Sends nothing more to a client's webhook, or lets it be sent to again. The client can change it
+ * back.
  * @throws `Problem` `not_found`.
  */
 export const switchAsOperator = (

@@ -85,8 +85,8 @@ const readBytes = 16_384
 
 /**
  * Reads an answer to its end, or as much of it as is worth reading.
- * @returns the first bytes as text where the answer says that it is text or JSON, else null. Text that may
- *   hold a card number is not kept.
+ * @returns the first bytes as text where the answer says that it is text or JSON, else null. Text
+ *   that may hold a card number is not kept.
  */
 async function readAnswer(response: IncomingMessage, signal: AbortSignal): Promise<string | null> {
   const seen: Buffer[] = []

@@ -113,7 +113,10 @@ export const updateWebhook = (
     return webhookRecord(context.hsm, row)
   })
 
-/** Removes the requester's webhook; what is pending for it is given up. @throws `Problem` `not_found`. */
+/**
+ * Removes the requester's webhook; what is pending for it is given up.
+ * @throws `Problem` `not_found`.
+ */
 export async function deleteWebhook(
   { database }: WebhookContext,
   { clientId }: Requester,
@@ -209,7 +212,10 @@ async function webhookRecord(hsm: Hsm, row: storedWebhooks.WebhookRow): Promise<
 /** A new secret that messages are signed with (Standard Webhooks: 32 random bytes in base64). */
 const generateWebhookSecret = (): WebhookSecret => webhookSecretOfKey(randomBytes(32))
 
-/** The requester's webhook. @throws `Problem` `not_found`, the same for another client's and for none. */
+/**
+ * The requester's webhook.
+ * @throws `Problem` `not_found`, the same for another client's and for none.
+ */
 export async function findOwnWebhook(
   connection: Connection,
   { clientId }: Requester,

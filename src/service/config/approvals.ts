@@ -13,8 +13,8 @@ export interface ApprovalConfig {
 const kinds = Object.keys(approvalKinds).filter(isApprovalKind)
 
 /**
- * Reads which acts need an approval. Unless it is said: in the sandbox none; in production all of them where people can sign in,
- * and none without, since nobody could approve anything.
+ * Reads which acts need an approval. Unless it is said: in the sandbox none; in production all of
+ * them where people can sign in, and none without, since nobody could approve anything.
  */
 export function readApprovals(read: VariableReader, isSandbox: boolean): ApprovalConfig {
   const unblockCardsMost = read.integer('APPROVALS_UNBLOCK_CARDS', 10, 1, 1_000)
@@ -35,13 +35,17 @@ export function readApprovals(read: VariableReader, isSandbox: boolean): Approva
   const required = new Set(text === 'all' ? kinds : named)
   if (required.size > 0 && !hasPeople) {
     read.faults.push(
-      'APPROVALS must go with CONSOLE_ISSUER: only people approve, and without an issuer there are none.',
+      'APPROVALS must go with CONSOLE_ISSUER: only people approve, and without an issuer there ' +
+        'are none.',
     )
   }
   return { required, unblockCardsMost, takesFirstAdministrators }
 }
 
-/** What one person may do here although another could approve it: of an installation with people, and no sandbox. */
+/**
+ * What one person may do here although another could approve it: of an installation with people,
+ * and no sandbox.
+ */
 export function approvalsLeftOut(
   {
     approvals: { required },

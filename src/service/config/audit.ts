@@ -3,7 +3,10 @@ import type { VariableReader } from './variables.ts'
 
 /** How the audit log is named, signed, remembered and kept. */
 export interface AuditConfig {
-  /** What checkpoints of the first log name it by: a URL without its scheme (c2sp.org/tlog-checkpoint). */
+  /**
+   * What checkpoints of the first log name it by: a URL without its scheme
+   * (c2sp.org/tlog-checkpoint).
+   */
   readonly origin: string
   /** The file that remembers the newest checkpoint outside the database. */
   readonly checkpointFile: string
@@ -22,7 +25,10 @@ export interface AuditConfig {
 /** PCI DSS 10.5.1 asks for records of twelve months. */
 export const auditRetentionLeastDays = 400
 
-/** Long enough for an export, or for another who looks, before what was done is erased; short enough for a month's time limit. */
+/**
+ * Long enough for an export, or for another who looks, before what was done is erased; short enough
+ * for a month's time limit.
+ */
 export const erasureLeastDays = 7
 
 /** Reads the variables of the audit log; what is wrong with them goes to the reader's faults. */

@@ -28,7 +28,9 @@ export interface Config {
   readonly dataDir: string
   /** Null: PostgreSQL in this process, under `dataDir`. */
   readonly databaseUrl: string | null
-  /** The same database, as the role that owns the schema; null: the role of `databaseUrl` migrates. */
+  /**
+   * The same database, as the role that owns the schema; null: the role of `databaseUrl` migrates.
+   */
   readonly migrationDatabaseUrl: string | null
   /** Connections of each process. */
   readonly databasePoolSize: number

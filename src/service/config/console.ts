@@ -11,7 +11,9 @@ export interface ConsoleIssuer {
   readonly groupsClaim: string
   /** The roles of each group. */
   readonly rolesOfGroups: ReadonlyMap<string, readonly Role[]>
-  /** `aud` of access tokens that people may call the private listener with; null: none are taken. */
+  /**
+   * `aud` of access tokens that people may call the private listener with; null: none are taken.
+   */
   readonly audience: string | null
 }
 
@@ -34,7 +36,8 @@ export function readConsole(read: VariableReader): ConsoleConfig {
   ]
   if ((secretFile === null) === (jwkFile === null)) {
     read.faults.push(
-      'CONSOLE_CLIENT_SECRET_FILE or CONSOLE_CLIENT_JWK_FILE must go with CONSOLE_ISSUER, one of the two.',
+      'CONSOLE_CLIENT_SECRET_FILE or CONSOLE_CLIENT_JWK_FILE must go with CONSOLE_ISSUER, one ' +
+        'of the two.',
     )
   }
   const clientId = read.text('CONSOLE_CLIENT_ID')
@@ -42,7 +45,8 @@ export function readConsole(read: VariableReader): ConsoleConfig {
   const rolesOfGroups = parseRoles(read.text('CONSOLE_ROLES') ?? '')
   if (rolesOfGroups === null) {
     read.faults.push(
-      'CONSOLE_ROLES must go with CONSOLE_ISSUER, and name groups for roles: support=desk;key-officer=keys,custody.',
+      'CONSOLE_ROLES must go with CONSOLE_ISSUER, and name groups for roles: ' +
+        'support=desk;key-officer=keys,custody.',
     )
   }
   return {

@@ -3,7 +3,10 @@ import type { VariableReader } from './variables.ts'
 
 /** How events leave this service, and how long they are kept. */
 export interface DeliveryConfig {
-  /** Addresses that are called although they are not public. Null: loopback, and in the sandbox only. */
+  /**
+   * Addresses that are called although they are not public. Null: loopback, and in the sandbox
+   * only.
+   */
   readonly allowCidrs: readonly string[] | null
   /** Ports that are called. Null: all but those of this service. */
   readonly ports: readonly number[] | null

@@ -9,9 +9,9 @@ export const isLoopback = (host: string): boolean =>
   /^127(?:\.[0-9]{1,3}){3}$/.test(host) || ['::1', '[::1]', 'localhost'].includes(host)
 
 /**
- * What others may do with a file of a secret, in a few words; null where it is its owner's alone, or root's
- * and one group's to read, which is how PostgreSQL holds its own key, and how secrets are mounted.
- * Null too where there is no such file, and on Windows, whose permissions are no bits.
+ * What others may do with a file of a secret, in a few words; null where it is its owner's alone,
+ * or root's and one group's to read, which is how PostgreSQL holds its own key, and how secrets are
+ * mounted. Null too where there is no such file, and on Windows, whose permissions are no bits.
  */
 export function faultOfSecretFile(path: string): string | null {
   const found = statOf(path)
@@ -47,8 +47,9 @@ interface AddressDefaults {
 }
 
 /**
- * How a database is reached so that somebody between could read or change what goes by, in a few words;
- * null where nobody can. What counts is what the driver makes of the address of each of its servers.
+ * How a database is reached so that somebody between could read or change what goes by, in a few
+ * words; null where nobody can. What counts is what the driver makes of the address of each of its
+ * servers.
  */
 export function faultOfDatabaseUrl(url: string, defaults: AddressDefaults): string | null {
   try {
@@ -83,7 +84,10 @@ function faultOfAddress(url: string, defaults: AddressDefaults): string | null {
 /** A block so wide holds addresses that nobody meant. */
 const narrowest = { ipv4: 8, ipv6: 16 }
 
-/** Where clouds hand out the credentials of a machine; the first as IPv6 spells it when it is mapped or translated, too. */
+/**
+ * Where clouds hand out the credentials of a machine; the first as IPv6 spells it when it is mapped
+ * or translated, too.
+ */
 const metadataAddresses = [
   '169.254.169.254',
   '::ffff:169.254.169.254',
@@ -98,7 +102,10 @@ export const wideBlocks = (cidrs: readonly string[]): readonly string[] =>
     return bits < narrowest[family] || metadataAddresses.some((address) => contains(cidr, address))
   })
 
-/** Whether a block holds so many addresses that whoever trusts it trusts strangers, under IPv4 or mapped. */
+/**
+ * Whether a block holds so many addresses that whoever trusts it trusts strangers, under IPv4 or
+ * mapped.
+ */
 export function holdsStrangers(cidr: string): boolean {
   const { bits, family } = sizeOf(cidr)
   const widest = family === 'ipv6' && contains(cidr, '::ffff:0.0.0.0') ? 96 + 8 : 8

@@ -70,15 +70,16 @@ export function readNetwork(read: VariableReader): NetworkConfig {
   const isSound = proxies.every((cidr) => isCidr(cidr) && !holdsStrangers(cidr))
   if (!isSound) {
     read.faults.push(
-      'TRUSTED_PROXIES must be blocks of addresses with commas, such as 10.0.0.0/8,fd00::/8, and none wider: whoever is in them says where callers come from.',
+      'TRUSTED_PROXIES must be blocks of addresses with commas, such as 10.0.0.0/8,fd00::/8, ' +
+        'and none wider: whoever is in them says where callers come from.',
     )
   }
   return {
     trustedProxies: isSound ? proxies : [],
     connectionsMax: read.integer('CONNECTIONS_MAX', 3_000, 1, 100_000),
     connectionsPerAddressMax: read.integer('CONNECTIONS_PER_ADDRESS_MAX', 1_200, 1, 100_000),
-    // Longer than the 60 seconds of common load balancers: they would send a request on a connection that is just being
-    // closed.
+    // Longer than the 60 seconds of common load balancers: they would send a request on a
+    // connection that is just being closed.
     keepAliveSeconds: read.integer('KEEP_ALIVE_SECONDS', 72, 1, 3_600),
     hostNames: readHostNames(read),
   }
@@ -92,7 +93,8 @@ function readHostNames(read: VariableReader): readonly string[] {
   const names = texts.map((text) => text.trim().toLowerCase())
   if (names.every((name) => hostName.test(name))) return names
   read.faults.push(
-    'HOST_NAMES must be names with commas, such as pinfold.test,pinfold.internal:8080, without https:// before them and without a path.',
+    'HOST_NAMES must be names with commas, such as pinfold.test,pinfold.internal:8080, without ' +
+      'https:// before them and without a path.',
   )
   return []
 }

@@ -31,7 +31,9 @@ export const refusals: readonly Refusal[] = [
   {
     variable: 'HSM',
     refused: 'is `software`',
-    why: 'Keys and PINs are in clear in the memory of the process, which is not a secure cryptographic device.',
+    why:
+      'Keys and PINs are in clear in the memory of the process, which is not a secure ' +
+      'cryptographic device.',
     remedy: 'Set HSM=pkcs11 and its variables.',
     acceptance: 'ACCEPT_SOFTWARE_HSM',
     find: ({ pkcs11 }) => (pkcs11 === null ? 'is software' : null),
@@ -44,7 +46,9 @@ export const refusals: readonly Refusal[] = [
   {
     variable: 'MASTER_KEY_FILE',
     refused: 'lies in `DATA_DIR`',
-    why: 'The key would be copied, deleted or mounted together with that folder, which also holds the key of a sandbox.',
+    why:
+      'The key would be copied, deleted or mounted together with that folder, which also holds ' +
+      'the key of a sandbox.',
     remedy: 'Keep it in a folder of its own.',
     acceptance: null,
     find: ({ dataDir, masterKeyFile }) => {
@@ -79,7 +83,8 @@ export const refusals: readonly Refusal[] = [
     refused: 'is not https',
     why: 'Clients would send secrets and PINs in clear.',
     remedy:
-      'Set it to the https address at which clients reach the public listener, or a proxy in front of it.',
+      'Set it to the https address at which clients reach the public listener, or a proxy in ' +
+      'front of it.',
     acceptance: null,
     find: ({ baseUrl }) => (/^https:/i.test(baseUrl) ? null : 'is not https'),
   },
@@ -95,7 +100,8 @@ export const refusals: readonly Refusal[] = [
     refused: 'is not https, and CONSOLE_ISSUER is set',
     why: 'Browsers would send session cookies in clear.',
     remedy:
-      'Set it to the https address at which browsers reach the private listener, or a proxy in front of it.',
+      'Set it to the https address at which browsers reach the private listener, or a proxy in ' +
+      'front of it.',
     acceptance: null,
     find: ({ console: { issuer }, privateUrl }) =>
       issuer && !/^https:/i.test(privateUrl) ? 'is not https, and CONSOLE_ISSUER is set' : null,
@@ -128,7 +134,9 @@ export const refusals: readonly Refusal[] = [
     variable: 'OUTBOUND_ALLOW_CIDRS',
     refused:
       'has a block wider than `/8` (IPv6: `/16`), or a block with 169.254.169.254, in any spelling, or fd00:ec2::254',
-    why: 'A client could make this machine call any address in your network, or fetch the machine’s cloud credentials.',
+    why:
+      'A client could make this machine call any address in your network, or fetch the machine’s ' +
+      'cloud credentials.',
     remedy: 'List only the blocks of your own endpoints, such as 10.20.0.0/16.',
     acceptance: 'ACCEPT_WIDE_OUTBOUND',
     find: ({ delivery: { allowCidrs } }) => {
@@ -139,7 +147,9 @@ export const refusals: readonly Refusal[] = [
   {
     variable: 'NODE_TLS_REJECT_UNAUTHORIZED',
     refused: 'is `0`',
-    why: 'Node verifies no certificate: an attacker can impersonate webhooks, issuers and the database.',
+    why:
+      'Node verifies no certificate: an attacker can impersonate webhooks, issuers and the ' +
+      'database.',
     remedy: 'Remove it; name a certificate authority of your own in NODE_EXTRA_CA_CERTS.',
     acceptance: null,
     find: (_, read) => (read.text('NODE_TLS_REJECT_UNAUTHORIZED') === '0' ? 'is 0' : null),

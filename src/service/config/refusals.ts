@@ -59,7 +59,9 @@ export const clearDatabase = (
   variable,
   refused:
     'names another machine without TLS (no `sslmode`, `disable`), or without verification of its certificate (`no-verify`)',
-  why: 'An attacker on the network can read every answer of the database and change every statement.',
+  why:
+    'An attacker on the network can read every answer of the database and change every ' +
+    'statement.',
   remedy:
     'Add `?sslmode=verify-full`, and `&sslrootcert=FILE` for a certificate authority of your own. Loopback and Unix sockets need no TLS.',
   acceptance: 'ACCEPT_PLAIN_DATABASE',
@@ -77,7 +79,9 @@ export const clearListener = (
 ): Refusal => ({
   variable,
   refused: 'is not loopback, and the listener speaks plain HTTP',
-  why: 'Tokens and PINs are in clear on the network, also between this service and a proxy that ends TLS.',
+  why:
+    'Tokens and PINs are in clear on the network, also between this service and a proxy that ' +
+    'ends TLS.',
   remedy: `Set ${variable.replace('HOST', 'TLS_CERT_FILE')} and ${variable.replace('HOST', 'TLS_KEY_FILE')}, or listen on loopback behind a proxy on this machine.`,
   acceptance,
   find: ({ [listener]: { host, tls } }) =>
@@ -106,7 +110,8 @@ export const secretFile = (
   refused: 'names a file that accounts other than its owner may read',
   why: 'Other accounts on this machine can read the secret.',
   remedy:
-    'Run chmod 600 on it; root may own it with one reading group (0640). Replace secrets that others may have read.',
+    'Run chmod 600 on it; root may own it with one reading group (0640). Replace secrets that ' +
+    'others may have read.',
   acceptance: 'ACCEPT_OPEN_FILES',
   find: (config) => {
     const path = fileOf(config)

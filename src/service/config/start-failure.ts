@@ -1,7 +1,9 @@
 import { Problem, StartRefusal } from '../../domain/problem.ts'
 import { ConfigError, parseConfig, processEnvironment } from './config.ts'
 
-/** What is said of a failure to start: one sentence where an operator can mend it, else all of it. */
+/**
+ * What is said of a failure to start: one sentence where an operator can mend it, else all of it.
+ */
 export function describeStartFailure(error: unknown): unknown {
   if (error instanceof ConfigError || error instanceof StartRefusal) return error.message
   if (error instanceof Problem) {
@@ -35,7 +37,8 @@ const listening: Readonly<Record<string, (where: string) => string>> = {
   EADDRINUSE: (where) =>
     `${where} is taken by another program (EADDRINUSE): set PORT or PRIVATE_PORT.`,
   EACCES: (where) =>
-    `${where} is a port that this user may not listen on (EACCES): set PORT or PRIVATE_PORT to 1024 or above, and put a proxy in front.`,
+    `${where} is a port that this user may not listen on (EACCES): set PORT or PRIVATE_PORT to ` +
+    '1024 or above, and put a proxy in front.',
   EADDRNOTAVAIL: (where) =>
     `${where} is no address of this machine (EADDRNOTAVAIL): set HOST or PRIVATE_HOST.`,
 }
@@ -43,14 +46,21 @@ const listening: Readonly<Record<string, (where: string) => string>> = {
 const describeListening = ({ address, code, port }: SystemError): string | null =>
   port === undefined ? null : (listening[code]?.(`${address}:${port}`) ?? null)
 
-/** What a database refuses that an operator can grant, by its SQLSTATE (PostgreSQL manual, appendix A). */
+/**
+ * What a database refuses that an operator can grant, by its SQLSTATE (PostgreSQL manual, appendix
+ * A).
+ */
 const databaseRefusals: Readonly<Record<string, (message: string) => string>> = {
   '42501': (message) =>
-    `The user of DATABASE_URL may not do what a start does: ${message} (42501). As the owner of the database: grant create on schema public to that user, or name the owner of its tables in DATABASE_URL.`,
+    `The user of DATABASE_URL may not do what a start does: ${message} (42501). As the owner ` +
+    'of the database: grant create on schema public to that user, or name the owner of its ' +
+    'tables in DATABASE_URL.',
   '3F000': () =>
-    'The search_path of the database or its user names no schema that is there (3F000). As the owner of the database: alter database … reset search_path, or create the schema.',
+    'The search_path of the database or its user names no schema that is there (3F000). As the ' +
+    'owner of the database: alter database … reset search_path, or create the schema.',
   '25006': () =>
-    'The database of DATABASE_URL takes no changes (25006). Name the primary where it is a standby, else turn it on: alter database … set default_transaction_read_only = off.',
+    'The database of DATABASE_URL takes no changes (25006). Name the primary where it is a ' +
+    'standby, else turn it on: alter database … set default_transaction_read_only = off.',
 }
 
 const describeDatabase = (refused: SystemError | null): string | null =>
@@ -73,7 +83,10 @@ const filing: Readonly<Record<string, readonly [found: string, remedy: string]>>
 
 function describeFile({ code, message, path }: SystemError): string | null {
   if (code === 'EMFILE' || code === 'ENFILE') {
-    return `The system allows no more open files (${code}): raise the limit (ulimit -n 65536, or LimitNOFILE in systemd).`
+    return (
+      `The system allows no more open files (${code}): raise the limit (ulimit -n 65536, or ` +
+      'LimitNOFILE in systemd).'
+    )
   }
   const [found, remedy] = filing[code] ?? []
   if (found === undefined) return null

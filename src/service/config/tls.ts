@@ -50,7 +50,8 @@ export function readTls(
     [certificate !== null && key === null, `${names.key} must go with ${names.certificate}.`],
     [
       certificate === null && key === null && (clientCa !== null || mode !== 'off'),
-      `${names.certificate} and ${names.key} must go with ${names.clientCa} and ${names.clientCertificates}.`,
+      `${names.certificate} and ${names.key} must go with ${names.clientCa} and ` +
+        `${names.clientCertificates}.`,
     ],
     [
       clientCa === null && mode !== 'off',
@@ -138,7 +139,10 @@ export function openTlsFiles({ certificate, clientCa, key }: TlsFiles, now: Date
     : { faults: [`${certificate.variable} cannot be used for TLS: ${refusal}.`] }
 }
 
-/** With a weak key anybody can seem to be whom the certificate names, or issue what its authority issues. */
+/**
+ * With a weak key anybody can seem to be whom the certificate names, or issue what its authority
+ * issues.
+ */
 function weakKeyFaults(file: NamedFile | null, list: readonly X509Certificate[] = []): string[] {
   const faults = list.map(({ publicKey }) => findRsaFault(publicKey))
   const fault = faults.find((each) => each !== null)

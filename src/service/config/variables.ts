@@ -58,12 +58,14 @@ export class VariableReader {
     const count = isAuto ? cores : this.integer('PROCESSES', 1, 1, processesMax)
     if (count > 1 && isEmbedded) {
       this.faults.push(
-        'PROCESSES must be 1 or auto on the embedded database, whose files one process has: name a server by DATABASE_URL.',
+        'PROCESSES must be 1 or auto on the embedded database, whose files one process has: ' +
+          'name a server by DATABASE_URL.',
       )
     }
     if (count > 1 && single.sandboxSeed !== null) {
       this.faults.push(
-        'SANDBOX_SEED must go with PROCESSES=1: each of several would draw the same tokens and PANs.',
+        'SANDBOX_SEED must go with PROCESSES=1: each of several would draw the same tokens and ' +
+          'PANs.',
       )
     }
     return count

@@ -76,7 +76,8 @@ export function findWeakSettings(settings: Settings, read: VariableReader): Weak
     if (value === undefined || usual === undefined || value === usual) return []
     return value > usual === (weaker === 'more') ? [{ variable, found: `is ${value}` }] : []
   })
-  // What is missing is no weakness of a sandbox, which makes its own; production does not start without.
+  // What is missing is no weakness of a sandbox, which makes its own; production does not start
+  // without.
   const found = refusals
     .filter(({ refused }) => refused !== 'is not set')
     .flatMap(({ find, variable }) => {

@@ -9,7 +9,10 @@ import { type Finding, fault, good, warning } from './finding.ts'
 /** Beyond it a check that is due every day did not take place. */
 const overdueMs = 3 * 86_400_000
 
-/** Whether the audit log is what was signed of it, as far as this machine remembers (docs/audit-log.md). */
+/**
+ * Whether the audit log is what was signed of it, as far as this machine remembers
+ * (docs/audit-log.md).
+ */
 export async function auditLogFindings(
   { audit }: Pick<Config, 'audit'>,
   database: Database,
@@ -25,8 +28,10 @@ export async function auditLogFindings(
     fault(
       'audit-log',
       `No checkpoint is signed any more: ${refusal}`,
-      'The database was restored from a backup, a standby that lagged took over, or somebody changed what was entered. Acts go on and are entered; nobody can verify the new ones.',
-      'Find out which of them it was. Then let a successor of the log begin: pinfold audit succeed --reason TEXT.',
+      'The database was restored from a backup, a standby that lagged took over, or somebody ' +
+        'changed what was entered. Acts go on and are entered; nobody can verify the new ones.',
+      'Find out which of them it was. Then let a successor of the log begin: pinfold audit ' +
+        'succeed --reason TEXT.',
     ),
   ]
 }
@@ -49,7 +54,9 @@ export async function auditEnteringFindings(database: Database): Promise<Finding
   return [report('audit-entering', found, why, remedy)]
 }
 
-/** What was found by holding rows against their entries of the audit log (docs/audit-records.md). */
+/**
+ * What was found by holding rows against their entries of the audit log (docs/audit-records.md).
+ */
 export async function auditCheckFindings(database: Database, now: Date): Promise<Finding[]> {
   const { cards, findings, finishedAt } = await readCheckState(database)
   const [newest] = findings
@@ -58,8 +65,10 @@ export async function auditCheckFindings(database: Database, now: Date): Promise
       fault(
         'audit-check',
         `${findings.length} findings in 30 days; the newest: ${newest.found} ${newest.details}.`,
-        'A row was changed, put in or taken away, and no entry of the audit log says by whom: as is done by hand, or by a database that was restored in part.',
-        'Read act check.found at GET /audit/logs/{log}/openings, and find out who writes to the database beside this program.',
+        'A row was changed, put in or taken away, and no entry of the audit log says by whom: ' +
+          'as is done by hand, or by a database that was restored in part.',
+        'Read act check.found at GET /audit/logs/{log}/openings, and find out who writes to ' +
+          'the database beside this program.',
       ),
     ]
   }

@@ -46,7 +46,8 @@ const checkServer = async (
         'database',
         withoutPassword(messageOf(error), addresses[0]),
         'Every call is 503 until it does.',
-        'Check hosts, ports, name and password in DATABASE_URL, that a server runs that can be written to, and that it lets this machine in (pg_hba.conf).',
+        'Check hosts, ports, name and password in DATABASE_URL, that a server runs that can be ' +
+          'written to, and that it lets this machine in (pg_hba.conf).',
       ),
     ]
   } finally {
@@ -82,7 +83,8 @@ async function checkEmbedded({ config, now }: Parameters<Check>[0]): Promise<rea
         const facts = await examineDatabase(database)
         return [
           good('database', 'The embedded database opens.'),
-          // Its commits are put on the disk together, before any is acknowledged, and not each by itself.
+          // Its commits are put on the disk together, before any is acknowledged, and not each by
+          // itself.
           durabilityFinding({ ...facts, synchronousCommit: 'on' }),
           ...(await contentFindings(config, database, facts, now())),
         ]
@@ -99,7 +101,8 @@ async function checkEmbedded({ config, now }: Parameters<Check>[0]): Promise<rea
         'database',
         `The embedded database in ${folder} does not open: ${messageOf(error)}`,
         'The service cannot start.',
-        'Restore the directory from a backup. In a sandbox whose data is of no use, move DATA_DIR away.',
+        'Restore the directory from a backup. In a sandbox whose data is of no use, move ' +
+          'DATA_DIR away.',
       ),
     ]
   }
@@ -160,7 +163,8 @@ function serverFinding({ isReadOnly, isStandby, versionNumber }: DatabaseFacts):
     'database',
     'The server is a standby: it can be read only.',
     'No try can be spent, so nothing is authorized.',
-    'Point DATABASE_URL to the primary, or name all servers in it and add target_session_attrs=read-write; or promote this one.',
+    'Point DATABASE_URL to the primary, or name all servers in it and add ' +
+      'target_session_attrs=read-write; or promote this one.',
   )
 }
 
@@ -189,7 +193,8 @@ function standbyFinding({ synchronousCommit, synchronousStandbys }: DatabaseFact
   return warning(
     'standby',
     'DATABASE_URL names several servers, and no commit waits for a standby.',
-    'The server that takes over lacks what was acknowledged last: tries that were spent, PINs that were changed.',
+    'The server that takes over lacks what was acknowledged last: tries that were spent, PINs ' +
+      'that were changed.',
     'Set synchronous_standby_names on each server, and leave synchronous_commit at on.',
   )
 }

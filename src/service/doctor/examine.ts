@@ -25,8 +25,8 @@ const checks: readonly Check[] = [
 ]
 
 /**
- * Looks at everything that the service needs, and changes nothing. A fault hides no other: what is wrong
- * in the environment stands at its default while the rest is looked at.
+ * Looks at everything that the service needs, and changes nothing. A fault hides no other: what is
+ * wrong in the environment stands at its default while the rest is looked at.
  * @param now the clock of this machine
  */
 export async function examine(

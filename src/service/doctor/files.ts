@@ -95,7 +95,8 @@ export const checkMasterKeyFile: Check = async ({ config: { masterKeyFile, pkcs1
         'master-key',
         `The master key cannot be read: ${messageOf(error)}`,
         'Without it no key, card or PIN in the database can be used.',
-        'Point MASTER_KEY_FILE to the file, one key of 64 hexadecimal digits a line, readable by this user.',
+        'Point MASTER_KEY_FILE to the file, one key of 64 hexadecimal digits a line, readable ' +
+          'by this user.',
       ),
     ]
   }
@@ -140,7 +141,8 @@ function checkFiles({ files }: TlsConfig, isSandbox: boolean, now: Date): Findin
         'tls',
         `${path}, the key that ${variable} names, can be read by others on this machine.`,
         'Whoever reads it can stand in for this service.',
-        `chmod 600 ${path}; and have the certificate issued anew if anybody else has an account here.`,
+        `chmod 600 ${path}; and have the certificate issued anew if anybody else has an ` +
+          'account here.',
       ),
     )
   }

@@ -14,7 +14,10 @@ export interface Finding {
   readonly remedy?: string
 }
 
-/** What the checks look at. What is wrong in the environment stands in the configuration at its default. */
+/**
+ * What the checks look at. What is wrong in the environment stands in the configuration at its
+ * default.
+ */
 export interface Examined {
   readonly environment: Environment
   readonly config: Config

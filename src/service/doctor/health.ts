@@ -11,42 +11,50 @@ const adviceOn: Readonly<Record<HealthCheckName, Advice>> = {
   database: {
     why: 'Every call is answered 503 until the database answers.',
     remedy:
-      'See that the database server runs, can be written to and has room, then look at the log of the service for the reason.',
+      'See that the database server runs, can be written to and has room, then look at the log ' +
+      'of the service for the reason.',
   },
   hsm: {
     why: 'Every call that needs a key is answered 503 until the HSM answers.',
     remedy:
-      'See that the token is connected and lets this program in (PKCS11_TOKEN_LABEL, PKCS11_PIN_FILE); the log of the service has the reason.',
+      'See that the token is connected and lets this program in (PKCS11_TOKEN_LABEL, ' +
+      'PKCS11_PIN_FILE); the log of the service has the reason.',
   },
   'audit-log:signing': {
     why: 'New entries of the audit log are under no checkpoint: nobody can verify them.',
     remedy:
-      'Where the database went back in time, see "When the database goes back in time" in docs/audit-log.md. Otherwise the log of the service says what keeps it from signing.',
+      'Where the database went back in time, see "When the database goes back in time" in ' +
+      'docs/audit-log.md. Otherwise the log of the service says what keeps it from signing.',
   },
   'audit-log:witnesses': {
     why: 'No witness outside vouches for the newest checkpoint of the audit log.',
     remedy:
-      'See that the witnesses of AUDIT_WITNESS_POLICY run and are reached from the service: "A witness" in docs/audit-log.md.',
+      'See that the witnesses of AUDIT_WITNESS_POLICY run and are reached from the service: "A ' +
+      'witness" in docs/audit-log.md.',
   },
   'audit-log:rows': {
     why: 'Rows of the database differ from what the audit log has entered of them.',
     remedy:
-      'Read act check.found at GET /audit/logs/{log}/openings, and find out who writes to the database beside this program: "Missing entries" in docs/audit-records.md.',
+      'Read act check.found at GET /audit/logs/{log}/openings, and find out who writes to the ' +
+      'database beside this program: "Missing entries" in docs/audit-records.md.',
   },
   'audit-log:entering': {
     why: 'Acts take place that are not in the audit log yet.',
     remedy:
-      'Look into the log of the service for "acts could not be entered in the audit log": "When acts are not entered" in docs/audit-log.md.',
+      'Look into the log of the service for "acts could not be entered in the audit log": ' +
+      '"When acts are not entered" in docs/audit-log.md.',
   },
   'events:unsent': {
     why: 'Clients do not see the newest events, neither in their feeds nor by webhooks.',
     remedy:
-      'See that a process of the service does the background work (its log says when that fails), and that the database is not overloaded.',
+      'See that a process of the service does the background work (its log says when that ' +
+      'fails), and that the database is not overloaded.',
   },
   'deliveries:due': {
     why: 'Webhooks that could be delivered are late.',
     remedy:
-      'See that a process of the service does the background work; where it does, it has more to send than it can: raise PROCESSES (docs/scaling.md).',
+      'See that a process of the service does the background work; where it does, it has more ' +
+      'to send than it can: raise PROCESSES (docs/scaling.md).',
   },
   'deliveries:failing': {
     why: 'The receivers of these webhooks miss events until they answer with 2xx.',
@@ -65,12 +73,14 @@ const adviceOn: Readonly<Record<HealthCheckName, Advice>> = {
   'links:dialled': {
     why: 'Until a link is signed on, nothing is authorized on it.',
     remedy:
-      'See that the address of the link is right and reached from here (npx pinfold links list); the log of the service says why an attempt failed.',
+      'See that the address of the link is right and reached from here (npx pinfold links ' +
+      'list); the log of the service says why an attempt failed.',
   },
   'approvals:broken-glass': {
     why: 'One person did alone what needs two.',
     remedy:
-      'Read who did what and why (npx pinfold approvals list), and have another person judge it: docs/approvals.md.',
+      'Read who did what and why (npx pinfold approvals list), and have another person judge ' +
+      'it: docs/approvals.md.',
   },
   'database:vacuum': {
     why: 'The embedded database grows and becomes slow where it is never vacuumed.',

@@ -20,7 +20,10 @@ import { type Finding, fault, good, warning } from './finding.ts'
 
 const migrations = new URL('../../../database/migrations/', import.meta.url)
 
-/** What is in a database that answers: its schema, whose it is, what waits in it, how worn its keys are. */
+/**
+ * What is in a database that answers: its schema, whose it is, what waits in it, how worn its keys
+ * are.
+ */
 export async function contentFindings(
   config: Config,
   database: Database,
@@ -79,7 +82,8 @@ async function schemaFindings(
         'schema',
         'search_path names no schema that is there and that this user may use.',
         'The service cannot start.',
-        'Reset it for the database and the user of DATABASE_URL (alter database … reset search_path), or create the schema.',
+        'Reset it for the database and the user of DATABASE_URL (alter database … reset ' +
+          'search_path), or create the schema.',
       ),
     ]
   }
@@ -103,12 +107,15 @@ async function schemaFindings(
       'schema',
       `The database is at migration ${newest}, and this user may not bring it to ${known}.`,
       'The service cannot start.',
-      `grant create on schema ${schemaName} to the user of DATABASE_URL, or let the owner start it once.`,
+      `grant create on schema ${schemaName} to the user of DATABASE_URL, or let the owner ` +
+        'start it once.',
     ),
   ]
 }
 
-/** Whether the service's role writes the protected tables by functions alone, or owns the schema. */
+/**
+ * Whether the service's role writes the protected tables by functions alone, or owns the schema.
+ */
 async function privilegeFindings(config: Config, database: Database): Promise<Finding[]> {
   const { actsAsOwner, owner, role, writableTables } = await examineRole(database)
   if (actsAsOwner) {
@@ -120,7 +127,8 @@ async function privilegeFindings(config: Config, database: Database): Promise<Fi
         'privileges',
         found,
         'Whoever has the password of the service can give tries back and change records.',
-        'Let another role own the tables and name it in MIGRATION_DATABASE_URL for pinfold migrate (docs/guides/going-to-production.md).',
+        'Let another role own the tables and name it in MIGRATION_DATABASE_URL for pinfold ' +
+          'migrate (docs/guides/going-to-production.md).',
       ),
     ]
   }
@@ -128,7 +136,8 @@ async function privilegeFindings(config: Config, database: Database): Promise<Fi
     return [
       good(
         'privileges',
-        `${role} writes tries, limits, idempotency keys, events, authorizations and the audit log by functions only; ${owner} owns them.`,
+        `${role} writes tries, limits, idempotency keys, events, authorizations and the audit ` +
+          `log by functions only; ${owner} owns them.`,
       ),
     ]
   }
@@ -199,10 +208,12 @@ async function masterKeyFindings(config: Config, due: string): Promise<Finding[]
     fault(
       'master-key',
       present === null
-        ? `The database is under the master key with check value ${due}, and ${file} cannot be read.`
+        ? `The database is under the master key with check value ${due}, and ${file} cannot be ` +
+            'read.'
         : `The database is under the master key with check value ${due}; ${file} has ${present.join(', ')}.`,
       'No key, card or PIN in the database can be used without it.',
-      'Bring back the file that belongs to this database; or point DATABASE_URL to the one of this file.',
+      'Bring back the file that belongs to this database; or point DATABASE_URL to the one of ' +
+        'this file.',
     ),
   ]
 }
@@ -227,7 +238,8 @@ export async function suspensionFindings(
       'deliveries',
       `Deliveries are suspended, as their clients are disabled or have lost events.read and webhooks.write: ${each.join(', ')}.`,
       'What waits is kept until it is delivered, also beyond EVENT_RETENTION_DAYS.',
-      'Nothing, if so it is meant. pinfold clients enable CLIENT, or the scope, lets them go on in their order.',
+      'Nothing, if so it is meant. pinfold clients enable CLIENT, or the scope, lets them go ' +
+        'on in their order.',
     ),
   ]
 }
@@ -290,8 +302,10 @@ export async function linkFindings(
 
 const plainLinkFinding = ({ host, linkName, port }: KnownLinkRow): [string, string, string] => [
   `${linkName}, ${host}:${port}, speaks in clear beyond this machine.`,
-  'Whoever is on the way reads card numbers, and can answer in the place of either side. Production runs no such link unless ACCEPT_PLAIN_LINKS=yes.',
-  `Give it TLS, with the certificate of the network: npx pinfold links change ${linkName} --tls on --certificate FILE`,
+  'Whoever is on the way reads card numbers, and can answer in the place of either side. ' +
+    'Production runs no such link unless ACCEPT_PLAIN_LINKS=yes.',
+  `Give it TLS, with the certificate of the network: npx pinfold links change ${linkName} ` +
+    '--tls on --certificate FILE',
 ]
 
 function stateFindings(links: readonly KnownLinkRow[]): Finding[] {

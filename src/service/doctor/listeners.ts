@@ -132,8 +132,8 @@ interface JsonAnswer {
 }
 
 /**
- * Asks a program on this machine what it is. Nothing secret is sent, so its certificate, which is for
- * another name than this address, is nobody's fault.
+ * Asks a program on this machine what it is. Nothing secret is sent, so its certificate, which is
+ * for another name than this address, is nobody's fault.
  */
 export const readJson = (url: string): Promise<JsonAnswer | null> =>
   new Promise((resolve) => {

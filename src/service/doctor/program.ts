@@ -6,7 +6,10 @@ import { isLoopback, wideBlocks } from '../config/exposure.ts'
 import { issuerFetcher } from '../outbound.ts'
 import { type Check, fault, good, messageOf, warning } from './finding.ts'
 
-/** Versions of Node that the program is tried on, by their major number, each from its minor number on. */
+/**
+ * Versions of Node that the program is tried on, by their major number, each from its minor number
+ * on.
+ */
 const triedFrom = new Map([
   [22, 13],
   [24, 0],
@@ -23,7 +26,8 @@ export const checkNode: Check = async () => {
       'node',
       `Node ${node} runs this, neither Node 24 nor Node 22 from 22.13 on.`,
       'Nothing is proven on another version.',
-      'Run it by Node 24: of a package by the Node of this machine, of a clone by npm ci and npx pinfold.',
+      'Run it by Node 24: of a package by the Node of this machine, of a clone by npm ci and ' +
+        'npx pinfold.',
     ),
   ]
 }
@@ -37,7 +41,8 @@ export const checkConfiguration: Check = async ({ environment }) => {
       'configuration',
       found,
       'The service refuses to start with it.',
-      'Do as it says; README.md, “Configuration”, says what each variable takes, docs/production.md what production refuses.',
+      'Do as it says; README.md, “Configuration”, says what each variable takes, ' +
+        'docs/production.md what production refuses.',
     ),
   )
 }
@@ -58,7 +63,8 @@ export const checkExposure: Check = async ({ config, environment }) => {
       warning(
         'exposure',
         `A sandbox listens on ${beyond.join(' and ')}.`,
-        'Its credentials are test credentials, and it has a simulator: whoever can connect to it may use it.',
+        'Its credentials are test credentials, and it has a simulator: whoever can connect to ' +
+          'it may use it.',
         'Set HOST and PRIVATE_HOST to 127.0.0.1, or SANDBOX=false for a service that others use.',
       ),
     )
@@ -96,7 +102,9 @@ export const checkExposure: Check = async ({ config, environment }) => {
   return findings.length > 0 ? findings : [good('exposure', 'Nothing is open that need not be.')]
 }
 
-/** Which addresses webhooks may reach although they are not public. Of production the table says it. */
+/**
+ * Which addresses webhooks may reach although they are not public. Of production the table says it.
+ */
 export const checkEgress: Check = async ({ config }) => {
   const wide = config.sandbox ? wideBlocks(config.delivery.allowCidrs ?? []) : []
   if (wide.length === 0)
@@ -137,7 +145,8 @@ export const checkHsm: Check = async ({ config: { pkcs11, sandbox } }) => {
         'hsm',
         `The PKCS#11 token cannot be used: ${messageOf(error)}`,
         'Without it no key can be used: the service cannot start.',
-        'Check PKCS11_TOKEN_LABEL and the PIN in PKCS11_PIN_FILE. Do not try a wrong PIN again: a token locks itself after a few.',
+        'Check PKCS11_TOKEN_LABEL and the PIN in PKCS11_PIN_FILE. Do not try a wrong PIN ' +
+          'again: a token locks itself after a few.',
       ),
     ]
   }
@@ -158,7 +167,9 @@ export const checkIssuers: Check = async ({ config }) => {
             'issuer',
             `${issuer} publishes no keys: ${messageOf(error)}`,
             'No token can be verified, so every call is refused.',
-            'Set AUTH_ISSUER (or PRIVATE_AUTH_ISSUER) to the letter as the issuer publishes it, let this machine connect to it, and list it in OUTBOUND_ALLOW_CIDRS where its address is not public.',
+            'Set AUTH_ISSUER (or PRIVATE_AUTH_ISSUER) to the letter as the issuer publishes ' +
+              'it, let this machine connect to it, and list it in OUTBOUND_ALLOW_CIDRS where its ' +
+              'address is not public.',
           ),
       ),
     ),

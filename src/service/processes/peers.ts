@@ -2,20 +2,26 @@ import type { IssuerAnswer, IssuerExchange } from '../../console/people-issuer.t
 import type { DemoSite } from '../../listeners/public/routes/demo.ts'
 
 /**
- * What the processes of one command ask of each other, and what each answers. All of them run the same
- * program, so that nothing is checked again on arrival.
+ * What the processes of one command ask of each other, and what each answers. All of them run the
+ * same program, so that nothing is checked again on arrival.
  */
 export interface Questions {
   /** The metrics of a process, as its registry describes them. */
   metrics: { content: null; answer: readonly object[] }
-  /** By how much the sandbox's clock of who asks is ahead, in milliseconds; and of who answers, then. */
+  /**
+   * By how much the sandbox's clock of who asks is ahead, in milliseconds; and of who answers,
+   * then.
+   */
   clock: { content: number; answer: number }
   /** A request to the demo; null from a process that does not keep what the demo remembers. */
   demo: {
     content: Parameters<DemoSite['answer']>[0]
     answer: Awaited<ReturnType<DemoSite['answer']>> | null
   }
-  /** A request to the sandbox's issuer of identities; null from a process that does not keep who is signed in there. */
+  /**
+   * A request to the sandbox's issuer of identities; null from a process that does not keep who is
+   * signed in there.
+   */
   identities: { content: IssuerExchange; answer: IssuerAnswer | null }
 }
 
@@ -43,7 +49,9 @@ export type FromPrimary =
   /** Those of all others to a question, as far as they came in time. */
   | { readonly kind: 'answers'; readonly id: number; readonly contents: readonly unknown[] }
 
-/** Of the process that asks it; and then, under a number of its own, of the primary to all others. */
+/**
+ * Of the process that asks it; and then, under a number of its own, of the primary to all others.
+ */
 export interface Question {
   readonly kind: 'question'
   readonly id: number
@@ -58,8 +66,8 @@ interface Answer {
 }
 
 /**
- * Whether each process listens by itself, and the system hands a new connection to one of them. Elsewhere the
- * primary process takes connections and hands them on.
+ * Whether each process listens by itself, and the system hands a new connection to one of them.
+ * Elsewhere the primary process takes connections and hands them on.
  */
 export const canSharePorts = process.platform === 'linux'
 

@@ -29,8 +29,8 @@ const pauseLeastMs = 500
 const pauseMostMs = 30_000
 
 /**
- * Runs the service in several processes behind the same ports. This one starts them and relays what they ask
- * each other; it has no keys and no database, and answers nobody itself.
+ * Runs the service in several processes behind the same ports. This one starts them and relays what
+ * they ask each other; it has no keys and no database, and answers nobody itself.
  * @throws `StartRefusal` with the reason of the first process that could not start.
  */
 export async function runProcesses(config: Config, log: Logger): Promise<RunningService> {
@@ -64,9 +64,10 @@ export async function runProcesses(config: Config, log: Logger): Promise<Running
 }
 
 /**
- * Several may listen on a port that they share, also those of another command, and nothing would say that there
- * is one. One that listens is found by listening alone for a moment; one that starts meanwhile, by a name that
- * the system gives to one process of it (an abstract socket) until that ends.
+ * Several may listen on a port that they share, also those of another command, and nothing would
+ * say that there is one. One that listens is found by listening alone for a moment; one that starts
+ * meanwhile, by a name that the system gives to one process of it (an abstract socket) until that
+ * ends.
  */
 async function requireFreePorts({ privateListener, publicListener }: Config): Promise<void> {
   for (const { host, port } of [privateListener, publicListener]) {
@@ -163,8 +164,9 @@ function keepUp(running: Running, slot: Slot): void {
 }
 
 /**
- * Stops all at once, each in its own time. Where one could not finish, neither has the whole. One that is still starting
- * has nothing to finish, and may be long in hearing of it: it is ended, as a start may be at any moment.
+ * Stops all at once, each in its own time. Where one could not finish, neither has the whole. One
+ * that is still starting has nothing to finish, and may be long in hearing of it: it is ended, as a
+ * start may be at any moment.
  */
 async function stopAll(running: Running): Promise<void> {
   running.isStopping = true

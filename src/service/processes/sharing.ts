@@ -23,8 +23,9 @@ export function sharedMetrics(peers: Peers): Metrics {
 const gatherMs = 20
 
 /**
- * Makes limits hold over all processes: each counts the calls that it gets and lets the others know, which take
- * them off their own count. Nobody is asked before a call, which would cost as much as a read.
+ * Makes limits hold over all processes: each counts the calls that it gets and lets the others
+ * know, which take them off their own count. Nobody is asked before a call, which would cost as
+ * much as a read.
  * @returns what the limiter of a name is given.
  */
 export function sharedLimits(peers: Peers): (limiter: string) => SpendSharing {
@@ -54,8 +55,8 @@ export function sharedLimits(peers: Peers): (limiter: string) => SpendSharing {
 const aheadMs = (clock: MovableClock): number => clock.now().getTime() - Date.now()
 
 /**
- * Keeps the sandbox's clock the same in all processes. It only goes forward, so that of two that were moved at
- * once the later one is right.
+ * Keeps the sandbox's clock the same in all processes. It only goes forward, so that of two that
+ * were moved at once the later one is right.
  */
 export async function followClock(clock: MovableClock, peers: Peers): Promise<void> {
   peers.onQuestion('clock', (offsetMs) => {
@@ -84,7 +85,10 @@ export const sharedClock = (
   },
 })
 
-/** The demo: what its client system remembers of a visitor is in the first process, which answers for all. */
+/**
+ * The demo: what its client system remembers of a visitor is in the first process, which answers
+ * for all.
+ */
 export function sharedDemo(demo: DemoSite, peers: Peers): DemoSite {
   if (peers.number === 1) {
     peers.onQuestion('demo', (request) => demo.answer(request))
@@ -99,7 +103,10 @@ export function sharedDemo(demo: DemoSite, peers: Peers): DemoSite {
   }
 }
 
-/** The sandbox's issuer of identities: who is signed in there, and its keys, are in the first process, too. */
+/**
+ * The sandbox's issuer of identities: who is signed in there, and its keys, are in the first
+ * process, too.
+ */
 export function sharedIssuer(issuer: PeopleIssuer, peers: Peers): PeopleIssuer {
   if (peers.number === 1) {
     peers.onQuestion('identities', (exchange) => issuer.answer(exchange))

@@ -1,6 +1,6 @@
 /**
- * The program of one of several processes: the service, as the primary process started it. What could not
- * be started is said by the primary, so that it is said once.
+ * The program of one of several processes: the service, as the primary process started it. What
+ * could not be started is said by the primary, so that it is said once.
  */
 import { inspect } from 'node:util'
 import { readConfig } from '../config/config.ts'

@@ -3,7 +3,10 @@ import { loadStatements } from '../engine/statements.ts'
 
 const declare = loadStatements(import.meta.url)
 
-/** Something that was done to a product, a client system, a network's zone, a key, a process, the audit log or a person; or what was shown of a card. */
+/**
+ * Something that was done to a product, a client system, a network's zone, a key, a process, the
+ * audit log or a person; or what was shown of a card.
+ */
 export interface NewAct {
   readonly act: string
   readonly subjectKind:
@@ -29,7 +32,10 @@ export interface NewAct {
 /** Where a page of acts ends: newest first. */
 export interface ActPosition {
   readonly at: string
-  /** Acts of one instant are told apart by it: an embedded database knows instants by the millisecond. */
+  /**
+   * Acts of one instant are told apart by it: an embedded database knows instants by the
+   * millisecond.
+   */
   readonly number: number
 }
 

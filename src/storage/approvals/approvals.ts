@@ -135,8 +135,8 @@ const updateDecided = declare<ApprovalDecision & { approvalId: string }, Approva
 )
 
 /**
- * Decides what still waits. What is approved is in the queue of what is carried out from then on. @returns it; null where
- * somebody else was quicker, or it is too late.
+ * Decides what still waits. What is approved is in the queue of what is carried out from then on.
+ * @returns it; null where somebody else was quicker, or it is too late.
  */
 export const decideApproval = async (
   connection: Connection,

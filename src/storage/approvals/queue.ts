@@ -24,7 +24,10 @@ const leaseSeconds = 60
 
 const updateDue = declare<{ approvalId: string; holder: string; seconds: number }>('defer_approval')
 
-/** Keeps what one holds for so many seconds more, or lets it be tried again then. @returns whether one still holds it. */
+/**
+ * Keeps what one holds for so many seconds more, or lets it be tried again then.
+ * @returns whether one still holds it.
+ */
 export const deferApproval = async (
   connection: Connection,
   approvalId: string,

@@ -100,7 +100,10 @@ const selectKept = declare<
   Pick<DigestedRow, 'rowKey' | 'kept'>
 >('list_row_digests')
 
-/** Rows of a table after a key, with what is kept of them, and those that are kept and gone. @returns the last key, or null at the end. */
+/**
+ * Rows of a table after a key, with what is kept of them, and those that are kept and gone.
+ * @returns the last key, or null at the end.
+ */
 export async function listDigestedRows(
   connection: Connection,
   table: DigestedTable,

@@ -85,7 +85,10 @@ export const listUnfinishedErasures = (
 
 const selectLocked = declare<{ erasureId: string }, ErasureRow>('lock_audit_erasure')
 
-/** An erasure, locked to the end of the transaction; null where another process is at it, or it is finished. */
+/**
+ * An erasure, locked to the end of the transaction; null where another process is at it, or it is
+ * finished.
+ */
 export const lockErasure = async (
   connection: Connection,
   erasureId: string,
@@ -96,7 +99,10 @@ const selectYoung = declare<
   { index: number }
 >('find_first_young_audit_entry')
 
-/** Of entries from one index to before another the first that is not so many days old; null where all are. */
+/**
+ * Of entries from one index to before another the first that is not so many days old; null where
+ * all are.
+ */
 export const findFirstYoung = async (
   connection: Connection,
   log: number,
@@ -120,8 +126,8 @@ const selectRanges = declare<
 >('find_audit_entries_to_erase')
 
 /**
- * Of entries from one index to before another those to be erased, in their order: but for acts of some groups, and for
- * what some clients and people did.
+ * Of entries from one index to before another those to be erased, in their order: but for acts of
+ * some groups, and for what some clients and people did.
  */
 export const findRangesToErase = (
   connection: Connection,
@@ -135,7 +141,10 @@ type PendingEntries = Pick<ErasureRow, 'erasureId' | 'pendingLog' | 'pendingFrom
 
 const updateNext = declare<NextEntry & PendingEntries>('advance_audit_erasure')
 
-/** Puts an erasure before an entry; with the act that names those on the way that are to be erased, if there are any. */
+/**
+ * Puts an erasure before an entry; with the act that names those on the way that are to be erased,
+ * if there are any.
+ */
 export const advanceErasure = async (
   connection: Connection,
   { erasureId, log: pendingLog }: Pick<ErasureRow, 'erasureId' | 'log'>,
@@ -155,7 +164,10 @@ const erase = declare<EntryRange & { readonly log: number }, { erased: number }>
   'erase_audit_entries',
 )
 
-/** Erases what entries say, and whose card they are about; what commits to it stays. @returns how many. */
+/**
+ * Erases what entries say, and whose card they are about; what commits to it stays.
+ * @returns how many.
+ */
 export const eraseEntries = async (
   connection: Connection,
   log: number,

@@ -53,10 +53,12 @@ const countPublished = declare<object, { count: number }>('count_published_creat
 const countUnpublished = declare<object, { count: number }>('count_unpublished_creations')
 const countCards = declare<object, { count: number }>('count_cards')
 
-/** How many cards there are whose creation is no event any more, so that it can never be entered. */
+/**
+ * How many cards there are whose creation is no event any more, so that it can never be entered.
+ */
 export async function countOlderCards(connection: Connection): Promise<number> {
-  // In this order: an event that is published between two of them, or a card that is made meanwhile,
-  // makes the difference larger and never smaller.
+  // In this order: an event that is published between two of them, or a card that is made
+  // meanwhile, makes the difference larger and never smaller.
   let creations = 0
   for (const count of [countPublished, countUnpublished]) {
     creations += firstRow(await count(connection, {}))?.count ?? 0

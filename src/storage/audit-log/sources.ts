@@ -53,7 +53,10 @@ const selectEventsOfOne = declare<
   Listed<EventToEnter>
 >('list_events_to_enter_of_one')
 
-/** Events of feeds that come after what is entered, so many of each feed at most, feed by feed in their order. */
+/**
+ * Events of feeds that come after what is entered, so many of each feed at most, feed by feed in
+ * their order.
+ */
 export async function listEventsToEnter(
   connection: Connection,
   feeds: readonly GrownFeed[],
@@ -102,7 +105,10 @@ export interface AttemptToEnter {
 
 const takeAttempts = declare<{ limit: number }, Listed<AttemptToEnter>>('take_attempts_to_enter')
 
-/** Takes tries whose results are known, or will not come any more: they are entered in this transaction. */
+/**
+ * Takes tries whose results are known, or will not come any more: they are entered in this
+ * transaction.
+ */
 export const takeAttemptsToEnter = async (
   connection: Connection,
   limit: number,
@@ -154,7 +160,10 @@ export interface RefusalToEnter {
 
 const takeRefusals = declare<{ limit: number }, Listed<RefusalToEnter>>('take_refusals_to_enter')
 
-/** Takes refused and failed disclosures of minutes that are over: they are entered in this transaction. */
+/**
+ * Takes refused and failed disclosures of minutes that are over: they are entered in this
+ * transaction.
+ */
 export const takeRefusalsToEnter = async (
   connection: Connection,
   limit: number,

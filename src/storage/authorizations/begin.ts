@@ -96,8 +96,8 @@ const shared = loadSharedStatements(import.meta.url)
 const begin = shared.declareAct<BeginValues, BegunRow>('begin_authorization')
 
 /**
- * Reads the card of an authorization and spends the try of what is to be compared; under a claim its key commits with
- * the spend, so that no repeat ever spends again.
+ * Reads the card of an authorization and spends the try of what is to be compared; under a claim
+ * its key commits with the spend, so that no repeat ever spends again.
  * @throws `LockTimeout` where another request has the key or the counter for too long.
  */
 export async function beginAuthorization(
@@ -142,7 +142,10 @@ function beginningOf(row: BegunRow, kind: TryKind | null): Beginning {
   return { outcome, card, spent: { publicToken, kind, tryNumber, epoch, remaining } }
 }
 
-/** On a cluster the card may lie on another node than its fingerprint: its token says which, before it is asked. */
+/**
+ * On a cluster the card may lie on another node than its fingerprint: its token says which, before
+ * it is asked.
+ */
 async function nameOf(
   database: Database,
   card: NamedCard,

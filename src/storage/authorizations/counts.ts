@@ -35,7 +35,8 @@ const selectMinutes = declare<{ from: Date; minutes: number }, MinuteCount>(
 const upsertCounts = declare<MinuteCountLists>('keep_authorization_counts')
 
 /**
- * Counts the answers of some minutes that are over, and keeps the counts. Two that count the same at once keep the same.
+ * Counts the answers of some minutes that are over, and keeps the counts. Two that count the same
+ * at once keep the same.
  * @param from the first instant that is looked at
  * @returns the newest minute that was counted; null where there was none.
  */
@@ -54,7 +55,10 @@ export const countMinutes = async (
   return new Date(Math.max(...counts.map(({ minute }) => minute.getTime())))
 }
 
-/** What is counted, from `since` to before `until`, in stretches of so many seconds that begin with `from`. */
+/**
+ * What is counted, from `since` to before `until`, in stretches of so many seconds that begin with
+ * `from`.
+ */
 interface CountedTime {
   readonly from: Date
   readonly since: Date
@@ -65,7 +69,10 @@ interface CountedTime {
 const selectCounted = declare<CountedTime, AnswerCount>('sum_authorization_counts')
 const selectUncounted = declare<CountedTime, AnswerCount>('count_authorizations')
 
-/** Counts authorizations from an instant to before another, in stretches of so many seconds: in no order. */
+/**
+ * Counts authorizations from an instant to before another, in stretches of so many seconds: in no
+ * order.
+ */
 export async function countAuthorizations(
   connection: Connection,
   from: Date,

@@ -70,7 +70,8 @@ cross join lateral settle_authorization(
   p_foreseen_tries => asked.foreseen_tries
 ) as settled;
 
--- The PIN has matched, and its authorization goes on: the CVV2's try opens the row that is answered.
+-- The PIN has matched, and its authorization goes on: the CVV2's try opens the row that is
+-- answered.
 -- name: settle_match_and_spend
 select settled.remaining as "left", spent.try_number as "tryNumber", spent.epoch, spent.remaining
 from settle_authorization(

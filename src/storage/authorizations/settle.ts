@@ -171,8 +171,8 @@ interface Answered {
 const answer = shared.declareAct<AnswerValues, Answered>('answer_authorization')
 
 /**
- * Answers an authorization that spends no try: its record, its answer under the claim and the count of a wrong expiry
- * commit at once, or nothing is done.
+ * Answers an authorization that spends no try: its record, its answer under the claim and the count
+ * of a wrong expiry commit at once, or nothing is done.
  * @param wrongExpiry null where no wrong expiry was given.
  */
 export async function answerAuthorization(
@@ -208,7 +208,10 @@ const answerUnknown = declare<
   { readonly isAnswered: boolean }
 >('answer_unknown_card')
 
-/** Keeps the answer about a card that is unknown. @returns whether the key was free, and no reversal was first. */
+/**
+ * Keeps the answer about a card that is unknown.
+ * @returns whether the key was free, and no reversal was first.
+ */
 export const answerUnknownCard = async (
   connection: Connection,
   networkId: string,

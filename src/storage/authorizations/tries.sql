@@ -1,8 +1,8 @@
 -- Attempts on cards, and blocks that a lost process did not record.
 
--- Through the index by try, each kind by itself. Two tries at once may have their times in the other
--- order: then the later number stands where the earlier time does, and none is left out. A scan is
--- of the longest page, and of one more that shows whether there is a next one.
+-- Through the index by try, each kind by itself. Two tries at once may have their times in the
+-- other order: then the later number stands where the earlier time does, and none is left out. A
+-- scan is of the longest page, and of one more that shows whether there is a next one.
 -- name: list_attempts
 select attempted_at as "at", kind, result, remaining_tries as "remainingTries",
   entry_mode as "entryMode", reference, try_number as "tryNumber"

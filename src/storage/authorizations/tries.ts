@@ -52,7 +52,10 @@ const selectBlocks = declare<
 
 const beforeAllBlocks = { publicToken: null, kind: null }
 
-/** Some of the blocks that a lost process did not live to record, by card. @param after null: the first. */
+/**
+ * Some of the blocks that a lost process did not live to record, by card.
+ * @param after null: the first.
+ */
 export const listUnreportedBlocks = (
   connection: Connection,
   after: UnreportedBlock | null,
@@ -61,7 +64,10 @@ export const listUnreportedBlocks = (
 
 const insertLostBlock = declare<UnreportedBlock>('report_lost_block')
 
-/** Records that the tries of a card are used up, once in an epoch, unless one of them may still match. */
+/**
+ * Records that the tries of a card are used up, once in an epoch, unless one of them may still
+ * match.
+ */
 export const reportLostBlock = async (
   connection: Connection,
   block: UnreportedBlock,

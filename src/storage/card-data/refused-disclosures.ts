@@ -6,7 +6,10 @@ const declare = loadStatements(import.meta.url)
 /** A disclosure that somebody asked for and did not get. */
 export interface RefusedDisclosure {
   readonly clientId: string
-  /** As it was asked for, whether or not it is the client's card; null where it can be no card's token. */
+  /**
+   * As it was asked for, whether or not it is the client's card; null where it can be no card's
+   * token.
+   */
   readonly publicToken: string | null
   readonly act: 'pin.revealed' | 'card_data.revealed' | 'cardholder.revealed' | 'pan.searched'
   readonly includesPin: boolean

@@ -1,7 +1,10 @@
 import { type EventValues, eventParameters, type NewEvent } from '../events/events.ts'
 import { type Claim, type ClaimValues, claimParameters } from '../idempotency/idempotency.ts'
 
-/** Whose card is changed, by what event, and under which claim. An operator's act is on the card of a client, too. */
+/**
+ * Whose card is changed, by what event, and under which claim. An operator's act is on the card of
+ * a client, too.
+ */
 export interface CardAct {
   readonly clientId: string
   readonly event: NewEvent

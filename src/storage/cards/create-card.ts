@@ -38,7 +38,9 @@ const shared = loadSharedStatements(import.meta.url)
 
 interface CardCreation extends NewCardRow, EventValues, ClaimValues {
   readonly productVersion: string
-  /** One for each version of their key, in ascending order, separated by commas; and those versions. */
+  /**
+   * One for each version of their key, in ascending order, separated by commas; and those versions.
+   */
   readonly panFingerprints: string
   readonly fingerprintKeyVersions: string
 }
@@ -58,8 +60,8 @@ interface NumberedCard {
 
 /**
  * Adds a card, its tries and its first event.
- * @returns whether it was done: not where its number or its token is taken, or its product is the client's no more or
- * another than it was made by.
+ * @returns whether it was done: not where its number or its token is taken, or its product is the
+ * client's no more or another than it was made by.
  */
 export async function insertCard(
   database: Database,

@@ -48,7 +48,8 @@ const record = shared.declareAct<DisclosureRecord, Omit<DisclosedCard, 'publicTo
 )
 
 /**
- * Puts a disclosure on record and spends a use of the card's limit and of its client's: all of it, or nothing.
+ * Puts a disclosure on record and spends a use of the card's limit and of its client's: all of it,
+ * or nothing.
  * @returns the card, or null where its state or a limit does not allow it.
  */
 export async function recordDisclosure(

@@ -87,7 +87,10 @@ const deleteFingerprints = declare<{ keyVersion: number; settleSeconds: number; 
   'forget_pan_fingerprints',
 )
 
-/** Forgets some of the fingerprints under a version that is retired for so many seconds. @returns how many. */
+/**
+ * Forgets some of the fingerprints under a version that is retired for so many seconds.
+ * @returns how many.
+ */
 export const forgetPanFingerprints = async (
   connection: Connection,
   keyVersion: number,
@@ -114,7 +117,10 @@ const insertFingerprint = declare<PanFingerprintColumns & { publicToken: PublicT
   'add_pan_fingerprint',
 )
 
-/** Has a card found by another version of the fingerprints' key. @returns whether it was not before. */
+/**
+ * Has a card found by another version of the fingerprints' key.
+ * @returns whether it was not before.
+ */
 export const addPanFingerprint = async (
   connection: Connection,
   fingerprint: PanFingerprintColumns,

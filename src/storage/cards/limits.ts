@@ -22,9 +22,9 @@ export type LimitKind = 'card' | 'client'
 const instantsMost = 20
 
 /**
- * A limit as it is counted (database/functions/limits/next-uses.sql). Of more uses than a row keeps instants, each instant stands for a few of
- * them, and is that of the last: so never more uses than allowed fit into any window, and none is refused while
- * there were fewer than all but those few.
+ * A limit as it is counted (database/functions/limits/next-uses.sql). Of more uses than a row keeps
+ * instants, each instant stands for a few of them, and is that of the last: so never more uses than
+ * allowed fit into any window, and none is refused while there were fewer than all but those few.
  */
 export function limitValues({ limitName, uses, windowSeconds }: Limit) {
   const usesEach = Math.ceil(uses / instantsMost)
@@ -96,7 +96,8 @@ const selectUsedUp = declare<LookedAtLimits, { place: number; seconds: number }>
 
 /**
  * Looks at limits, and spends nothing.
- * @returns the one that has no use left for the longest time, and that time; null where each has one.
+ * @returns the one that has no use left for the longest time, and that time; null where each has
+ *   one.
  */
 export async function findUsedUpLimit(
   connection: Connection,

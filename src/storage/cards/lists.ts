@@ -27,7 +27,10 @@ interface ListedCard extends CardWithTries {
 
 type CardDatabase = Connection & Pick<Database, 'isCluster'>
 
-/** What every page's statement is given: before which card it begins, of which client, and how long it is. */
+/**
+ * What every page's statement is given: before which card it begins, of which client, and how long
+ * it is.
+ */
 interface Page {
   readonly clientId: string
   readonly createdAt: string
@@ -38,11 +41,12 @@ interface Page {
 /**
  * A client's cards, newest first, by the status that holds on `today`.
  *
- * Each filter has a statement of its own, which scans one index in the order of the list, so that no
- * plan depends on values or statistics and a page costs the same at any depth. A card that has expired
- * and was not swept yet stands in the indexes under its old status. Mostly there is none, which one look
- * at the oldest expiry shows. Where there are, perhaps a million while a sweep runs, they are scanned,
- * or passed by, expiry by expiry. Only within one customer reference they are passed by one by one.
+ * Each filter has a statement of its own, which scans one index in the order of the list, so that
+ * no plan depends on values or statistics and a page costs the same at any depth. A card that has
+ * expired and was not swept yet stands in the indexes under its old status. Mostly there is none,
+ * which one look at the oldest expiry shows. Where there are, perhaps a million while a sweep runs,
+ * they are scanned, or passed by, expiry by expiry. Only within one customer reference they are
+ * passed by one by one.
  */
 export async function findCards(
   database: CardDatabase,
@@ -184,7 +188,9 @@ const selectNextExpiry = declare<{ clientId: string; after: string }, { expiryDa
   'find_next_card_expiry',
 )
 
-/** The first expiry after a date among a client's cards that no sweep or client has ended, or null. */
+/**
+ * The first expiry after a date among a client's cards that no sweep or client has ended, or null.
+ */
 const findNextExpiry = async (
   connection: Connection,
   clientId: string,

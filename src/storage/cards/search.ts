@@ -46,7 +46,10 @@ interface SearchPage {
   readonly limit: number
 }
 
-/** Cards of all clients that have something in common, newest first. Letters of a reference count in either case. */
+/**
+ * Cards of all clients that have something in common, newest first. Letters of a reference count in
+ * either case.
+ */
 export const searchCards = (
   connection: Connection,
   term: SharedTerm,
@@ -115,7 +118,9 @@ interface SealedNames {
 
 const selectNames = shared.declareRead<CardByToken, SealedNames>('find_sealed_names')
 
-/** What is known of a card's holder, sealed, and whose card it is; null where there is no such card. */
+/**
+ * What is known of a card's holder, sealed, and whose card it is; null where there is no such card.
+ */
 export const findSealedNames = (
   database: Database,
   publicToken: PublicToken,

@@ -16,7 +16,10 @@ export interface NewClient {
   readonly secretHash: Uint8Array | null
   /** Its public keys, a JWK Set as JSON text (RFC 7517 section 5); null where it has none. */
   readonly jwks: string | null
-  /** Whether its tokens are bound to its TLS certificate (RFC 8705). Left out: they are not, or as before. */
+  /**
+   * Whether its tokens are bound to its TLS certificate (RFC 8705). Left out: they are not, or as
+   * before.
+   */
   readonly certificateBoundTokens?: boolean
 }
 
@@ -116,7 +119,10 @@ type ClientSettings = Pick<
 
 const update = declare<ClientSettings>('update_client')
 
-/** Makes a client so. One that has keys has no secret; one that may not be notified gets no deliveries. */
+/**
+ * Makes a client so. One that has keys has no secret; one that may not be notified gets no
+ * deliveries.
+ */
 export const updateClient = async (
   connection: Connection,
   settings: ClientSettings,

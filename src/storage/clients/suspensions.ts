@@ -5,7 +5,10 @@ const declare = loadStatements(import.meta.url)
 
 const updateSuspension = declare<{ clientId: string }>('follow_delivery_suspension')
 
-/** Stops the clock of a client's deliveries, or lets it go on, where a change of the client asks for it. */
+/**
+ * Stops the clock of a client's deliveries, or lets it go on, where a change of the client asks for
+ * it.
+ */
 export const followSuspension = async (connection: Connection, clientId: string): Promise<void> => {
   await updateSuspension(connection, { clientId })
 }

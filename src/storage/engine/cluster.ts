@@ -72,8 +72,8 @@ export interface Preparation {
   readonly cleared: readonly string[]
 }
 
-// What is copied or spread for the first time may take as long as it takes. One node after the other: a reference
-// between tables is checked on connections that made neither.
+// What is copied or spread for the first time may take as long as it takes. One node after the
+// other: a reference between tables is checked on connections that made neither.
 const prepareTransaction = `set local lock_timeout = 0; set local statement_timeout = 0;
   set local idle_in_transaction_session_timeout = 0;
   set local citus.multi_shard_modify_mode = 'sequential'`
@@ -101,15 +101,16 @@ const selectLeftovers = declare<{ tables: readonly string[] }, { tableName: stri
 const clearLeftovers = declare<{ tableName: string }>('clear_rows_left_on_coordinator')
 
 /**
- * Spreads the tables over the nodes of a cluster, those that are not yet: all in one transaction, whatever is in them.
- * Done again it does nothing.
+ * Spreads the tables over the nodes of a cluster, those that are not yet: all in one transaction,
+ * whatever is in them. Done again it does nothing.
  * @throws `StartRefusal` where the database is no cluster, or one that has no nodes.
  */
 export async function prepareCluster(database: Database): Promise<Preparation> {
   const before = await examineCluster(database)
   if (!before) {
     throw new StartRefusal(
-      'The database is no cluster: it has no extension citus. create extension citus, on every node, makes it one; one server needs no preparation.',
+      'The database is no cluster: it has no extension citus. create extension citus, on every ' +
+        'node, makes it one; one server needs no preparation.',
     )
   }
   if (!before.isCoordinatorKnown) {
@@ -146,7 +147,8 @@ export async function prepareCluster(database: Database): Promise<Preparation> {
 
 async function spreadOver(connection: Connection, due: readonly string[]) {
   const isDue = (table: string): boolean => due.includes(table)
-  // The engine takes no reference to a table that lies otherwise: they come back once all lie where they are to.
+  // The engine takes no reference to a table that lies otherwise: they come back once all lie where
+  // they are to.
   const references = await selectReferences(connection, { tables: due })
   for (const { drop } of references) await connection.script(drop)
   const copied = placement.copied.filter(isDue)

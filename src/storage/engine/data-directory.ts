@@ -11,7 +11,10 @@ interface Holder {
   readonly privateUrl: string
 }
 
-/** Makes the directory, readable by its owner alone. @throws Error where this user may not use it, with its path. */
+/**
+ * Makes the directory, readable by its owner alone.
+ * @throws Error where this user may not use it, with its path.
+ */
 export const makeDataDirectory = async (folder: string): Promise<void> => {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await access(folder, constants.R_OK | constants.W_OK | constants.X_OK)

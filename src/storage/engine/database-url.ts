@@ -19,9 +19,11 @@ const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'n
 const oneHost = /^(?:\[[0-9a-f:.%]+\]|[^\s,:[\]]+)(?::(?<port>[0-9]{1,5}))?$/i
 
 /**
- * Reads the address of a database. The driver knows one host and nothing of `target_session_attrs`; libpq has both
- * (PostgreSQL manual, 34.1.1.3 and 34.1.2), and what is taken of them is meant as there.
- * @throws `StartRefusal` that says what is wrong, without a word of the address: it may have a password in it.
+ * Reads the address of a database. The driver knows one host and nothing of `target_session_attrs`;
+ * libpq has both (PostgreSQL manual, 34.1.1.3 and 34.1.2), and what is taken of them is meant as
+ * there.
+ * @throws `StartRefusal` that says what is wrong, without a word of the address: it may have a
+ *   password in it.
  */
 export function parseDatabaseUrl(url: string): DatabaseServers {
   const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1])
@@ -38,7 +40,8 @@ export function parseDatabaseUrl(url: string): DatabaseServers {
   }
   if (sessions === 'any') {
     refuse(
-      'names several hosts: add target_session_attrs=read-write, so that the one is taken that can be written to',
+      'names several hosts: add target_session_attrs=read-write, so that the one is taken that ' +
+        'can be written to',
     )
   }
   if ((query.get('load_balance_hosts') ?? 'disable') !== 'disable') {
@@ -53,14 +56,18 @@ export function parseDatabaseUrl(url: string): DatabaseServers {
   return { addresses: [first, ...others], sessions }
 }
 
-/** What the driver would take for another address, or for another host: of a key and value, it takes the name `base`. */
+/**
+ * What the driver would take for another address, or for another host: of a key and value, it takes
+ * the name `base`.
+ */
 function refuseUnreadable(url: string, query: URLSearchParams, hosts: string): void {
   if (socket.test(url)) return
   // As the driver reads it, an address may have no host; several are looked at one by one.
   const isReadable = URL.canParse(url) || URL.canParse(url.replace('@/', '@host/'))
   if (!/^postgres(?:ql)?:\/\//i.test(url) || (!hosts.includes(',') && !isReadable)) {
     refuse(
-      'must be postgresql://USER:PASSWORD@HOST:PORT/NAME, in which user, password and name have %40 for @, %2F for /, %3A for :, %3F for ?, %23 for # and %25 for %',
+      'must be postgresql://USER:PASSWORD@HOST:PORT/NAME, in which user, password and name ' +
+        'have %40 for @, %2F for /, %3A for :, %3F for ?, %23 for # and %25 for %',
     )
   }
   const mode = query.get('sslmode')
@@ -70,8 +77,8 @@ function refuseUnreadable(url: string, query: URLSearchParams, hosts: string): v
 }
 
 /**
- * The driver takes `prefer`, `require` and `verify-ca` for `verify-full`, and warns that a later one will not: so they are
- * named as what they are.
+ * The driver takes `prefer`, `require` and `verify-ca` for `verify-full`, and warns that a later
+ * one will not: so they are named as what they are.
  */
 const withFullMode = (address: string, query: URLSearchParams): string =>
   query.get('uselibpqcompat') === 'true'

@@ -1,8 +1,8 @@
 import { Problem } from '../../domain/problem.ts'
 
 /**
- * A named, prepared statement: its text never changes, values are sent beside it. The name is what the
- * server remembers the plan by, so a name belongs to one text only.
+ * A named, prepared statement: its text never changes, values are sent beside it. The name is what
+ * the server remembers the plan by, so a name belongs to one text only.
  */
 export interface Statement {
   readonly name: string
@@ -17,7 +17,10 @@ export type SqlValue = SqlScalar | readonly SqlScalar[]
 /** A statement for one who asks, and one that does the same for several at once. */
 export interface SharedStatement {
   readonly one: Statement
-  /** Takes a list of each value; answers a row for each who has one, with its `ordinal`, counted from one. */
+  /**
+   * Takes a list of each value; answers a row for each who has one, with its `ordinal`, counted
+   * from one.
+   */
   readonly several: Statement
   /** Of whom `several` answers no row, there is none for a read; a change is done for him alone. */
   readonly isRead: boolean
@@ -36,13 +39,14 @@ export interface Connection {
 
 export interface Database extends Connection {
   /**
-   * The row of a key, or null, outside of any transaction and without a lock. Reads of one turn of the event loop
-   * share a round trip, but for those on a cluster.
+   * The row of a key, or null, outside of any transaction and without a lock. Reads of one turn of
+   * the event loop share a round trip, but for those on a cluster.
    */
   readRow<Row>(read: SharedStatement, key: RowKey): Promise<Row | null>
   /**
-   * Changes what one subject has, outside of any transaction, as one statement: all of it is done, or nothing. Changes of
-   * several subjects that come in one turn of the event loop share a statement, and so a commit.
+   * Changes what one subject has, outside of any transaction, as one statement: all of it is done,
+   * or nothing. Changes of several subjects that come in one turn of the event loop share a
+   * statement, and so a commit.
    * @returns a row where it was done, or null.
    */
   change<Row>(
@@ -51,12 +55,16 @@ export interface Database extends Connection {
     values: readonly SqlScalar[],
   ): Promise<Row | null>
   /**
-   * Runs the work in one transaction: committed when it resolves, rolled back when it throws. The work
-   * may run again from its beginning, where the server undid it for the sake of another transaction.
+   * Runs the work in one transaction: committed when it resolves, rolled back when it throws. The
+   * work may run again from its beginning, where the server undid it for the sake of another
+   * transaction.
    * @throws whatever the work throws; `Problem` `unavailable` when the database is away.
    */
   transaction<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result>
-  /** Whether its rows are spread over nodes: what is found by one value only then is asked for by that value first. */
+  /**
+   * Whether its rows are spread over nodes: what is found by one value only then is asked for by
+   * that value first.
+   */
   isCluster(): boolean
   /**
    * Resolves when it has room for changes, as far as is known.
@@ -101,9 +109,9 @@ export interface PoolLoad {
 }
 
 /**
- * A statement is planned once, for any values: each is written so that no plan depends on them. Planned anew for each
- * call, as a server does while it takes that for cheaper, a long one costs more to plan than to run, and its plan
- * rests on a guess.
+ * A statement is planned once, for any values: each is written so that no plan depends on them.
+ * Planned anew for each call, as a server does while it takes that for cheaper, a long one costs
+ * more to plan than to run, and its plan rests on a guess.
  */
 export const planning = ['plan_cache_mode', 'force_generic_plan'] as const
 

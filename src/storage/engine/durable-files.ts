@@ -6,10 +6,11 @@ import { Problem } from '../../domain/problem.ts'
 type Opened = Awaited<ReturnType<NodeFS['init']>>
 
 /**
- * The files of an embedded database, in a folder of this machine. The engine asks for what is committed
- * to be on the disk (`fsync`), but its own bridge to the files has no answer to that and lets it pass:
- * here the disk is asked. Where the disk refuses, nothing is answered any more until the next start, as
- * a server would end itself: what lies in memory and what lies on the disk are no longer the same.
+ * The files of an embedded database, in a folder of this machine. The engine asks for what is
+ * committed to be on the disk (`fsync`), but its own bridge to the files has no answer to that and
+ * lets it pass: here the disk is asked. Where the disk refuses, nothing is answered any more until
+ * the next start, as a server would end itself: what lies in memory and what lies on the disk are
+ * no longer the same.
  */
 export class DurableFiles extends NodeFS {
   #fault: Problem | null = null
@@ -26,7 +27,9 @@ export class DurableFiles extends NodeFS {
     }
   }
 
-  /** @throws Error where the engine has another bridge: nothing would say that commits are not kept. */
+  /**
+   * @throws Error where the engine has another bridge: nothing would say that commits are not kept.
+   */
   #answerFsync(bridge: object): void {
     if (!isFileBridge(bridge)) throw new Error('This engine does not let commits be kept.')
     const fsync = ({ nfd, node }: OpenFile): number => {

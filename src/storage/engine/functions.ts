@@ -3,7 +3,9 @@ import { readdir, readFile } from 'node:fs/promises'
 import { type Connection, firstRow } from './database.ts'
 import { loadStatements } from './statements.ts'
 
-/** The functions of the database, one a file: `<noun>/<act>.sql` (docs/decisions/0037-functions.md). */
+/**
+ * The functions of the database, one a file: `<noun>/<act>.sql` (docs/decisions/0037-functions.md).
+ */
 const functionFiles = new URL('../../../database/functions/', import.meta.url)
 
 /** Remembers which text of a file was installed last. */
@@ -21,7 +23,10 @@ interface FunctionFile {
   readonly functionName: string
   readonly text: string
   readonly contentHash: string
-  /** The parameter whose value says on which node of a cluster the function runs; null: where it is called. */
+  /**
+   * The parameter whose value says on which node of a cluster the function runs; null: where it is
+   * called.
+   */
   readonly distributedBy: string | null
   /** The table beside whose rows it runs. */
   readonly beside: string | null
@@ -60,8 +65,10 @@ const upsertInstalled = declare<{ fileName: string; contentHash: string }>(
 )
 
 /**
- * Installs the functions whose text differs from what is installed. The caller holds the lock of the migrations.
- * @param isNewer whether a newer program migrated the database: then its functions stay, and only what is missing is installed.
+ * Installs the functions whose text differs from what is installed. The caller holds the lock of
+ * the migrations.
+ * @param isNewer whether a newer program migrated the database: then its functions stay, and only
+ *   what is missing is installed.
  */
 export async function installFunctions(connection: Connection, isNewer: boolean): Promise<void> {
   const installed = await readInstalled(connection)
@@ -102,7 +109,10 @@ export async function distributeInstalled(connection: Connection): Promise<void>
   if (isSpread) await distributeFunctions(connection)
 }
 
-/** The functions that run on the nodes of a cluster: those that are distributed, and whatever they call. */
+/**
+ * The functions that run on the nodes of a cluster: those that are distributed, and whatever they
+ * call.
+ */
 function listNodeFunctions(files: readonly FunctionFile[]): readonly FunctionFile[] {
   const needed = new Set(files.filter(({ distributedBy }) => distributedBy !== null))
   // What is added while the set is gone through is looked at, too.
@@ -115,8 +125,8 @@ function listNodeFunctions(files: readonly FunctionFile[]): readonly FunctionFil
 }
 
 /**
- * Has each node of a cluster know the functions that run on it, and run those that belong to a row beside that row. All others
- * run where they are called, on the coordinator.
+ * Has each node of a cluster know the functions that run on it, and run those that belong to a row
+ * beside that row. All others run where they are called, on the coordinator.
  */
 export async function distributeFunctions(connection: Connection): Promise<void> {
   const files = listNodeFunctions(await readFunctionFiles())

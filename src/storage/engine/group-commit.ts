@@ -1,6 +1,9 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 
-/** What a turn on the connection came to, and whether it committed anything that is not on the disk yet. */
+/**
+ * What a turn on the connection came to, and whether it committed anything that is not on the disk
+ * yet.
+ */
 export interface TurnEnd<Result> {
   readonly result: Result
   readonly isUnsynced: boolean
@@ -17,10 +20,10 @@ interface GroupCommitOptions {
 const breathAfterMs = 10
 
 /**
- * Turns on one connection, in the order in which they were asked for. The disk is asked once for all that
- * was committed while others waited for their turn, as a server does it for those that commit at the same
- * time. Nothing is answered before what it may rest on is on the disk: neither a commit, nor a read or
- * a failure that came after one.
+ * Turns on one connection, in the order in which they were asked for. The disk is asked once for
+ * all that was committed while others waited for their turn, as a server does it for those that
+ * commit at the same time. Nothing is answered before what it may rest on is on the disk: neither a
+ * commit, nor a read or a failure that came after one.
  */
 export function createGroupCommit({ sync, togetherMaxMs = 25 }: GroupCommitOptions): {
   take<Result>(turn: () => Promise<TurnEnd<Result>>): Promise<Result>
@@ -92,8 +95,8 @@ function collectCommits(sync: () => Promise<void>) {
 }
 
 /**
- * The engine answers without ever waiting, so a burst would keep timers and sockets waiting until its
- * end: now and then the event loop gets its turn.
+ * The engine answers without ever waiting, so a burst would keep timers and sockets waiting until
+ * its end: now and then the event loop gets its turn.
  */
 function breather(): (afterMs: number) => Promise<void> {
   let breathedAtMs = performance.now()

@@ -41,8 +41,8 @@ export const findMasterKeyCheckValue = async (connection: Connection): Promise<s
 const lockCheckValue = declare<object, { checkValue: string }>('lock_installation')
 
 /**
- * Holds the installation until the transaction ends: who keeps, takes away or wraps keys does so one
- * at a time. @returns the check value of the master key.
+ * Holds the installation until the transaction ends: who keeps, takes away or wraps keys does so
+ * one at a time. @returns the check value of the master key.
  */
 export const lockInstallation = async (connection: Connection): Promise<string> =>
   checkValueIn(await lockCheckValue(connection, {}))
@@ -90,7 +90,10 @@ export interface DatabaseFacts {
   /** Of those that a commit waits for; empty where it waits for none. */
   readonly synchronousStandbys: string
   readonly isStandby: boolean
-  /** Whether a transaction may change nothing unless it says so itself: on a standby, and by a setting. */
+  /**
+   * Whether a transaction may change nothing unless it says so itself: on a standby, and by a
+   * setting.
+   */
   readonly isReadOnly: boolean
   /** `origin`, unless foreign keys and triggers are off. */
   readonly replicationRole: string

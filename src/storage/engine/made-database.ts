@@ -5,8 +5,9 @@ import { promisify } from 'node:util'
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
 
 /**
- * Where a package of this program has an empty database that was made when it was packed; a clone has none. Making one
- * takes 650 MiB of memory, unpacking it takes no more than the program needs anyway.
+ * Where a package of this program has an empty database that was made when it was packed; a clone
+ * has none. Making one takes 650 MiB of memory, unpacking it takes no more than the program needs
+ * anyway.
  */
 export const madeDatabase = fileURLToPath(
   new URL('../../../made-database/empty.br', import.meta.url),
@@ -21,7 +22,9 @@ interface Entry {
 
 const headerLengthBytes = 4
 
-/** The files of a database that was closed, as one: a list of what there is, and then their bytes. */
+/**
+ * The files of a database that was closed, as one: a list of what there is, and then their bytes.
+ */
 export async function packDatabase(folder: string): Promise<Buffer> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true })
   const paths = found.map((entry) => ({
@@ -42,7 +45,8 @@ export async function packDatabase(folder: string): Promise<Buffer> {
   return promisify(brotliCompress)(whole, {
     params: {
       [constants.BROTLI_PARAM_QUALITY]: 9,
-      // Its three databases begin as copies of each other: far enough back, each is found in the one before.
+      // Its three databases begin as copies of each other: far enough back, each is found in the
+      // one before.
       [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
       [constants.BROTLI_PARAM_SIZE_HINT]: whole.length,
     },

@@ -40,17 +40,20 @@ const selectApplied = declare<object, AppliedMigration>('list_applied_migrations
 const insertMigration = declare<Migration & { worksFrom: number | null }>('record_migration')
 
 /**
- * How a migration says that it takes nothing from a program that knows none newer than the one named: it expands the
- * schema, and that program goes on beside this one (docs/decisions/0028-side-by-side.md).
+ * How a migration says that it takes nothing from a program that knows none newer than the one
+ * named: it expands the schema, and that program goes on beside this one
+ * (docs/decisions/0028-side-by-side.md).
  */
 const expands = /^-- Works with programs from migration ([0-9]{4}) on\.$/m
 
 /**
- * Brings the schema up to this program's version and installs its functions: forward only, all in one transaction, and
- * safe when several processes start on one database at once (the second waits, then finds nothing to do).
+ * Brings the schema up to this program's version and installs its functions: forward only, all in
+ * one transaction, and safe when several processes start on one database at once (the second waits,
+ * then finds nothing to do).
  * @param service the role of the service, where it is another than the one that migrates.
  * @returns the file names applied now.
- * @throws `StartRefusal` when the database is too new for this program, or has the schema of before the first release.
+ * @throws `StartRefusal` when the database is too new for this program, or has the schema of before
+ *   the first release.
  */
 export async function migrate(
   database: Database,
@@ -58,7 +61,8 @@ export async function migrate(
   service: string | null = null,
 ): Promise<string[]> {
   const migrations = await readMigrations(folder)
-  // `create table if not exists` itself can lose a race with another process: then the table is there.
+  // `create table if not exists` itself can lose a race with another process: then the table is
+  // there.
   const createTables = `${createMigrationTable}; ${createFunctionTable}`
   await database.script(createTables).catch(() => database.script(createTables))
   return database.transaction(async (connection) => {
@@ -74,7 +78,8 @@ export async function migrate(
         fileName,
         worksFrom: worksFrom ? Number(worksFrom) : null,
       })
-      // One by one, each up to the `;` that ends its line: a cluster sends to its nodes the text that it was given.
+      // One by one, each up to the `;` that ends its line: a cluster sends to its nodes the text
+      // that it was given.
       for (const command of text.split(endOfCommand)) await connection.script(command)
     }
     const known = migrations.at(-1)?.number ?? 0
@@ -86,7 +91,8 @@ export async function migrate(
 }
 
 /**
- * Leaves the database as it is. @throws `StartRefusal` unless this program works on its schema, with what to do.
+ * Leaves the database as it is. @throws `StartRefusal` unless this program works on its schema,
+ * with what to do.
  */
 export async function requireSchema(
   connection: Connection,
@@ -108,7 +114,9 @@ export async function requireSchema(
 }
 
 const waysOn =
-  'Commands change no schema: use the version that runs, or bring it up with this one by pinfold migrate or pinfold start; a version that does not work on it cannot start after that.'
+  'Commands change no schema: use the version that runs, or bring it up with this one by ' +
+  'pinfold migrate or pinfold start; a version that does not work on it cannot start after ' +
+  'that.'
 
 async function readMigrations(folder: URL): Promise<Migration[]> {
   const fileNames = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
@@ -118,9 +126,11 @@ async function readMigrations(folder: URL): Promise<Migration[]> {
 /** What is wrong with a database whose migrations are not this program's, and what to do. */
 export const otherSchema = {
   found:
-    'A version from before the first release made this database, and this version does not continue its schema.',
+    'A version from before the first release made this database, and this version does not ' +
+    'continue its schema.',
   remedy:
-    'Make a new database, or name another DATA_DIR, and start again; docs/guides/moving-over.md says how to carry data over.',
+    'Make a new database, or name another DATA_DIR, and start again; ' +
+    'docs/guides/moving-over.md says how to carry data over.',
 } as const
 
 /** @returns the number of the newest migration that was applied, 0 where none was. */
@@ -139,7 +149,8 @@ function refuseOtherDatabase(
   }
   if (applied.some(({ worksFrom }) => worksFrom > known)) {
     throw new StartRefusal(
-      `The database is at migration ${newest}, this program knows ${known}: start a newer program, or use commands of the version that runs.`,
+      `The database is at migration ${newest}, this program knows ${known}: start a newer ` +
+        'program, or use commands of the version that runs.',
     )
   }
   return newest

@@ -6,11 +6,16 @@ const { serialize } = protocol
 /** What a session uses of an embedded PostgreSQL. */
 type SessionEngine = Pick<PGlite, 'execProtocolStream' | 'parsers' | 'ready' | 'serializers'>
 
-/** The one session of an embedded engine. Whoever uses it takes turns: it does one thing at a time. */
+/**
+ * The one session of an embedded engine. Whoever uses it takes turns: it does one thing at a time.
+ */
 export interface PgliteSession {
   /** The rows that a statement answers. */
   query<Row>(statement: Statement, values?: readonly SqlValue[]): Promise<Row[]>
-  /** Runs SQL text with any number of statements. @returns what the engine calls the last thing it did. */
+  /**
+   * Runs SQL text with any number of statements.
+   * @returns what the engine calls the last thing it did.
+   */
   script(text: string): Promise<string>
 }
 
@@ -23,8 +28,9 @@ interface Prepared {
 }
 
 /**
- * Speaks to the engine by its protocol, as a client of a server would. A statement is parsed once and is then run by
- * its name, in one exchange; the engine's own call parses, plans and describes it each time, in six.
+ * Speaks to the engine by its protocol, as a client of a server would. A statement is parsed once
+ * and is then run by its name, in one exchange; the engine's own call parses, plans and describes
+ * it each time, in six.
  */
 export function openSession(engine: SessionEngine): PgliteSession {
   const preparedByName = new Map<string, Prepared>()

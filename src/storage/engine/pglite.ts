@@ -29,24 +29,27 @@ const dateOid = 1082
 const settings = ['-c', 'shared_buffers=16MB', '-c', planning.join('=')]
 
 /**
- * What is committed can be put on the disk. PGlite turns that off (`-F`); and of the ways to do it, `fsync`
- * alone is handed on to the files. A commit does not do it by itself: one call does it for several, before
- * any of them is acknowledged.
+ * What is committed can be put on the disk. PGlite turns that off (`-F`); and of the ways to do it,
+ * `fsync` alone is handed on to the files. A commit does not do it by itself: one call does it for
+ * several, before any of them is acknowledged.
  */
 const durable = ['-c', 'fsync=on', '-c', 'wal_sync_method=fsync', '-c', 'synchronous_commit=off']
 
-// An empty message in the log of the database; the last value says that the log is on the disk when it returns.
+// An empty message in the log of the database; the last value says that the log is on the disk when
+// it returns.
 const syncStatement = statement(
   'sync_commits',
   "select pg_logical_emit_message(false, 'pinfold', '', true) as position",
 )
 
 /**
- * Below this the engine is compiled once, quickly, and stays as it is: reads take half as long again, and lists twice as
- * long. Compiled a second time to run faster, one function of it alone takes 600 MiB for as long as that lasts.
+ * Below this the engine is compiled once, quickly, and stays as it is: reads take half as long
+ * again, and lists twice as long. Compiled a second time to run faster, one function of it alone
+ * takes 600 MiB for as long as that lasts.
  */
 const roomyBytes = 1.5 * 2 ** 30
-// Both: while a program runs, V8 does not conclude the one from the other, as it would at its start.
+// Both: while a program runs, V8 does not conclude the one from the other, as it would at its
+// start.
 const compiledOnce = ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering']
 
 /** What there is of it in every runtime, and in no types of Node. */
@@ -55,8 +58,9 @@ declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> }
 let compiled: Promise<object> | undefined
 
 /**
- * The engine's code: compiled once, for all engines of this process, and kept. Where the code of one that was closed is
- * given up while it is still being compiled to run faster, V8 may end the process (nodejs/node#64500).
+ * The engine's code: compiled once, for all engines of this process, and kept. Where the code of
+ * one that was closed is given up while it is still being compiled to run faster, V8 may end the
+ * process (nodejs/node#64500).
  */
 function engineCode(): Promise<object> {
   compiled ??= readFile(new URL('pglite.wasm', import.meta.resolve('@electric-sql/pglite'))).then(
@@ -92,7 +96,8 @@ async function startEngine(folder: string | null, archive?: Blob): Promise<PGlit
 }
 
 /**
- * @param folder where its files lie: what is committed is put on the disk before it is acknowledged. Null: in memory.
+ * @param folder where its files lie: what is committed is put on the disk before it is
+ *   acknowledged. Null: in memory.
  */
 function databaseOn(engine: PGlite, folder: string | null): Database {
   const room = guardRoom(folder)
@@ -127,8 +132,8 @@ function databaseOn(engine: PGlite, folder: string | null): Database {
 }
 
 /**
- * A session that refuses changes while the disk has no room for them, and everything once the engine has ended itself,
- * as it does where its log cannot be written.
+ * A session that refuses changes while the disk has no room for them, and everything once the
+ * engine has ended itself, as it does where its log cannot be written.
  */
 function guarded(session: PgliteSession, requireRoom: () => void) {
   let end: Problem | null = null
@@ -167,8 +172,8 @@ const functionNames = (await readFunctionFiles()).map(({ functionName }) => func
 const writes = new RegExp(`\\b(insert|update|delete|merge|${functionNames.join('|')})\\b`, 'i')
 
 /**
- * Whether a statement may leave something to be put on the disk. A lock on rows is taken for it, and so is each call of a
- * function of the database.
+ * Whether a statement may leave something to be put on the disk. A lock on rows is taken for it,
+ * and so is each call of a function of the database.
  */
 const mayWrite = ({ text }: Statement): boolean =>
   !/^\s*(select|with)\b/i.test(text) || writes.test(text)
@@ -207,7 +212,8 @@ const newDatabaseBytes = 64 * 2 ** 20
 function refuseSmallDisk(folder: string): void {
   if (hasRoom(dirname(folder), newDatabaseBytes)) return
   throw new StartRefusal(
-    `The disk of DATA_DIR has no room for a new database in ${folder}: make ${newDatabaseBytes / 2 ** 20} MiB free, or set DATA_DIR to another place.`,
+    `The disk of DATA_DIR has no room for a new database in ${folder}: make ` +
+      `${newDatabaseBytes / 2 ** 20} MiB free, or set DATA_DIR to another place.`,
   )
 }
 
@@ -222,15 +228,16 @@ async function listFolder(folder: string): Promise<readonly string[]> {
 }
 
 /**
- * Makes an empty database in a folder, unless there is one: whole or not at all, so that a start that
- * was cut short leaves nothing behind that looks like a database.
+ * Makes an empty database in a folder, unless there is one: whole or not at all, so that a start
+ * that was cut short leaves nothing behind that looks like a database.
  */
 export async function makePgliteFolder(folder: string): Promise<void> {
   const found = await listFolder(folder)
   if (found.includes('PG_VERSION')) return
   if (found.length > 0) {
     throw new StartRefusal(
-      `${folder} in DATA_DIR has files and is no database, as PG_VERSION is missing: restore it from a backup, or move it away.`,
+      `${folder} in DATA_DIR has files and is no database, as PG_VERSION is missing: restore ` +
+        'it from a backup, or move it away.',
     )
   }
   refuseSmallDisk(folder)

@@ -1,4 +1,7 @@
-/** Tables whose rows lie on the nodes by one column: equal ones together, whichever of the tables they are in. */
+/**
+ * Tables whose rows lie on the nodes by one column: equal ones together, whichever of the tables
+ * they are in.
+ */
 interface SpreadTables {
   readonly column: string
   /** Those that others refer to come first. */
@@ -6,8 +9,9 @@ interface SpreadTables {
 }
 
 /**
- * By what rows are spread: what a card has by its token, what a client reads in order by the client, and by itself what only
- * has to be unique. A unique key of a spread table contains the column, which is how the nodes keep it.
+ * By what rows are spread: what a card has by its token, what a client reads in order by the
+ * client, and by itself what only has to be unique. A unique key of a spread table contains the
+ * column, which is how the nodes keep it.
  */
 const spread: readonly SpreadTables[] = [
   {
@@ -46,7 +50,10 @@ const spread: readonly SpreadTables[] = [
   { column: 'advice_hash', tables: ['network_advice'] },
 ]
 
-/** Small tables that are read beside spread ones, or refer to each other: whole on each node. Referred ones first. */
+/**
+ * Small tables that are read beside spread ones, or refer to each other: whole on each node.
+ * Referred ones first.
+ */
 const copied: readonly string[] = [
   'client',
   'client_provenance',

@@ -53,8 +53,9 @@ export function openPostgres(
 }
 
 /**
- * Whether two sessions of this address share one backend, as they do behind a pooler in transaction or statement mode:
- * what a session sets there, prepares or locks belongs to another one a moment later.
+ * Whether two sessions of this address share one backend, as they do behind a pooler in transaction
+ * or statement mode: what a session sets there, prepares or locks belongs to another one a moment
+ * later.
  * @throws `Problem` `unavailable` where the database does not answer.
  */
 export const sharesBackends = (connectionString: string): Promise<boolean> =>
@@ -86,8 +87,8 @@ const attemptsMax = 3
 const pauseMaxMs = 50
 
 /**
- * Does again, from its beginning, what the server undid for the sake of others. Locks are taken in one
- * order, so that this is rare; a distributed engine does it where nobody could know beforehand.
+ * Does again, from its beginning, what the server undid for the sake of others. Locks are taken in
+ * one order, so that this is rare; a distributed engine does it where nobody could know beforehand.
  */
 async function persistently<Result>(attempt: () => Promise<Result>): Promise<Result> {
   for (let attempts = 1; ; attempts += 1) {
@@ -125,14 +126,14 @@ async function answering<Result>(ask: () => Promise<Result>): Promise<Result> {
 const lockNotAvailable = '55P03'
 
 /**
- * `serialization_failure` and `deadlock_detected`: all of it was rolled back (PostgreSQL manual, 13.5). And what a
- * server refused that takes no changes any more: another one may by now.
+ * `serialization_failure` and `deadlock_detected`: all of it was rolled back (PostgreSQL manual,
+ * 13.5). And what a server refused that takes no changes any more: another one may by now.
  */
 const undone: ReadonlySet<string | undefined> = new Set(['40001', '40P01', readOnly])
 
 /**
  * Classes of SQLSTATE that say that the server, not the statement, is at fault: 08 connection, 53
- * resources, 57 operator intervention, 40 transaction rolled back (PostgreSQL manual, appendix A); and a
- * server that takes no changes. What is FATAL ended the session, or refused to begin one.
+ * resources, 57 operator intervention, 40 transaction rolled back (PostgreSQL manual, appendix A);
+ * and a server that takes no changes. What is FATAL ended the session, or refused to begin one.
  */
 const serverAway = new RegExp(`^(?:08|53|57|40|${readOnly})`)

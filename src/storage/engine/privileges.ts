@@ -57,7 +57,10 @@ export async function examineRole(connection: Connection): Promise<RoleFacts> {
   return row
 }
 
-/** Grants a role what the service needs, and nothing else. The owner of the schema does, in its transaction. */
+/**
+ * Grants a role what the service needs, and nothing else. The owner of the schema does, in its
+ * transaction.
+ */
 export async function grantPrivileges(connection: Connection, service: string): Promise<void> {
   const { schemaName } = await examineRole(connection)
   if (schemaName === null) throw new Error('The search path names no schema.')

@@ -2,7 +2,10 @@ import { statfsSync } from 'node:fs'
 import { Problem } from '../../domain/problem.ts'
 import type { Connection } from './database.ts'
 
-/** SQLSTATE class 53, insufficient resources (PostgreSQL manual, appendix A): the disk is full, most often. */
+/**
+ * SQLSTATE class 53, insufficient resources (PostgreSQL manual, appendix A): the disk is full, most
+ * often.
+ */
 const insufficient = /^53/
 
 const codeOf = (error: unknown): string =>
@@ -56,8 +59,8 @@ export function watchShortage(): Shortage {
 }
 
 /**
- * What the disk of an embedded database must have free. Its log takes 16 MiB at a time, and where that cannot be had the
- * engine ends itself: changes are refused before.
+ * What the disk of an embedded database must have free. Its log takes 16 MiB at a time, and where
+ * that cannot be had the engine ends itself: changes are refused before.
  */
 const roomLeastBytes = 32 * 1024 * 1024
 const lookAgainMs = 250

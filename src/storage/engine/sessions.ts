@@ -28,9 +28,14 @@ export interface Session {
    * @throws `UnconfirmedCommit`; what the driver throws.
    */
   ask(asked: Asked): Promise<{ readonly rows: unknown[] }>
-  /** Runs SQL text, which may take as long as it likes, and so may what is asked after it: it says itself how long. */
+  /**
+   * Runs SQL text, which may take as long as it likes, and so may what is asked after it: it says
+   * itself how long.
+   */
   script(text: string): Promise<void>
-  /** False once it was found broken, or to lead to a server that is not the one: it is thrown away. */
+  /**
+   * False once it was found broken, or to lead to a server that is not the one: it is thrown away.
+   */
   readonly isSound: boolean
   release(isSpent: boolean): void
 }
@@ -44,21 +49,30 @@ interface Asked {
 /** The connections of a pool. */
 interface Sessions {
   take(): Promise<Session>
-  /** Whether the server found last is that of a cluster; so is one that is not known yet, which is right on both. */
+  /**
+   * Whether the server found last is that of a cluster; so is one that is not known yet, which is
+   * right on both.
+   */
   isCluster(): boolean
   load(): PoolLoad
   /** Closes the pool. A second call waits for the same end. */
   close(): Promise<void>
 }
 
-/** A commit that may be gone with its server: a standby was to have it, and nobody knows whether it does. */
+/**
+ * A commit that may be gone with its server: a standby was to have it, and nobody knows whether it
+ * does.
+ */
 export class UnconfirmedCommit extends Error {}
 
 /** How long one waits for a connection: for one that is made, and for one that others have. */
 const connectTimeoutMs = 5_000
 /** One of several servers that does not answer is left for the next. */
 const connectTimeoutOfSeveralMs = 2_000
-/** A server says by itself that a statement took too long. One that has not said so by then says nothing any more. */
+/**
+ * A server says by itself that a statement took too long. One that has not said so by then says
+ * nothing any more.
+ */
 const silenceMs = 1_000
 const dateOid = 1082
 
@@ -129,7 +143,10 @@ async function take(pool: Pool, choice: Choice): Promise<Session> {
 
 type Choice = ReturnType<typeof choiceOf>
 
-/** Which server is asked next. The one that was found last is the first, so that nobody waits for one that is gone. */
+/**
+ * Which server is asked next. The one that was found last is the first, so that nobody waits for
+ * one that is gone.
+ */
 function choiceOf({ addresses, sessions }: DatabaseServers, statementTimeoutMs: number) {
   const faults = new Map<string, Error>()
   const timeoutMs = addresses.length === 1 ? connectTimeoutMs : connectTimeoutOfSeveralMs
@@ -144,7 +161,10 @@ function choiceOf({ addresses, sessions }: DatabaseServers, statementTimeoutMs: 
     isCluster: () => isCluster,
     /** Connections of an earlier one are not used any more. */
     generation: () => generation,
-    /** A connection leads nowhere, or to a server that takes no changes: so may all that were made before now. */
+    /**
+     * A connection leads nowhere, or to a server that takes no changes: so may all that were made
+     * before now.
+     */
     distrust() {
       generation += 1
     },
@@ -182,9 +202,9 @@ interface Nature {
 }
 
 /**
- * What a session depends on, whatever the server, the database and the user have set. It is set here and not as the session
- * starts, because poolers refuse parameters of the start that they do not know. The driver reads dates, intervals and bytes
- * in these forms only.
+ * What a session depends on, whatever the server, the database and the user have set. It is set
+ * here and not as the session starts, because poolers refuse parameters of the start that they do
+ * not know. The driver reads dates, intervals and bytes in these forms only.
  */
 const sessionSettings = `set client_encoding = 'UTF8';
   set standard_conforming_strings = on;
@@ -204,9 +224,10 @@ const sessionSettings = `set client_encoding = 'UTF8';
   where name in ('idle_session_timeout', 'transaction_timeout');`
 
 /**
- * Warnings are asked for whatever the user's own setting is: one of them says that a commit is unconfirmed. Statements are
- * planned once, but on a cluster: it finds the node of a statement by its values. And it has one connection to each node for
- * what is sent to several shards of it: only so may what else is in the transaction come after.
+ * Warnings are asked for whatever the user's own setting is: one of them says that a commit is
+ * unconfirmed. Statements are planned once, but on a cluster: it finds the node of a statement by
+ * its values. And it has one connection to each node for what is sent to several shards of it: only
+ * so may what else is in the transaction come after.
  */
 const greeting = `${sessionSettings}
   set client_min_messages = warning;
@@ -218,7 +239,10 @@ const greeting = `${sessionSettings}
     select exists (select from pg_extension where extname = 'citus') as is_cluster
   ) as asked`
 
-/** A connection that knows what became of it. @param silenceMaxMs how long its server may say nothing. */
+/**
+ * A connection that knows what became of it.
+ * @param silenceMaxMs how long its server may say nothing.
+ */
 const clientOf = (choice: Choice, silenceMaxMs: number) =>
   class extends Client {
     readonly generation = choice.generation()
@@ -261,7 +285,10 @@ const clientOf = (choice: Choice, silenceMaxMs: number) =>
       await this.ask({ text })
     }
 
-    /** Goes by what its server said, or by that it said nothing: in too short a time, nothing follows for the others. */
+    /**
+     * Goes by what its server said, or by that it said nothing: in too short a time, nothing
+     * follows for the others.
+     */
     judge(said: DatabaseError | null, isHurried: boolean): void {
       // Its server shuts down, or has ended it: it is of no use any more.
       const isOver = said?.severity === 'FATAL' || /^(?:08|57P)/.test(said?.code ?? '')
@@ -271,14 +298,17 @@ const clientOf = (choice: Choice, silenceMaxMs: number) =>
   }
 
 /**
- * The routine of a server that warns of a wait for a standby that was cancelled: the commit is answered as done all
- * the same. The words of the warning are in the server's language.
+ * The routine of a server that warns of a wait for a standby that was cancelled: the commit is
+ * answered as done all the same. The words of the warning are in the server's language.
  */
 const standbyWait = 'SyncRepWaitForLSN'
 
 export const readOnly = '25006'
 
-/** Takes two sessions of an address, and compares their backends. @returns whether one had that of the other. */
+/**
+ * Takes two sessions of an address, and compares their backends.
+ * @returns whether one had that of the other.
+ */
 export async function compareBackends(connectionString: string): Promise<boolean> {
   const onIdleError = (): void => undefined
   const sessions = openSessions({ connectionString, poolSize: 2, onIdleError })

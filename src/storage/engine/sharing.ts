@@ -16,7 +16,10 @@ interface Waiter {
 interface Queue {
   readonly shared: SharedStatement
   waiters: Waiter[]
-  /** Whose changes are under way. Another one of theirs waits here, rather than on a connection for their lock. */
+  /**
+   * Whose changes are under way. Another one of theirs waits here, rather than on a connection for
+   * their lock.
+   */
   readonly subjects: Set<string | null>
   /** Statements that are under way. */
   sent: number
@@ -28,9 +31,14 @@ interface Queue {
 
 /** Who goes into one statement: more would make those that came first wait for the last. */
 const togetherMost = 64
-/** With so many statements under way, those who come then go together with the next that is sent. */
+/**
+ * With so many statements under way, those who come then go together with the next that is sent.
+ */
 const sentMost = 2
-/** How long they wait for one of them at most: a slow statement, or a lock, delays nobody else by more. */
+/**
+ * How long they wait for one of them at most: a slow statement, or a lock, delays nobody else by
+ * more.
+ */
 const patienceMs = 2
 /** Impatient ones, too, leave connections to others. */
 const sentLimit = 8
@@ -68,8 +76,9 @@ function createAnswering(query: Query) {
     const [first] = waiters
     if (first && waiters.length === 1) return answerAlone(shared, first)
     await answerTogether(shared, waiters).catch((error) => {
-      // Whether what failed was undone for the sake of one, and is no matter of the others: its values (SQLSTATE class 22), what
-      // it may not do (21, 23), an act that came to nothing halfway, or a lock that it waited for.
+      // Whether what failed was undone for the sake of one, and is no matter of the others: its
+      // values (SQLSTATE class 22), what it may not do (21, 23), an act that came to nothing
+      // halfway, or a lock that it waited for.
       const isOfOne =
         error instanceof LockTimeout ||
         isUndone(error) ||
@@ -83,11 +92,13 @@ function createAnswering(query: Query) {
 }
 
 /**
- * Reads and changes that share statements. A round trip costs about as much as all else that a short act does, and a
- * commit more, so those that are asked for in one turn of the event loop go to the server as one statement, and under
- * load those that come while others are under way. Nobody joins a statement that was sent: a read that begins after a
- * change sees it. Whoever a statement for several left out, or whom one of the others undid, is done alone.
- * @param isWorthwhile not on a cluster: it sends what names one key to the node that has it, and what several share to all.
+ * Reads and changes that share statements. A round trip costs about as much as all else that a
+ * short act does, and a commit more, so those that are asked for in one turn of the event loop go
+ * to the server as one statement, and under load those that come while others are under way. Nobody
+ * joins a statement that was sent: a read that begins after a change sees it. Whoever a statement
+ * for several left out, or whom one of the others undid, is done alone.
+ * @param isWorthwhile not on a cluster: it sends what names one key to the node that has it, and
+ *   what several share to all.
  */
 export function createSharing(
   query: Query,
@@ -109,7 +120,10 @@ export function createSharing(
     goOn(queue)
   }
 
-  /** Sends those who wait, soon or in a moment. Whoever waits for one of his own changes goes on when it is done. */
+  /**
+   * Sends those who wait, soon or in a moment. Whoever waits for one of his own changes goes on
+   * when it is done.
+   */
   function goOn(queue: Queue): void {
     if (queue.waiters.length === 0 || queue.isDue) return
     if (queue.sent < sentMost) {

@@ -17,11 +17,11 @@ type RunStatement<Parameters, Row> = (
 type Values<Parameters> = { readonly [Name in keyof Parameters]: SqlValue }
 
 /**
- * Reads the statements of the `.sql` file beside a module. In it, each statement follows a line `-- name: find_link` and
- * takes its parameters by name, as `:linkName`.
+ * Reads the statements of the `.sql` file beside a module. In it, each statement follows a line `--
+ * name: find_link` and takes its parameters by name, as `:linkName`.
  * @param moduleUrl the module's `import.meta.url`.
- * @returns a function that gives a statement by its name. `npm run check:statements` compares the types named there with
- * the parameters and columns that the database knows.
+ * @returns a function that gives a statement by its name. `npm run check:statements` compares the
+ * types named there with the parameters and columns that the database knows.
  */
 export function loadStatements(moduleUrl: string) {
   const file = new URL(moduleUrl.replace(/\.[jt]s$/, '.sql'))
@@ -58,9 +58,10 @@ type ActShared<Parameters, Row> = (
 type Scalars<Parameters> = { readonly [Name in keyof Parameters]: SqlScalar }
 
 /**
- * Reads statements that several callers share. Each stands in the `.sql` file beside the module twice: `find_card` for one
- * caller, and `find_card_several` for several. The second takes a list in the place of each value, under the plural of
- * its name (`:publicTokens`), and answers the caller's `ordinal` in each row.
+ * Reads statements that several callers share. Each stands in the `.sql` file beside the module
+ * twice: `find_card` for one caller, and `find_card_several` for several. The second takes a list
+ * in the place of each value, under the plural of its name (`:publicTokens`), and answers the
+ * caller's `ordinal` in each row.
  */
 export function loadSharedStatements(moduleUrl: string) {
   const file = new URL(moduleUrl.replace(/\.[jt]s$/, '.sql'))
@@ -123,8 +124,8 @@ export function splitStatements(source: string): ReadonlyMap<string, string> {
 }
 
 /**
- * What would be read wrongly beside names of parameters: other quotes, comments behind code, a second statement, and the
- * end of a slice that touches its colon (`[1:n]` is written `[1 : n]`).
+ * What would be read wrongly beside names of parameters: other quotes, comments behind code, a
+ * second statement, and the end of a slice that touches its colon (`[1:n]` is written `[1 : n]`).
  */
 const unreadable = /\$\$|--|\/\*|;|(?<!\barray)\[(?:[^\]:]+:[a-z]|:\w+\])/i
 
@@ -136,9 +137,10 @@ const quotedOrCast = /'(?:[^']|'')*'|"[^"]*"|::/g
 const parameterPattern = new RegExp(`${quotedOrCast.source}|:([a-z]\\w*)`, 'g')
 
 /**
- * Gives parameters the numbers that the server knows them by: in the order that is given, or else in that in which they
- * first appear.
- * @throws Error where the text holds what cannot be told from a parameter, or a parameter that is not in the order.
+ * Gives parameters the numbers that the server knows them by: in the order that is given, or else
+ * in that in which they first appear.
+ * @throws Error where the text holds what cannot be told from a parameter, or a parameter that is
+ *   not in the order.
  */
 export function numberParameters(
   written: string,

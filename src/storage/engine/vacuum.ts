@@ -15,8 +15,8 @@ const declare = loadStatements(import.meta.url)
 const selectUntidy = declare<{ rowsLeast: number }, UntidyTable>('list_untidy_tables')
 
 /**
- * Vacuums and analyzes each table of an embedded database that has many dead or changed rows: it has no autovacuum.
- * Each is a turn of its own, and others have theirs in between.
+ * Vacuums and analyzes each table of an embedded database that has many dead or changed rows: it
+ * has no autovacuum. Each is a turn of its own, and others have theirs in between.
  * @returns the tables.
  */
 export async function vacuumTables(
@@ -40,8 +40,9 @@ const logMostBytes = 128 * 2 ** 20
 const measureLog = declare<object, { logBytes: number }>('measure_log_to_replay')
 
 /**
- * Has an embedded database make a checkpoint once its log has grown by 128 MiB since the last one: it has no checkpointer,
- * so that its log would grow until the service stops, and a start after a crash would replay all of it.
+ * Has an embedded database make a checkpoint once its log has grown by 128 MiB since the last one:
+ * it has no checkpointer, so that its log would grow until the service stops, and a start after a
+ * crash would replay all of it.
  * @returns whether it made one.
  */
 export async function shortenLog(database: Database, mostBytes = logMostBytes): Promise<boolean> {

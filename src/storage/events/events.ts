@@ -11,13 +11,17 @@ export interface NewEvent {
   readonly requestId: string | null
   /** Of an operator who acted on a client's card; left out where somebody else did. */
   readonly operatorId?: string
-  /** Members of the event's `data` beside `publicToken` and `sequence`. No secret, no personal data. */
+  /**
+   * Members of the event's `data` beside `publicToken` and `sequence`. No secret, no personal data.
+   */
   readonly details: Readonly<Record<string, string | number | boolean>>
   /** What the client said of the act, sealed; nobody reads it from the event. */
   readonly note: Uint8Array | null
 }
 
-/** An id for an event, where it is to be known before: as the database would make it (RFC 9562 5.7). */
+/**
+ * An id for an event, where it is to be known before: as the database would make it (RFC 9562 5.7).
+ */
 export function newEventId(): string {
   const bytes = randomBytes(16)
   bytes.writeUIntBE(Date.now(), 0, 6)

@@ -110,7 +110,10 @@ const renewSlots = declare<{ holders: readonly string[]; seconds: number }, { ho
   'renew_event_streams',
 )
 
-/** Keeps the slots of streams whose clients may still read. @returns the holders that keep theirs. */
+/**
+ * Keeps the slots of streams whose clients may still read.
+ * @returns the holders that keep theirs.
+ */
 export const renewStreams = async (
   connection: Connection,
   holders: readonly string[],

@@ -8,7 +8,10 @@ const deletePublished = declare<{ days: number; limit: number }, { count: number
   'delete_old_outbox_events',
 )
 
-/** Forgets some of the outbox's events that no slice has, are published and older than so many days. @returns how many. */
+/**
+ * Forgets some of the outbox's events that no slice has, are published and older than so many days.
+ * @returns how many.
+ */
 export const pruneOutbox = async (
   connection: Connection,
   days: number,
@@ -42,7 +45,8 @@ const deleteStep = declare<FeedStepOfClient, { position: FeedPosition | null }>(
 
 /**
  * Looks at some of a client's events after a position that are older than so many days, and forgets
- * those that are entered in the audit log and not still to be delivered. So goes what has no slice, or one that something else keeps.
+ * those that are entered in the audit log and not still to be delivered. So goes what has no slice,
+ * or one that something else keeps.
  * @returns the position of the last old one that was looked at, or null when there was none.
  */
 export const pruneFeed = async (

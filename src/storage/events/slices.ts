@@ -38,8 +38,9 @@ export const listSlices = async (connection: Connection, table: SlicedTable): Pr
   (await selectSlices(connection, { table, boundsPattern })).map((bounds) => ({ table, ...bounds }))
 
 /**
- * How long others may wait for a change of slices. It takes the whole table, for a moment, once nobody uses it: who
- * comes meanwhile waits behind it. Where that takes longer it is left for the next time. A cluster takes it on every node.
+ * How long others may wait for a change of slices. It takes the whole table, for a moment, once
+ * nobody uses it: who comes meanwhile waits behind it. Where that takes longer it is left for the
+ * next time. A cluster takes it on every node.
  */
 const waitMsOn = (database: Database): number => (database.isCluster() ? lockTimeoutMs : 250)
 
@@ -49,7 +50,8 @@ const make = declare<SliceChange, { isThere: boolean }>('make_slice')
 
 /**
  * Makes a slice, unless it is there.
- * @returns whether it could be: rows of its time may be kept already where those lie that have no slice.
+ * @returns whether it could be: rows of its time may be kept already where those lie that have no
+ *   slice.
  */
 export const makeSlice = async (
   database: Database,
@@ -61,7 +63,10 @@ export const makeSlice = async (
 
 const drop = declare<SliceChange, { isDropped: boolean }>('drop_slice')
 
-/** Drops a slice that is over, unless an event of its days is still to be published. @returns whether it did. */
+/**
+ * Drops a slice that is over, unless an event of its days is still to be published.
+ * @returns whether it did.
+ */
 export const dropSlice = async (
   database: Database,
   { fromDay, table, untilDay }: Slice,
@@ -80,8 +85,8 @@ const selectKept = declare<FeedSlice>('is_feed_slice_kept')
 const clientsEach = 500
 
 /**
- * Drops a slice of the feeds, unless an event in it was published within so many days, is still to be published or
- * entered in the audit log, or has a delivery. @returns whether it did.
+ * Drops a slice of the feeds, unless an event in it was published within so many days, is still to
+ * be published or entered in the audit log, or has a delivery. @returns whether it did.
  */
 export async function dropFeedSlice(
   database: Database,

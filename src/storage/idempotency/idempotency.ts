@@ -16,7 +16,10 @@ const hexOf = (bytes: readonly Uint8Array[]): string[] =>
 /** Bytes as one text that a statement reads as a list: `\\x01,\\x02`. */
 export const joinBytes = (all: readonly Uint8Array[]): string => textsOf(all).join(',')
 
-/** Hashes as a list that says before it runs which they are: a cluster asks only the nodes that have them. */
+/**
+ * Hashes as a list that says before it runs which they are: a cluster asks only the nodes that have
+ * them.
+ */
 const textsOf = (hashes: readonly Uint8Array[]): string[] => hexOf(hashes).map((hex) => `\\x${hex}`)
 
 const declare = loadStatements(import.meta.url)
@@ -37,8 +40,9 @@ const joinHashes = (keyHashes: readonly Uint8Array[]): string =>
   joinBytes(keyHashes.toSorted(Buffer.compare))
 
 /**
- * Claims a key until the transaction ends; a request that has claimed it already is waited for. It is claimed
- * under every version of the hash's key: of two processes that differ on the active one, one must wait.
+ * Claims a key until the transaction ends; a request that has claimed it already is waited for. It
+ * is claimed under every version of the hash's key: of two processes that differ on the active one,
+ * one must wait.
  * @returns the claim, or null where the key was not free: it was used within 24 hours.
  * @throws `LockTimeout` when the other request takes too long.
  */
@@ -53,7 +57,9 @@ export async function claimIdempotencyKey(
   return firstRow(rows)?.isClaimed ? claimId : null
 }
 
-/** The only hash of a request's idempotency key, while that hash's own key is not being replaced. */
+/**
+ * The only hash of a request's idempotency key, while that hash's own key is not being replaced.
+ */
 export interface OnlyHash {
   readonly clientId: string
   readonly keyHash: Uint8Array
@@ -65,7 +71,10 @@ export interface Claim extends IdempotencyReference {
   readonly claimId: string
   /** What is answered if the act is done; null where that is not known yet. */
   readonly answer: Uint8Array | null
-  /** The transaction that a network begins with it: where a reversal has overtaken that, nothing is done. */
+  /**
+   * The transaction that a network begins with it: where a reversal has overtaken that, nothing is
+   * done.
+   */
   readonly original?: NewOriginal
 }
 
@@ -73,7 +82,10 @@ export interface Claim extends IdempotencyReference {
 export interface ClaimValues {
   /** Who claims the key: the client, or an operator. */
   readonly claimantId: string | null
-  /** In ascending order, so that two that race wait for each other and never both; separated by commas. */
+  /**
+   * In ascending order, so that two that race wait for each other and never both; separated by
+   * commas.
+   */
   readonly keyHashes: string | null
   readonly requestFingerprint: Uint8Array | null
   readonly claimId: string | null
@@ -126,8 +138,8 @@ const selectRemembered = declare<
 >('find_idempotency_record')
 
 /**
- * What is remembered under a key for 24 hours, swept or not, compared with the request at hand: it was remembered
- * by its fingerprint under the key of that day.
+ * What is remembered under a key for 24 hours, swept or not, compared with the request at hand: it
+ * was remembered by its fingerprint under the key of that day.
  */
 export const findRememberedRequest = async (
   connection: Connection,

@@ -48,7 +48,10 @@ export const findHsmKey = async (
 
 const insertKey = declare<HsmKeyRow, { keyName: string }>('insert_hsm_key')
 
-/** Keeps a key, unless another process was first with this version. @returns whether it was kept. */
+/**
+ * Keeps a key, unless another process was first with this version.
+ * @returns whether it was kept.
+ */
 export const insertHsmKey = async (connection: Connection, key: HsmKeyRow): Promise<boolean> =>
   (await insertKey(connection, key)).length === 1
 
@@ -66,8 +69,8 @@ export const addHsmKeyUses = async (
 const scheduleKey = declare<HsmKeyVersion & { pendingSeconds: number }>('schedule_hsm_key')
 
 /**
- * Lets a pending version become active, once it has been pending for so many seconds. @returns false
- * where it was to become so already, or is not pending.
+ * Lets a pending version become active, once it has been pending for so many seconds. @returns
+ * false where it was to become so already, or is not pending.
  */
 export const scheduleHsmKey = async (
   connection: Connection,
@@ -113,7 +116,10 @@ export const mayRetireHsmKey = async (
 
 const retireKey = declare<SettledKeyVersion>('retire_hsm_key')
 
-/** Retires a version whose successor has been active for so many seconds. @returns whether it did. */
+/**
+ * Retires a version whose successor has been active for so many seconds.
+ * @returns whether it did.
+ */
 export const retireHsmKey = async (
   connection: Connection,
   keyName: string,
@@ -125,8 +131,8 @@ export const retireHsmKey = async (
 const deleteKey = declare<SettledKeyVersion>('delete_hsm_key')
 
 /**
- * Forgets a version that has been retired for so many seconds, or a pending one beside an active one
- * that nobody has asked for. @returns whether it did.
+ * Forgets a version that has been retired for so many seconds, or a pending one beside an active
+ * one that nobody has asked for. @returns whether it did.
  */
 export const deleteHsmKey = async (
   connection: Connection,
@@ -140,7 +146,10 @@ const retireOutlivedKeys = declare<HsmKeyVersion & { seconds: number }, HsmKeyVe
   'retire_outlived_hsm_keys',
 )
 
-/** Retires every active version whose successor has been active for so many seconds. @returns which. */
+/**
+ * Retires every active version whose successor has been active for so many seconds.
+ * @returns which.
+ */
 export const retireOutlivedHsmKeys = (
   connection: Connection,
   keyName: string,

@@ -94,7 +94,10 @@ export const insertZoneMasterKey = async (
 
 const retireMasterKey = declare<{ keyName: string }>('retire_zone_master_key')
 
-/** Lets no key be exchanged under a zone master key any more. @returns false where there is none. */
+/**
+ * Lets no key be exchanged under a zone master key any more.
+ * @returns false where there is none.
+ */
 export const retireZoneMasterKey = async (
   connection: Connection,
   keyName: string,

@@ -53,7 +53,10 @@ const selectNewestZoneKeys = declare<
   DatedZoneKeyRow
 >('list_newest_zone_keys')
 
-/** So many keys of each network: those in use before those that are retired, the newest first of each. */
+/**
+ * So many keys of each network: those in use before those that are retired, the newest first of
+ * each.
+ */
 export const listNewestZoneKeys = (
   connection: Connection,
   clientIds: readonly string[],

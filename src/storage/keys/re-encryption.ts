@@ -49,7 +49,10 @@ export const startReEncryption = async (
 
 const updateHolder = declare<Target & { holder: string }, ReEncryptionRow>('claim_re_encryption')
 
-/** Takes a re-encryption that is nobody’s, or keeps one's own. @returns null where another process has it. */
+/**
+ * Takes a re-encryption that is nobody’s, or keeps one's own.
+ * @returns null where another process has it.
+ */
 export const claimReEncryption = async (
   connection: Connection,
   keyName: string,
@@ -80,7 +83,9 @@ export const recordReEncryptionStep = async (
 ): Promise<ReEncryptionRow | null> =>
   firstRow(await updatePosition(connection, { ...step, keyName, keyVersion, holder }))
 
-/** Whose re-encryption it is, and how many seconds after the version became active a round counts. */
+/**
+ * Whose re-encryption it is, and how many seconds after the version became active a round counts.
+ */
 type SettledTarget = Target & { readonly holder: string; readonly settleSeconds: number }
 
 const updateRound = declare<SettledTarget>('begin_re_encryption_round')
@@ -98,8 +103,8 @@ export const beginReEncryptionRound = async (
 const updateFinished = declare<SettledTarget>('finish_re_encryption')
 
 /**
- * Ends a re-encryption whose round began so many seconds after the version became active, and found nothing
- * left. @returns whether it did.
+ * Ends a re-encryption whose round began so many seconds after the version became active, and found
+ * nothing left. @returns whether it did.
  */
 export const finishReEncryption = async (
   connection: Connection,

@@ -1,13 +1,18 @@
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** What a transaction is known by to a reversal: a hash of its network's own numbers and the PAN's fingerprint. */
+/**
+ * What a transaction is known by to a reversal: a hash of its network's own numbers and the PAN's
+ * fingerprint.
+ */
 interface TransactionReference {
   readonly networkId: string
   readonly transactionHash: Uint8Array
 }
 
-/** What a reversal may name of its original (ISO 8583:1987, field 90). An empty text is not known. */
+/**
+ * What a reversal may name of its original (ISO 8583:1987, field 90). An empty text is not known.
+ */
 export interface OriginalElements {
   /** `1` of authorizations, `2` of financial messages. */
   readonly messageClass: string
@@ -24,7 +29,10 @@ export interface NewOriginal extends OriginalElements {
 
 /** The transaction that a request begins, as the statement of an act takes it. */
 export interface TransactionValues {
-  /** In ascending order, so that two that race wait for each other and never both; separated by commas. */
+  /**
+   * In ascending order, so that two that race wait for each other and never both; separated by
+   * commas.
+   */
   readonly transactionHashes: string | null
   readonly messageClass: string | null
   readonly trace: string | null

@@ -14,7 +14,10 @@ interface NewSession {
 
 const insert = declare<NewSession, { sessionId: string }>('insert_console_session')
 
-/** Begins a session. @returns its id; null where the sign-in that it comes from has made one before. */
+/**
+ * Begins a session.
+ * @returns its id; null where the sign-in that it comes from has made one before.
+ */
 export const insertSession = async (
   connection: Connection,
   session: NewSession,
@@ -70,7 +73,10 @@ export async function keepSessionNotice(
 
 const deleteNotice = declare<SessionNotice>('take_console_notice')
 
-/** Takes a notice away. @returns whether it was there: of several requests at once, one takes it. */
+/**
+ * Takes a notice away.
+ * @returns whether it was there: of several requests at once, one takes it.
+ */
 export const takeSessionNotice = async (
   connection: Connection,
   secretHash: Uint8Array,

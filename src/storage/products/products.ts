@@ -113,7 +113,10 @@ const selectOverlapping = declare<{ productId: number; bin: string }, { productI
   'find_overlapping_product',
 )
 
-/** Another product than this one, if it is any yet, whose card numbers begin as those of a BIN do, or null. */
+/**
+ * Another product than this one, if it is any yet, whose card numbers begin as those of a BIN do,
+ * or null.
+ */
 export const findOverlappingProduct = async (
   connection: Connection,
   productId: ProductId | null,

@@ -50,7 +50,8 @@ const updateTried = declare<TriesToRecord, RecordedTry>('record_delivery_tries')
 
 /**
  * Puts tries on record, at most one a group.
- * @returns the deliveries of which the try decided: the others were queued anew or given up meanwhile.
+ * @returns the deliveries of which the try decided: the others were queued anew or given up
+ *   meanwhile.
  */
 export async function recordTries(
   connection: Connection,

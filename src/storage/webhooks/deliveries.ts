@@ -77,8 +77,8 @@ const replayDeliveries = declare<WebhookReference & { limit: number }, { hasMore
 )
 
 /**
- * Queues the next stretch of what a client asked to have replayed: all of it that was not delivered,
- * each with all its time before it, and what waits to be tried again at once.
+ * Queues the next stretch of what a client asked to have replayed: all of it that was not
+ * delivered, each with all its time before it, and what waits to be tried again at once.
  * @returns whether there is more.
  */
 export const queueUndelivered = (
@@ -87,7 +87,8 @@ export const queueUndelivered = (
   limit: number,
 ): Promise<boolean> =>
   database.transaction(async (connection) => {
-    // Events that are being published, perhaps for a webhook that was not yet enabled, are seen or come after.
+    // Events that are being published, perhaps for a webhook that was not yet enabled, are seen or
+    // come after.
     await lockHead(connection, { clientId })
     const replayed = await replayDeliveries(connection, { clientId, webhookId, limit })
     return firstRow(replayed)?.hasMore ?? false

@@ -65,7 +65,11 @@ const updatePending = declare<PendingFilter, { groupKey: string; pending: number
   'fail_pending_deliveries',
 )
 
-/** Gives up some of what is pending for an endpoint. @param keptGroup is left. @returns whether any was. */
+/**
+ * Gives up some of what is pending for an endpoint.
+ * @param keptGroup is left.
+ * @returns whether any was.
+ */
 export async function failPending(
   connection: Connection,
   reference: WebhookReference,

@@ -77,8 +77,9 @@ set holder = null, leased_until = '-infinity', due_at = clock.at,
 from clock
 where client_id = :clientId and webhook_id = :webhookId and holder = :holder;
 
--- The answer of an address that the endpoint no longer has holds nothing back. A cluster computes no
--- time from the columns of a change: `rest` computes it, and an instant of milliseconds is a range.
+-- The answer of an address that the endpoint no longer has holds nothing back. A cluster computes
+-- no time from the columns of a change: `rest` computes it, and an instant of milliseconds is a
+-- range.
 -- name: rest_delivery_queue
 with rest as materialized (select now() + make_interval(secs => :seconds) as until)
 update delivery_queue

@@ -7,7 +7,9 @@ interface QueueHealth {
   readonly consecutiveFailures: number
 }
 
-/** So many failures in a row make an endpoint a failing one. The statements name the number, too. */
+/**
+ * So many failures in a row make an endpoint a failing one. The statements name the number, too.
+ */
 export const failuresOfFailing = 5
 
 const declare = loadStatements(import.meta.url)
@@ -25,8 +27,8 @@ interface QueueLease extends WebhookReference {
 const claimQueue = declare<QueueLease, WebhookReference & QueueHealth>('claim_delivery_queue')
 
 /**
- * Takes some of the endpoints that have something due and that nobody drains. Those of clients that may
- * not be notified stay as they are.
+ * Takes some of the endpoints that have something due and that nobody drains. Those of clients that
+ * may not be notified stay as they are.
  */
 export async function claimQueues(
   connection: Connection,
@@ -36,7 +38,8 @@ export async function claimQueues(
 ): Promise<(WebhookReference & QueueHealth)[]> {
   const due = await selectDueQueues(connection, filter)
   const claimed: (WebhookReference & QueueHealth)[] = []
-  // One at a time: whoever locked several rows at once could wait in a ring with one who publishes events.
+  // One at a time: whoever locked several rows at once could wait in a ring with one who publishes
+  // events.
   for (const { clientId, webhookId } of due) {
     claimed.push(...(await claimQueue(connection, { clientId, webhookId, holder, seconds })))
   }
@@ -48,7 +51,10 @@ export interface DrainedWebhook {
   /** Changes whenever there may be something new to do. */
   readonly arrivals: string
   readonly url: string
-  /** When it got this address, or was enabled again, on the clock that stands still while it is suspended. */
+  /**
+   * When it got this address, or was enabled again, on the clock that stands still while it is
+   * suspended.
+   */
   readonly urlSince: Date
   /** How far that clock is behind. */
   readonly suspendedSeconds: number

@@ -55,7 +55,10 @@ export const findWatchedWebhook = async (
 ): Promise<WatchedWebhookRow | null> =>
   firstRow(await selectWatchedWebhook(connection, { clientId, webhookId }))
 
-/** An enabled webhook whose deliveries have failed for so long, or so often in a row, that a person has to look. */
+/**
+ * An enabled webhook whose deliveries have failed for so long, or so often in a row, that a person
+ * has to look.
+ */
 export interface FailingWebhookRow {
   readonly clientId: string
   readonly webhookId: string

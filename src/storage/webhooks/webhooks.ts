@@ -3,7 +3,10 @@ import { loadStatements } from '../engine/statements.ts'
 
 export type WebhookStatus = 'Enabled' | 'Disabled'
 
-/** Who or what disabled a webhook: its receiver by 410, attempts that failed for three days, an operator, or its client. */
+/**
+ * Who or what disabled a webhook: its receiver by 410, attempts that failed for three days, an
+ * operator, or its client.
+ */
 export type DisabledReason = 'receiver_gone' | 'not_delivered' | 'operator' | 'client'
 
 /** Names one endpoint. */
@@ -145,7 +148,10 @@ const replay = declare<WebhookReference & { since: string }, { webhookId: string
   'replay_webhook',
 )
 
-/** Has everything since an instant that was not delivered queued again. @returns whether it is there. */
+/**
+ * Has everything since an instant that was not delivered queued again.
+ * @returns whether it is there.
+ */
 export const replayWebhook = async (
   connection: Connection,
   clientId: string,

@@ -100,7 +100,8 @@ export function auditGuarantees(subject: Subject): void {
     const pub = Buffer.from(signed.key.publicKey).toString('base64url')
     const jwk = { kty: 'AKP', alg: 'ML-DSA-44', pub }
     const key = createPublicKey({ key: jwk, format: 'jwk' })
-    // c2sp.org/tlog-cosignature, "ML-DSA-44 signed message", of a log that cosigns its own checkpoint.
+    // c2sp.org/tlog-cosignature, "ML-DSA-44 signed message", of a log that cosigns its own
+    // checkpoint.
     const name = Buffer.from(`\x14${body.origin}`)
     const numbers = Buffer.alloc(16)
     numbers.writeBigUInt64BE(BigInt(body.size), 8)

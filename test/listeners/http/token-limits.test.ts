@@ -203,8 +203,9 @@ test('a flood of wrong secrets causes few look-ups at once, and the client behin
   assert.ok((await statusesOf(guesses)).has(429))
   // Two, and as many more as seconds went by on a machine that is busy.
   assert.ok(looking.most < 8, `${looking.most} look-ups at once`)
-  // Far more than may wait: those are refused at once, and nothing is looked up for them. Some wait their turn
-  // meanwhile: few, where a look-up takes longer than a busy machine takes to send the next request.
+  // Far more than may wait: those are refused at once, and nothing is looked up for them. Some wait
+  // their turn meanwhile: few, where a look-up takes longer than a busy machine takes to send the
+  // next request.
   looking.eachMs = 50
   const looked = looking.all
   assert.ok((await statusesOf(flood(800))).has(429))

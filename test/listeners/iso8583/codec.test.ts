@@ -10,7 +10,10 @@ import { vectorLayout, vectors, withField } from './vectors.ts'
 const bytesOf = (hex: string): Buffer => Buffer.from(hex, 'hex')
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex').toUpperCase()
 
-/** Fields that the packagers of the source call digits, and that hold something else in the published bytes. */
+/**
+ * Fields that the packagers of the source call digits, and that hold something else in the
+ * published bytes.
+ */
 const otherTypes: Readonly<Record<string, readonly [string, FieldLayout['type']]>> = {
   'jpos-iso87apackager': ['35', 'z'],
   'jpos-iso93apackager': ['56', 'an'],

@@ -24,7 +24,9 @@ const own = (['1987', '1993'] as const).flatMap((version) =>
 
 const bytesField = { type: 'b', encoding: 'binary' } as const
 
-/** What no layout of the vectors has: bytes of digits counted, binary lengths, parts of every kind. */
+/**
+ * What no layout of the vectors has: bytes of digits counted, binary lengths, parts of every kind.
+ */
 const composed: Layout = [
   [
     '2',

@@ -135,7 +135,8 @@ test('a question that has waited for longer than its deadline is dropped without
   const other = await connectSwitch(second)
   assert.deepEqual([await wire.signOn(), await other.signOn()], ['00', '00'])
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
-  // The one connection of the database is taken, so that what has begun stays in work: as much as a network may have.
+  // The one connection of the database is taken, so that what has begun stays in work: as much as a
+  // network may have.
   const holding = slow.database.transaction(async () => held)
   const unknown = { 2: '4000009999999991' }
   const begun = Array.from({ length: 64 }, () => wire.ask('0100', purchase(slow, card, unknown)))

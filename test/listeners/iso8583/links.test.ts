@@ -39,7 +39,9 @@ const admin = { as: 'admin', listener: 'private' } as const
 const env = { RATE_LIMIT: 'off' }
 const sandboxed = { allowsPlainLinks: true }
 
-/** One for all tests that leave its clients and settings as they are, each with links of its own. */
+/**
+ * One for all tests that leave its clients and settings as they are, each with links of its own.
+ */
 const usual = (): Promise<TestService> => {
   usualService ??= openTestService({ env })
   return usualService

@@ -221,7 +221,8 @@ const atOnce = async (
   count: number,
 ) => {
   const frame = frameOf(framing, encode(layout, { mti, fields }))
-  // No more than may be in work. What waited for too long is dropped, and is sent again, as a network does.
+  // No more than may be in work. What waited for too long is dropped, and is sent again, as a
+  // network does.
   for (let rounds = 0; received.length < count; rounds += 1) {
     assert(rounds < count, 'Too many messages stayed without an answer.')
     const due = received.length + 50

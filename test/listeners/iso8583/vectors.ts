@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import type { FieldLayout, Layout } from '../../../src/listeners/iso8583/codec/layout.ts'
 
-/** Messages, frames, refusals and MACs of three independent libraries, with their layouts as data. */
+/**
+ * Messages, frames, refusals and MACs of three independent libraries, with their layouts as data.
+ */
 interface Iso8583Vectors {
   readonly layouts: Readonly<Record<string, Layout>>
   readonly messages: readonly {

@@ -1,4 +1,7 @@
-/** The audit log as it is published: tiles, checkpoints and keys (C2SP tlog-tiles, tlog-checkpoint, signed-note). */
+/**
+ * The audit log as it is published: tiles, checkpoints and keys (C2SP tlog-tiles, tlog-checkpoint,
+ * signed-note).
+ */
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { parseCheckpoint } from '../../../packages/audit/checkpoints.ts'

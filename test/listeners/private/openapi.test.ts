@@ -37,7 +37,10 @@ before(async () => {
 const operationOf = ({ method, url }: Route): Operation | undefined =>
   document.paths[url.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()]
 
-/** Pages, files of the audit log, the text of metrics, and this document: what is no JSON of an operation. */
+/**
+ * Pages, files of the audit log, the text of metrics, and this document: what is no JSON of an
+ * operation.
+ */
 const isOther =
   /^\/(?:docs|console|openapi\.json$|problems|metrics$|audit$|audit\/assets|audit\/(?:logs\/:log\/)?(?:checkpoint|keys|tile\/\*)$)/
 

@@ -38,7 +38,9 @@ before(async () => {
   )
 })
 
-/** Calls a route so that it does nothing: what changes something is sent under a key that is none. */
+/**
+ * Calls a route so that it does nothing: what changes something is sent under a key that is none.
+ */
 const call = async ({ method, url }: Pick<Route, 'method' | 'url'>, token: string) =>
   service.call(method, `/${url.replaceAll(/:\w+/g, '1').replace('*', 'x')}`, {
     token,

@@ -1,4 +1,6 @@
-/** What operators see of the webhooks of every client, and have them do: on record, with the reason. */
+/**
+ * What operators see of the webhooks of every client, and have them do: on record, with the reason.
+ */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'

@@ -20,7 +20,10 @@ before(async () => {
 })
 
 const isReference = ({ url }: Route): boolean => url.startsWith('/docs')
-/** What reads and answers in terms of its own: the token endpoint, and the pages of the demo, the audit log and the console. */
+/**
+ * What reads and answers in terms of its own: the token endpoint, and the pages of the demo, the
+ * audit log and the console.
+ */
 const isForeign = ({ url }: Route): boolean =>
   /^\/(?:oauth|\.well-known\/oauth|demo|audit$|audit\/assets|console)/.test(url)
 
@@ -56,7 +59,8 @@ test('nothing of the private listener is reachable through the public one', asyn
     routes.filter(({ listener }) => listener === 'public').map(({ url }) => url),
   )
   const privateUrls = routes.filter(({ listener }) => listener === 'private').map(({ url }) => url)
-  // The pages that explain problems are on both, and each listener has a document and a reference of its own.
+  // The pages that explain problems are on both, and each listener has a document and a reference
+  // of its own.
   const onPrivate = [...new Set(privateUrls)].filter(
     (url) => !/^\/(?:problems|docs|openapi\.json)/.test(url),
   )

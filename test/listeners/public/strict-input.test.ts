@@ -235,7 +235,10 @@ test('a path that is not there is 404 at once, by every method and whatever is s
   }
 })
 
-/** Whether a path without parameters is, by another method, one of those that a route with a parameter has. */
+/**
+ * Whether a path without parameters is, by another method, one of those that a route with a
+ * parameter has.
+ */
 const isAnothers = ({ listener, url }: Route, method: string): boolean =>
   !url.includes(':') &&
   routes.some(

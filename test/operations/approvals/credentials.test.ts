@@ -1,4 +1,7 @@
-/** Who takes over the credentials of a client that reads or sets PINs needs another person, and so does one of a network. */
+/**
+ * Who takes over the credentials of a client that reads or sets PINs needs another person, and so
+ * does one of a network.
+ */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { before, suite, test } from 'node:test'
@@ -141,7 +144,8 @@ suite('an installation where everything that can be approved needs another perso
     const body = { scopes: ['pin.reveal', 'pin.write'] }
     const asked = await callAs(service, sue, 'PATCH', path, { body })
     assert.equal(asked.status, 202, JSON.stringify(asked.body))
-    // As if the client had held no such scope when the request was stored, a moment after the gate read it.
+    // As if the client had held no such scope when the request was stored, a moment after the gate
+    // read it.
     assert.equal((await callAs(service, sue, 'PATCH', path, { body: { scopes: [] } })).status, 200)
     const subject = subjectOf({ clientId })
     const digest = await stateDigestOf(service.database, 'disclosure-scopes', subject)

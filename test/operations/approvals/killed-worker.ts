@@ -1,4 +1,7 @@
-/** A process that carries out what is approved, and is killed before it can put down what came of it. */
+/**
+ * A process that carries out what is approved, and is killed before it can put down what came of
+ * it.
+ */
 import { carryOutApproved } from '../../../src/operations/approvals/carry-out.ts'
 import { readConfig } from '../../../src/service/config/config.ts'
 import { openDatabasesAsIs } from '../../../src/service/database.ts'

@@ -1,4 +1,7 @@
-/** A worker that is killed between the act and its record: the act is done once, and what came of it is known in the end. */
+/**
+ * A worker that is killed between the act and its record: the act is done once, and what came of it
+ * is known in the end.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -38,7 +38,10 @@ const count = async (text: string, values: (string | number)[] = []): Promise<nu
   return rows[0]?.count ?? -1
 }
 
-/** Asks, has another approve, lets two workers carry it out at once, and then another. @returns what is shown of it in the end. */
+/**
+ * Asks, has another approve, lets two workers carry it out at once, and then another.
+ * @returns what is shown of it in the end.
+ */
 const pass = async (
   [requester, approver]: readonly [Person, Person],
   [method, path, body]: readonly [string, string, object?],

@@ -1,4 +1,7 @@
-/** Which private routes need two people, each of them, and that one person alone gets none of these done. */
+/**
+ * Which private routes need two people, each of them, and that one person alone gets none of these
+ * done.
+ */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { appendFile } from 'node:fs/promises'
@@ -27,7 +30,10 @@ const one = {
   console: 'The console calls the routes of this listener as the person.',
 }
 
-/** Every route of the private listener that changes anything: what it needs, or why one person is enough. */
+/**
+ * Every route of the private listener that changes anything: what it needs, or why one person is
+ * enough.
+ */
 const routesThatChange: Readonly<Record<string, NeedsTwo | string>> = {
   'POST /network/authorizations': inNeed('A card network asks, and no person.'),
   'POST /cards/search': inNeed('It changes nothing.'),

@@ -1,4 +1,7 @@
-/** Approvals by people's own tokens, of a real issuer of identities: subject, issuer and `auth_time` are what it signed. */
+/**
+ * Approvals by people's own tokens, of a real issuer of identities: subject, issuer and `auth_time`
+ * are what it signed.
+ */
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

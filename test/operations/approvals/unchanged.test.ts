@@ -1,4 +1,7 @@
-/** What another person approves is done to a subject that is as it was, and what needs no approval is judged where it is done. */
+/**
+ * What another person approves is done to a subject that is as it was, and what needs no approval
+ * is judged where it is done.
+ */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { Database } from '../../../src/storage/engine/database.ts'

@@ -1,4 +1,7 @@
-/** Whoever writes the database by SQL, without the HSM, cannot switch off what holds rows against their entries. */
+/**
+ * Whoever writes the database by SQL, without the HSM, cannot switch off what holds rows against
+ * their entries.
+ */
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
 import { checkDue } from '../../../src/operations/audit-log/check.ts'

@@ -1,4 +1,6 @@
-/** Checkpoints: when one is signed, by which keys, what is remembered of it, and when none may be. */
+/**
+ * Checkpoints: when one is signed, by which keys, what is remembered of it, and when none may be.
+ */
 import assert from 'node:assert/strict'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -182,7 +184,8 @@ onEachEngine((engine) => {
     await signAll(service.audit)
     const [after] = (await checkpointsOf(service)).slice(-1)
     assert.ok(after && after.size > before.size)
-    // Who knows one of the two follows the log across the change; what was signed before stays good.
+    // Who knows one of the two follows the log across the change; what was signed before stays
+    // good.
     for (const key of [oldKey, newKey]) await openNote(after.note, [key])
     await openNote(before.note, both)
     const acts = (await entriesOf(service.database)).map(({ text }) => JSON.parse(text))
@@ -265,7 +268,10 @@ test('a signer that was held up sets back neither what is remembered of the log,
   const service = await openTestService()
   const { audit, database } = service
   await appendMany(audit, 2)
-  /** Signs what is there now, and is held up just before it remembers that, until `meanwhile` is done. */
+  /**
+   * Signs what is there now, and is held up just before it remembers that, until `meanwhile` is
+   * done.
+   */
   const heldUp = (meanwhile: () => Promise<unknown>) => {
     const write: typeof audit.outside.write = async (note, mayReplace) => {
       await meanwhile()

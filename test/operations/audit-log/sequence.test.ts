@@ -42,7 +42,10 @@ const call = async (
 
 let drawn = 0
 
-/** One of everything that is entered: of a card, of tries, disclosures given and refused, of an administrator, on a key. */
+/**
+ * One of everything that is entered: of a card, of tries, disclosures given and refused, of an
+ * administrator, on a key.
+ */
 const doOfEverything = async (service: TestService): Promise<IssuedCard> => {
   drawn += 1
   const clientId = `client-${drawn}`
@@ -76,7 +79,10 @@ const doOfEverything = async (service: TestService): Promise<IssuedCard> => {
 
 const textOf = ({ text }: StoredEntry) => JSON.parse(text)
 
-/** What is entered is what was done, once each, in the order of each source; and the tree is of just that. */
+/**
+ * What is entered is what was done, once each, in the order of each source; and the tree is of just
+ * that.
+ */
 const holdsAll = async (database: Database): Promise<StoredEntry[]> => {
   const entries = await entriesOf(database)
   assert.deepEqual(

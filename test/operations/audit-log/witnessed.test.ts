@@ -1,4 +1,7 @@
-/** A log whose checkpoints witnesses cosign, and what they keep of it where the database and this machine forget. */
+/**
+ * A log whose checkpoints witnesses cosign, and what they keep of it where the database and this
+ * machine forget.
+ */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'

@@ -24,11 +24,15 @@ import { type WatchedHsm, watchHsm } from './watched-hsm.ts'
 const postgres = await openPostgres()
 const generous = 3101
 /**
- * More at once than both services have connections for, many times over. On a cluster, where a call takes three to five
- * times as long, a thousand calls exceed the minute that one may wait on a busy machine.
+ * More at once than both services have connections for, many times over. On a cluster, where a call
+ * takes three to five times as long, a thousand calls exceed the minute that one may wait on a busy
+ * machine.
  */
 const burst = postgres.isCluster ? 250 : 1_000
-/** Those that wait for the row of a card hold it in turn, and on a cluster for both phases of a commit. */
+/**
+ * Those that wait for the row of a card hold it in turn, and on a cluster for both phases of a
+ * commit.
+ */
 const poolSize = postgres.isCluster ? 3 : 10
 const called = burst.toLocaleString('en')
 
@@ -46,7 +50,8 @@ onEachEngine((engine) => {
   let opened: Services
   let hsm: WatchedHsm
   before(async () => {
-    // A question waits as long as a machine takes that does much else: what is told here is the answers.
+    // A question waits as long as a machine takes that does much else: what is told here is the
+    // answers.
     opened = await engine.open({ env: { CALL_WAIT_MS: '60000' }, poolSize })
     hsm = watchHsm(opened.services)
     await product(opened.service.database, {

@@ -1,10 +1,13 @@
 /**
- * An authorization under an idempotency key, as a pure transition system: one card with one try, one key, a
- * first request and its repeats at two processes. Every step is one commit or none; a commit may be lost before
- * it is made, or its answer after it.
+ * An authorization under an idempotency key, as a pure transition system: one card with one try,
+ * one key, a first request and its repeats at two processes. Every step is one commit or none; a
+ * commit may be lost before it is made, or its answer after it.
  */
 
-/** What a caller is answered with 200; `lost` and `silent` are both `96`, and differ in their bodies. */
+/**
+ * What a caller is answered with 200; `lost` and `silent` are both `96`, and differ in their
+ * bodies.
+ */
 type Answer = '00' | '55' | '75' | 'lost' | 'silent'
 type Comparison = 'match' | 'mismatch' | 'silent'
 

@@ -87,7 +87,8 @@ test(`kill -9 of one process of two, ${kills} times, buys no try, and approves n
   for (let kill = 0; kill < kills; kill += 1) {
     const victim = await next
     if (kill + 1 < kills) next = start(`victim ${kill + 1}`)
-    // Questions at one card take turns in a process: of several, some are always between a spend and its result.
+    // Questions at one card take turns in a process: of several, some are always between a spend
+    // and its result.
     const cards = await Promise.all(Array.from({ length: cardsEach }, () => cardOf(service)))
     const plans = cards.map((card) => planBurst(service, card, burst))
     const plan = plans[0]?.flatMap((_, at) => plans.flatMap((each) => each[at] ?? [])) ?? []

@@ -143,9 +143,9 @@ export const killAfter =
   }
 
 /**
- * Kills between a spend of the victim and its result: it is made to stand still, again and again, until the others are
- * done and the database still knows of a try without a result, which is then the victim's. On a server, where others
- * can look meanwhile.
+ * Kills between a spend of the victim and its result: it is made to stand still, again and again,
+ * until the others are done and the database still knows of a try without a result, which is then
+ * the victim's. On a server, where others can look meanwhile.
  */
 export const killAmidTry =
   (database: Connection, application: string, publicTokens: readonly string[]): Killer =>

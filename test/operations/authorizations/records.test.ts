@@ -300,8 +300,8 @@ onEachEngine((engine) => {
     assert.deepEqual((await figures(days)).json, [
       { from: '2026-03-01T00:00:00.000Z', approved: 2, declined: 1, declinedBy: { 55: 1 } },
     ])
-    // Counted behind them, as often as one likes, the figures are the same, also of records that are gone; and what
-    // came since is counted beside.
+    // Counted behind them, as often as one likes, the figures are the same, also of records that
+    // are gone; and what came since is counted beside.
     const june = 'from=2026-06-01T00:00:00Z&to=2026-06-02T00:00:00Z&bucket=hour'
     for (let count = 0; count < 2; count += 1) {
       await countAnswered(service)

@@ -107,8 +107,9 @@ export const assertExplained = (attempts: readonly Attempt[], counter: Counter):
 }
 
 /**
- * From now on no try grows old by itself, so that however long a machine takes, none is taken for lost:
- * one that is to be so is made so (`ageWhatWasLost`). A cluster has no triggers: there tries have their 30 seconds.
+ * From now on no try grows old by itself, so that however long a machine takes, none is taken for
+ * lost: one that is to be so is made so (`ageWhatWasLost`). A cluster has no triggers: there tries
+ * have their 30 seconds.
  */
 export const keepTriesFresh = async (database: Database): Promise<void> => {
   if (database.isCluster()) return

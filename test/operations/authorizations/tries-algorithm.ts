@@ -1,10 +1,11 @@
 import type { Comparison, Kind, RecordedEvent, View } from './tries-rules.ts'
 
 /**
- * How tries are kept, as a pure transition system: what is stored of one card, and each atomic step of
- * a request as a function of it. First the form that any algorithm takes, then the one in use, whose
- * steps are the statements of `src/storage/cards`. Each of them locks the counter's row, and then looks at
- * nothing but that row as it is under its lock: a step here is atomic because of that.
+ * How tries are kept, as a pure transition system: what is stored of one card, and each atomic step
+ * of a request as a function of it. First the form that any algorithm takes, then the one in use,
+ * whose steps are the statements of `src/storage/cards`. Each of them locks the counter's row, and
+ * then looks at nothing but that row as it is under its lock: a step here is atomic because of
+ * that.
  */
 
 /** What a request knows of itself between its steps. */
@@ -160,7 +161,10 @@ const sweep: Sweep<Card> = (card, kind) => {
     : { stored: card, recorded: [] }
 }
 
-/** What is outstanding stays as it stands: the statements of a block and an unblock know nothing of it. */
+/**
+ * What is outstanding stays as it stands: the statements of a block and an unblock know nothing of
+ * it.
+ */
 const change: Algorithm<Card>['change'] = (card, kind, act) => {
   const { epoch, limit, restored, spent } = card[kind]
   const moved = act === 'unblock' ? { restored: spent } : { spent: restored + limit }

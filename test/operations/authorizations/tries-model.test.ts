@@ -28,7 +28,9 @@ import {
 } from './tries-rules.ts'
 import { delayComparisons, type Gate, hsmAway, type WatchedHsm, watchHsm } from './watched-hsm.ts'
 
-/** What a history is made of. Which of the tries in flight is settled is chosen when it is known. */
+/**
+ * What a history is made of. Which of the tries in flight is settled is chosen when it is known.
+ */
 type Move =
   | { act: 'ask'; right: boolean }
   | { act: 'settle'; which: number; silent: boolean }

@@ -43,7 +43,9 @@ const comparisons: Partial<Record<Act, Comparison>> = {
   silent: 'unresolved',
 }
 
-/** Whether some order of the steps of all of them, in which no rule is broken, ends in what is left. */
+/**
+ * Whether some order of the steps of all of them, in which no rule is broken, ends in what is left.
+ */
 const isExplained = (
   ledger: Ledger,
   pending: readonly Done[],

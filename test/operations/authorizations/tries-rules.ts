@@ -1,8 +1,8 @@
 /**
- * The seven rules about tries (docs/authorizations.md, "Tries"), each a predicate over one step of one card, and
- * the ledger that they are judged by: what was spent, what was given back, and who may still come.
- * Neither knows how a service keeps its counters, nor how long it waits for a try before it takes it
- * for lost. Where the rules leave a choice, the ledger follows what was seen.
+ * The seven rules about tries (docs/authorizations.md, "Tries"), each a predicate over one step of
+ * one card, and the ledger that they are judged by: what was spent, what was given back, and who
+ * may still come. Neither knows how a service keeps its counters, nor how long it waits for a try
+ * before it takes it for lost. Where the rules leave a choice, the ledger follows what was seen.
  */
 
 export type Kind = 'pin' | 'cvv'
@@ -105,7 +105,8 @@ const enterSettlement = (ledger: Ledger, step: Step & { act: 'settle' }): Ledger
   if (!own) return ledger
   const blockReported = ledger.blockReported || recordsBlock(step)
   const left = ledger.outstanding.filter((number) => !givesBack(step.comparison, own, number))
-  // One that may have been taken for lost costs its try as a crash does, or comes in time after all.
+  // One that may have been taken for lost costs its try as a crash does, or comes in time after
+  // all.
   const isTakenForLost = own.mayBeLost && step.remaining === remainingOf(ledger)
   const outstanding = isOver(ledger, own) || isTakenForLost ? ledger.outstanding : left
   return { ...ledger, open, outstanding, blockReported }

@@ -24,9 +24,9 @@ type Node<Stored> = {
 }
 
 /**
- * Looks at every state that an algorithm of tries can get into within small bounds, breadth first, and
- * holds each step to the seven rules. Requests, crashes, blocks, unblocks, ageing and sweeps come in
- * every order; each comparison has every outcome.
+ * Looks at every state that an algorithm of tries can get into within small bounds, breadth first,
+ * and holds each step to the seven rules. Requests, crashes, blocks, unblocks, ageing and sweeps
+ * come in every order; each comparison has every outcome.
  * @throws if there are more states than `statesMax`: the bounds are too wide.
  */
 const search = <Stored extends object>(
@@ -77,7 +77,9 @@ const wayTo = <Stored>(node: Node<Stored>): string[] => {
   return way
 }
 
-/** A state from which those that have not crashed by then are never all answered, whatever happens. */
+/**
+ * A state from which those that have not crashed by then are never all answered, whatever happens.
+ */
 const findStuck = <Stored>(nodes: readonly Node<Stored>[]): Node<Stored> | null => {
   const before = new Map<Node<Stored>, Node<Stored>[]>(nodes.map((node) => [node, []]))
   for (const node of nodes) for (const after of node.next) before.get(after)?.push(node)

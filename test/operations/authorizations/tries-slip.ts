@@ -14,7 +14,10 @@ import {
   spend,
 } from './tries-algorithm.ts'
 
-/** What slips are made of: the steps of the algorithm in use, and a settling of which a part is another. */
+/**
+ * What slips are made of: the steps of the algorithm in use, and a settling of which a part is
+ * another.
+ */
 
 /** An algorithm that is wrong by one slip. */
 export type Slip = {

@@ -21,7 +21,10 @@ import {
   withSteps,
 } from './tries-slip.ts'
 
-/** Algorithms of tries that are wrong, each by one slip that is easily made, and the rules that it breaks. */
+/**
+ * Algorithms of tries that are wrong, each by one slip that is easily made, and the rules that it
+ * breaks.
+ */
 
 /** Reads how many were spent, and writes one more than that in another transaction. */
 const readsThenSpends: readonly RequestStep<Card>[] = [

@@ -61,7 +61,9 @@ export const beginning = <Stored extends object>(
   changesLeft: bounds.changes,
 })
 
-/** Requests of one kind are told apart by nothing: worlds that differ by who is who are one state. */
+/**
+ * Requests of one kind are told apart by nothing: worlds that differ by who is who are one state.
+ */
 export const keyOf = <Stored extends object>(world: World<Stored>): string => {
   const { changesLeft, ledgers, requests, stored } = world
   const who = requests.map((request, index) => {
@@ -82,7 +84,10 @@ export const keyOf = <Stored extends object>(world: World<Stored>): string => {
 const numbersByText = new Map<string, number>()
 const numbers = new WeakMap<object, number>()
 
-/** One number for all that is alike. Worlds share most of what they are made of: a part is written out once. */
+/**
+ * One number for all that is alike. Worlds share most of what they are made of: a part is written
+ * out once.
+ */
 const numberOf = (part: object): number => {
   const known = numbers.get(part)
   if (known !== undefined) return known

@@ -193,7 +193,9 @@ interface Listed {
   readonly customerReference?: string
 }
 
-/** Cards of every status and reference, some of which expired in three months and were not swept. */
+/**
+ * Cards of every status and reference, some of which expired in three months and were not swept.
+ */
 async function fill(service: TestService): Promise<void> {
   for (let number = 0; number < 48; number += 1) {
     await service.createCard(number % 3 === 0 ? {} : { customerReference: `C-${number % 3}` })

@@ -1,4 +1,6 @@
-/** Persons and addresses as they are: one name, no postal code, and a date of birth that can be one. */
+/**
+ * Persons and addresses as they are: one name, no postal code, and a date of birth that can be one.
+ */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { isCountryCode } from '../../../src/domain/countries.ts'

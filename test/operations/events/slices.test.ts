@@ -38,7 +38,10 @@ const act = async (service: TestService, publicToken: string, times: number) => 
   }
 }
 
-/** Takes away what a test left of events, their slices and what was tried: the next one counts its own. */
+/**
+ * Takes away what a test left of events, their slices and what was tried: the next one counts its
+ * own.
+ */
 const forgetEvents = async (database: Database) => {
   const slices = await sql<{ name: string }>(
     database,

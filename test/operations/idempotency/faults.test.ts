@@ -11,7 +11,10 @@ import {
   type TestService,
 } from '../../support/service.ts'
 
-/** When a statement is lost: before the database has it, or after it was done and before it is answered. */
+/**
+ * When a statement is lost: before the database has it, or after it was done and before it is
+ * answered.
+ */
 const moments = ['before', 'after'] as const
 
 /** A database that loses one statement of those to come. */

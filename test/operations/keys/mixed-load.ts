@@ -6,9 +6,9 @@ import { isNightly } from '../../support/cases.ts'
 import { newCard, strongPins } from '../../support/service.ts'
 
 /**
- * What cards, clients and networks do all day, each answer held against what it must be: reads, PINs
- * revealed and set, cards created, authorizations by PAN with PIN, and requests repeated under their
- * idempotency key. One card is one worker's, so that every answer is known beforehand.
+ * What cards, clients and networks do all day, each answer held against what it must be: reads,
+ * PINs revealed and set, cards created, authorizations by PAN with PIN, and requests repeated under
+ * their idempotency key. One card is one worker's, so that every answer is known beforehand.
  */
 
 export type LoadAnswer = {

@@ -17,8 +17,8 @@ import type { TestPostgres } from '../../support/test-databases.ts'
 import type { LoadAnswer, Send } from './mixed-load.ts'
 
 /**
- * Rotates every key of an installation, and waits until each rotation has come as far as it can: of one service in
- * this process, or of programs side by side.
+ * Rotates every key of an installation, and waits until each rotation has come as far as it can: of
+ * one service in this process, or of programs side by side.
  */
 
 const movedKeys = ['pan', 'pan-fingerprint', 'pin-storage', 'personal-data'] as const

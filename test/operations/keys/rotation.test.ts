@@ -20,7 +20,9 @@ import {
 
 const postgres = await openPostgres()
 
-/** Several steps of a pass, each of as many rows as a second may have: it is killed after the first. */
+/**
+ * Several steps of a pass, each of as many rows as a second may have: it is killed after the first.
+ */
 const stepOfRows = isNightly ? 100 : 40
 const cardsUnderWay = isNightly ? 600 : 160
 

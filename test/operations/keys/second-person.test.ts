@@ -69,7 +69,9 @@ const assertRefused = ({ json, status, text }: Answer, why: RegExp): void => {
 const confirm = (by: Administrator, clientId: string, credentialsVersion = 1): Promise<Answer> =>
   by.call('POST', `/clients/${clientId}/confirm`, { credentialsVersion })
 
-/** As if the credentials had been changed so long ago that no token from before is good any more. */
+/**
+ * As if the credentials had been changed so long ago that no token from before is good any more.
+ */
 const letTokensExpire = async (clientId: string): Promise<void> => {
   await sql(
     service.database,

@@ -9,7 +9,10 @@ import { openServerDatabase, openTestService, pool, sql } from '../../support/se
 import { openDeliveryService } from './delivery-service.ts'
 import { openReceiver, until } from './receiver.ts'
 
-/** Several processes, several requests, and a replay beside what happens, on the webhooks of one client. */
+/**
+ * Several processes, several requests, and a replay beside what happens, on the webhooks of one
+ * client.
+ */
 
 const postgres = await openPostgres()
 const env = { RATE_LIMIT: 'off', DELIVERY_TIMEOUT_MS: '1000' }

@@ -4,8 +4,8 @@ import { askToken, type Program } from '../../support/process.ts'
 import { newCard } from '../../support/service.ts'
 
 /**
- * A client system: it makes events through the API, whatever becomes of the server meanwhile, and reads its feed, by
- * pages or live.
+ * A client system: it makes events through the API, whatever becomes of the server meanwhile, and
+ * reads its feed, by pages or live.
  */
 
 /** The server to call at this moment. It may be another one a moment later. */
@@ -25,7 +25,9 @@ export const baseUrl = 'http://pinfold.test'
 export const tokenOf = ({ baseUrl: address, sandbox }: Program): Promise<string> =>
   askToken({ ...sandbox, tokenEndpoint: `${address}/oauth/token` })
 
-/** Makes so many events, each card's in turn; every call is repeated under its key until it is done. */
+/**
+ * Makes so many events, each card's in turn; every call is repeated under its key until it is done.
+ */
 export const produceEvents = async (
   current: CurrentProgram,
   { cards, perCard }: { cards: number; perCard: number },

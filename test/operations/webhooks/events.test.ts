@@ -200,7 +200,8 @@ test('however many place events at once, none is missed, doubled or put before w
       else if (wasPublished) return
     }
   }
-  // On a machine that does much else, who waits for the clients' head may be turned away, and tries again.
+  // On a machine that does much else, who waits for the clients' head may be turned away, and tries
+  // again.
   const publishSome = (other: (typeof others)[number]): Promise<number> =>
     publishBatch(other).catch((error: unknown) => {
       assert.ok(error instanceof AggregateError)
@@ -211,7 +212,8 @@ test('however many place events at once, none is missed, doubled or put before w
   const place = async (other: (typeof others)[number]) => {
     while (!isMade || (await publishSome(other)) > 0) await publishSome(other)
   }
-  // Fewer at once than there are connections, and of each card one: nobody waits for another's row or connection.
+  // Fewer at once than there are connections, and of each card one: nobody waits for another's row
+  // or connection.
   const make = async () => {
     const { publicToken } = await crowd.createCard()
     for (let time = 1; time <= 20; time += 1) {

@@ -1,4 +1,6 @@
-/** A webhook that fails for long is a finding in health, in the doctor and on the console's Home. */
+/**
+ * A webhook that fails for long is a finding in health, in the doctor and on the console's Home.
+ */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { webhookFindings } from '../../../src/service/doctor/installation.ts'

@@ -222,7 +222,8 @@ test('what arrives after the endpoint was another’s does not leave the next ev
   await until(() => receiver.received.length === 1)
   await until(async () => (await deliveriesOf(webhookId)).length === 2)
   const change = (text: string) => sql(service.database, text, [webhookId])
-  // Another process took it over, failed with the same delivery, and let go of it until that is due.
+  // Another process took it over, failed with the same delivery, and let go of it until that is
+  // due.
   await change('update delivery_queue set holder = null where webhook_id = $1')
   await change(`update delivery set failures = 9 where webhook_id = $1 and failures = 0`)
   for (const table of ['delivery_group', 'delivery_queue']) {

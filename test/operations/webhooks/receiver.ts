@@ -6,8 +6,8 @@ import { atEndOfFile } from '../../support/end-of-file.ts'
 import type { FeedEvent } from './client-system.ts'
 
 /**
- * An endpoint of a client system, on a free port of loopback: keeps what it was sent, and answers as a
- * test wants.
+ * An endpoint of a client system, on a free port of loopback: keeps what it was sent, and answers
+ * as a test wants.
  */
 
 export type Received = {

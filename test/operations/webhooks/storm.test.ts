@@ -1,6 +1,6 @@
 /**
- * Delivery by programs: two side by side, and some that are killed. Small in the suite; `npm test -- --suite storm` runs
- * it at its full size.
+ * Delivery by programs: two side by side, and some that are killed. Small in the suite; `npm test
+ * -- --suite storm` runs it at its full size.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -117,7 +117,10 @@ async function deliveredBy({ privateUrl }: { privateUrl: string }): Promise<numb
   return Number(/^pinfold_delivery_lag_seconds_count (\d+)$/m.exec(text)?.[1] ?? 0)
 }
 
-/** Delivers while a receiver fails and dies, and while servers are killed: others that run go on, or one that is started. */
+/**
+ * Delivers while a receiver fails and dies, and while servers are killed: others that run go on, or
+ * one that is started.
+ */
 async function storm(
   servers: readonly [Program, ...Program[]],
   start: () => Promise<Program>,

@@ -19,7 +19,10 @@ const clientId = 'demo-client'
 const migrations = fileURLToPath(new URL('../../../database/migrations', import.meta.url))
 const newest = Math.max(...(await readdir(migrations)).map((name) => Number.parseInt(name, 10)))
 
-/** Two processes that deliver, and a webhook of each of two clients. After the test nothing of it is left to deliver. */
+/**
+ * Two processes that deliver, and a webhook of each of two clients. After the test nothing of it is
+ * left to deliver.
+ */
 async function openDelivering(t: TestContext, { database, service, services }: Services) {
   const running = services.map(({ delivering }) => startDelivery(delivering))
   t.after(async () => {

@@ -17,7 +17,9 @@ afterEach(() => rm(folder, { recursive: true }))
 
 const upTo = (size: number) => (known: string) => Number(known) <= size
 
-/** What the next newer note is: each writer is another process, which shares nothing but the folder. */
+/**
+ * What the next newer note is: each writer is another process, which shares nothing but the folder.
+ */
 const write = (size: number) => checkpointFile(path).write(String(size), upTo(size))
 
 test('a note gives way to a newer one, and not to an older one', async () => {

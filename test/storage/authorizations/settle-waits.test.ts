@@ -48,7 +48,10 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     }
   })
 
-  /** Begins the work while a row is locked, and lets it go on when each statement waits, after a change. */
+  /**
+   * Begins the work while a row is locked, and lets it go on when each statement waits, after a
+   * change.
+   */
   const afterWaiting = async <Result>(
     lock: readonly [string, string | Uint8Array],
     work: () => Promise<Result>[],
@@ -199,7 +202,8 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     await sql(database, past, [card])
     for (const comparison of ['mismatch', 'unresolved', 'match'] as const) {
       const spent = await spend()
-      // Of attempts alone: a table of few cards is read as a whole by a planner that has counted them.
+      // Of attempts alone: a table of few cards is read as a whole by a planner that has counted
+      // them.
       const explain = async ({ text }: Statement, values: readonly SqlValue[]) => {
         const plans = await collectPlans(client, () => client.query(text, [...values]))
         const rows = plans.map((plan) => rowsRead(plan, 'authorization_request'))

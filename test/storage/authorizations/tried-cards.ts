@@ -24,7 +24,9 @@ import { openTestDatabase, sql } from '../../support/service.ts'
 /** Rows of two cards and their tries, for the statements over them. */
 
 export let database: Database
-/** The card that a test is about, and one beside it, which no statement about the first may move. */
+/**
+ * The card that a test is about, and one beside it, which no statement about the first may move.
+ */
 export let card: PublicToken
 export let other: PublicToken
 let cards = 0
@@ -77,7 +79,10 @@ const nameOf = ({ kind, publicToken, tryNumber }: SpentTry) => `${publicToken} $
 const authorizationOf = (spent: SpentTry): string =>
   authorizations.get(nameOf(spent)) ?? newEventId()
 
-/** Begins an authorization. @returns null where its key was not free, or its original is reversed. */
+/**
+ * Begins an authorization.
+ * @returns null where its key was not free, or its original is reversed.
+ */
 export const spendTry = async (
   connection: Database,
   { kind, publicToken }: { readonly publicToken: PublicToken; readonly kind: TryKind },

@@ -59,7 +59,10 @@ const compare = async (
   }
 }
 
-/** Until a use comes back: of an exact limit the oldest that counts, of another the last of the few beside it. */
+/**
+ * Until a use comes back: of an exact limit the oldest that counts, of another the last of the few
+ * beside it.
+ */
 const assertWait = (
   waitSeconds: number,
   within: readonly number[],

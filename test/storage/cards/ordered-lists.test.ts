@@ -56,7 +56,8 @@ before(async () => {
   // The database is dropped with all its sessions.
   session.on('error', () => undefined)
   await session.connect()
-  // What the planner believes is what a test says, and not what was there when statistics happened to be taken.
+  // What the planner believes is what a test says, and not what was there when statistics happened
+  // to be taken.
   for (const [at, slice] of slices.entries()) {
     await session.query(`create table ${slice} partition of published_event for values
       from ('2026-01-01'::date + ${4 * at}) to ('2026-01-01'::date + ${4 * at + 4})`)
@@ -209,7 +210,10 @@ const pageOf = (filter: Partial<CardFilter>): CardFilter => ({
 const card = publicTokenOf('1000000001')
 const deep = { createdAt: '2026-01-01T00:00:30.000000Z', publicToken: publicTokenOf('1000000030') }
 
-/** Every list that a client may ask for: from its beginning and from its depth, with and without a match. */
+/**
+ * Every list that a client may ask for: from its beginning and from its depth, with and without a
+ * match.
+ */
 const reads: readonly (readonly [string, (connection: Asked) => Promise<unknown>])[] = [
   ...[null, deep].flatMap((after) =>
     [null, 'C-1', 'none'].flatMap((customerReference) =>

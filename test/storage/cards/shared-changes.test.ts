@@ -191,7 +191,10 @@ for (const { name, open, skip } of databaseEngines) {
       return publicToken
     }
 
-    /** Does the same to two lots that are alike, to one of them all at once, and compares what is left of each. */
+    /**
+     * Does the same to two lots that are alike, to one of them all at once, and compares what is
+     * left of each.
+     */
     async function compare(
       lots: readonly (readonly [PublicToken, PublicToken])[],
       names: readonly string[],

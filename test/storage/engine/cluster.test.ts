@@ -203,8 +203,8 @@ suite('on a cluster', { skip }, () => {
       ended += await endConnectionsToNodes(preparedUrl)
     }
     isOver = true
-    // What was prepared when a connection ended is committed or undone by the cluster, once in a minute or when asked:
-    // until then it is not seen, and its rows are locked.
+    // What was prepared when a connection ended is committed or undone by the cluster, once in a
+    // minute or when asked: until then it is not seen, and its rows are locked.
     const recovering = (async () => {
       while (!isAnswered) {
         await sql(prepared, 'select recover_prepared_transactions() as recovered')

@@ -15,7 +15,9 @@ import { sql } from '../../support/service.ts'
 
 const pair = await openReplicated()
 
-/** So soon that a test need not wait, and not so soon that a busy machine is taken for a dead one. */
+/**
+ * So soon that a test need not wait, and not so soon that a busy machine is taken for a dead one.
+ */
 const statementTimeoutMs = 1_500
 
 const open = (connectionString: string, poolSize = 3): Database =>
@@ -61,7 +63,10 @@ const waitingForStandby = async (count: number): Promise<number[]> => {
   }
 }
 
-/** Resolves when the standby has it, too: elsewhere a commit waits until it is written there, not until it is seen. */
+/**
+ * Resolves when the standby has it, too: elsewhere a commit waits until it is written there, not
+ * until it is seen.
+ */
 const createDatabase = async (name: string): Promise<void> => {
   const primary = new URL(pair.primary())
   primary.searchParams.set('options', '-c synchronous_commit=remote_apply')

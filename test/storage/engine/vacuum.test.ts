@@ -45,7 +45,8 @@ test('the log of an embedded database that is written for long stays within boun
   const database = await openTestPglite()
   let checkpoints = 0
   for (let segment = 0; segment < 60; segment += 1) {
-    // The rest of a segment, which is of 1 MiB here, is left empty, so that little is written for it.
+    // The rest of a segment, which is of 1 MiB here, is left empty, so that little is written for
+    // it.
     await sql(database, `select pg_logical_emit_message(true, 'test', 'x') as position`)
     await sql(database, 'select pg_switch_wal() as position')
     if (await shortenLog(database, 8 * 2 ** 20)) checkpoints += 1

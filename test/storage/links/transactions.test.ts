@@ -154,7 +154,10 @@ suite('on a PostgreSQL server, at once', { skip: postgres.leftOut }, () => {
     return (await sql(database, text)).length
   }
 
-  /** Begins the work while a change is not committed yet, and commits it when the work waits for that. */
+  /**
+   * Begins the work while a change is not committed yet, and commits it when the work waits for
+   * that.
+   */
   const beside = async <Result>(
     change: (connection: typeof database) => Promise<unknown>,
     work: () => Promise<Result>,

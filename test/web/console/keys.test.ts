@@ -1,4 +1,6 @@
-/** What the console's scripts add: keys, the reader's own time, and parts that follow what happens. */
+/**
+ * What the console's scripts add: keys, the reader's own time, and parts that follow what happens.
+ */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { freePorts } from '../../support/free-ports.ts'

@@ -1,4 +1,7 @@
-/** How an open page follows what happens: by small answers, ever more seldom, and with the forms of the state that is. */
+/**
+ * How an open page follows what happens: by small answers, ever more seldom, and with the forms of
+ * the state that is.
+ */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { longerWait } from '../../../web/console/back-off.ts'

@@ -15,7 +15,9 @@ import { type Console, linkOf, openConsole, signIn } from '../support/console.ts
 import { hostile, openWorld, type World } from '../support/console-world.ts'
 import { smallPng } from '../support/small-png.ts'
 
-/** Every screen of the console, with something to see on each: who sees it, and what it is made of. */
+/**
+ * Every screen of the console, with something to see on each: who sees it, and what it is made of.
+ */
 
 const chromium = await openChromium()
 
@@ -159,7 +161,10 @@ suite('each screen', { skip: chromium.leftOut }, () => {
     return page
   }
 
-  /** What each screen was when it was loaded with nothing kept of others: once for all that is asked of it. */
+  /**
+   * What each screen was when it was loaded with nothing kept of others: once for all that is asked
+   * of it.
+   */
   const loads = new Map<string, ReturnType<typeof load>>()
   const load = async (path: string) => {
     const { devtools, page, requested } = await visitAs(whoSees(path))

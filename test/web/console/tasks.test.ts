@@ -22,7 +22,9 @@ type Card = Awaited<ReturnType<typeof issueDeclinedCard>>
 const signedInLongAgo =
   "update console_session set authenticated_at = clock_timestamp() - interval '6 minutes'"
 
-/** Who looks, and on what. The ways of working are the same without script: all but the live parts. */
+/**
+ * Who looks, and on what. The ways of working are the same without script: all but the live parts.
+ */
 const viewers = [
   { name: 'on a desktop', viewport: { width: 1280, height: 800 }, runsScripts: true },
   { name: 'on a telephone', viewport: { width: 390, height: 844 }, runsScripts: true },
@@ -43,7 +45,8 @@ suite('what operators do all day', { skip: chromium.leftOut }, () => {
     await service.createWebhook(receiver.url, ['card.created'])
   })
 
-  // One browser for all, in which one signs in after the other: each with a profile of its own costs seconds.
+  // One browser for all, in which one signs in after the other: each with a profile of its own
+  // costs seconds.
   let visit: Visit
   let signedIn: string | null = null
   before(async () => {
@@ -65,7 +68,10 @@ suite('what operators do all day', { skip: chromium.leftOut }, () => {
         return visit.page
       }
 
-      /** It comes by itself where there is script, and where there is none, when somebody loads the page again. */
+      /**
+       * It comes by itself where there is script, and where there is none, when somebody loads the
+       * page again.
+       */
       const untilShown = async (locator: Locator): Promise<void> => {
         for (let looks = 0; !runsScripts && looks < 100; looks += 1) {
           if ((await locator.count()) > 0) break

@@ -1,6 +1,6 @@
 /**
- * A real Chromium, headless, with a fresh profile. `TEST_CHROMIUM=required` turns a missing one into
- * an error; `CHROMIUM_PATH` names one that is not where Debian has it.
+ * A real Chromium, headless, with a fresh profile. `TEST_CHROMIUM=required` turns a missing one
+ * into an error; `CHROMIUM_PATH` names one that is not where Debian has it.
  *
  * ```ts
  * const chromium = await openChromium()

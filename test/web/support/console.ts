@@ -54,7 +54,10 @@ export const signIn = async (
   return visit
 }
 
-/** Somebody else in the same browser, which knows nothing of who was there: a fresh one costs seconds. */
+/**
+ * Somebody else in the same browser, which knows nothing of who was there: a fresh one costs
+ * seconds.
+ */
 export const signInInstead = async (
   service: Console,
   { page }: Visit,
@@ -73,7 +76,10 @@ export type DeclinedCard = IssuedCard & {
   disclosureId: string
 }
 
-/** A card whose cardholder has called: three wrong PINs at a till, the last of them under a reference; and its PIN was shown. */
+/**
+ * A card whose cardholder has called: three wrong PINs at a till, the last of them under a
+ * reference; and its PIN was shown.
+ */
 export const issueDeclinedCard = async (
   service: Console,
   customerReference: string,

@@ -9,8 +9,8 @@ import { openEmbedded, openServerDatabase } from '../../support/service.ts'
 import { untilState } from './chromium.ts'
 
 /**
- * The demo: a sandbox that listens, with the keys of card data in it (drawing them would take seconds), and what
- * cardholders do on its page, with a pointer.
+ * The demo: a sandbox that listens, with the keys of card data in it (drawing them would take
+ * seconds), and what cardholders do on its page, with a pointer.
  */
 
 export type Sandbox = {
@@ -41,7 +41,10 @@ export const startSandbox = async (
   return { baseUrl, file: service.sandbox }
 }
 
-/** On the server, where there is one: the embedded database would share this process with the service. */
+/**
+ * On the server, where there is one: the embedded database would share this process with the
+ * service.
+ */
 const openDatabase = async (): Promise<Database> => {
   const postgres = await openPostgres()
   return postgres.leftOut ? openEmbedded() : (await openServerDatabase(postgres)).database

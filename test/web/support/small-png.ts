@@ -1,10 +1,16 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 
-/** Pictures of pages as a repository wants them: with a palette of 256 colours, a third of what a browser writes. */
+/**
+ * Pictures of pages as a repository wants them: with a palette of 256 colours, a third of what a
+ * browser writes.
+ */
 
 const signature = Buffer.from('89504e470d0a1a0a', 'hex')
 
-/** The same picture with the colours that it has most of. @param png eight bits a channel, without transparency or interlacing */
+/**
+ * The same picture with the colours that it has most of.
+ * @param png eight bits a channel, without transparency or interlacing
+ */
 export function smallPng(png: Uint8Array): Buffer {
   const chunks = readChunks(Buffer.from(png))
   const header = Buffer.concat(chunks.get('IHDR') ?? [])

@@ -28,7 +28,10 @@ export interface Cards {
   list(query?: Query<'listCards'>, options?: CallOptions): Listing<Card>
   /** Scope `cards.read`. */
   retrieveStatus(publicToken: string, options?: CallOptions): Promise<CardStatus>
-  /** Moves the card and answers the status that is read afterwards. Scopes `cards.write`, `cards.read`. */
+  /**
+   * Moves the card and answers the status that is read afterwards. Scopes `cards.write`,
+   * `cards.read`.
+   */
   changeStatus(
     publicToken: string,
     change: ChangeCardStatus,

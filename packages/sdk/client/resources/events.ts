@@ -19,8 +19,8 @@ export interface Events {
   /** Oldest first. Later versions may add types: leave aside what you do not know. */
   list(query?: ListEvents, options?: CallOptions): Listing<EventRecord>
   /**
-   * Events as they happen, from now on or after one that you have. Connections that break are opened
-   * again where they left off. Ends with `break`, or by the signal, whose reason it throws.
+   * Events as they happen, from now on or after one that you have. Connections that break are
+   * opened again where they left off. Ends with `break`, or by the signal, whose reason it throws.
    */
   follow(query?: FollowQuery, options?: FollowOptions): AsyncIterable<EventRecord>
 }

@@ -10,7 +10,10 @@ export interface Pins {
   reveal(publicToken: string, options?: CallOptions): Promise<RevealedPin>
   /** Scope `pin.read`. */
   retrieveStatus(publicToken: string, options?: CallOptions): Promise<TryStatus>
-  /** Restores the tries and answers the status that is read afterwards. Scopes `pin.write`, `pin.read`. */
+  /**
+   * Restores the tries and answers the status that is read afterwards. Scopes `pin.write`,
+   * `pin.read`.
+   */
   unblock(publicToken: string, note?: Note, options?: ChangeOptions): Promise<TryStatus>
 }
 
@@ -35,8 +38,8 @@ export function pins({ get, post, reveal }: Calls): Pins {
 }
 
 /**
- * A PIN in clear. `pin` reads it; printed, logged, spread or made into JSON it shows a mask, so that it
- * goes nowhere by accident.
+ * A PIN in clear. `pin` reads it; printed, logged, spread or made into JSON it shows a mask, so
+ * that it goes nowhere by accident.
  *
  * ```ts
  * const { pin } = await pinfold.pins.reveal(publicToken)
@@ -65,9 +68,14 @@ export class RevealedPin {
 export interface Cvvs {
   /** Scope `cvv.read`. */
   retrieveStatus(publicToken: string, options?: CallOptions): Promise<TryStatus>
-  /** Restores the tries and answers the status that is read afterwards. Scopes `cvv.write`, `cvv.read`. */
+  /**
+   * Restores the tries and answers the status that is read afterwards. Scopes `cvv.write`,
+   * `cvv.read`.
+   */
   unblock(publicToken: string, note?: Note, options?: ChangeOptions): Promise<TryStatus>
-  /** Blocks at once and answers the status that is read afterwards. Scopes `cvv.write`, `cvv.read`. */
+  /**
+   * Blocks at once and answers the status that is read afterwards. Scopes `cvv.write`, `cvv.read`.
+   */
   block(publicToken: string, note?: Note, options?: ChangeOptions): Promise<TryStatus>
 }
 

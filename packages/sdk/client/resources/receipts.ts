@@ -7,7 +7,10 @@ import { type CallOptions, path, type Transport } from '../transport/transport.t
 
 /** A receipt that was fetched and verified. */
 export interface FetchedReceipt extends VerifiedReceipt {
-  /** What to keep: whoever has the keys verifies it again, without the service (c2sp.org/tlog-proof). */
+  /**
+   * What to keep: whoever has the keys verifies it again, without the service
+   * (c2sp.org/tlog-proof).
+   */
   readonly file: string
 }
 
@@ -20,7 +23,8 @@ export interface ReceiptOptions extends CallOptions {
 const usualPatienceMs = 30_000
 
 /**
- * Fetches the receipt of an entry of the audit log, as soon as the entry is under a checkpoint, and verifies it.
+ * Fetches the receipt of an entry of the audit log, as soon as the entry is under a checkpoint, and
+ * verifies it.
  * @throws CallFailed `timed_out` where it is not in time; AuditFault where it is not right
  */
 export async function fetchReceipt(

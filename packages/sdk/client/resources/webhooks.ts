@@ -21,8 +21,8 @@ import { type CallOptions, path } from '../transport/transport.ts'
 /** All of it with the scope `webhooks.write`. */
 export interface Webhooks {
   /**
-   * The answer has the secret, this once. If the first answer was lost and the call was repeated, it is
-   * not there: `rotateSecret` makes another.
+   * The answer has the secret, this once. If the first answer was lost and the call was repeated,
+   * it is not there: `rotateSecret` makes another.
    */
   create(webhook: CreateWebhook, options?: ChangeOptions): Promise<CreatedWebhook>
   retrieve(webhookId: string, options?: CallOptions): Promise<Webhook>

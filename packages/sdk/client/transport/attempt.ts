@@ -27,7 +27,8 @@ type Fetch = typeof globalThis.fetch
 
 /**
  * Sends once and reads the whole answer.
- * @throws CallFailed `connection_failed`, `timed_out`, `unexpected_answer`; or the reason of the signal.
+ * @throws CallFailed `connection_failed`, `timed_out`, `unexpected_answer`; or the reason of the
+ *   signal.
  */
 export const attempt = (fetch: Fetch, request: Outgoing): Promise<Answer> =>
   withDeadline(request, async (signal) => {
@@ -45,7 +46,9 @@ export const openAttempt = (fetch: Fetch, request: Outgoing): Promise<OpenAnswer
       : { status, headers, text: await readText(response), body: null }
   })
 
-/** A redirect would carry the token, or a PIN, to somewhere else: it is an answer, and no success. */
+/**
+ * A redirect would carry the token, or a PIN, to somewhere else: it is an answer, and no success.
+ */
 const send = (
   fetch: Fetch,
   { body, headers, method, url }: Outgoing,
@@ -98,7 +101,8 @@ export async function withDeadline<Result>(
 ): Promise<Result> {
   signal?.throwIfAborted()
   const ending = new AbortController()
-  // Not `AbortSignal.timeout` and `AbortSignal.any`: what they join may be collected before it ends.
+  // Not `AbortSignal.timeout` and `AbortSignal.any`: what they join may be collected before it
+  // ends.
   const timer = setTimeout(() => ending.abort(), timeoutMs)
   const stop = () => ending.abort()
   // What the work does with the signal is the business of a `fetch` that is not ours.
@@ -123,13 +127,14 @@ const refusedBefore = new Set(['rate_limited', 'unavailable'])
 
 /**
  * Whether sending the same again is right.
- * @param isRepeatable whether a second arrival has no second effect: a read, or a key with it. Otherwise
- * only a request that was refused before anything was done is repeated.
+ * @param isRepeatable whether a second arrival has no second effect: a read, or a key with it.
+ * Otherwise only a request that was refused before anything was done is repeated.
  */
 export function mayRepeat(error: unknown, isRepeatable: boolean): boolean {
   if (error instanceof Problem) {
     if (refusedBefore.has(error.code)) return true
-    // The first try still runs: it was given up here, not there. Its answer can be had a little later.
+    // The first try still runs: it was given up here, not there. Its answer can be had a little
+    // later.
     return isRepeatable && (error.status >= 500 || error.code === 'idempotency_key_in_use')
   }
   if (!(error instanceof CallFailed) || !isRepeatable) return false

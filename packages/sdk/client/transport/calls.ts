@@ -6,7 +6,9 @@ import type { CallOptions, Path, Transport } from './transport.ts'
 
 /** What a caller may say of a call that changes something. */
 export interface ChangeOptions extends CallOptions {
-  /** 1 to 255 visible ASCII characters. Made for each call unless given; the same in all its tries. */
+  /**
+   * 1 to 255 visible ASCII characters. Made for each call unless given; the same in all its tries.
+   */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -23,7 +25,10 @@ export interface Calls {
     body: Body<Id>,
     options?: ChangeOptions,
   ): Promise<Result<Id>>
-  /** Not repeated: a second one could not be distinguished from one of something that was never there. */
+  /**
+   * Not repeated: a second one could not be distinguished from one of something that was never
+   * there.
+   */
   delete(path: Path, options?: CallOptions): Promise<void>
   /** Discloses: repeated only where the service refused before it disclosed anything. */
   reveal<Id extends OperationId>(
@@ -61,7 +66,9 @@ export function createCalls({ send }: Transport): Calls {
   }
 }
 
-/** One key for all tries of a call, made here unless the caller has one that outlives this process. */
+/**
+ * One key for all tries of a call, made here unless the caller has one that outlives this process.
+ */
 function keyed({ idempotencyKey = crypto.randomUUID(), ...options }: ChangeOptions = {}) {
   if (!/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) {
     const detail = 'idempotencyKey is 1 to 255 visible ASCII characters.'
@@ -101,9 +108,10 @@ export type Query<Id extends OperationId> = NonNullable<operations[Id]['paramete
 export type Item<Id extends OperationId> = Result<Id> extends readonly (infer Each)[] ? Each : never
 
 /**
- * Makes a change and answers what the status read says afterwards, as the specification asks: what is
- * shown to a cardholder is what was read, never what was hoped for.
- * @throws CallFailed `status_unknown` when the change was made and the read failed, which is its cause.
+ * Makes a change and answers what the status read says afterwards, as the specification asks: what
+ * is shown to a cardholder is what was read, never what was hoped for.
+ * @throws CallFailed `status_unknown` when the change was made and the read failed, which is its
+ *   cause.
  */
 export async function readAfter<Status>(
   change: Promise<unknown>,
@@ -119,7 +127,10 @@ export async function readAfter<Status>(
 
 export interface Page<Item> {
   readonly items: readonly Item[]
-  /** What leads to the next page: `cursor` of the next call, or `after` for events. Null on the last. */
+  /**
+   * What leads to the next page: `cursor` of the next call, or `after` for events. Null on the
+   * last.
+   */
   readonly next: string | null
 }
 

@@ -10,7 +10,10 @@ import type { Answer } from './attempt.ts'
 
 export type QueryValues = Readonly<Record<string, string | number | undefined>>
 
-/** JSON that came, taken for what the document says that comes. @throws CallFailed `unexpected_answer` */
+/**
+ * JSON that came, taken for what the document says that comes.
+ * @throws CallFailed `unexpected_answer`
+ */
 export function contentOf<Json>({ status, text }: Answer): Json {
   const content = objectIn(text)
   if (content === undefined) throw new CallFailed('unexpected_answer', { status })
@@ -53,7 +56,10 @@ export function problemOf({ headers, status, text }: Answer): PinfoldError {
   return new Kind({ ...answer, detail: textOf(problem.detail) })
 }
 
-/** `Retry-After` in seconds (RFC 9110 section 10.2.3). The service gives seconds; a proxy in front of it may give a date. */
+/**
+ * `Retry-After` in seconds (RFC 9110 section 10.2.3). The service gives seconds; a proxy in front
+ * of it may give a date.
+ */
 export function retryAfterOf(headers: Headers, nowMs = Date.now()): number | undefined {
   const text = headers.get('retry-after') ?? ''
   if (/^[0-9]{1,9}$/.test(text)) return Number(text)

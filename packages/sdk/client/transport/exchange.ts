@@ -7,8 +7,8 @@ import { type Answer, attempt, type OpenAnswer, type Outgoing, openAttempt } fro
 export type Request = Omit<Outgoing, 'timeoutMs'> & { readonly timeoutMs?: number | undefined }
 
 /**
- * Sends once under the client's token, and answers what comes, whatever its status: below every call of
- * this client, and for programs that pass an answer on, or show it, as it came.
+ * Sends once under the client's token, and answers what comes, whatever its status: below every
+ * call of this client, and for programs that pass an answer on, or show it, as it came.
  */
 export interface Exchange {
   /** Has a token, or asks for one: asking has tries of its own. @throws CallFailed */

@@ -28,7 +28,10 @@ export interface Call extends CallOptions {
 export interface Transport {
   /** @throws PinfoldError for whatever is not a success. */
   send(call: Call): Promise<Answer>
-  /** Sends once, and leaves the body to be read. @throws PinfoldError for whatever is not a success. */
+  /**
+   * Sends once, and leaves the body to be read.
+   * @throws PinfoldError for whatever is not a success.
+   */
   open(call: Call): Promise<OpenAnswer>
 }
 
@@ -49,7 +52,8 @@ export function createTransport(settings: Settings): Transport {
     async send(call) {
       const request = requestOf(call)
       checkPatience(call)
-      // Before the tries of the call: asking for a token has tries of its own, and is not to have their product.
+      // Before the tries of the call: asking for a token has tries of its own, and is not to have
+      // their product.
       await exchange.authenticate(call.signal)
       return repeat({ ...call, retries: call.retries ?? settings.retries }, async () =>
         successOf(await exchange.send(request)),
@@ -82,8 +86,8 @@ declare const encoded: unique symbol
 export type Path = (() => string) & { readonly [encoded]: true }
 
 /**
- * ``path`/cards/${publicToken}` ``: whatever a part holds, it stays one segment. It is written when the
- * call is made, so that what is wrong with it is a rejection of the call.
+ * ``path`/cards/${publicToken}` ``: whatever a part holds, it stays one segment. It is written when
+ * the call is made, so that what is wrong with it is a rejection of the call.
  * @throws CallFailed `invalid_argument` for a part that is no text, is empty, or would climb.
  */
 export function path(texts: TemplateStringsArray, ...parts: readonly string[]): Path {

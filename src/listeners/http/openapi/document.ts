@@ -43,7 +43,10 @@ export interface Description extends Finishing {
   readonly tokenUrl: string
 }
 
-/** The document that describes a listener: OpenAPI 3.1, made from the routes that have an `operationId`. */
+/**
+ * The document that describes a listener: OpenAPI 3.1, made from the routes that have an
+ * `operationId`.
+ */
 export const openapiOptions = (described: Description): FastifyDynamicSwaggerOptions => ({
   openapi: {
     openapi: '3.1.0',
@@ -99,7 +102,9 @@ export const openapiOptions = (described: Description): FastifyDynamicSwaggerOpt
   transformObject: finishDocument(described),
 })
 
-/** What a route refuses, in the order in which a call is refused (docs/api.md, "Order of refusal"). */
+/**
+ * What a route refuses, in the order in which a call is refused (docs/api.md, "Order of refusal").
+ */
 export function problemCodesOf({
   config,
   schema,

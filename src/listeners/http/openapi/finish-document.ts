@@ -174,8 +174,8 @@ function referrer(finishing: Finishing): Referring {
     const members = Object.entries(schema).map(([member, value]) => [member, refer(value)])
     const published = publishedFormat(finishing.formats, Object.fromEntries(members))
     const { enum: words, type } = published
-    // Generators of code want one type: that of the listed values, and whether a body may be left out is said by
-    // `required` of the request.
+    // Generators of code want one type: that of the listed values, and whether a body may be left
+    // out is said by `required` of the request.
     if (Array.isArray(words) && type === undefined)
       return { type: typeOfListed(words), ...published }
     if (!Array.isArray(type)) return published

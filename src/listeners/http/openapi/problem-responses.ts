@@ -24,7 +24,8 @@ export function problemResponses(codes: readonly ProblemCode[]): Record<string, 
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, those = []]) => {
       const [only] = those
-      // A problem alone on its status has a response by its name: it is the same in every operation.
+      // A problem alone on its status has a response by its name: it is the same in every
+      // operation.
       const isAlone = those.length === 1 && only !== undefined
       const reference = isAlone && { $ref: `#/components/responses/${responseName(only)}` }
       return [status, reference || inlineResponse(those)]

@@ -8,8 +8,8 @@ export const isChipData = ({ encoding, parts, tolerant }: FieldLayout): boolean 
   tolerant === true && encoding === 'binary' && parts?.kind === 'ber-tlv'
 
 /**
- * Reads chip data: bytes, or digits of hexadecimal where those hold together. The length before digits counts them, or
- * the bytes that they stand for.
+ * Reads chip data: bytes, or digits of hexadecimal where those hold together. The length before
+ * digits counts them, or the bytes that they stand for.
  * @returns null where they are neither; then the bytes that are counted are read.
  */
 export function readChipData(cursor: Cursor, layout: FieldLayout): string | null {

@@ -21,8 +21,9 @@ const shownTags = new Set(
 )
 
 /**
- * A message as a person may see it: of a PAN the first six digits and the last four, and of every other field
- * that may hold a secret nothing but how long it is. What is not known to be harmless is taken for secret.
+ * A message as a person may see it: of a PAN the first six digits and the last four, and of every
+ * other field that may hold a secret nothing but how long it is. What is not known to be harmless
+ * is taken for secret.
  */
 export function describe(
   layout: Layout,

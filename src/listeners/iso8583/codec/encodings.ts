@@ -31,7 +31,10 @@ interface Encoding {
 
 type EncodedLayout = Pick<FieldLayout, 'type' | 'oddPad' | 'prefix' | 'tolerant'>
 
-/** IBM code page 1047, which mainframes of networks use: the characters of Latin-1 that its bytes stand for. */
+/**
+ * IBM code page 1047, which mainframes of networks use: the characters of Latin-1 that its bytes
+ * stand for.
+ */
 const latin1OfEbcdic = Buffer.from(
   '000102039C09867F978D8E0B0C0D0E0F101112139D8508871819928F1C1D1E1F80818283840A171B88898A8B8C050607' +
     '909116939495960498999A9B14159E1A20A0E2E4E0E1E3E5E7F1A22E3C282B7C26E9EAEBE8EDEEEFECDF21242A293B5E' +
@@ -61,13 +64,18 @@ const printable = /^[\x20-\x7e]*$/
 const printableLatin1 = /^[\x20-\x7e\x80-\xff]*$/
 const anyByte = /^[\p{Cc}\x20-\xff]*$/u
 
-/** The characters that a text may have. A length before it says where it ends, whatever is in it. */
+/**
+ * The characters that a text may have. A length before it says where it ends, whatever is in it.
+ */
 function charactersOf({ prefix, tolerant, type }: EncodedLayout): RegExp {
   if (!tolerant || type !== 'ans') return printable
   return prefix ? anyByte : printableLatin1
 }
 
-/** The text that characters of Latin-1 make. @throws CodecError of the first one that may not be in it. */
+/**
+ * The text that characters of Latin-1 make.
+ * @throws CodecError of the first one that may not be in it.
+ */
 function textOf(cursor: Cursor, start: number, characters: Buffer, layout: EncodedLayout): string {
   const text = characters.toString('latin1')
   const allowed = charactersOf(layout)

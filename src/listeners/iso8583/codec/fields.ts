@@ -31,7 +31,8 @@ export function readField(cursor: Cursor, layout: FieldLayout): string {
 const unfilledTrack = (track: string): string => track.toUpperCase().replace(/F+$/, '')
 
 /**
- * Where a field ends that begins here, whatever is in it; null where that cannot be told. The length before it is read.
+ * Where a field ends that begins here, whatever is in it; null where that cannot be told. The
+ * length before it is read.
  */
 export function endOfField({ ...cursor }: Cursor, layout: FieldLayout): number | null {
   const { encoding, length, prefix, type } = layout

@@ -1,8 +1,8 @@
 /** How messages are told apart on a connection. */
 export interface Framing {
   /**
-   * The length before each message: binary of 2 or 4 bytes, 2 bytes of packed digits, 4 digits of ASCII, or
-   * 2 binary bytes and 2 of a session, whose messages are no ISO 8583.
+   * The length before each message: binary of 2 or 4 bytes, 2 bytes of packed digits, 4 digits of
+   * ASCII, or 2 binary bytes and 2 of a session, whose messages are no ISO 8583.
    */
   readonly length: 'binary-2' | 'binary-4' | 'bcd-2' | 'ascii-4' | 'binary-2-session'
   /** Whether the length counts its own bytes. */
@@ -39,7 +39,10 @@ export class FrameError extends Error {
 }
 
 interface FrameReader {
-  /** The frames that are whole now. @throws FrameError where none is and the next one is wrong, from then on. */
+  /**
+   * The frames that are whole now.
+   * @throws FrameError where none is and the next one is wrong, from then on.
+   */
   push(bytes: Uint8Array): readonly Frame[]
   /** How many bytes of a frame that is not whole yet are there. */
   waiting(): number
@@ -124,7 +127,8 @@ export function createFrameReader(framing: Framing): FrameReader {
     },
     waiting: () => rest.length,
     suspicion() {
-      // A frame that never gets whole is mostly one whose length is read otherwise than it was written.
+      // A frame that never gets whole is mostly one whose length is read otherwise than it was
+      // written.
       const seems = (['binary-2', 'bcd-2', 'ascii-4', 'binary-4'] as const).find((other) => {
         const { bytes, read } = forms[other]
         const counted = rest.length < bytes || other === framing.length ? null : read(rest)

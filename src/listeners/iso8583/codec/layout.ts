@@ -1,4 +1,6 @@
-/** How a value is written: as text, as packed digits, as bytes, or as bytes in hexadecimal digits. */
+/**
+ * How a value is written: as text, as packed digits, as bytes, or as bytes in hexadecimal digits.
+ */
 export type ValueEncoding =
   | 'ascii'
   | 'ebcdic'
@@ -8,7 +10,10 @@ export type ValueEncoding =
   | 'hex-ascii'
   | 'hex-ebcdic'
 
-/** What a value may hold, in the letters of the standard; `b` is bytes, shown in hexadecimal capitals. */
+/**
+ * What a value may hold, in the letters of the standard; `b` is bytes, shown in hexadecimal
+ * capitals.
+ */
 export type FieldType = 'n' | 'a' | 'an' | 'ans' | 'x+n' | 'z' | 'b'
 
 /** What stands before a value and says how long it is. */
@@ -32,8 +37,9 @@ export interface FieldLayout {
   readonly oddPad?: OddPad
   readonly parts?: PartsLayout
   /**
-   * Whether other spellings of hosts are read as well: hexadecimal in small letters, Latin-1 in text, any byte in text
-   * that has a length before it, a track that is filled with F, chip data in hexadecimal. One spelling is written.
+   * Whether other spellings of hosts are read as well: hexadecimal in small letters, Latin-1 in
+   * text, any byte in text that has a length before it, a track that is filled with F, chip data in
+   * hexadecimal. One spelling is written.
    */
   readonly tolerant?: true
 }
@@ -42,7 +48,10 @@ type OddPad = 'left-0' | 'right-0' | 'right-f'
 
 /** What a value is made of. */
 export type PartsLayout =
-  /** Subfields behind a bitmap of their own, in a field of bytes; its first bit is a subfield like others. */
+  /**
+   * Subfields behind a bitmap of their own, in a field of bytes; its first bit is a subfield like
+   * others.
+   */
   | {
       readonly kind: 'bitmap'
       readonly encoding: 'binary' | 'hex-ascii' | 'hex-ebcdic'
@@ -111,8 +120,9 @@ const reasons = {
 export type CodecFault = keyof typeof reasons
 
 /**
- * The only error of the codec. It names the field by its place in the layout (`mti`, `bitmap`, `4`, `62.3`) and the place in
- * the message, in bytes from its beginning, and never a value or a tag, which are bytes of the message.
+ * The only error of the codec. It names the field by its place in the layout (`mti`, `bitmap`, `4`,
+ * `62.3`) and the place in the message, in bytes from its beginning, and never a value or a tag,
+ * which are bytes of the message.
  */
 export class CodecError extends Error {
   readonly fault: CodecFault

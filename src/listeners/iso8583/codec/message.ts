@@ -38,8 +38,9 @@ function readWhole(cursor: Cursor, field: FieldLayout): string {
 }
 
 /**
- * What can be read of a message that is not whole or has a wrong value: its type, and the fields whose values are
- * right, as far as it can be told where each ends. Null where its type or its bitmap cannot be read.
+ * What can be read of a message that is not whole or has a wrong value: its type, and the fields
+ * whose values are right, as far as it can be told where each ends. Null where its type or its
+ * bitmap cannot be read.
  */
 export function decodeReadable(layout: Layout, bytes: Uint8Array): IsoMessage | null {
   const cursor: Cursor = { bytes, at: 0, field: 'header' }
@@ -108,7 +109,9 @@ export const fieldNumbers = (fields: IsoMessage['fields']): readonly number[] =>
     .map(Number)
     .sort((left, right) => left - right)
 
-/** How many bytes of an encoded message its last field takes, which is the MAC where there is one. */
+/**
+ * How many bytes of an encoded message its last field takes, which is the MAC where there is one.
+ */
 export const lastFieldLength = (layout: Layout, { fields }: IsoMessage): number => {
   const last = String(fieldNumbers(fields).at(-1))
   const field = layout.fields[last]

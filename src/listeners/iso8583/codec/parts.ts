@@ -7,8 +7,9 @@ import { CodecError, type FieldLayout, type PartsLayout } from './layout.ts'
 type Parts = ReadonlyMap<string, string>
 
 /**
- * Reads the parts of a value that has some. A tag is bytes of the message, and where a length before it is wrong, of a
- * CVV2 or PAN: an error names the field that has the parts, and a part only by its place in the layout.
+ * Reads the parts of a value that has some. A tag is bytes of the message, and where a length
+ * before it is wrong, of a CVV2 or PAN: an error names the field that has the parts, and a part
+ * only by its place in the layout.
  * @throws CodecError
  */
 export function readParts(name: string, { parts, type }: FieldLayout, value: string): Parts {
@@ -26,8 +27,8 @@ export function writeParts(name: string, { parts, type }: FieldLayout, given: Pa
 }
 
 /**
- * The parts of a text that need not have any: those from its beginning on that have a tag and a length, as far as they
- * fit; and whether they are all of it, each once.
+ * The parts of a text that need not have any: those from its beginning on that have a tag and a
+ * length, as far as they fit; and whether they are all of it, each once.
  */
 export function readOptionalParts(
   { header = 0, lengthDigits, tagLength }: Extract<PartsLayout, { kind: 'tlv' }>,

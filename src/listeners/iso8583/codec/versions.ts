@@ -3,7 +3,10 @@ import type { FieldLayout, FieldType, Layout } from './layout.ts'
 /** A field as a version of the standard has it, whatever it is written in. */
 interface StandardField {
   readonly name: string
-  /** Type and length: `n6` has six digits, `n..19` up to 19 behind a length of two digits; bytes for `b`. */
+  /**
+   * Type and length: `n6` has six digits, `n..19` up to 19 behind a length of two digits; bytes for
+   * `b`.
+   */
   readonly format: string
   /** Whether its value may be shown: nothing secret is ever in it. */
   readonly shown: boolean

@@ -24,10 +24,10 @@ export function erasureRoutes({ app, audit }: PrivateApi): void {
         operationId: 'requestAuditErasure',
         summary: 'Erase what entries of the audit log say',
         description:
-          'It is done behind this, in steps; each is an entry itself, which names the entries by index. An entry ' +
-          'stays for AUDIT_ERASURE_LEAST_DAYS, whoever asks. What the requester, the approver, the people ' +
-          'behind both and the clients that these control did stays, and so do entries of approvals, clients, ' +
-          'keys, checks, settings and erasures.',
+          'It is done behind this, in steps; each is an entry itself, which names the entries by ' +
+          'index. An entry stays for AUDIT_ERASURE_LEAST_DAYS, whoever asks. What the requester, ' +
+          'the approver, the people behind both and the clients that these control did stays, ' +
+          'and so do entries of approvals, clients, keys, checks, settings and erasures.',
         tags,
         body: RequestErasureSchema,
         response: { 202: ErasureSchema },

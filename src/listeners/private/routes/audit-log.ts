@@ -19,8 +19,8 @@ const tileForm =
   /^(entries|0|[1-9][0-9]?)\/((?:x[0-9]{3}\/){0,4}[0-9]{3})(?:\.p\/([1-9][0-9]{0,2}))?$/
 
 /**
- * The tree of the log, as anybody may read it who reaches this listener: it holds no personal data. Each log has its
- * addresses for good; those without a number are of the one in use.
+ * The tree of the log, as anybody may read it who reaches this listener: it holds no personal data.
+ * Each log has its addresses for good; those without a number are of the one in use.
  */
 export function auditTreeRoutes({ app, audit }: PrivateApi): void {
   const sendNote = (request: FastifyRequest, reply: FastifyReply, note: string | null) => {
@@ -144,7 +144,8 @@ export function succeedAuditLogRoute({ app, audit }: PrivateApi): void {
         operationId: 'succeedAuditLog',
         summary: 'Let a successor of the audit log begin',
         description:
-          'For a log that must not be signed any more, because the database was restored or lags behind.',
+          'For a log that must not be signed any more, because the database was restored or ' +
+          'lags behind.',
         tags,
         body: SucceedAuditLogSchema,
         response: { 201: SuccessionSchema },

@@ -113,7 +113,9 @@ export function unblockManyRoute({ app, approvals, cards }: PrivateApi): void {
         operationId: 'unblockCards',
         summary: 'Unblock the PIN or CVV of many cards',
         description:
-          'Each card is an act of its own. Sent again with the same idempotency key it goes on where it stopped, and none is unblocked twice. The answer says of each card whether it was unblocked and, if not, why.',
+          'Each card is an act of its own. Sent again with the same idempotency key it goes on ' +
+          'where it stopped, and none is unblocked twice. The answer says of each card whether ' +
+          'it was unblocked and, if not, why.',
         tags,
         body: cardSchemas.UnblockCardsSchema,
         response: { 200: Type.Array(cardSchemas.UnblockedCardSchema) },

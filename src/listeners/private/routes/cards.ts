@@ -106,7 +106,10 @@ type SearchBody = Partial<
   Record<'publicToken' | 'panLastFour' | 'customerReference' | 'authorizationReference', string>
 >
 
-/** What is looked for; null where no card can be found by it. One member is given: the route's rule has seen to that. */
+/**
+ * What is looked for; null where no card can be found by it. One member is given: the route's rule
+ * has seen to that.
+ */
 function searchOf(
   { authorizationReference, customerReference, panLastFour, publicToken }: SearchBody,
   cursor: string | undefined,
@@ -152,7 +155,8 @@ export function cardRoutes({ app, cards }: PrivateApi): void {
         operationId: 'listCardTimeline',
         summary: 'List all that happened to a card',
         description:
-          'Changes with their deliveries, disclosures, tries and authorizations in one list, newest first.',
+          'Changes with their deliveries, disclosures, tries and authorizations in one list, ' +
+          'newest first.',
         tags,
         params,
         querystring: pages.PageQuerySchema,

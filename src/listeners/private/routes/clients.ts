@@ -214,7 +214,8 @@ export function confirmClientRoute({ administration, app }: privateApi.PrivateAp
         operationId: 'confirmClient',
         summary: 'Confirm who holds the credentials of an administrator',
         description:
-          'By another administrator who had no hand in it, after looking at its keys with their owner.',
+          'By another administrator who had no hand in it, after looking at its keys with ' +
+          'their owner.',
         tags,
         params,
         body: clientSchemas.ConfirmClientSchema,

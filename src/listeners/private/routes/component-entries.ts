@@ -102,7 +102,8 @@ export function enterComponentRoute({ app, keys }: PrivateApi): void {
       config: {
         access: keysChange.access,
         bodyRequired: true,
-        // Who sends it again is refused as the same person, and its entry names those who have entered theirs.
+        // Who sends it again is refused as the same person, and its entry names those who have
+        // entered theirs.
         notRepeatable: 'nothing of a component outlives its entry, not even as a fingerprint',
         problems: ['key_in_use', 'key_refused'],
       },

@@ -60,7 +60,8 @@ export function disclosureReceiptRoute({ app, audit }: PrivateApi): void {
         operationId: 'readDisclosureReceipt',
         summary: 'Read the receipt of a disclosure',
         description:
-          'Of any entry of the audit log (c2sp.org/tlog-proof). 202 until it is under a checkpoint.',
+          'Of any entry of the audit log (c2sp.org/tlog-proof). 202 until it is under a ' +
+          'checkpoint.',
         tags,
         params: Type.Object({ entry: Type.String() }),
         response: {

@@ -61,9 +61,9 @@ const answer = {
 }
 
 /**
- * Whether it is us: the database, the HSM, what has yet to go out, the audit log, links, keys and approvals. It has the form of
- * draft-inadarei-api-health-check-06, and its status is that of the worst check; 503 where that fails. Whether requests
- * may be sent here is the matter of `/readyz`.
+ * Whether it is us: the database, the HSM, what has yet to go out, the audit log, links, keys and
+ * approvals. It has the form of draft-inadarei-api-health-check-06, and its status is that of the
+ * worst check; 503 where that fails. Whether requests may be sent here is the matter of `/readyz`.
  */
 export function healthRoute(api: PrivateApi): void {
   const { app, approvals, audit, findLastVacuum, pings, watching } = api
@@ -112,7 +112,9 @@ export function healthRoute(api: PrivateApi): void {
   })
 }
 
-/** A table is vacuumed and analyzed once it has many dead rows, so a quiet database may never be. */
+/**
+ * A table is vacuumed and analyzed once it has many dead rows, so a quiet database may never be.
+ */
 const vacuumCheck = (last: Date | null): Check => ({
   status: 'pass',
   output: last
@@ -126,7 +128,9 @@ const unreadable = (name: HealthCheckName): Check => ({
   output: 'It could not be read in time. The log of the service, or of the database, says why.',
 })
 
-/** What fails says nothing of why: this document is for anybody on this listener, the log is not. */
+/**
+ * What fails says nothing of why: this document is for anybody on this listener, the log is not.
+ */
 async function answers(ping: () => Promise<void>): Promise<Check> {
   const startedMs = performance.now()
   const isThere = await readWithin(answersWithinMs, () => ping().then(() => true))
@@ -176,7 +180,9 @@ function webhookChecks(failing: Watched<'failingWebhooks'>): Checks {
     failing.length === 1
       ? `The webhook ${webhookId} of ${clientId} has`
       : `${failing.length} webhooks fail. ${webhookId} of ${clientId} has`
-  const output = `${subject} failed ${consecutiveFailures} times in a row. See GET /webhooks, or Webhooks in the console.`
+  const output =
+    `${subject} failed ${consecutiveFailures} times in a row. See GET /webhooks, or Webhooks in ` +
+    'the console.'
   return { 'webhooks:failing': { status: 'warn', output, ...observed } }
 }
 
@@ -187,7 +193,10 @@ function keyCheck(keys: Watched<'keys'>): Check {
   return { status: 'warn', output }
 }
 
-/** A link that this side dials is to be up. Whether a network connects to one that listens is the network's matter. */
+/**
+ * A link that this side dials is to be up. Whether a network connects to one that listens is the
+ * network's matter.
+ */
 function linkCheck(links: Watched<'links'>): Check {
   const down = links.filter(
     ({ direction, state }) => direction === 'dial' && !['signed on', 'disabled'].includes(state),

@@ -94,7 +94,8 @@ export function clientLimitsRoute({ app, cards, effectiveLimits, rate }: Private
         operationId: 'readClientLimits',
         summary: 'Read what is left of the limits of a client',
         description:
-          'Of those over all its cards, and of its calls. Limits that are turned off are not among them.',
+          'Of those over all its cards, and of its calls. Limits that are turned off are not ' +
+          'among them.',
         tags,
         params: Type.Object({ clientId: Type.String() }),
         response: { 200: Type.Array(UsedLimitSchema) },

@@ -64,7 +64,8 @@ export function listLinkAdvicesRoute({ app, links }: PrivateApi): void {
         operationId: 'listLinkAdvices',
         summary: 'List advices and reversals of a link',
         description:
-          'What the network said in the last 30 days that it did by itself, or took back, the newest first. No try was moved by it.',
+          'What the network said in the last 30 days that it did by itself, or took back, the ' +
+          'newest first. No try was moved by it.',
         tags,
         params,
         querystring: PageQuerySchema,

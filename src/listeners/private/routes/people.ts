@@ -73,7 +73,8 @@ export function signPersonOutRoute({ administration: people, app }: PrivateApi):
         operationId: 'signPersonOut',
         summary: 'End every session of a person',
         description:
-          'In whatever browser they are open. Whether the person may sign in again is up to the issuer of identities.',
+          'In whatever browser they are open. Whether the person may sign in again is up to ' +
+          'the issuer of identities.',
         tags,
         params,
         response: { 200: SessionsEndedSchema },

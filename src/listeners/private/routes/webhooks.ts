@@ -178,7 +178,8 @@ export function switchWebhookRoutes({ app, cards }: PrivateApi): void {
           summary:
             verb === 'disable' ? 'Send nothing more to a webhook' : 'Send to a webhook again',
           description:
-            'One that is so already stays as it is. Its client may change it back. Disabling gives up what is pending.',
+            'One that is so already stays as it is. Its client may change it back. Disabling ' +
+            'gives up what is pending.',
           tags,
           params: schemas.WatchedWebhookParamsSchema,
           body: ReasonSchema,

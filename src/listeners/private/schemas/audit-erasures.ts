@@ -15,7 +15,8 @@ export const RequestErasureSchema = Type.Object(
         pattern: '^[!-~]{1,64}$',
         format: 'free-text',
         description:
-          'A client system: every entry about what it did. No network, administrator or person, and no client of the requester.',
+          'A client system: every entry about what it did. No network, administrator or ' +
+          'person, and no client of the requester.',
         examples: ['client-1'],
       }),
     ),

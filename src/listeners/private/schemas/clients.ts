@@ -77,7 +77,8 @@ export const RotateSecretSchema = Type.Object(
       Type.String({
         pattern: '^[0-9a-f]{64}$',
         description:
-          'SHA-256, in hexadecimal, of a secret of 43 characters that you drew from 256 random bits. Needed where another person approves this.',
+          'SHA-256, in hexadecimal, of a secret of 43 characters that you drew from 256 random ' +
+          'bits. Needed where another person approves this.',
       }),
     ),
   },

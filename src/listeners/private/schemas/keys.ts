@@ -55,7 +55,10 @@ export function versionOf({ params }: { params: Static<typeof VersionParamsSchem
   return { key, version: Number(version) }
 }
 
-/** @throws `Problem` `validation_failed` when members of a zone key are missing, or given for another key. */
+/**
+ * @throws `Problem` `validation_failed` when members of a zone key are missing, or given for
+ *   another key.
+ */
 export function keyTargetOf({
   clientId,
   family,

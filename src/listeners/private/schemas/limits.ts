@@ -23,7 +23,8 @@ export const UsedLimitSchema = Type.Object({
   left: Type.Union([Type.Integer(), Type.Null()]),
   windowSeconds: Type.Union([Type.Integer(), Type.Null()], {
     description:
-      'In any stretch of so many seconds. Null: of tries, until somebody unblocks them; of calls, they come back steadily.',
+      'In any stretch of so many seconds. Null: of tries, until somebody unblocks them; of ' +
+      'calls, they come back steadily.',
   }),
   freeInSeconds: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Until there is a use again: 0 where there is one, null where that takes an act.',

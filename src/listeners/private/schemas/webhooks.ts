@@ -34,7 +34,8 @@ export const WatchedWebhookSchema = Type.Object({
     [Type.Enum(['receiver_gone', 'not_delivered', 'operator', 'client'] as const), Type.Null()],
     {
       description:
-        'The receiver answered 410, three days of attempts failed, an operator or the client disabled it; null while it is enabled.',
+        'The receiver answered 410, three days of attempts failed, an operator or the client ' +
+        'disabled it; null while it is enabled.',
     },
   ),
 })

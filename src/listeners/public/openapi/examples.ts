@@ -38,7 +38,9 @@ const createWebhook: CreateWebhookBody = {
 const updateWebhook: UpdateWebhookBody = { ...createWebhook, status: 'Enabled' }
 const replayWebhook: Static<typeof ReplaySchema> = { since: '2026-11-20T08:00:00Z' }
 
-/** A body for each operation that takes one, by `operationId`: what a reader tries first must work. */
+/**
+ * A body for each operation that takes one, by `operationId`: what a reader tries first must work.
+ */
 export const bodyExamples: Readonly<Record<string, object>> = {
   createCard,
   setPin,

@@ -117,8 +117,8 @@ export function replayWebhookRoute({ app, base, issuing }: PublicApi): void {
         operationId: 'replayWebhook',
         summary: 'Deliver what was not delivered',
         description:
-          'Delivers all events since an instant that the webhook subscribes to and did not get: those ' +
-          'whose delivery failed, and those from when it was disabled or did not exist yet.',
+          'Delivers all events since an instant that the webhook subscribes to and did not get: ' +
+          'those whose delivery failed, and those from when it was disabled or did not exist yet.',
         tags: ['Webhooks'],
         params: webhookSchemas.WebhookParamsSchema,
         body: webhookSchemas.ReplaySchema,

@@ -2,7 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { plainInstance } from '../../http/server.ts'
 import type { PublicApi } from '../api.ts'
 
-/** The cardholder's pages and the client system behind them. It calls this service like any other. */
+/**
+ * The cardholder's pages and the client system behind them. It calls this service like any other.
+ */
 export interface DemoSite {
   answer(request: {
     readonly method: string

@@ -71,13 +71,17 @@ async function stream(
     reply
       .header('content-type', 'text/event-stream; charset=utf-8')
       .header('x-accel-buffering', 'no')
-      // Its end is the end of the connection: one that was kept would keep the service from stopping.
+      // Its end is the end of the connection: one that was kept would keep the service from
+      // stopping.
       .header('connection', 'close')
       .send(lines)
   )
 }
 
-/** A reader that has gone, or reads no more when its token expires, is disconnected and keeps no slot. */
+/**
+ * A reader that has gone, or reads no more when its token expires, is disconnected and keeps no
+ * slot.
+ */
 function endWithReader(
   opened: EventStream,
   { raw: { socket } }: FastifyRequest,
@@ -101,7 +105,9 @@ function endWithReader(
   if (socket.destroyed || response.destroyed) end()
 }
 
-/** In the form of the HTML standard, section 9.2: each event one block, a comment as a sign of life. */
+/**
+ * In the form of the HTML standard, section 9.2: each event one block, a comment as a sign of life.
+ */
 async function* linesOf({ after, events }: EventStream): AsyncGenerator<string> {
   // A reader that breaks off before its first event can go on from here.
   yield after === null ? ': live\n\n' : `id: ${after}\n: live\n\n`

@@ -16,8 +16,8 @@ import type { PublicApi } from '../api.ts'
 export type PublicAuthorizationServer = Pick<AuthorizationServer, 'issueToken' | 'document'>
 
 /**
- * Mounts the embedded authorization server. It reads and answers in its own terms (RFC 6749): here it
- * only gets the listener's limits.
+ * Mounts the embedded authorization server. It reads and answers in its own terms (RFC 6749): here
+ * it only gets the listener's limits.
  */
 export function oauthRoutes(
   { app }: Pick<PublicApi, 'app'>,

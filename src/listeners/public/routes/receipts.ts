@@ -11,7 +11,8 @@ const retrySeconds = 1
 
 const ReceiptText = Type.String({
   description:
-    'A file that proves, without this service, that the entry is in the log (c2sp.org/tlog-proof@v1).',
+    'A file that proves, without this service, that the entry is in the log ' +
+    '(c2sp.org/tlog-proof@v1).',
   examples: ['c2sp.org/tlog-proof@v1\nextra eyJzYWx0Ijoi…\nindex 73894\n…'],
 })
 
@@ -46,7 +47,10 @@ export function readReceiptRoute({ app, audit, base }: PublicApi): void {
   )
 }
 
-/** The keys that verify receipts and checkpoints. A page of any origin may fetch them: they are nobody's secret. */
+/**
+ * The keys that verify receipts and checkpoints. A page of any origin may fetch them: they are
+ * nobody's secret.
+ */
 export function auditLogKeysRoute({ app, audit }: PublicApi): void {
   preflightRoute(app, '/.well-known/audit-log-keys')
   app.get(

@@ -57,8 +57,8 @@ export function simulatorRoute({ app, base }: PublicApi, simulate: Simulate): vo
         operationId: 'simulateAuthorization',
         summary: 'Simulate an authorization',
         description:
-          'Sandbox only. Builds a real PIN block and authorizes as for a card network, so that a PIN or ' +
-          'CVV can be tried until it is blocked.',
+          'Sandbox only. Builds a real PIN block and authorizes as for a card network, so that a ' +
+          'PIN or CVV can be tried until it is blocked.',
         tags: ['Simulator'],
         body: SimulateSchema,
         response: { 200: AuthorizationSchema },

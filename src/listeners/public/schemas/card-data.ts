@@ -34,8 +34,8 @@ export const GetCardDataSchema = Type.Object(
         // As long as a body: whatever is wrong with it, its length too, has one answer.
         maxLength: bodyLimit,
         description:
-          'Base64 of 32 random bytes under RSA-OAEP (SHA-256, MGF1 with SHA-256, empty label) with ' +
-          'the wrap key.',
+          'Base64 of 32 random bytes under RSA-OAEP (SHA-256, MGF1 with SHA-256, empty label) ' +
+          'with the wrap key.',
       }),
     ),
     paddingMode: Type.Optional(Type.Enum(['PKCS2_2'])),

@@ -56,7 +56,8 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
   },
   'check-value': {
     detail: 'must not be a card number: six of its digits are enough',
-    // One in some thousand has so many decimal digits in a row that they could be some: those are accepted.
+    // One in some thousand has so many decimal digits in a row that they could be some: those are
+    // accepted.
     validate: (text) => !isPan(text) || binRangeOf(text) === null,
   },
   'free-text': {
@@ -88,8 +89,8 @@ const secretNames = (schema: SchemaNode): string[] =>
   ])
 
 /**
- * What a log must mask, as the schemas say it. No body is ever logged on purpose: this is for the day
- * when somebody does.
+ * What a log must mask, as the schemas say it. No body is ever logged on purpose: this is for the
+ * day when somebody does.
  */
 export const secretPaths: readonly string[] = [...new Set(schemas.flatMap(secretNames))].flatMap(
   (name) => [name, `*.${name}`, `*.*.${name}`],

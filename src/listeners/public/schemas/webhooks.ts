@@ -71,7 +71,8 @@ const webhookMembers = {
   disabledReason: Type.Optional(
     Type.Enum(['receiver_gone', 'not_delivered', 'operator', 'client'], {
       description:
-        'Why it is disabled: its receiver answered 410, three days of attempts failed, an operator disabled it, or you did.',
+        'Why it is disabled: its receiver answered 410, three days of attempts failed, an ' +
+        'operator disabled it, or you did.',
     }),
   ),
 }

@@ -9,7 +9,9 @@ import { everyFieldSteps } from './every-field.ts'
 import { libraries, type WalkAnswer, type WalkDocument } from './programs.ts'
 import { findResponseCode, tagsOf, type WalkStep, walkSteps, wholeFields } from './walk.ts'
 
-/** `npm test -- --suite libraries` ([docs/iso8583.md](../../../../docs/iso8583.md#other-libraries)). */
+/**
+ * `npm test -- --suite libraries` ([docs/iso8583.md](../../../../docs/iso8583.md#other-libraries)).
+ */
 
 const profileNames = [
   'ascii-1987',

@@ -122,7 +122,9 @@ test('a stream is read alike however it is cut and its lines end', async () => {
   assert.deepEqual(await read([...text]), expected)
 })
 
-/** A service that gives a token, and for each connection that follows what comes next in the row. */
+/**
+ * A service that gives a token, and for each connection that follows what comes next in the row.
+ */
 const streams = (...row: (() => Response)[]) => {
   const resumedAfter: (string | null)[] = []
   const pinfold = createPinfold({

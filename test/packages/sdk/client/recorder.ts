@@ -1,4 +1,6 @@
-/** A network to put between a client and a service: it keeps what was sent, and can lose answers. */
+/**
+ * A network to put between a client and a service: it keeps what was sent, and can lose answers.
+ */
 
 type Sent = {
   method: string

@@ -8,7 +8,7 @@ import { keyCheckValueOf } from '../../src/hsm/keys/key-check.ts'
 import { makeMigratedFolder, type Program, startProgram } from '../support/process.ts'
 import { type Ended, pinfold, startPinfold } from './run-pinfold.ts'
 
-/** What `npm run keys` starts. */
+/** What `npx pinfold keys` starts. */
 const file = fileURLToPath(new URL('../../src/cli/pinfold.ts', import.meta.url))
 
 const keys = (dataDir: string, ...words: readonly string[]): Promise<Ended> =>

@@ -53,7 +53,7 @@ export const openProject = async (): Promise<Project> => {
 /** Builds and packs it, unless a run before has packed these very sources. @returns the file. */
 export const packSdk = async ({ folder, run }: Project): Promise<string> => {
   const kept = await keep('sdk', await versionOfSdk(folder), async () => {
-    const printed = await run('npm run --silent build:sdk')
+    const printed = await run('npm pack --silent --workspace pinfold-sdk')
     return join(folder, printed.trim().split('\n').at(-1) ?? '')
   })
   const { name, version } = JSON.parse(

@@ -277,9 +277,9 @@ onEachEngine((engine) => {
   test('what nobody foresaw is answered 96, and the link goes on', async () => {
     const card = await issueCard(service)
     const { database } = service
-    const { readRow } = database
+    const { change } = database
     Object.assign(database, {
-      readRow: async () => {
+      change: async () => {
         throw new Error('unforeseen')
       },
     })
@@ -287,7 +287,7 @@ onEachEngine((engine) => {
       const asked = purchase(service, card, { pin: otherDigits(card.pin) })
       assert.equal((await wire.ask('0100', asked)).fields['39'], '96')
     } finally {
-      Object.assign(database, { readRow })
+      Object.assign(database, { change })
     }
     assert.equal((await wire.ask('0100', purchase(service, card))).fields['39'], '00')
     assert.equal(await triesOf(card), 3)

@@ -61,7 +61,9 @@ const triesOf = async (): Promise<number> =>
   (await service.call('GET', `/card-pin/${card.publicToken}/pin/status`)).json.remainingTries
 
 test('a database that is away answers 91, and spends no try', async () => {
-  const questions = createQuestions(operations({ database: { query: away, readRow: away } }))
+  const questions = createQuestions(
+    operations({ database: { query: away, readRow: away, change: away } }),
+  )
   assert.equal((await questions.ask(wrongPin())).outcome, '91')
   assert.equal(await triesOf(), 3)
 })

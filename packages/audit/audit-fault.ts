@@ -1,17 +1,16 @@
 /**
  * What is wrong with something that was to be verified:
  *
- * | code | meaning |
- * |---|---|
- * | `malformed` | it is not of the form that it must have |
- * | `wrong_signature` | a signature by a key that was given is wrong: it was changed, or another signed it |
- * | `unverified` | there is no signature by a key that was given |
- * | `not_included` | the entry is not in the tree that was signed |
- * | `erased` | the receipt does not hold the text that it is about |
- * | `unsupported` | this runtime cannot verify signatures of that kind |
- * | `unreachable` | it could not be read |
- * | `memory_lost` | what was remembered is no checkpoint that these keys verify |
- * | `another_log` | a successor has taken the log's place: its own export says why |
+ * - `malformed`: it is not of the form that it must have
+ * - `wrong_signature`: a signature by a key that was given is wrong: it was changed, or another
+ *   signed it
+ * - `unverified`: there is no signature by a key that was given
+ * - `not_included`: the entry is not in the tree that was signed
+ * - `erased`: the receipt does not hold the text that it is about
+ * - `unsupported`: this runtime cannot verify signatures of that kind
+ * - `unreachable`: it could not be read
+ * - `memory_lost`: what was remembered is no checkpoint that these keys verify
+ * - `another_log`: a successor has taken the log's place: its own export says why
  */
 export type AuditFaultCode =
   | 'malformed'

@@ -169,11 +169,13 @@ const css = `
 .field { display: grid; gap: .1em }
 .field[hidden] { display: none }
 .label { font-size: .72em; opacity: .88; white-space: nowrap }
-.value { font-variant-numeric: tabular-nums; font-size: 1.12em; white-space: nowrap; border-radius: .2em }
+.value { font-variant-numeric: tabular-nums; font-size: 1.12em; white-space: nowrap;
+  border-radius: .2em }
 .pan .label { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
 .pan .value { font-size: clamp(1.05rem, 6.1cqi, 1.65rem); letter-spacing: .035em }
 .group + .group { margin-inline-start: .5em }
-.spoken, .status:empty { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+.spoken, .status:empty { position: absolute; width: 1px; height: 1px; overflow: hidden;
+  clip-path: inset(50%) }
 .value:focus-visible { outline: 2px solid #fff; outline-offset: 3px }
 .below { max-width: 27rem; margin: .9rem auto 0; display: grid; gap: .6rem }
 .actions { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center }
@@ -189,7 +191,8 @@ button[hidden], .time[hidden] { display: none }
 .time { display: flex; gap: .8rem; align-items: center; min-height: 1.4em }
 .left { color: var(--quiet); font-variant-numeric: tabular-nums; font-size: .92rem }
 .bar { flex: 1; height: 4px; border-radius: 2px; background: var(--line); overflow: hidden }
-.bar > span { display: block; height: 100%; background: var(--accent); transform-origin: left; transform: scaleX(var(--share, 1)) }
+.bar > span { display: block; height: 100%; background: var(--accent);
+  transform-origin: left; transform: scaleX(var(--share, 1)) }
 .status { margin: 0; color: var(--quiet); font-size: .92rem }
 .status.wrong { color: #a5231b; font-weight: 600 }
 @media (prefers-reduced-motion: no-preference) {

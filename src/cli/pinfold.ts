@@ -141,14 +141,15 @@ ${summaries(commands)}
 
 ${more}
 
-Commands go to the server that runs on DATA_DIR, or on the database that DATABASE_URL names; where none
-runs, they open the service themselves for as long as they take. PINFOLD_URL and PINFOLD_PRIVATE_URL name
-a server elsewhere. They call as the sandbox's own clients, or as PINFOLD_CLIENT_ID with
-PINFOLD_JWK_FILE or PINFOLD_CLIENT_SECRET, or, with --as-person, as who signed in by pinfold sign-in.
+Commands go to the server that runs on DATA_DIR, or on the database that DATABASE_URL names; where
+none runs, they open the service themselves for as long as they take. PINFOLD_URL and
+PINFOLD_PRIVATE_URL name a server elsewhere. They call as the sandbox's own clients, or as
+PINFOLD_CLIENT_ID with PINFOLD_JWK_FILE or PINFOLD_CLIENT_SECRET, or, with --as-person, as who
+signed in by pinfold sign-in.
 
 Answers are on standard output, all else on standard error. Every command takes --json.
-Exit codes: 0 done, 1 refused or faults found, 2 not understood, 3 no server answers and none could be opened,
-4 asked for, and waiting for another person.`
+Exit codes: 0 done, 1 refused or faults found, 2 not understood, 3 no server answers and none could
+be opened, 4 asked for, and waiting for another person.`
 
 /** What the help of one command says. */
 function helpOf(command: cli.Command): string {

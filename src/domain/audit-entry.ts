@@ -83,7 +83,13 @@ export function attemptEntryId({ at, kind, publicToken, tryNumber }: NumberedAtt
   const time = Date.parse(at).toString(16).padStart(12, '0')
   const hashed = hash('sha256', `pinfold attempt\n${publicToken} ${kind} ${tryNumber}`, 'hex')
   const variant = '89ab'[Number.parseInt(hashed.charAt(3), 16) % 4]
-  return `${time.slice(0, 8)}-${time.slice(8)}-8${hashed.slice(0, 3)}-${variant}${hashed.slice(4, 7)}-${hashed.slice(7, 19)}`
+  return [
+    time.slice(0, 8),
+    time.slice(8),
+    `8${hashed.slice(0, 3)}`,
+    `${variant}${hashed.slice(4, 7)}`,
+    hashed.slice(7, 19),
+  ].join('-')
 }
 
 /** An entry's text as it is stored and committed to: one JSON object, its members in this order. */

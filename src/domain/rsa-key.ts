@@ -61,9 +61,10 @@ function findForeignCharacter(member: string, text: unknown): string | null {
   if (typeof text !== 'string' || place < 0) return null
   const character = text.charAt(place)
   const [, name] = foreignCharacters.find(([form]) => form.test(character)) ?? []
-  return `The member ${member} of an RSA key is base64url (RFC 4648 section 5) on one line, and has ${
-    name ?? 'a character that is not allowed'
-  } at character ${place + 1}.`
+  return (
+    `The member ${member} of an RSA key is base64url (RFC 4648 section 5) on one line, and has ` +
+    `${name ?? 'a character that is not allowed'} at character ${place + 1}.`
+  )
 }
 
 function numberOf(text: unknown): bigint | null {

@@ -122,7 +122,8 @@ export async function registerAdministrators(
   try {
     administrators = parseFirstAdministrators(JSON.parse(await readFile(jwkFile, 'utf8')))
   } catch (error) {
-    const message = `${jwkFile} must hold the public JWK of the first administrator, or a set of several.`
+    const needed = 'the public JWK of the first administrator, or a set of several'
+    const message = `${jwkFile} must hold ${needed}.`
     // Of what is no JSON the parser quotes some: it may be the file of another secret.
     if (!(error instanceof Error) || error instanceof SyntaxError) throw new StartRefusal(message)
     throw new StartRefusal(`${message} ${error.message}`, { cause: error })

@@ -222,7 +222,8 @@ export function findDatabaseFault({
         `The database of DATABASE_URL has the encoding ${encoding}, which cannot hold every ` +
         'name.',
       remedy:
-        "Create one with create database pinfold encoding 'UTF8' template template0, and name it in DATABASE_URL.",
+        "Create one with create database pinfold encoding 'UTF8' template template0, and " +
+        'name it in DATABASE_URL.',
     }
   }
   if (replicationRole === 'origin') return null

@@ -60,7 +60,8 @@ async function openOnToken(config: Config, settings: Pkcs11Config, database: Dat
   if (!token.checkValues.includes(due)) {
     token.close()
     throw new StartRefusal(
-      `This database is on keys with check value ${due}; the token has ${token.checkValues.join(', ')}.`,
+      `This database is on keys with check value ${due}; the token has ` +
+        `${token.checkValues.join(', ')}.`,
     )
   }
   return openPkcs11Hsm({ token, keyStore: keyStoreOf(database, () => due), ...optionsOf(config) })

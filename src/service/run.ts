@@ -159,12 +159,15 @@ function welcome(
   const several = processes > 1 ? `\n  Processes         ${processes}` : ''
   const hasDemo = sandboxFile !== null && config.outsideIssuer === null
   const demo = hasDemo ? `\n  Demo              ${baseUrl}/demo` : ''
+  const link = linkRefusal ? `\n  Link              ${linkRefusal}` : ''
+  const next =
+    sandboxFile === null ? '' : `  Credentials       ${sandboxFile}\n\nNext: npx pinfold demo\n`
   return `
 Pinfold is ready${sandboxFile === null ? '' : ' (sandbox: test keys, no real cards)'}.
 
   Clients call      ${baseUrl}/thr/${processorPath}
   Reference         ${baseUrl}/docs${demo}
   Networks, health  ${privateUrl}
-  Database          ${database}${several}${linkRefusal ? `\n  Link              ${linkRefusal}` : ''}
-${sandboxFile === null ? '' : `  Credentials       ${sandboxFile}\n\nNext: npx pinfold demo\n`}${links}`
+  Database          ${database}${several}${link}
+${next}${links}`
 }

@@ -27,7 +27,8 @@ function comparisons(exchanges: readonly Exchange[]): HTMLElement[] {
 }
 
 const cardWords = ({ sent }: Exchange): string =>
-  `the number, expiry${sent.includes('"includePin":true') ? ', CVV and PIN' : ' and CVV'} on the card`
+  `the number, expiry${sent.includes('"includePin":true') ? ', CVV and PIN' : ' and CVV'} on ` +
+  'the card'
 
 const compare = (onDevice: string, ciphertext: string): HTMLElement =>
   make(

@@ -3,7 +3,12 @@
  *
  * ```ts
  * const pinfold = createPinfold({ baseUrl: 'https://cards.example', clientId, clientSecret })
- * const card = await pinfold.cards.create({ cardType: 'Virtual', cardProduct: 1001, cardHolder, address })
+ * const card = await pinfold.cards.create({
+ *   cardType: 'Virtual',
+ *   cardProduct: 1001,
+ *   cardHolder,
+ *   address,
+ * })
  * const status = await pinfold.pins.unblock(card.publicToken)
  * ```
  */

@@ -1,8 +1,8 @@
 import { Problem } from './errors.ts'
 
 /*
- * A class for each code, so that `catch` can choose by `instanceof` as well as by `code`. What each means
- * is explained at `/problems/{code}` of the service.
+ * A class for each code, so that `catch` can choose by `instanceof` as well as by `code`. What each
+ * means is explained at `/problems/{code}` of the service.
  */
 
 export class MalformedRequest extends Problem {

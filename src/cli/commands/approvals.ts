@@ -100,7 +100,8 @@ export const approvalCommands: readonly cli.Command[] = [
     summary: 'lets pass what one asked for oneself, in an emergency; everybody hears of it',
     options: reason,
     example:
-      "pinfold approvals break-glass 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 --reason 'Nobody else is awake'",
+      'pinfold approvals break-glass 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 ' +
+      "--reason 'Nobody else is awake'",
     run: async (call) =>
       decide(call, 'POST', '/break-glass', { reason: cli.neededOf(call, 'reason') }),
   },

@@ -35,7 +35,9 @@ const keysOption: cli.Options = {
   keys: {
     type: 'string',
     value: 'FILE',
-    help: 'verifier keys of the log and of witnesses, a line each, from /.well-known/audit-log-keys',
+    help:
+      'verifier keys of the log and of witnesses, a line each, from ' +
+      '/.well-known/audit-log-keys',
   },
 }
 
@@ -149,7 +151,10 @@ export const auditCommands: readonly cli.Command[] = [
     words: 'audit receipt',
     names: ['RECEIPT'],
     summary: 'verifies a receipt: a file, or the id of an entry, whose receipt is fetched',
-    description: `${exitsOf}\nA file needs --keys and no server. Of an entry the keys are the server's own unless they are given.`,
+    description:
+      `${exitsOf}\n` +
+      "A file needs --keys and no server. Of an entry the keys are the server's own unless " +
+      'they are given.',
     options: {
       ...keysOption,
       ...quorumOption,
@@ -274,7 +279,8 @@ function erasureLine({ erasure, index, log, of, origin, ranges, ...asked }: Eras
   const more = ranges.length > rangesMost ? ` and ${ranges.length - rangesMost} more ranges` : ''
   const by = asked.requestedBy === null ? 'nobody' : asked.requestedBy
   const what = `entries ${named.join(', ')}${more} of ${log} (${of})`
-  return line`erasure ${erasure} by entry ${index} of ${origin}: ${what}, asked for by ${by}: ${asked.reason}`
+  const which = line`erasure ${erasure} by entry ${index} of ${origin}`
+  return `${which}: ${line`${what}, asked for by ${by}: ${asked.reason}`}`
 }
 
 /** @throws UsageError where they are named and there are none. */

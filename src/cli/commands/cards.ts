@@ -45,7 +45,8 @@ export const cardCommands: readonly cli.Command[] = [
     summary: 'a card of a product, with a random PIN',
     options: newCardOptions,
     example:
-      "pinfold cards create --product 1001 --first-name Ana --last-name Lim --born 1990-04-17 --address 'Calle Mayor 1' --post-code 28013 --country ESP",
+      'pinfold cards create --product 1001 --first-name Ana --last-name Lim ' +
+      "--born 1990-04-17 --address 'Calle Mayor 1' --post-code 28013 --country ESP",
     run: (call) =>
       asClient(call, async ({ ask, base }) => {
         const card = await ask<Card>('POST', `${base}/cards`, await newCardOf(call))

@@ -76,7 +76,8 @@ export const clientCommands: readonly cli.Command[] = [
       },
     },
     example:
-      "pinfold clients create acme --name 'Acme Bank' --scopes cards.read,cards.write --products 1001",
+      "pinfold clients create acme --name 'Acme Bank' --scopes cards.read,cards.write " +
+      '--products 1001',
     run: (call) =>
       asAdministrator(call, async ({ ask }) => {
         const client = await ask<Client>('POST', '/clients', {

@@ -53,7 +53,7 @@ export const givenForm = (call: cli.Call): Record<string, unknown> =>
     lengthBytes: cli.numberOf(call, 'bytes'),
   })
 
-export const keptOutcome = (kept: KeptKey, what: string): cli.Outcome => ({
-  json: kept,
-  text: line`${kept.version === null ? kept.key : `${kept.key}/${kept.version}`} ${what}; its check value is ${kept.keyCheckValue}.`,
-})
+export const keptOutcome = (kept: KeptKey, what: string): cli.Outcome => {
+  const name = kept.version === null ? kept.key : `${kept.key}/${kept.version}`
+  return { json: kept, text: line`${name} ${what}; its check value is ${kept.keyCheckValue}.` }
+}

@@ -63,7 +63,9 @@ export const keyCommands: readonly Command[] = [
           text: table(
             ['KEY', 'USE', 'STATE', 'CHECK VALUE', 'SINCE', 'RE-ENCRYPTED'],
             keys.map(({ reEncryption: progress, ...key }) => [
-              `${key.clientId ? `${key.clientId} ` : ''}${key.key}${key.version === null ? '' : `/${key.version}`}`,
+              [key.clientId, key.version === null ? key.key : `${key.key}/${key.version}`]
+                .filter(Boolean)
+                .join(' '),
               `${key.keyUsage} ${key.algorithm} ${key.modeOfUse} ${key.exportability}`,
               key.current ? `${key.state}, in use` : key.state,
               `${key.keyCheckValue} (${key.checkMethod})`,
@@ -183,7 +185,8 @@ function progressText(progress: NonNullable<Key['reEncryption']>): string {
   const { columnName, examined, reEncrypted, round, secondsLeft, shareOfCards } = progress
   const share = `${Math.floor(shareOfCards * 100)} % of the cards`
   const left = secondsLeft === null ? '' : `, ${Math.ceil(secondsLeft / 60)} min left`
-  return `round ${round}: ${share}${left}; ${reEncrypted} of ${examined} read, in ${columnName || 'no table'}`
+  const rows = `${reEncrypted} of ${examined} read, in ${columnName || 'no table'}`
+  return `round ${round}: ${share}${left}; ${rows}`
 }
 
 async function retire(ask: Ask, call: Call): Promise<Outcome> {

@@ -61,7 +61,8 @@ export const productCommands: readonly cli.Command[] = [
     description: 'What is wrong with it is reported all at once, and nothing is made.',
     options: memberOptions,
     example:
-      "pinfold products create 3001 --name 'House Debit' --scheme Visa --bin 45000012 --currency EUR --types Virtual",
+      "pinfold products create 3001 --name 'House Debit' --scheme Visa --bin 45000012 " +
+      '--currency EUR --types Virtual',
     run: (call) =>
       asAdministrator(call, async ({ ask }) => {
         const body = { ...(await membersOf(call)), productId: productIdOf(call) }
@@ -106,7 +107,8 @@ export const productCommands: readonly cli.Command[] = [
           const path = `/clients/${encodeURIComponent(clientId)}/products/${productId}`
           await ask(word === 'grant' ? 'PUT' : 'DELETE', path)
           const isGranted = word === 'grant'
-          const text = `Product ${productId} is ${isGranted ? 'granted to' : 'revoked from'} ${clientId}.`
+          const done = isGranted ? 'granted to' : 'revoked from'
+          const text = `Product ${productId} is ${done} ${clientId}.`
           return { json: { clientId, productId, isGranted }, text }
         }),
     }),

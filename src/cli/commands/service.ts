@@ -48,7 +48,10 @@ export const prepareClusterCommand: Command = {
   words: 'cluster prepare',
   summary: 'spreads the tables over the nodes of a Citus cluster, and says what it did',
   description:
-    "DATABASE_URL names the coordinator. Brings the database to this program's schema first, as migrate does. Stop the\nprocesses before it where there are rows: tables that are spread are locked until all are. It is done as a whole or not at\nall, and done again it does nothing.",
+    "DATABASE_URL names the coordinator. Brings the database to this program's schema first,\n" +
+    'as migrate does. Stop the processes before it where there are rows: tables that are\n' +
+    'spread are locked until all are. It is done as a whole or not at all, and done again it\n' +
+    'does nothing.',
   connection: [],
   example: 'SANDBOX=false DATABASE_URL=postgres://… pinfold cluster prepare',
   async run() {

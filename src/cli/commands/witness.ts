@@ -17,9 +17,9 @@ export const witnessCommand: Command = {
   words: 'witness',
   summary: 'cosigns the checkpoints of audit logs, until it is stopped',
   description:
-    'For a machine of an auditor or of a second site (c2sp.org/tlog-witness). It cosigns only trees that go on from those\n' +
-    'it has cosigned. The line it prints first is its key: for the policy of the log, and for ' +
-    'who verifies.',
+    'For a machine of an auditor or of a second site (c2sp.org/tlog-witness). It cosigns\n' +
+    'only trees that go on from those it has cosigned. The line it prints first is its key: for\n' +
+    'the policy of the log, and for who verifies.',
   options: {
     dir: { type: 'string', value: 'FOLDER', help: 'where it remembers what it has cosigned' },
     listen: { type: 'string', value: 'HOST:PORT', help: 'where it takes checkpoints, by HTTP' },

@@ -19,8 +19,10 @@ export interface TokenKey {
   readonly id: string
 }
 
-const labelForm =
-  /^pinfold-(?<keyUsage>[A-Z0-9]{2})(?<algorithm>[A-Z])(?<modeOfUse>[A-Z])(?<exportability>[EN])(?:-(?<purpose>[a-z]+(?:-[a-z]+)*)(?:-(?<length>[0-9]{2}))?)?$/
+const headerForm =
+  /(?<keyUsage>[A-Z0-9]{2})(?<algorithm>[A-Z])(?<modeOfUse>[A-Z])(?<exportability>[EN])/
+const purposeForm = /(?<purpose>[a-z]+(?:-[a-z]+)*)(?:-(?<length>[0-9]{2}))?/
+const labelForm = new RegExp(`^pinfold-${headerForm.source}(?:-${purposeForm.source})?$`)
 const form = /^pkcs11:object=(pinfold-[A-Za-z0-9-]+);id=((?:%[0-9A-F]{2}){16})$/
 
 export const referenceTo = ({ id, label }: TokenKey): string =>

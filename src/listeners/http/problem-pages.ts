@@ -5,8 +5,9 @@ import { type ProblemKind, problemKinds } from '../../domain/problem-kinds.ts'
 import { publishedDocument, sendPublished } from './published-document.ts'
 import type { Server } from './server.ts'
 
-const style = `body{font:1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;padding:0 1rem;
-color:#1b1f24;background:#fff}code{background:#f0f2f4;padding:.1em .3em;border-radius:3px}
+const style = `body{font:1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:3rem auto;
+padding:0 1rem;color:#1b1f24;background:#fff}
+code{background:#f0f2f4;padding:.1em .3em;border-radius:3px}
 a{color:#0b5cad}@media(prefers-color-scheme:dark){body{color:#e6e8ea;background:#16191d}
 code{background:#262b31}a{color:#7ab8ff}}`
 
@@ -19,9 +20,9 @@ const mediaType = 'text/html; charset=utf-8'
 const pages = new Map(
   Object.entries<ProblemKind>(problemKinds).map(([code, { explanation, status, title }]) => {
     const escaped = explanation.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
-    const body =
-      `<p><code>${code}</code>, status ${status}</p><p>${escaped}</p>
-      <p><a href="/problems">All ` + 'problems</a></p>'
+    const body = `<p><code>${code}</code>, status ${status}</p>
+      <p>${escaped}</p>
+      <p><a href="/problems">All problems</a></p>`
     return [code, publishedDocument(mediaType, page(title, body))]
   }),
 )
@@ -32,7 +33,8 @@ const index = publishedDocument(
     `<p>Every failure that this service answers with, by its <code>code</code>.</p><ul>
       ${Object.entries(problemKinds)
         .map(([code, { status, title }]) => {
-          return `<li><a href="/problems/${code}"><code>${code}</code></a> (${status}): ${title}</li>`
+          const link = `<a href="/problems/${code}"><code>${code}</code></a>`
+          return `<li>${link} (${status}): ${title}</li>`
         })
         .join('')}</ul>`,
   ),

@@ -21,7 +21,10 @@ export function faultOfWriting(profile: Profile): string | null {
     } catch (error) {
       if (!(error instanceof CodecError)) throw error
       const fault = error.message.replace(/\.$/, '')
-      return `a message ${message.mti} cannot be written (${fault}): change the layout of the field.`
+      return (
+        `a message ${message.mti} cannot be written (${fault}): ` +
+        'change the layout of the field.'
+      )
     }
   }
   return null

@@ -18,10 +18,12 @@ import * as people from './schemas/people.ts'
 import * as products from './schemas/products.ts'
 import * as webhooks from './schemas/webhooks.ts'
 
-const description = `What card networks, operators and what watches the service call. No client system reaches this listener.
+const description = `What card networks, operators and what watches the service call. No
+client system reaches this listener.
 
-- A call carries an access token of a client (OAuth 2.0, client credentials), or that of a person who is signed in with the
-  operators' issuer. Where an operation names several scopes, any one of them will do.
+- A call carries an access token of a client (OAuth 2.0, client credentials), or that of a person
+  who is signed in with the operators' issuer. Where an operation names several scopes, any one of
+  them will do.
 - Bodies are JSON in UTF-8. Unknown members and query parameters are refused.
 - Failures are problem documents (RFC 9457). Their \`code\` is stable: switch on it.
 - \`Idempotency-Key\` on a POST, PUT or PATCH makes it safe to send again.

@@ -33,6 +33,8 @@ const refusal = ({
   seconds,
 }: Omit<storedLimits.LimitOf, 'subject'> & { seconds: number }) =>
   new Problem('rate_limited', {
-    detail: `${limit.uses} ${limit.purpose} in ${limit.windowSeconds} seconds are allowed per ${kind}.`,
+    detail:
+      `${limit.uses} ${limit.purpose} in ${limit.windowSeconds} seconds are allowed ` +
+      `per ${kind}.`,
     retryAfterSeconds: seconds,
   })

@@ -54,7 +54,10 @@ export async function findDependence(
   }
   // Of somebody who signed in nobody here knows which client is theirs, too.
   if (others.some((each) => isPersonId(each.clientId) !== isPersonId(clientId))) {
-    return 'Components of one key are brought by people who sign in, or by clients, and not by both.'
+    return (
+      'Components of one key are brought by people who sign in, or by clients, ' +
+      'and not by both.'
+    )
   }
   for (const id of [clientId, ...others.map((each) => each.clientId)]) {
     // Whether somebody may still sign in is their issuer's to say.
@@ -66,8 +69,8 @@ export async function findDependence(
     const both = custodianOf(clientId).controlledBy.filter((id) => behind.includes(id))
     if (both.length > 0) {
       return (
-        `${both.join(', ')} could act for both ${other.clientId} and ${clientId}: an administrator ` +
-        'who could not must confirm one of them first.'
+        `${both.join(', ')} could act for both ${other.clientId} and ${clientId}: an ` +
+        'administrator who could not must confirm one of them first.'
       )
     }
   }

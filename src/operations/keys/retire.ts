@@ -71,8 +71,10 @@ export async function deleteKey(
   return changeKeysOnce(keys, request, async ({ connection, record }) => {
     if (objection) throw objection
     if (!(await storedHsmKeys.deleteHsmKey(connection, keyName, keyVersion, settleSeconds))) {
-      const why = `has not been retired for ${settleSeconds} seconds, nor is it one that is not needed.`
-      throw inUse(version, why)
+      throw inUse(
+        version,
+        `has not been retired for ${settleSeconds} seconds, nor is it one that is not needed.`,
+      )
     }
     await record({ act: 'deleted', key: referenceOf(keyName, keyVersion), ...operator })
     return null

@@ -133,7 +133,8 @@ export const refusals: readonly Refusal[] = [
   {
     variable: 'OUTBOUND_ALLOW_CIDRS',
     refused:
-      'has a block wider than `/8` (IPv6: `/16`), or a block with 169.254.169.254, in any spelling, or fd00:ec2::254',
+      'has a block wider than `/8` (IPv6: `/16`), or a block with 169.254.169.254, in any ' +
+      'spelling, or fd00:ec2::254',
     why:
       'A client could make this machine call any address in your network, or fetch the machine’s ' +
       'cloud credentials.',

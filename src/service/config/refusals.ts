@@ -58,12 +58,14 @@ export const clearDatabase = (
 ): Refusal => ({
   variable,
   refused:
-    'names another machine without TLS (no `sslmode`, `disable`), or without verification of its certificate (`no-verify`)',
+    'names another machine without TLS (no `sslmode`, `disable`), or without verification of ' +
+    'its certificate (`no-verify`)',
   why:
     'An attacker on the network can read every answer of the database and change every ' +
     'statement.',
   remedy:
-    'Add `?sslmode=verify-full`, and `&sslrootcert=FILE` for a certificate authority of your own. Loopback and Unix sockets need no TLS.',
+    'Add `?sslmode=verify-full`, and `&sslrootcert=FILE` for a certificate authority of your ' +
+    'own. Loopback and Unix sockets need no TLS.',
   acceptance: 'ACCEPT_PLAIN_DATABASE',
   find: ({ [url]: address }, read) =>
     address === null
@@ -82,7 +84,10 @@ export const clearListener = (
   why:
     'Tokens and PINs are in clear on the network, also between this service and a proxy that ' +
     'ends TLS.',
-  remedy: `Set ${variable.replace('HOST', 'TLS_CERT_FILE')} and ${variable.replace('HOST', 'TLS_KEY_FILE')}, or listen on loopback behind a proxy on this machine.`,
+  remedy:
+    `Set ${variable.replace('HOST', 'TLS_CERT_FILE')} and ` +
+    `${variable.replace('HOST', 'TLS_KEY_FILE')}, or listen on loopback behind a proxy on this ` +
+    'machine.',
   acceptance,
   find: ({ [listener]: { host, tls } }) =>
     tls === null && !isLoopback(host) ? `is ${host}, and the listener speaks plain HTTP` : null,

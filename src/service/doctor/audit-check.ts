@@ -46,7 +46,8 @@ export async function auditEnteringFindings(database: Database): Promise<Finding
       good('audit-entering', `An act of ${seconds} s ago is entered once the service is started.`),
     ]
   }
-  const found = `An act of ${seconds} s ago is not entered in the audit log, though a process is at it.`
+  const act = `An act of ${seconds} s ago`
+  const found = `${act} is not entered in the audit log, though a process is at it.`
   const why =
     'Acts go on, but nobody can verify them, and what is to be erased or forgotten waits for them.'
   const remedy = 'Look into the log for "acts could not be entered in the audit log".'

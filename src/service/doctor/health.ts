@@ -59,12 +59,14 @@ const adviceOn: Readonly<Record<HealthCheckName, Advice>> = {
   'deliveries:failing': {
     why: 'The receivers of these webhooks miss events until they answer with 2xx.',
     remedy:
-      "Read the answers under Webhooks in the console, or in GET /webhooks, and ask the webhooks' clients to mend their receivers.",
+      'Read the answers under Webhooks in the console, or in GET /webhooks, and ask the ' +
+      "webhooks' clients to mend their receivers.",
   },
   'webhooks:failing': {
     why: 'Their receivers miss events, and a webhook that fails for three days is disabled.',
     remedy:
-      "Read the answers under Webhooks in the console, or in GET /webhooks, and ask the webhooks' clients to mend their receivers.",
+      'Read the answers under Webhooks in the console, or in GET /webhooks, and ask the ' +
+      "webhooks' clients to mend their receivers.",
   },
   'keys:rotation': {
     why: 'The longer one key is used, the more is lost with it (NIST SP 800-57, 5.3.6).',

@@ -88,7 +88,8 @@ async function schemaFindings(
     ]
   }
   if (mayCreate) {
-    const found = `At migration ${newest}; the next start, or pinfold migrate, brings it to ${known}.`
+    const found =
+      `At migration ${newest}; the next start, or pinfold migrate, ` + `brings it to ${known}.`
     return [good('schema', found)]
   }
   const { actsAsOwner, owner } = await examineRole(database)
@@ -210,7 +211,8 @@ async function masterKeyFindings(config: Config, due: string): Promise<Finding[]
       present === null
         ? `The database is under the master key with check value ${due}, and ${file} cannot be ` +
             'read.'
-        : `The database is under the master key with check value ${due}; ${file} has ${present.join(', ')}.`,
+        : `The database is under the master key with check value ${due}; ${file} has ` +
+            `${present.join(', ')}.`,
       'No key, card or PIN in the database can be used without it.',
       'Bring back the file that belongs to this database; or point DATABASE_URL to the one of ' +
         'this file.',
@@ -236,7 +238,8 @@ export async function suspensionFindings(
   return [
     warning(
       'deliveries',
-      `Deliveries are suspended, as their clients are disabled or have lost events.read and webhooks.write: ${each.join(', ')}.`,
+      'Deliveries are suspended, as their clients are disabled or have lost events.read and ' +
+        `webhooks.write: ${each.join(', ')}.`,
       'What waits is kept until it is delivered, also beyond EVENT_RETENTION_DAYS.',
       'Nothing, if so it is meant. pinfold clients enable CLIENT, or the scope, lets them go ' +
         'on in their order.',
@@ -259,7 +262,9 @@ export async function webhookFindings(database: Database): Promise<Finding[]> {
       'webhooks',
       `Deliveries of webhooks fail: ${each.join(', ')}.`,
       'Their receivers miss events, and a webhook that fails for three days is disabled.',
-      "Read the answers of the receiver under Webhooks in the console, or in GET /clients/{clientId}/webhooks/{webhookId}/deliveries, and ask the webhook's client to mend its receiver.",
+      'Read the answers of the receiver under Webhooks in the console, or in ' +
+        'GET /clients/{clientId}/webhooks/{webhookId}/deliveries, ' +
+        "and ask the webhook's client to mend its receiver.",
     ),
   ]
 }

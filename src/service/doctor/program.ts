@@ -132,7 +132,8 @@ export const checkHsm: Check = async ({ config: { pkcs11, sandbox } }) => {
         'hsm',
         `There is no PKCS#11 module ${pkcs11.module}.`,
         'Without it no key can be used: the service cannot start.',
-        "Set PKCS11_MODULE to the vendor's shared library, such as /usr/lib/softhsm/libsofthsm2.so.",
+        "Set PKCS11_MODULE to the vendor's shared library, such as " +
+          '/usr/lib/softhsm/libsofthsm2.so.',
       ),
     ]
   }

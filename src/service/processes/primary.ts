@@ -187,7 +187,9 @@ function watchProcesses(slots: readonly Slot[]) {
   const registry = new Registry()
   new Gauge({
     name: 'pinfold_processes',
-    help: 'Processes of this command, by whether each serves (ready) or is being started (starting).',
+    help:
+      'Processes of this command, by whether each serves (ready) or is being started ' +
+      '(starting).',
     labelNames: ['state'],
     registers: [registry],
     collect() {

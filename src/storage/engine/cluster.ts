@@ -54,7 +54,10 @@ export function listUnplaced({ tables }: ClusterFacts): readonly string[] {
     const found = placed.get(table)
     if (found !== undefined && found !== column) {
       throw new StartRefusal(
-        `The table ${table} is ${found === null ? 'copied to each node' : `spread by ${found}`}, and is to be ${column === null ? 'copied' : `spread by ${column}`}: undistribute_table('${table}') takes it back, then prepare again.`,
+        `The table ${table} is ` +
+          `${found === null ? 'copied to each node' : `spread by ${found}`}, and is to be ` +
+          `${column === null ? 'copied' : `spread by ${column}`}: ` +
+          `undistribute_table('${table}') takes it back, then prepare again.`,
       )
     }
   }
@@ -115,7 +118,8 @@ export async function prepareCluster(database: Database): Promise<Preparation> {
   }
   if (!before.isCoordinatorKnown) {
     throw new StartRefusal(
-      "The nodes do not know the coordinator: select citus_set_coordinator_host('HOST', PORT) says where it is.",
+      'The nodes do not know the coordinator: ' +
+        "select citus_set_coordinator_host('HOST', PORT) says where it is.",
     )
   }
   if (before.nodes === 0) {

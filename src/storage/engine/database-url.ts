@@ -90,7 +90,8 @@ function sessionsOf(query: URLSearchParams): SessionAttributes {
   const sessions = sessionAttributes.find((each) => each === asked)
   if (sessions && others.length === 0) return sessions
   return refuse(
-    `must have one target_session_attrs, of ${sessionAttributes.join(', ')}: a server that takes no changes is of no use here`,
+    `must have one target_session_attrs, of ${sessionAttributes.join(', ')}: a server that ` +
+      'takes no changes is of no use here',
   )
 }
 

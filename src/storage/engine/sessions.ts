@@ -231,9 +231,13 @@ const sessionSettings = `set client_encoding = 'UTF8';
  */
 const greeting = `${sessionSettings}
   set client_min_messages = warning;
-  select set_config('${planning[0]}', case when is_cluster then 'auto' else '${planning[1]}' end, false),
+  select
+    set_config(
+      '${planning[0]}', case when is_cluster then 'auto' else '${planning[1]}' end, false
+    ),
     case when is_cluster then set_config('citus.multi_shard_modify_mode', 'sequential', false) end,
-    pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only') = 'on' as "isReadOnly",
+    pg_is_in_recovery() as "isStandby",
+    current_setting('transaction_read_only') = 'on' as "isReadOnly",
     is_cluster as "isCluster"
   from (
     select exists (select from pg_extension where extname = 'citus') as is_cluster

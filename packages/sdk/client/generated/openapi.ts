@@ -365,8 +365,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Get Card Data
-         * @description PAN, CVV2 and expiry of a card, and the PIN if it is asked for, sealed so that only the device opens them.
-         *     Their disclosure is recorded before they are sent. An idempotency key has no effect.
+         * @description PAN, CVV2 and expiry of a card, and the PIN if it is asked for, sealed so that
+         *     only the device opens them. Their disclosure is recorded before they are sent. An idempotency key
+         *     has no effect.
          */
         readonly post: operations["getCardData"];
         readonly delete?: never;

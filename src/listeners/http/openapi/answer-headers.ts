@@ -8,7 +8,8 @@ const header = (description: string, example: string) => ({
 export const namedHeaders = {
   'Api-Version': header('The version of this interface.', '2026-11-20'),
   'Audit-Entry': header(
-    'The entry of the audit log that says what was disclosed: the `id` of its event. Its receipt is at `/receipts/{entry}`.',
+    'The entry of the audit log that says what was disclosed: the `id` of its event. Its ' +
+      'receipt is at `/receipts/{entry}`.',
     '01966c8e-9c3a-7b5f-8e21-4d0f6a7b8c9d',
   ),
   'Idempotency-Replayed': header(

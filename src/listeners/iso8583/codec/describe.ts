@@ -15,9 +15,10 @@ interface DescribedField {
 
 /** Tags of chip data that say nothing of who has the card. */
 const shownTags = new Set(
-  '82 84 95 9A 9C 5F2A 5F34 9F02 9F03 9F09 9F1A 9F26 9F27 9F33 9F34 9F35 9F36 9F37 9F41 91 8A'.split(
-    ' ',
-  ),
+  [
+    '82 84 95 9A 9C 5F2A 5F34 9F02 9F03 9F09 9F1A 9F26',
+    '9F27 9F33 9F34 9F35 9F36 9F37 9F41 91 8A',
+  ].flatMap((tags) => tags.split(' ')),
 )
 
 /**

@@ -30,7 +30,8 @@ export function approvalRoutes({ app, approvals }: PrivateApi): void {
         operationId: 'listApprovals',
         summary: 'List approvals, the newest first',
         description:
-          'Whoever has `approve`, `audit.read` or `admin` sees all of them, others what they asked for.',
+          'Whoever has `approve`, `audit.read` or `admin` sees all of them, others what they ' +
+          'asked for.',
         tags,
         querystring: approvalSchemas.ApprovalsQuerySchema,
         response: { 200: Type.Array(approvalSchemas.ListedApprovalSchema) },
@@ -159,7 +160,8 @@ export function ownApprovalRoutes({ app, approvals }: PrivateApi): void {
         operationId: 'breakGlass',
         summary: 'Let pass what one asked for oneself, in an emergency',
         description:
-          'An act of its own kind in the audit log; `/health` and the metrics tell of it for 30 days.',
+          'An act of its own kind in the audit log; `/health` and the metrics tell of it for ' +
+          '30 days.',
         tags,
         params,
         response,

@@ -34,7 +34,8 @@ const cardActs: readonly CardAct[] = [
     operationId: 'freezeCard',
     summary: 'Freeze a card',
     description:
-      'Moves it to `62` Restricted: nothing is approved any more. One that is frozen stays as it is.',
+      'Moves it to `62` Restricted: nothing is approved any more. One that is frozen stays ' +
+      'as it is.',
     problems: ['card_status_conflict'],
     act: acts.freezeCard,
   },
@@ -162,7 +163,9 @@ export function revealCardholderRoute({ app, cards }: PrivateApi): void {
         operationId: 'revealCardholder',
         summary: "Read the names of a card's holder",
         description:
-          'The names and nothing more. Its disclosure is recorded before it is sent; `Audit-Entry` names the entry. Sent again with the same idempotency key within a minute it is the same disclosure, with the same entry; later it is another one.',
+          'The names and nothing more. Its disclosure is recorded before it is sent; ' +
+          '`Audit-Entry` names the entry. Sent again with the same idempotency key within a ' +
+          'minute it is the same disclosure, with the same entry; later it is another one.',
         tags,
         params,
         response: { 200: cardSchemas.CardholderSchema },

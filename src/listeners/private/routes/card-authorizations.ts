@@ -44,7 +44,8 @@ export function cardAuthorizationRoutes({ app, cards }: PrivateApi): void {
         operationId: 'readCardAuthorization',
         summary: 'Explain an authorization',
         description:
-          'Every check in the order in which it was made, what it came to and when. The one with a `responseCode` is what declined it.',
+          'Every check in the order in which it was made, what it came to and when. The one ' +
+          'with a `responseCode` is what declined it.',
         tags,
         params: Type.Object({ publicToken: Type.String(), authorizationId: Type.String() }),
         response: { 200: schemas.RecordedAuthorizationSchema },
@@ -69,7 +70,9 @@ export function authorizationFiguresRoute({ app, cards }: PrivateApi): void {
         operationId: 'countAuthorizations',
         summary: 'Count approvals and declines over time',
         description:
-          'By stretches of a `minute` (a day at most), an `hour` (31 days) or a `day` (100 days). A stretch in which nothing was asked is left out. Questions about cards that are not there are not counted.',
+          'By stretches of a `minute` (a day at most), an `hour` (31 days) or a `day` (100 ' +
+          'days). A stretch in which nothing was asked is left out. Questions about cards ' +
+          'that are not there are not counted.',
         tags: ['Figures'],
         querystring: Type.Object(
           {

@@ -70,7 +70,9 @@ export function searchCardsRoute({ app, cards, metrics }: PrivateApi): void {
         operationId: 'searchCards',
         summary: 'Search cards of all clients',
         description:
-          'Newest first. A body, so that a card number is in no URL. The `Link` of a page is called with the same body. To search by `pan` takes the scope `support.pan` as well; each such search is recorded, found or not, and limited.',
+          'Newest first. A body, so that a card number is in no URL. The `Link` of a page is ' +
+          'called with the same body. To search by `pan` takes the scope `support.pan` as ' +
+          'well; each such search is recorded, found or not, and limited.',
         tags,
         querystring: pages.PageQuerySchema,
         body: cardSchemas.SearchCardsSchema,

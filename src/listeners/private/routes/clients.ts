@@ -129,7 +129,8 @@ export function changeClientRoute({ administration, app, approvals }: privateApi
         operationId: 'changeClient',
         summary: 'Change a client',
         description:
-          'Members that are left out stay as they are. `active` false disables it within 60 seconds.',
+          'Members that are left out stay as they are. `active` false disables it within 60 ' +
+          'seconds.',
         tags,
         params,
         body: clientSchemas.ChangeClientSchema,
@@ -181,7 +182,8 @@ export function rotateClientSecretRoute({
         operationId: 'rotateClientSecret',
         summary: "Change a client's secret",
         description:
-          'The new one is shown this once, unless you made it and give its hash. Both are accepted for `overlapHours`, 24 unless given.',
+          'The new one is shown this once, unless you made it and give its hash. Both are ' +
+          'accepted for `overlapHours`, 24 unless given.',
         tags,
         params,
         body: clientSchemas.RotateSecretSchema,

@@ -31,7 +31,8 @@ export function figureRoutes({ app, metrics, watching }: PrivateApi): void {
         operationId: 'measureLatency',
         summary: 'Measure how long calls take',
         description:
-          'From the first byte of a request to the end of its answer, by the bounds of the histograms of `/metrics`.',
+          'From the first byte of a request to the end of its answer, by the bounds of the ' +
+          'histograms of `/metrics`.',
         tags,
         response: { 200: LatencyFiguresSchema },
       },

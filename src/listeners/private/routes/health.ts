@@ -189,7 +189,8 @@ function webhookChecks(failing: Watched<'failingWebhooks'>): Checks {
 function keyCheck(keys: Watched<'keys'>): Check {
   const due = keys.filter(({ rotationDue }) => rotationDue !== null)
   if (due.length === 0) return { status: 'pass' }
-  const output = `Rotate ${due.map(({ key, rotationDue }) => `${key} (${rotationDue})`).join(', ')}.`
+  const dueKeys = due.map(({ key, rotationDue }) => `${key} (${rotationDue})`)
+  const output = `Rotate ${dueKeys.join(', ')}.`
   return { status: 'warn', output }
 }
 
@@ -239,7 +240,9 @@ function checksOf({ isCosigned, refusal, unsignedMs }: AuditLogHealth): Checks {
 function enteringCheck({ status, waitingMs }: EnteringHealth): Check {
   const observed = { observedValue: Math.round(waitingMs / 1_000), observedUnit: 's' }
   if (status === 'pass') return { status, ...observed }
-  const output = `An act of ${observed.observedValue} s ago is not entered in the audit log. The service's log says why.`
+  const output =
+    `An act of ${observed.observedValue} s ago is not entered in the audit log. ` +
+    "The service's log says why."
   return { status, output, ...observed }
 }
 

@@ -14,7 +14,8 @@ const PartySchema = Type.Object({
 
 const states = Type.Enum([...approvalStates], {
   description:
-    '`waiting` for another person, `approved` and about to be carried out; ended as `done`, `failed`, `refused`, `withdrawn`, `expired` or `stale`.',
+    '`waiting` for another person, `approved` and about to be carried out; ended as `done`, ' +
+    '`failed`, `refused`, `withdrawn`, `expired` or `stale`.',
 })
 
 const members = {
@@ -76,7 +77,8 @@ export const ApprovalSchema = Type.Object({
   payload: orNull(
     Type.String({
       description:
-        'The exact text that is approved: JSON with `method`, `path`, `body` and a `nonce`. Null once it is forgotten.',
+        'The exact text that is approved: JSON with `method`, `path`, `body` and a `nonce`. ' +
+        'Null once it is forgotten.',
     }),
   ),
   outcome: Type.Unknown({

@@ -9,7 +9,8 @@ const CheckSchema = Type.Object({
   }),
   result: Type.Enum([...checkResults], {
     description:
-      '`not_given`: the request had nothing to check. `blocked`: no try was left, and nothing was compared. `unresolved`: the HSM gave no answer.',
+      '`not_given`: the request had nothing to check. `blocked`: no try was left, and ' +
+      'nothing was compared. `unresolved`: the HSM gave no answer.',
   }),
   afterMs: Type.Integer({ description: 'From the arrival of the question.' }),
   responseCode: Type.Optional(Type.String({ description: 'What it declined with.' })),

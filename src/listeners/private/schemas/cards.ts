@@ -167,7 +167,8 @@ export const TimelineEntrySchema = Type.Object(
   },
   {
     description:
-      'A `change` and a `disclosure` have `act`, an `attempt` has `attempt`, an `authorization` has `authorization`.',
+      'A `change` and a `disclosure` have `act`, an `attempt` has `attempt`, an ' +
+      '`authorization` has `authorization`.',
   },
 )
 

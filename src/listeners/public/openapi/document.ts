@@ -9,10 +9,12 @@ import { EventSchema } from '../schemas/events.ts'
 import * as webhooks from '../schemas/webhooks.ts'
 import { bodyExamples } from './examples.ts'
 
-const description = `A card-issuing core: products, cards, PINs, PIN and CVV status with the remaining tries.
+const description = `A card-issuing core: products, cards, PINs, PIN and CVV status with the
+remaining tries.
 
 - Every call carries an access token of the client (OAuth 2.0, client credentials).
-- Bodies are JSON in UTF-8. PINs and card references are strings. Unknown members and query parameters are refused.
+- Bodies are JSON in UTF-8. PINs and card references are strings. Unknown members and query
+  parameters are refused.
 - Failures are problem documents (RFC 9457). Their \`code\` is stable: switch on it.
 - \`Idempotency-Key\` on a POST or PUT makes it safe to send again.
 - \`Api-Version: ${apiVersion}\` may be sent to require this version.

@@ -15,8 +15,9 @@ import { recordingRefusals } from '../refused-disclosures.ts'
 import { CardDataSchema, type GetCardDataBody, GetCardDataSchema } from '../schemas/card-data.ts'
 import { CardParamsSchema } from '../schemas/cards.ts'
 
-const description = `PAN, CVV2 and expiry of a card, and the PIN if it is asked for, sealed so that only the device opens them.
-Their disclosure is recorded before they are sent. An idempotency key has no effect.`
+const description = `PAN, CVV2 and expiry of a card, and the PIN if it is asked for, sealed so that
+only the device opens them. Their disclosure is recorded before they are sent. An idempotency key
+has no effect.`
 
 /** One form, whole, and nothing of the other. */
 const oneForm = [

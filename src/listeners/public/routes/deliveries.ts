@@ -24,8 +24,8 @@ export function pingWebhookRoute({ app, base, issuing }: PublicApi): void {
         operationId: 'pingWebhook',
         summary: 'Ping a webhook',
         description:
-          'Sends a signed message of the type `webhook.ping`, once. Its outcome is in the list of ' +
-          'deliveries.',
+          'Sends a signed message of the type `webhook.ping`, once. Its outcome is in the ' +
+          'list of deliveries.',
         tags: ['Webhooks'],
         params: webhookSchemas.WebhookParamsSchema,
         body: EmptyBodySchema,

@@ -26,8 +26,9 @@ export function readReceiptRoute({ app, audit, base }: PublicApi): void {
         operationId: 'readReceipt',
         summary: 'Read the receipt of an entry of the audit log',
         description:
-          'The entry is named by `Audit-Entry` of the answer to a disclosure, and by the `id` of an event. Until it is under a ' +
-          'checkpoint, which takes a second or two, the answer is 202: ask again after `Retry-After`.',
+          'The entry is named by `Audit-Entry` of the answer to a disclosure, and by the ' +
+          '`id` of an event. Until it is under a checkpoint, which takes a second or two, ' +
+          'the answer is 202: ask again after `Retry-After`.',
         tags: ['Audit log'],
         params: Type.Object({ entry: Type.String() }),
         response: {

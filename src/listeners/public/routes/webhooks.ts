@@ -154,8 +154,8 @@ export function rotateWebhookSecretRoute({ app, base, issuing }: PublicApi): voi
         operationId: 'rotateWebhookSecret',
         summary: "Change a webhook's secret",
         description:
-          'The new `secret` is shown this once. For 24 hours every message is signed with the previous ' +
-          'one, too. At most five times in 24 hours.',
+          'The new `secret` is shown this once. For 24 hours every message is signed with ' +
+          'the previous one, too. At most five times in 24 hours.',
         tags: ['Webhooks'],
         params: webhookSchemas.WebhookParamsSchema,
         body: EmptyBodySchema,

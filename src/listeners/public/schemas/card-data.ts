@@ -56,8 +56,8 @@ export const SessionKeyCardDataSchema = Type.Object(
     iv: base64('Base64, 16 bytes.'),
     encryptedPayload: base64('Base64: AES-256-CBC, PKCS#7, under the session key.'),
     signatureOfPayloadAndIv: base64(
-      'Base64: RSA-PSS (SHA-256, salt of 32 bytes) with the sign key over the bytes of the payload ' +
-        'and then the iv.',
+      'Base64: RSA-PSS (SHA-256, salt of 32 bytes) with the sign key over the bytes of the ' +
+        'payload and then the iv.',
     ),
   },
   { ...closed, description: 'Asked for with `key`.' },

@@ -100,7 +100,8 @@ export const SetPinSchema = Type.Object(
         maxLength: bodyLimit,
         description:
           'The PIN sealed on the device: a compact JWE to the pin key (ECDH-ES, A256GCM, `typ` ' +
-          '`set-pin+jwe`) of `pin`, `publicToken`, `jti` and `iat`. Good for one use, within 5 minutes.',
+          '`set-pin+jwe`) of `pin`, `publicToken`, `jti` and `iat`. Good for one use, within ' +
+          '5 minutes.',
         ...secret,
       }),
     ),

@@ -48,7 +48,8 @@ export const refusedPage = (access: Screen['access']): Page => {
   return {
     title: 'Not for your role',
     status: 403,
-    body: html`<p>This is for ${allowed.join(', ') || 'nobody'}. Ask whoever gives out roles at your company.</p>`,
+    body: html`<p>This is for ${allowed.join(', ') || 'nobody'}.
+      Ask whoever gives out roles at your company.</p>`,
   }
 }
 
@@ -62,8 +63,9 @@ export const readOnlyPage: Page = {
 export const signedOutPage = (to: string): Page => ({
   title: 'You are signed out',
   status: 401,
-  body: html`<p>Nothing was done. <a href="/console/sign-in?to=${encodeURIComponent(to)}">Sign in</a>
-    </p>`,
+  body: html`<p>
+    Nothing was done. <a href="/console/sign-in?to=${encodeURIComponent(to)}">Sign in</a>
+  </p>`,
 })
 
 /** A failure, as people read it. */
@@ -71,12 +73,12 @@ export function problemPage(error: unknown, { id, log }: FastifyRequest): Page {
   const problem = error instanceof Problem ? error : new Problem('internal_error', { cause: error })
   if (problem.status >= 500)
     log.error({ requestId: id, err: problem.cause ?? problem }, problem.title)
+  const errors = problem.errors?.map(({ detail, pointer }) => html`<li>${pointer} ${detail}</li>`)
   return {
     title: problem.title,
     status: problem.status,
-    body: html`${problem.detail && html`<p>${problem.detail}</p>`}<ul>${(problem.errors ?? []).map(
-      ({ detail, pointer }) => html`<li>${pointer} ${detail}</li>`,
-    )}</ul><p>Request ${id}</p>`,
+    body: html`${problem.detail && html`<p>${problem.detail}</p>`}<ul>${errors}</ul>
+      <p>Request ${id}</p>`,
   }
 }
 

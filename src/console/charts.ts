@@ -54,7 +54,8 @@ export function stackedBars(drawing: Drawing): Html {
       const [x, y] = [size.left + at * step, size.top + inner.height - height]
       return (
         tall > 0 &&
-        html`<rect class="${colourOf(of)}" x="${round(x + 0.5)}" y="${round(y)}" width="${round(Math.max(1, step - 1))}" height="${round(tall)}"/>`
+        html`<rect class="${colourOf(of)}" x="${round(x + 0.5)}" y="${round(y)}"
+          width="${round(Math.max(1, step - 1))}" height="${round(tall)}"/>`
       )
     })
   })
@@ -96,14 +97,17 @@ export function lines(drawing: Drawing): Html {
 function grid(ceiling: number, points: readonly Point[]): Content {
   const heights = [0, 0.5, 1].map((share) => {
     const y = round(size.top + inner.height * (1 - share))
-    return html`<line class="grid" x1="${size.left}" x2="${size.width - 6}" y1="${y}" y2="${y}"/><text x="${size.left - 6}" y="${y + 4}" text-anchor="end">${numbers.format(ceiling * share)}</text>`
+    const value = numbers.format(ceiling * share)
+    return html`<line class="grid" x1="${size.left}" x2="${size.width - 6}" y1="${y}" y2="${y}"/>
+      <text x="${size.left - 6}" y="${y + 4}" text-anchor="end">${value}</text>`
   })
   const last = points.length - 1
   const shown = [...new Set([0, Math.floor(last / 2), last])].filter((at) => at >= 0)
   const labels = shown.map((at) => {
     const x = size.left + (last === 0 ? 0 : (at / last) * inner.width)
     const anchor = at === 0 ? 'start' : at === last ? 'end' : 'middle'
-    return html`<text x="${round(x)}" y="${size.height - 6}" text-anchor="${anchor}">${points[at]?.label}</text>`
+    return html`<text x="${round(x)}" y="${size.height - 6}"
+      text-anchor="${anchor}">${points[at]?.label}</text>`
   })
   return [heights, labels]
 }
@@ -115,15 +119,31 @@ function figure(
   series: readonly string[],
 ): Html {
   if (!isMeasured) return html`<figure><p class="empty">${empty}</p></figure>`
-  return html`<figure><svg class="chart" viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${title}">${drawn}</svg>
-<figcaption>${series.map((name, of) => html`<span class="key ${colourOf(of)}"><span>${name}</span></span>`)}</figcaption>
-<details><summary>As a table</summary>
-  <div class="scroll" tabindex="0" role="region" aria-label="${title}"><table><thead><tr>
-  <th scope="col">${rowTitle}</th>${series.map(
-    (name) => html`<th scope="col" class="number">${name}</th>`,
-  )}</tr></thead><tbody>${points.map(
-    ({ label, values }) =>
-      html`<tr>
-        <th scope="row">${label}</th>${values.map((value) => html`<td class="number">${value === null ? '–' : numbers.format(value)}</td>`)}</tr>`,
-  )}</tbody></table></div></details></figure>`
+  const legend = series.map(
+    (name, of) => html`<span class="key ${colourOf(of)}"><span>${name}</span></span>`,
+  )
+  const columns = series.map((name) => html`<th scope="col" class="number">${name}</th>`)
+  return html`<figure>
+    <svg class="chart" viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${title}">
+      ${drawn}
+    </svg>
+    <figcaption>${legend}</figcaption>
+    <details>
+      <summary>As a table</summary>
+      <div class="scroll" tabindex="0" role="region" aria-label="${title}">
+        <table>
+          <thead><tr><th scope="col">${rowTitle}</th>${columns}</tr></thead>
+          <tbody>${points.map(pointRow)}</tbody>
+        </table>
+      </div>
+    </details>
+  </figure>`
 }
+
+const pointRow = ({ label, values }: Point): Content =>
+  html`<tr>
+    <th scope="row">${label}</th>
+    ${values.map((value) => html`<td class="number">${numberText(value)}</td>`)}
+  </tr>`
+
+const numberText = (value: number | null): string => (value === null ? '–' : numbers.format(value))

@@ -22,28 +22,54 @@ const script = 'web/console/main.ts'
 export function layout({ body, title }: Page, frame: Frame | null): Html {
   const version = liveVersionOf(body)
   return html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
-<title>${title} · Pinfold</title><link rel="icon" href="/console/assets/icon.svg"><link rel="stylesheet" href="/console/assets/console.css">
-<script type="module" src="/console/assets/${script}"></script></head>
-<body${frame === null && html` class="bare"`}${version && html` data-version="${version}"`}><a class="skip" href="#content">Skip to the content</a>${frame && header(frame)}${frame && navigation(frame)}
-<main id="content" tabindex="-1">${frame?.visit.isSandbox && html`<p class="banner">Sandbox: no card here is anybody’s.</p>`}${
-    frame?.visit.isReadOnly && html`<p class="banner">This console may only be read.</p>`
-  }<h1>${title}</h1>
-${frame?.notice && noticeContent(frame.notice)}${body}</main></body></html>
+<html lang="en">
+<head>
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <meta name="color-scheme" content="light dark">
+  <title>${title} · Pinfold</title>
+  <link rel="icon" href="/console/assets/icon.svg">
+  <link rel="stylesheet" href="/console/assets/console.css">
+  <script type="module" src="/console/assets/${script}"></script>
+</head>
+<body${frame === null && html` class="bare"`}${version && html` data-version="${version}"`}>
+  <a class="skip" href="#content">Skip to the content</a>
+  ${frame && header(frame)}
+  ${frame && navigation(frame)}
+  <main id="content" tabindex="-1">
+    ${frame?.visit.isSandbox && html`<p class="banner">Sandbox: no card here is anybody’s.</p>`}
+    ${frame?.visit.isReadOnly && html`<p class="banner">This console may only be read.</p>`}
+    <h1>${title}</h1>
+    ${frame?.notice && noticeContent(frame.notice)}
+    ${body}
+  </main>
+</body>
+</html>
 `
 }
 
 const header = ({ screens, visit }: Frame): Content =>
-  html`<header class="top"><a class="brand" href="/console">Pinfold</a>${
-    screens.some(({ path }) => path === searchPath) &&
-    html`<form class="find" method="post" action="${searchPath}" role="search" aria-label="Find a card">
-      ${formFields(visit)}<input type="search" name="text" required maxlength="64" autocomplete="off" spellcheck="false" placeholder="Find a card" aria-label="Find a card" aria-keyshortcuts="/"><button class="quiet">Find</button>
-      </form>`
-  }<form class="who" method="post" action="/console/sign-out">
-    ${formFields(visit)}<span><b>${visit.person.name}</b> <small>${visit.person.roles.map((role) => role).join(', ')}</small></span><button class="quiet">Sign out</button>
-    </form></header>`
+  html`<header class="top">
+    <a class="brand" href="/console">Pinfold</a>
+    ${screens.some(({ path }) => path === searchPath) && findForm(visit)}
+    <form class="who" method="post" action="/console/sign-out">
+      ${formFields(visit)}
+      <span><b>${visit.person.name}</b> <small>${visit.person.roles.join(', ')}</small></span>
+      <button class="quiet">Sign out</button>
+    </form>
+  </header>`
 
 const searchPath = '/console/search'
+
+const findForm = (visit: Frame['visit']): Content =>
+  html`<form class="find" method="post" action="${searchPath}"
+    role="search" aria-label="Find a card">
+    ${formFields(visit)}
+    <input type="search" name="text" required maxlength="64" autocomplete="off"
+      spellcheck="false" placeholder="Find a card" aria-label="Find a card"
+      aria-keyshortcuts="/">
+    <button class="quiet">Find</button>
+  </form>`
 
 /**
  * Every screen that may be seen, and the letter that leads there behind a `g`: the first of its
@@ -59,8 +85,9 @@ function navigation({ screens, visit }: Frame): Content {
     taken.add(letter)
     const isHere = here === path || (path !== '/console' && here.startsWith(`${path}/`))
     return [
-      html`<li><a href="${path}" data-letter="${letter}"${isHere && html` aria-current="page"`}>${name}</a>
-        </li>`,
+      html`<li>
+        <a href="${path}" data-letter="${letter}"${isHere && html` aria-current="page"`}>${name}</a>
+      </li>`,
     ]
   })
   return html`<nav class="screens" aria-label="Screens"><ul>${links}</ul></nav>`

@@ -45,14 +45,19 @@ export const listed = (
 ): Html =>
   rows.length === 0
     ? html`<p class="empty">${empty}</p>`
-    : html`<div class="scroll" tabindex="0" role="region" aria-label="${name}"><table><thead><tr>
-      ${columns.map((column) =>
-        column === ''
-          ? html`<td></td>`
-          : typeof column === 'string'
-            ? html`<th scope="col">${column}</th>`
-            : html`<th scope="col" class="number">${column.title}</th>`,
-      )}</tr></thead><tbody>${rows}</tbody></table></div>`
+    : html`<div class="scroll" tabindex="0" role="region" aria-label="${name}">
+        <table>
+          <thead><tr>${columns.map(columnHead)}</tr></thead>
+          <tbody>${rows}</tbody>
+        </table>
+      </div>`
+
+function columnHead(column: Column): Html {
+  if (column === '') return html`<td></td>`
+  return typeof column === 'string'
+    ? html`<th scope="col">${column}</th>`
+    : html`<th scope="col" class="number">${column.title}</th>`
+}
 
 /** The way to the next page, where there is one, and back to the first. */
 export const pages = (visit: Visit, next: string | null): Content => {
@@ -64,8 +69,9 @@ export const pages = (visit: Visit, next: string | null): Content => {
   if (next !== null) further.set('cursor', next)
   return (
     (next !== null || isFurther) &&
-    html`<nav class="pages" aria-label="Pages">${isFurther && html`<a href="${pathname}?${String(first)}">First page</a>`}${
-      next !== null && html`<a href="${pathname}?${String(further)}" rel="next">Next page</a>`
-    }</nav>`
+    html`<nav class="pages" aria-label="Pages">
+      ${isFurther && html`<a href="${pathname}?${String(first)}">First page</a>`}
+      ${next !== null && html`<a href="${pathname}?${String(further)}" rel="next">Next page</a>`}
+    </nav>`
   )
 }

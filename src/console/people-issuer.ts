@@ -295,8 +295,11 @@ function interactionsOf({ clientId, issuer }: PeopleIssuerOptions): Configuratio
 }
 
 const pageOf = (text: string, form = html``) =>
-  html`<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Sign in to the sandbox</title></head><body>
-    <main><h1>Sign in to the sandbox</h1><p>${text}</p>${form}</main></body></html>`
+  html`<!doctype html>
+    <html lang="en">
+    <head><meta charset="utf-8"><title>Sign in to the sandbox</title></head>
+    <body><main><h1>Sign in to the sandbox</h1><p>${text}</p>${form}</main></body>
+    </html>`
 
 /**
  * Who follows a link is signed in at once. Who is signed in already, and is to be again, says so.
@@ -315,10 +318,13 @@ function interactionRoutes(
     if (prompt.name === 'consent' && known) {
       // A browser holds the redirect after a form against it, too.
       const callback = new URL(String(params.redirect_uri)).origin
-      reply.header(
-        'content-security-policy',
-        `default-src 'none'; form-action 'self' ${callback}; base-uri 'none'; frame-ancestors 'none'`,
-      )
+      const policy = [
+        "default-src 'none'",
+        `form-action 'self' ${callback}`,
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+      ]
+      reply.header('content-security-policy', policy.join('; '))
       return String(consentPage(known, params, `${raw.url}/refuse`))
     }
     const linked = people.find(({ link }) => link === params.login_hint)

@@ -115,14 +115,17 @@ export interface Act {
  */
 export const formFieldNames = { token: 'form-token', key: 'form-key' } as const
 
-/** What each form begins with: `<form method="post" action="…">
-  ${formFields(visit)}…`. It is done once, however often it is sent. */
+/**
+ * What each form begins with: `<form method="post" action="…">${formFields(visit)}…`. It is done
+ * once, however often it is sent.
+ */
 export const formFields = ({ formToken }: Pick<Visit, 'formToken'>): Html =>
-  html`<input type="hidden" name="${formFieldNames.token}" value="${formToken}"><input type="hidden" name="${formFieldNames.key}" value="${crypto.randomUUID()}">`
+  html`<input type="hidden" name="${formFieldNames.token}" value="${formToken}">
+    <input type="hidden" name="${formFieldNames.key}" value="${crypto.randomUUID()}">`
 
 /**
- * A path whose values are each one segment, or one value of its query, whatever they are: ``
- * path`/cards/${publicToken}` ``.
+ * A path whose values are each one segment, or one value of its query, whatever they are:
+ * `` path`/cards/${publicToken}` ``.
  */
 export const path = (parts: TemplateStringsArray, ...values: readonly string[]): string =>
   // A segment that is nothing but points would lead elsewhere, encoded or not.

@@ -4,13 +4,24 @@ import { badge } from './desk-parts.ts'
 import { type Html, html } from './html.ts'
 import { path } from './screen.ts'
 
+type UnblockedCard = Static<typeof UnblockedCardSchema>
+
 /** What an act on many cards did to each of them. */
-export const unblockedCards = (cards: readonly Static<typeof UnblockedCardSchema>[]): Html =>
-  html`<div class="scroll"><table><thead><tr><th scope="col">Token</th><th scope="col">Outcome</th>
-    <th scope="col">Why</th></tr></thead><tbody>${cards.map(
-      ({ code, detail, publicToken, unblocked }) =>
-        html`<tr><th scope="row"><a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>
-        </th>
-        <td>${unblocked ? badge('Unblocked', 'good') : badge('Refused', 'bad')}</td>
-          <td>${detail ?? code}</td></tr>`,
-    )}</tbody></table></div>`
+export const unblockedCards = (cards: readonly UnblockedCard[]): Html =>
+  html`<div class="scroll">
+    <table>
+      <thead><tr>
+        <th scope="col">Token</th>
+        <th scope="col">Outcome</th>
+        <th scope="col">Why</th>
+      </tr></thead>
+      <tbody>${cards.map(cardRow)}</tbody>
+    </table>
+  </div>`
+
+const cardRow = ({ code, detail, publicToken, unblocked }: UnblockedCard): Html =>
+  html`<tr>
+    <th scope="row"><a href="${path`/console/cards/${publicToken}`}">${publicToken}</a></th>
+    <td>${unblocked ? badge('Unblocked', 'good') : badge('Refused', 'bad')}</td>
+    <td>${detail ?? code}</td>
+  </tr>`

@@ -32,7 +32,8 @@ const tones: Readonly<Record<string, 'good' | 'bad' | 'warn' | 'plain'>> = {
 }
 
 const stateBadge = ({ brokeGlass, state }: Pick<ListedApproval, 'brokeGlass' | 'state'>): Content =>
-  html`${badge(`${state.charAt(0).toUpperCase()}${state.slice(1)}`, tones[state] ?? 'plain')}${brokeGlass && html` ${badge('Glass broken', 'bad')}`}`
+  html`${badge(`${state.charAt(0).toUpperCase()}${state.slice(1)}`, tones[state] ?? 'plain')}
+    ${brokeGlass && badge('Glass broken', 'bad')}`
 
 const partyOf = ({ id, isPerson, name }: ListedApproval['requestedBy']): Content =>
   isPerson ? name : html`Client ${id}`
@@ -70,12 +71,15 @@ export const approvalsScreen: Screen = {
     // Only the last page can say that there is nothing: the earlier decisions are on the pages
     // after this one.
     const empty = next === null ? lists[shown].empty : 'Nothing on this page. See the next page.'
+    const filters = Object.entries(lists).map(
+      ([each, { name }]) =>
+        html`<a href="/console/approvals?list=${each}"${
+          each === shown && html` aria-current="true"`
+        }>${name}</a> `,
+    )
     return {
       title: 'Approvals',
-      body: html`<nav class="filters" aria-label="Which approvals">${Object.entries(lists).map(
-        ([each, { name }]) =>
-          html`<a href="/console/approvals?list=${each}"${each === shown && html` aria-current="true"`}>${name}</a> `,
-      )}</nav>${listed(
+      body: html`<nav class="filters" aria-label="Which approvals">${filters}</nav>${listed(
         'Approvals',
         ['What', 'State', 'Asked for by', 'Asked', 'Until', 'Decided by'],
         rows.map(approvalRow),
@@ -87,12 +91,16 @@ export const approvalsScreen: Screen = {
 
 const approvalRow = (each: ListedApproval): Content =>
   html`<tr>
-    <th scope="row"><a href="${path`/console/approvals/${each.approvalId}`}">${each.description}</a>
-    <p class="fine"><code>${each.method} ${each.path}</code></p></th>
-    <td>${stateBadge(each)}</td><td>${partyOf(each.requestedBy)}</td>
-      <td>${instant(each.requestedAt)}</td>
+    <th scope="row">
+      <a href="${path`/console/approvals/${each.approvalId}`}">${each.description}</a>
+      <p class="fine"><code>${each.method} ${each.path}</code></p>
+    </th>
+    <td>${stateBadge(each)}</td>
+    <td>${partyOf(each.requestedBy)}</td>
+    <td>${instant(each.requestedAt)}</td>
     <td>${each.state === 'waiting' && instant(each.expiresAt)}</td>
-      <td>${each.decidedBy && partyOf(each.decidedBy)}</td></tr>`
+    <td>${each.decidedBy && partyOf(each.decidedBy)}</td>
+  </tr>`
 
 export const approvalScreen: Screen = {
   path: '/console/approvals/:approvalId',
@@ -106,39 +114,57 @@ async function approvalPage(visit: Visit, above: Content): Promise<Page> {
   const approval = await visit.read(path`/approvals/${approvalId}`, ApprovalSchema)
   return {
     title: approval.description,
-    body: html`${above}<div class="columns"><section aria-labelledby="asked">
-      <h2 id="asked">What was asked for</h2>
-      <live-region id="state" every="2">${facts(approval)}</live-region></section>
-      <section aria-labelledby="decide"><h2 id="decide">Decide</h2>
-        <live-region id="decision" every="2" data-state="${approval.state}">${decision(visit, approval)}</live-region>
-        </section></div>
+    body: html`${above}
+      <div class="columns">
+        <section aria-labelledby="asked">
+          <h2 id="asked">What was asked for</h2>
+          <live-region id="state" every="2">${facts(approval)}</live-region>
+        </section>
+        <section aria-labelledby="decide">
+          <h2 id="decide">Decide</h2>
+          <live-region id="decision" every="2" data-state="${approval.state}">
+            ${decision(visit, approval)}
+          </live-region>
+        </section>
+      </div>
       <live-region id="outcome" every="2">${cardsOf(approval)}</live-region>
-        <section aria-labelledby="payload">
-        <h2 id="payload">Exactly what is carried out</h2>${payloadOf(approval)}</section>`,
+      <section aria-labelledby="payload">
+        <h2 id="payload">Exactly what is carried out</h2>
+        ${payloadOf(approval)}
+      </section>`,
   }
 }
 
 function facts(approval: Approval): Content {
   const { reason } = readMembers(requestOf(approval)?.body)
-  return html`<dl><dt>State</dt><dd>${stateBadge(approval)}</dd><dt>Asked for by</dt>
-    <dd>${partyOf(approval.requestedBy)}, ${instant(approval.requestedAt)}</dd>
+  const askedBy = partyOf(approval.requestedBy)
+  return html`<dl>
+    <dt>State</dt><dd>${stateBadge(approval)}</dd>
+    <dt>Asked for by</dt><dd>${askedBy}, ${instant(approval.requestedAt)}</dd>
     <dt>Why</dt>
-      <dd>${typeof reason === 'string' ? html`“${reason}”` : html`<span class="fine">The request has no reason in it. Ask ${partyOf(approval.requestedBy)}.</span>`}</dd>
+    <dd>${
+      typeof reason === 'string'
+        ? html`“${reason}”`
+        : html`<span class="fine">The request has no reason in it. Ask ${askedBy}.</span>`
+    }</dd>
     ${approval.state === 'waiting' && html`<dt>Until</dt><dd>${instant(approval.expiresAt)}</dd>`}
     ${
       approval.decidedBy &&
       html`<dt>Decided by</dt>
-      <dd>${partyOf(approval.decidedBy)}, ${instant(approval.decidedAt)}${approval.decisionReason && html`<p>“${approval.decisionReason}”</p>`}</dd>`
+        <dd>
+          ${partyOf(approval.decidedBy)}, ${instant(approval.decidedAt)}
+          ${approval.decisionReason && html`<p>“${approval.decisionReason}”</p>`}
+        </dd>`
     }
     ${
       approval.outcomeStatus !== null &&
       html`<dt>Outcome</dt>
-      <dd><code>${approval.outcomeStatus}</code>, ${instant(approval.endedAt)}</dd>`
+        <dd><code>${approval.outcomeStatus}</code>, ${instant(approval.endedAt)}</dd>`
     }
     ${clientFacts(approval)}
     <dt>Needs</dt>
-      <dd>A person with <code>approve</code> and <code>${approval.scopes.join(' or ')}</code></dd>
-      </dl>`
+    <dd>A person with <code>approve</code> and <code>${approval.scopes.join(' or ')}</code></dd>
+  </dl>`
 }
 
 const codes = (texts: readonly string[]): Content =>
@@ -155,15 +181,16 @@ const clientFacts = ({ client, keyThumbprints }: Approval): Content =>
   html`${
     client &&
     html`<dt>Client now</dt><dd>${client.clientId}, ${client.active ? 'active' : 'disabled'}</dd>
-      <dt>Its scopes</dt><dd>${codes(client.scopes)}</dd><dt>It signs in with</dt>
-        <dd>${signInTexts[client.authentication]}</dd>
+      <dt>Its scopes</dt><dd>${codes(client.scopes)}</dd>
+      <dt>It signs in with</dt><dd>${signInTexts[client.authentication]}</dd>
       <dt>Its keys</dt><dd>${codes(client.keyThumbprints)}</dd>
       <dt>Its credentials</dt>
-        <dd>Version ${client.credentialsVersion}, changed ${instant(client.credentialsChangedAt)}. Given by ${codes(client.credentialsGivenBy)}</dd>`
+      <dd>
+        Version ${client.credentialsVersion}, changed ${instant(client.credentialsChangedAt)}.
+        Given by ${codes(client.credentialsGivenBy)}
+      </dd>`
   }${
-    keyThumbprints.length > 0 &&
-    html`<dt>Keys in the request</dt>
-    <dd>${codes(keyThumbprints)}</dd>`
+    keyThumbprints.length > 0 && html`<dt>Keys in the request</dt><dd>${codes(keyThumbprints)}</dd>`
   }`
 
 /** What happened to each card of an act on many. */
@@ -171,7 +198,9 @@ function cardsOf({ kind, outcome }: Approval): Content {
   if (kind !== 'unblock-cards' || !Array.isArray(outcome)) return false
   const cards = outcome as readonly Static<typeof UnblockedCardSchema>[]
   return html`<section aria-labelledby="cards">
-    <h2 id="cards">What happened to each card</h2>${unblockedCards(cards)}</section>`
+    <h2 id="cards">What happened to each card</h2>
+    ${unblockedCards(cards)}
+  </section>`
 }
 
 /** What was asked for; null once it is forgotten. */
@@ -180,13 +209,16 @@ const requestOf = ({ payload }: Approval): { readonly body: unknown } | null =>
 
 const payloadOf = (approval: Approval): Content =>
   approval.payload === null
-    ? html`<p class="empty">The request is forgotten: the record must not name whom it was about. Its hash stays.</p>
-      <p class="fine">SHA-256 <code>${approval.payloadHash}</code></p>`
-    : html`<p><code>${approval.method} ${approval.path}</code>
-      </p><pre tabindex="0">${JSON.stringify(requestOf(approval)?.body, null, 2)}</pre>
-      <p class="fine">SHA-256 <code>${approval.payloadHash}</code></p>
-      <details class="fine">
-        <summary>The text that the hash is of</summary><pre tabindex="0">${approval.payload}</pre>
+    ? html`<p class="empty">
+          The request is forgotten: the record must not name whom it was about. Its hash stays.
+        </p>
+        <p class="fine">SHA-256 <code>${approval.payloadHash}</code></p>`
+    : html`<p><code>${approval.method} ${approval.path}</code></p>
+        <pre tabindex="0">${JSON.stringify(requestOf(approval)?.body, null, 2)}</pre>
+        <p class="fine">SHA-256 <code>${approval.payloadHash}</code></p>
+        <details class="fine">
+          <summary>The text that the hash is of</summary>
+          <pre tabindex="0">${approval.payload}</pre>
         </details>`
 
 /** What is said where nothing can be decided. */
@@ -201,47 +233,62 @@ const decidedTexts: Readonly<Record<string, string>> = {
     'What it concerns has changed since it was asked for. It is not carried out: ask for it again.',
 }
 
+const breakGlassHint =
+  'In an emergency alone: it is carried out without a second person. That is an entry of its own ' +
+  'kind in the audit log, and whoever watches this installation hears of it.'
+
 /** The forms of whoever may decide: and why there are none for whoever may not. */
 function decision({ here, kept, person, scopes, ...visit }: Visit, approval: Approval): Content {
   const { approvalId, payloadHash, requestedBy, state } = approval
   if (state !== 'waiting') return html`<p class="empty">${decidedTexts[state]}</p>`
   const action = path`/console/approvals/${approvalId}`
   const reasonForm = (name: string, title: string, hint: string) =>
-    html`<details${kept.reason && html` open`}><summary>${title}</summary>
-      <form method="post" action="${action}/${name}">${formFields(visit)}
-      <label>Reason<input name="reason" required maxlength="500" autocomplete="off" value="${kept.reason}"></label>
-        <p class="hint">${hint}</p><button class="danger">${title}</button></form></details>`
+    html`<details${kept.reason && html` open`}>
+      <summary>${title}</summary>
+      <form method="post" action="${action}/${name}">
+        ${formFields(visit)}
+        <label>Reason<input name="reason" required maxlength="500" autocomplete="off"
+          value="${kept.reason}"></label>
+        <p class="hint">${hint}</p>
+        <button class="danger">${title}</button>
+      </form>
+    </details>`
   const isMine = requestedBy.id === person.personId
   const mayApprove =
     scopes.has('approve') &&
     approval.scopes.some((scope) => [...scopes].some((each) => each === scope))
   const isFresh = isFreshLogin(person, new Date())
   const signIn = (purpose: string) =>
-    html`<p><a class="button" href="${path`/console/sign-in?again=yes&to=${here}`}">Sign in again to ${purpose}</a>
-      </p>
-    <p class="hint">This needs a sign-in within the last ${duration(freshLoginSeconds)}.</p>`
+    html`<p><a class="button"
+        href="${path`/console/sign-in?again=yes&to=${here}`}">Sign in again to ${purpose}</a></p>
+      <p class="hint">This needs a sign-in within the last ${duration(freshLoginSeconds)}.</p>`
   if (isMine) {
     return html`<p class="hint">You asked for this: another person approves it.</p>
       <form method="post" action="${action}/withdraw">
-        ${formFields(visit)}<button class="quiet">Withdraw it</button></form>${
-          mayApprove &&
-          (isFresh
-            ? reasonForm(
-                'break-glass',
-                'Break the glass',
-                'In an emergency alone: it is carried out without a second person. That is an entry of its own kind in the audit log, and whoever watches this installation hears of it.',
-              )
-            : signIn('break the glass'))
-        }`
+        ${formFields(visit)}
+        <button class="quiet">Withdraw it</button>
+      </form>
+      ${
+        mayApprove &&
+        (isFresh
+          ? reasonForm('break-glass', 'Break the glass', breakGlassHint)
+          : signIn('break the glass'))
+      }`
   }
   if (!mayApprove)
-    return html`<p class="empty">Another role decides this: ask somebody who may do it themselves and approve.</p>`
+    return html`<p class="empty">
+      Another role decides this: ask somebody who may do it themselves and approve.
+    </p>`
   return html`${
     isFresh
       ? html`<form method="post" action="${action}/approve">
-        ${formFields(visit)}<input type="hidden" name="hash" value="${payloadHash}">
-        <p class="hint">You approve exactly what stands below, by its hash. It is carried out at once, and once.</p><button>Approve</button>
-          </form>`
+          ${formFields(visit)}
+          <input type="hidden" name="hash" value="${payloadHash}">
+          <p class="hint">
+            You approve exactly what stands below, by its hash. It is carried out at once, and once.
+          </p>
+          <button>Approve</button>
+        </form>`
       : signIn('approve')
   }${reasonForm('refuse', 'Refuse', 'Whoever asked reads the reason.')}`
 }

@@ -1,9 +1,9 @@
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import { AuditLogSchema } from '../../listeners/private/schemas/audit-log.ts'
 import { ActSchema } from '../../listeners/private/schemas/products.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { html } from '../html.ts'
+import { type Html, html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, type Screen } from '../screen.ts'
 
@@ -22,8 +22,9 @@ export const auditLogScreen: Screen = {
       title: 'Audit log',
       body: html`${
         refused &&
-        html`<div class="notice bad" role="alert"><p>No checkpoint is signed: ${refused.refusal}</p>
-          </div>`
+        html`<div class="notice bad" role="alert">
+          <p>No checkpoint is signed: ${refused.refusal}</p>
+        </div>`
       }<p><a class="button" href="/audit">Verify the log in this browser</a></p>
         <h2>Logs</h2>${listed(
           'Logs',
@@ -37,43 +38,58 @@ export const auditLogScreen: Screen = {
           ],
           logs.map(
             (log) =>
-              html`<tr><th scope="row">${log.log}<p class="fine">${log.origin}</p></th><td>${
-                log.refusal !== null
-                  ? badge('Refused', 'bad')
-                  : log.closedAt === null
-                    ? badge('In use', 'good')
-                    : badge('Closed')
-              }${log.reason !== null && html`<p class="fine">${log.reason}</p>`}</td>
-              <td class="number">${log.size}</td><td class="number">${log.signedSize}</td>
-              <td>${instant(log.signedAt) ?? 'never'}</td><td>${instant(log.beganAt)}</td></tr>`,
+              html`<tr>
+                <th scope="row">${log.log}<p class="fine">${log.origin}</p></th>
+                <td>
+                  ${stateBadge(log)}
+                  ${log.reason !== null && html`<p class="fine">${log.reason}</p>`}
+                </td>
+                <td class="number">${log.size}</td>
+                <td class="number">${log.signedSize}</td>
+                <td>${instant(log.signedAt) ?? 'never'}</td>
+                <td>${instant(log.beganAt)}</td>
+              </tr>`,
           ),
           'No process has begun a log yet.',
         )}${
           refused &&
           visit.scopes.has('admin') &&
           html`<form method="post" action="/console/audit-log/successor" class="stack">
-          ${formFields(visit)}<h2>Let a successor begin</h2>
-    <label>What happened, for whoever reads the log<input name="reason" required maxlength="500" autocomplete="off"></label>
-      <p class="hint">The log is closed for good. Its entries that are under no checkpoint go over into the next one.</p><button class="danger">Let a successor begin</button>
-      </form>`
+            ${formFields(visit)}
+            <h2>Let a successor begin</h2>
+            <label>What happened, for whoever reads the log<input name="reason" required
+              maxlength="500" autocomplete="off"></label>
+            <p class="hint">
+              The log is closed for good. Its entries that are under no checkpoint go over into the
+              next one.
+            </p>
+            <button class="danger">Let a successor begin</button>
+          </form>`
         }<h2>What operators did</h2>${listed(
           'Acts',
           ['When', 'What', 'Of', 'By', 'Details'],
           acts.entries.map(({ act, at, clientId, details, requestId, subject, subjectKind }) => {
             const text = JSON.stringify(details)
-            return html`<tr><td>${instant(at)}</td><td>${act}</td>
-            <td>${subjectKind} <code>${subject}</code></td><td>${clientId}
-            <p class="fine">request ${requestId}</p></td>
-    <td>${
-      text !== '{}' &&
-      html`<details><summary>Show</summary><code>${text}</code>
-      </details>`
-    }</td></tr>`
+            return html`<tr>
+              <td>${instant(at)}</td>
+              <td>${act}</td>
+              <td>${subjectKind} <code>${subject}</code></td>
+              <td>${clientId}<p class="fine">request ${requestId}</p></td>
+              <td>${
+                text !== '{}' &&
+                html`<details><summary>Show</summary><code>${text}</code></details>`
+              }</td>
+            </tr>`
           }),
           'Nothing yet.',
         )}${pages(visit, acts.next)}`,
     }
   },
+}
+
+function stateBadge({ closedAt, refusal }: Static<typeof AuditLogSchema>): Html {
+  if (refusal !== null) return badge('Refused', 'bad')
+  return closedAt === null ? badge('In use', 'good') : badge('Closed')
 }
 
 export const succeedLogAct: Act = {

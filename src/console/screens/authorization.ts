@@ -29,7 +29,9 @@ const sayings: Readonly<Record<string, string>> = {
     'the card.',
   '55': 'The PIN was not right. Please try again with care: after a few wrong PINs it is blocked.',
   '62': 'The card is frozen at the moment. Once we know why, and who you are, we can unfreeze it.',
-  '75': 'The PIN is blocked after too many wrong tries. Once we know who you are, we can unblock it.',
+  '75':
+    'The PIN is blocked after too many wrong tries. Once we know who you are, we can unblock ' +
+    'it.',
   '78': 'The card has not been activated yet.',
   '86':
     'The terminal did not send us a PIN that we could check. Please try again, or at another ' +
@@ -41,6 +43,8 @@ const sayings: Readonly<Record<string, string>> = {
     'The three digits on the back were not right, or were tried too often. Please look at them ' +
     'again.',
 }
+
+const otherSaying = 'We could not approve this payment. Please let us look into it.'
 
 const checkNames: Readonly<Record<Check['check'], string>> = {
   card: 'The card is known',
@@ -78,25 +82,48 @@ export const authorizationScreen: Screen = {
     )
     const { approved, at, checks, durationMs, entryMode, networkId, reference, responseCode } =
       found
+    const tone = approved ? 'good' : 'bad'
     return {
       title: `Authorization ${reference}`,
-      body: html`<section aria-labelledby="say"><h2 id="say">What to say to the cardholder</h2>
-          <p>${badge(approved ? 'Approved' : `Declined ${responseCode}`, approved ? 'good' : 'bad')} “${sayings[responseCode] ?? 'We could not approve this payment. Please let us look into it.'}”</p>
-            </section>
-        <section aria-labelledby="checks"><h2 id="checks">Every check, in its order</h2>
-        <div class="scroll"><table><thead><tr><th scope="col">Check</th><th scope="col">Verdict</th>
-          <th scope="col">Details</th><th scope="col" class="number">Known after</th></tr></thead>
-          <tbody>${checks.map(checkRow)}</tbody></table></div>
-        <p class="hint">What comes after the first objection was not looked at, and cost no try.</p>
-          </section>
-        <section aria-labelledby="asked"><h2 id="asked">What was asked</h2><dl><dt>Card</dt>
-          <dd><a href="${path`/console/cards/${publicToken}`}">${publicToken}</a></dd>
-          <dt>Answer</dt>
-            <dd>${badge(approved ? 'Approved' : 'Declined', approved ? 'good' : 'bad')} <code>${responseCode}</code>
-            </dd><dt>Decided</dt><dd>${instant(at)}</dd><dt>Network</dt><dd>${networkId}</dd>
+      body: html`<section aria-labelledby="say">
+          <h2 id="say">What to say to the cardholder</h2>
+          <p>
+            ${badge(approved ? 'Approved' : `Declined ${responseCode}`, tone)}
+            “${sayings[responseCode] ?? otherSaying}”
+          </p>
+        </section>
+        <section aria-labelledby="checks">
+          <h2 id="checks">Every check, in its order</h2>
+          <div class="scroll">
+            <table>
+              <thead><tr>
+                <th scope="col">Check</th>
+                <th scope="col">Verdict</th>
+                <th scope="col">Details</th>
+                <th scope="col" class="number">Known after</th>
+              </tr></thead>
+              <tbody>${checks.map(checkRow)}</tbody>
+            </table>
+          </div>
+          <p class="hint">
+            What comes after the first objection was not looked at, and cost no try.
+          </p>
+        </section>
+        <section aria-labelledby="asked">
+          <h2 id="asked">What was asked</h2>
+          <dl>
+            <dt>Card</dt>
+            <dd><a href="${path`/console/cards/${publicToken}`}">${publicToken}</a></dd>
+            <dt>Answer</dt>
+            <dd>${badge(approved ? 'Approved' : 'Declined', tone)} <code>${responseCode}</code></dd>
+            <dt>Decided</dt><dd>${instant(at)}</dd>
+            <dt>Network</dt><dd>${networkId}</dd>
             <dt>Reference</dt><dd><code>${reference}</code></dd>
-          <dt>Entry mode</dt><dd>${entryMode}</dd><dt>Took</dt><dd>${durationMs} ms</dd>
-            <dt>Request</dt><dd><code>${found.requestId}</code></dd></dl></section>`,
+            <dt>Entry mode</dt><dd>${entryMode}</dd>
+            <dt>Took</dt><dd>${durationMs} ms</dd>
+            <dt>Request</dt><dd><code>${found.requestId}</code></dd>
+          </dl>
+        </section>`,
     }
   },
 }
@@ -110,6 +137,10 @@ function checkRow(check: Check): Content {
     remainingTries !== undefined && left(remainingTries),
     responseCode !== undefined && `objected with ${responseCode}`,
   ]
-  return html`<tr><th scope="row">${checkNames[check.check]}</th><td>${badge(word, tone)}</td>
-    <td>${details.filter(Boolean).join(' · ')}</td><td class="number">${afterMs} ms</td></tr>`
+  return html`<tr>
+    <th scope="row">${checkNames[check.check]}</th>
+    <td>${badge(word, tone)}</td>
+    <td>${details.filter(Boolean).join(' · ')}</td>
+    <td class="number">${afterMs} ms</td>
+  </tr>`
 }

@@ -67,8 +67,12 @@ function timelineRow(shown: Shown, { act, at, attempt, authorization, kind }: En
           `Network ${authorization?.networkId}`,
           authorization && authorizationDetails(shown, authorization),
         ]
-  return html`<tr><td>${instant(at)}</td><th scope="row">${what}</th><td>${by}</td>
-    <td>${details}</td></tr>`
+  return html`<tr>
+    <td>${instant(at)}</td>
+    <th scope="row">${what}</th>
+    <td>${by}</td>
+    <td>${details}</td>
+  </tr>`
 }
 
 export const actorOf = ({ id, kind }: Act['by']): string =>
@@ -84,11 +88,18 @@ function actDetails(shown: Shown, act: Act, isDisclosure: boolean): Content {
   const { from, to, ...others } = readMembers(details)
   const facts = Object.entries(others).map(([name, value]) => factOf(name, value))
   return html`${to !== undefined && html`<p>${statusName(from)} → ${statusName(to)}</p>`}
-    ${reason && html`<p class="reason">“${reason}”</p>`}${facts.length > 0 && html`<p>${facts.join(' · ')}</p>`}
-    ${deliveries.length > 0 && deliveries.map((each) => deliveryLine(shown, each))}
-    ${isDisclosure && shown.mayAudit && html`<a href="${path`/console/disclosures/${entryId}`}">Receipt</a>`}
+    ${reason && html`<p class="reason">“${reason}”</p>`}
+    ${facts.length > 0 && html`<p>${facts.join(' · ')}</p>`}
+    ${deliveries.map((each) => deliveryLine(shown, each))}
+    ${
+      isDisclosure &&
+      shown.mayAudit &&
+      html`<a href="${path`/console/disclosures/${entryId}`}">Receipt</a>`
+    }
     <details class="fine">
-      <summary>Ids</summary>Entry <code>${entryId}</code>${requestId && html`<br>Request <code>${requestId}</code>`}</details>`
+      <summary>Ids</summary>
+      Entry <code>${entryId}</code>${requestId && html`<br>Request <code>${requestId}</code>`}
+    </details>`
 }
 
 /** What an event says of an act beside its type, as people say it. */
@@ -111,9 +122,13 @@ const deliveryLine = (
   { clientId }: Shown,
   { deliveryId, lastTry, status, tries, webhookId }: Act['deliveries'][number],
 ): Content =>
-  html`<p><a href="${path`/console/webhooks/${clientId}/${webhookId}`}#delivery-${deliveryId}">Webhook</a>
+  html`<p>
+    <a href="${path`/console/webhooks/${clientId}/${webhookId}`}#delivery-${deliveryId}">Webhook</a>
     ${badge(status, status === 'Delivered' ? 'good' : status === 'Failed' ? 'bad' : 'warn')}
-    ${tries === 1 ? '1 try' : `${tries} tries`}${lastTry && html`, the last ${lastTry.outcome.replaceAll('_', ' ')} ${lastTry.statusCode}`}</p>`
+    ${tries === 1 ? '1 try' : `${tries} tries`}${
+      lastTry && html`, the last ${lastTry.outcome.replaceAll('_', ' ')} ${lastTry.statusCode}`
+    }
+  </p>`
 
 const statusName = (code: unknown): string =>
   isCardStatusCode(String(code)) ? cardStatuses[String(code) as '00'].description : String(code)
@@ -128,15 +143,20 @@ function attemptDetails(attempt: NonNullable<Entry['attempt']>): Content {
   const { entryMode, reference, remainingTries, restored, result, tryNumber } = attempt
   const [word, tone] = results[result]
   return html`${badge(word, tone)} ${left(remainingTries)}
-    <p class="fine">Try ${tryNumber}${restored && ', given back'} · ${entryMode} · Reference ${reference}</p>`
+    <p class="fine">
+      Try ${tryNumber}${restored && ', given back'} · ${entryMode} · Reference ${reference}
+    </p>`
 }
 
 export const left = (tries: number): string => (tries === 1 ? '1 try left' : `${tries} tries left`)
 
-const authorizationDetails = (
+function authorizationDetails(
   { publicToken }: Shown,
   authorization: NonNullable<Entry['authorization']>,
-): Content =>
-  html`${badge(authorization.approved ? 'Approved' : `Declined ${authorization.responseCode}`, authorization.approved ? 'good' : 'bad')}
-    <a href="${path`/console/cards/${publicToken}/authorizations/${authorization.authorizationId}`}">${authorization.approved ? 'Every check' : 'Why'}</a>
-    <p class="fine">${authorization.entryMode} · Reference ${authorization.reference}</p>`
+): Content {
+  const { approved, authorizationId, entryMode, reference, responseCode } = authorization
+  const address = path`/console/cards/${publicToken}/authorizations/${authorizationId}`
+  return html`${approved ? badge('Approved', 'good') : badge(`Declined ${responseCode}`, 'bad')}
+    <a href="${address}">${approved ? 'Every check' : 'Why'}</a>
+    <p class="fine">${entryMode} · Reference ${reference}</p>`
+}

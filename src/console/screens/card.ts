@@ -74,36 +74,51 @@ async function cardPage(visit: Visit, above: Content): Promise<Page> {
   const entries = answer.body as Static<typeof TimelineSchema>
   return {
     title: `Card ${card.maskedPan}`,
-    body: html`${above}<div class="columns"><section aria-labelledby="card">
-      <h2 id="card">${statusBadge(card)}</h2>${facts(card)}</section>
-      <section aria-labelledby="tries"><h2 id="tries">PIN and CVV</h2>${tries(card)}</section>
-      ${actions(visit, card)}</div>
+    body: html`${above}
+      <div class="columns">
+        <section aria-labelledby="card">
+          <h2 id="card">${statusBadge(card)}</h2>
+          ${facts(card)}
+        </section>
+        <section aria-labelledby="tries"><h2 id="tries">PIN and CVV</h2>${tries(card)}</section>
+        ${actions(visit, card)}
+      </div>
       <section aria-labelledby="limits"><h2 id="limits">Limits</h2>${limits}</section>
-        ${timeline(visit, card, entries, cursorAfter(answer))}`,
+      ${timeline(visit, card, entries, cursorAfter(answer))}`,
   }
 }
 
 const facts = (card: Card): Content =>
-  html`<dl>${
-    card.statusReason &&
-    html`<dt>Since</dt><dd>${instant(card.statusReason.at)}
-    <p class="fine">${actorOf(card.statusReason.by)}</p>${card.statusReason.reason && html`“${card.statusReason.reason}”`}</dd>`
-  }
+  html`<dl>
+    ${
+      card.statusReason &&
+      html`<dt>Since</dt>
+        <dd>
+          ${instant(card.statusReason.at)}
+          <p class="fine">${actorOf(card.statusReason.by)}</p>
+          ${card.statusReason.reason && html`“${card.statusReason.reason}”`}
+        </dd>`
+    }
     <dt>Token</dt><dd><code>${card.publicToken}</code></dd>
     <dt>Client</dt><dd>${card.clientName} <span class="fine">${card.clientId}</span></dd>
     <dt>Customer reference</dt><dd>${card.customerReference ?? 'none'}</dd>
     <dt>Product</dt>
-      <dd>${card.productName} <span class="fine">${card.productId} · ${card.schemeName} · ${card.cardType}</span>
-      </dd>
-    <dt>Expires</dt><dd>${card.expiryDate}</dd><dt>Created</dt><dd>${instant(card.createdAt)}</dd>
-      </dl>`
+    <dd>
+      ${card.productName}
+      <span class="fine">${card.productId} · ${card.schemeName} · ${card.cardType}</span>
+    </dd>
+    <dt>Expires</dt><dd>${card.expiryDate}</dd>
+    <dt>Created</dt><dd>${instant(card.createdAt)}</dd>
+  </dl>`
 
 const tries = ({ cvvStatus, pinStatus }: Card): Content =>
   html`<dl>${Object.entries({ PIN: pinStatus, CVV: cvvStatus }).map(
     ([name, { description, remainingTries, status }]) =>
       html`<dt>${name}</dt>
-        <dd>${badge(status, status === 'Blocked' ? 'bad' : 'good')} ${left(remainingTries)}
-        <p class="fine">${description}</p></dd>`,
+        <dd>
+          ${badge(status, status === 'Blocked' ? 'bad' : 'good')} ${left(remainingTries)}
+          <p class="fine">${description}</p>
+        </dd>`,
   )}</dl>`
 
 function actions(visit: Visit, card: Card): Content {
@@ -111,23 +126,32 @@ function actions(visit: Visit, card: Card): Content {
   const open = visit.scopes.has('support.write')
     ? names.filter((name) => acts[name].isFor(card))
     : []
-  return html`<section aria-labelledby="actions"><h2 id="actions">Actions</h2>${open.map(
-    (name) => html`<details><summary>${acts[name].name}</summary>
-      <form method="post" action="${path`/console/cards/${card.publicToken}`}/${name}">
+  const none = visit.scopes.has('support.write')
+    ? 'The card is closed for good: nothing can be done to it.'
+    : 'Your role reads cards and changes none.'
+  return html`<section aria-labelledby="actions">
+    <h2 id="actions">Actions</h2>
+    ${open.map(
+      (name) => html`<details>
+        <summary>${acts[name].name}</summary>
+        <form method="post" action="${path`/console/cards/${card.publicToken}`}/${name}">
+          ${formFields(visit)}
+          <label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label>
+          <p class="hint">${acts[name].hint} The reason stays on record beside your name.</p>
+          <button>${acts[name].name}</button>
+        </form>
+      </details>`,
+    )}
+    ${open.length === 0 && html`<p class="empty">${none}</p>`}
+    ${
+      visit.scopes.has('support.write') &&
+      html`<form method="post" action="${path`/console/cards/${card.publicToken}/cardholder`}">
         ${formFields(visit)}
-        <label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label>
-        <p class="hint">${acts[name].hint} The reason stays on record beside your name.</p><button>${acts[name].name}</button>
-          </form></details>`,
-  )}${
-    open.length === 0 &&
-    html`<p class="empty">${visit.scopes.has('support.write') ? 'The card is closed for good: nothing can be done to it.' : 'Your role reads cards and changes none.'}</p>`
-  }${
-    visit.scopes.has('support.write') &&
-    html`<form method="post" action="${path`/console/cards/${card.publicToken}/cardholder`}">
-      ${formFields(visit)}
-      <button class="quiet">Show the cardholder’s name</button>
-        <p class="hint">Who was shown it, and when, is on record.</p></form>`
-  }</section>`
+        <button class="quiet">Show the cardholder’s name</button>
+        <p class="hint">Who was shown it, and when, is on record.</p>
+      </form>`
+    }
+  </section>`
 }
 
 function timeline(
@@ -145,19 +169,30 @@ function timeline(
   const kinds = [['', 'Everything'] as const, ...Object.entries(timelineKinds)]
   const shown = entries.filter(({ kind }) => show === '' || kind === show)
   const mayAudit = scopes.has('audit.read')
-  return html`<section aria-labelledby="timeline"><h2 id="timeline">Timeline</h2>
-    <nav class="filters" aria-label="What the timeline shows">${kinds.map(
-      ([kind, name]) =>
-        html`<a href="${link('show', kind)}"${show === kind && html` aria-current="true"`}>${name}</a> `,
-    )}${mayAudit && html`<a href="${path`/console/disclosures?of=${publicToken}`}">Who was shown what, with receipts</a>`}</nav>${timelineTable(
-      { clientId, publicToken, mayAudit },
-      shown,
-      `None of the ${entries.length} entries here is of this kind. Choose Everything, or look at older ones.`,
-    )}${
+  const filters = kinds.map(
+    ([kind, name]) =>
+      html`<a href="${link('show', kind)}"${
+        show === kind && html` aria-current="true"`
+      }>${name}</a> `,
+  )
+  const receipts =
+    mayAudit &&
+    html`<a href="${path`/console/disclosures?of=${publicToken}`}">
+      Who was shown what, with receipts</a>`
+  const empty =
+    `None of the ${entries.length} entries here is of this kind. ` +
+    'Choose Everything, or look at older ones.'
+  return html`<section aria-labelledby="timeline">
+    <h2 id="timeline">Timeline</h2>
+    <nav class="filters" aria-label="What the timeline shows">${filters}${receipts}</nav>
+    ${timelineTable({ clientId, publicToken, mayAudit }, shown, empty)}
+    ${
       next !== null &&
-      html`<nav class="pages" aria-label="Pages"><a rel="next" href="${link('cursor', next)}">Older</a>
+      html`<nav class="pages" aria-label="Pages">
+        <a rel="next" href="${link('cursor', next)}">Older</a>
       </nav>`
-    }</section>`
+    }
+  </section>`
 }
 
 /** The forms of a card. What is refused is said above the card, whose forms are as they were. */
@@ -198,7 +233,8 @@ export const cardActs: readonly Act[] = [
       const name = [title, firstName, middleName, lastName].filter(Boolean).join(' ')
       const lines = [
         `${name}, on the card ${embossName}`,
-        `That you were shown this is entry ${answer.headers['audit-entry']} of the audit log. It is shown once.`,
+        `That you were shown this is entry ${answer.headers['audit-entry']} of the audit log. ` +
+          'It is shown once.',
       ]
       return { to: path`/console/cards/${publicToken}`, notice: { lines } }
     },

@@ -30,11 +30,16 @@ export const clientsScreen: Screen = {
         entries.map(
           (client) =>
             html`<tr>
-              <th scope="row"><a href="${path`/console/clients/${client.clientId}`}">${client.clientName}</a>
-              <p class="fine">${client.clientId}</p></th><td>${kinds[client.kind]}</td>
-            <td class="fine">${client.scopes.join(', ')}</td>
-              <td>${client.productIds.join(', ')}</td><td>${proofOf(client)}</td>
-              <td>${accessOf(client)}</td></tr>`,
+              <th scope="row">
+                <a href="${path`/console/clients/${client.clientId}`}">${client.clientName}</a>
+                <p class="fine">${client.clientId}</p>
+              </th>
+              <td>${kinds[client.kind]}</td>
+              <td class="fine">${client.scopes.join(', ')}</td>
+              <td>${client.productIds.join(', ')}</td>
+              <td>${proofOf(client)}</td>
+              <td>${accessOf(client)}</td>
+            </tr>`,
         ),
         html`There is no client yet. Register one by <code>pinfold clients create</code>.`,
       )}${pages(visit, next)}`,
@@ -42,8 +47,14 @@ export const clientsScreen: Screen = {
   },
 }
 
+const proofs: Readonly<Record<string, string>> = {
+  client_secret: 'Secret',
+  private_key_jwt: 'Private key',
+}
+
 const proofOf = ({ authentication, certificateBoundTokens }: Client): Content =>
-  html`${{ client_secret: 'Secret', private_key_jwt: 'Private key' }[authentication] ?? 'Nothing yet'}${certificateBoundTokens && html` <span class="fine">and certificate</span>`}`
+  html`${proofs[authentication] ?? 'Nothing yet'}
+    ${certificateBoundTokens && html`<span class="fine">and certificate</span>`}`
 
 const accessOf = ({ active, deliveriesSuspendedSince }: Client): Content =>
   html`${active ? badge('Active', 'good') : badge('Disabled', 'bad')}${
@@ -61,65 +72,95 @@ export const clientScreen: Screen = {
     const isAdministrator = visit.scopes.has('admin')
     return {
       title: client.clientName,
-      body: html`<div class="columns"><section aria-labelledby="client">
-        <h2 id="client">${accessOf(client)}</h2><dl>
-        <dt>Client</dt><dd><code>${client.clientId}</code></dd><dt>Kind</dt>
-          <dd>${kinds[client.kind]}</dd>
-        <dt>Proves itself by</dt><dd>${proofOf(client)}</dd>
-        ${
-          client.previousSecretUntil &&
-          html`<dt>Former secret</dt>
-          <dd>taken until ${instant(client.previousSecretUntil)}</dd>`
-        }
-        <dt>Credentials</dt><dd>version ${client.credentialsVersion}</dd><dt>Registered</dt>
-          <dd>${instant(client.createdAt)} by ${client.createdBy ?? 'the configuration'}</dd>
-        ${
-          client.confirmedBy.length > 0 &&
-          html`<dt>Confirmed by</dt>
-          <dd>${client.confirmedBy.join(', ')}</dd>`
-        }
-        ${
-          client.controlledBy.length > 0 &&
-          html`<dt>Could act for it</dt>
-          <dd>${client.controlledBy.join(', ')}</dd>`
-        }</dl></section>
-        <section aria-labelledby="may"><h2 id="may">What it may do</h2>${
-          client.scopes.length === 0
-            ? html`<p class="empty">Nothing: it has no scope.</p>`
-            : html`<ul>${client.scopes.map((scope) => html`<li><code>${scope}</code></li>`)}</ul>`
-        }</section>
+      body: html`<div class="columns">
+        ${facts(client)}
+        <section aria-labelledby="may">
+          <h2 id="may">What it may do</h2>
+          ${
+            client.scopes.length === 0
+              ? html`<p class="empty">Nothing: it has no scope.</p>`
+              : html`<ul>${client.scopes.map((scope) => html`<li><code>${scope}</code></li>`)}</ul>`
+          }
+        </section>
         ${client.kind === 'client' && grants(visit, client, isAdministrator)}
-        ${
-          isAdministrator &&
-          html`<section aria-labelledby="access"><h2 id="access">Access</h2><details>
-            <summary>${client.active ? 'Disable' : 'Let in again'}</summary>
-            <form method="post" action="${path`/console/clients/${client.clientId}`}">
-            ${formFields(visit)}<input type="hidden" name="active" value="${client.active ? 'no' : 'yes'}">
-    <p class="hint">${client.active ? 'It gets no token from then on, and its tokens are refused within 60 seconds. Nothing of it is removed.' : 'It may ask for tokens again.'}</p><button class="${client.active ? 'danger' : ''}">${client.active ? 'Disable' : 'Let in again'}</button>
-      </form></details></section>`
-        }</div>`,
+        ${isAdministrator && switchForm(visit, client)}
+      </div>`,
     }
   },
 }
 
-const grants = (visit: Visit, { clientId, productIds }: Client, mayChange: boolean): Content =>
-  html`<section aria-labelledby="grants"><h2 id="grants">Products that it issues</h2>${
-    productIds.length === 0 &&
-    html`<p class="empty">None. Until it is granted one it can create no card.</p>`
-  }<ul>${productIds.map(
-    (productId) =>
-      html`<li>${productId}${
-        mayChange &&
-        html`<form class="inline" method="post" action="${path`/console/clients/${clientId}/grants`}">
-          ${formFields(visit)}<input type="hidden" name="productId" value="${productId}"><button name="act" value="revoke" class="quiet">Take away</button>
-          </form>`
-      }</li>`,
-  )}</ul>${
-    mayChange &&
-    html`<form method="post" action="${path`/console/clients/${clientId}/grants`}" class="row">
-      ${formFields(visit)}<label>Product<input name="productId" inputmode="numeric" pattern="[0-9]{1,10}" required></label><button name="act" value="grant">Grant</button>
+const facts = (client: Client): Content =>
+  html`<section aria-labelledby="client">
+    <h2 id="client">${accessOf(client)}</h2>
+    <dl>
+      <dt>Client</dt><dd><code>${client.clientId}</code></dd>
+      <dt>Kind</dt><dd>${kinds[client.kind]}</dd>
+      <dt>Proves itself by</dt><dd>${proofOf(client)}</dd>
+      ${
+        client.previousSecretUntil &&
+        html`<dt>Former secret</dt>
+          <dd>taken until ${instant(client.previousSecretUntil)}</dd>`
+      }
+      <dt>Credentials</dt><dd>version ${client.credentialsVersion}</dd>
+      <dt>Registered</dt>
+      <dd>${instant(client.createdAt)} by ${client.createdBy ?? 'the configuration'}</dd>
+      ${
+        client.confirmedBy.length > 0 &&
+        html`<dt>Confirmed by</dt><dd>${client.confirmedBy.join(', ')}</dd>`
+      }
+      ${
+        client.controlledBy.length > 0 &&
+        html`<dt>Could act for it</dt><dd>${client.controlledBy.join(', ')}</dd>`
+      }
+    </dl>
+  </section>`
+
+function switchForm(visit: Visit, { active, clientId }: Client): Content {
+  const title = active ? 'Disable' : 'Let in again'
+  const hint = active
+    ? 'It gets no token from then on, and its tokens are refused within 60 seconds. Nothing of ' +
+      'it is removed.'
+    : 'It may ask for tokens again.'
+  return html`<section aria-labelledby="access">
+    <h2 id="access">Access</h2>
+    <details>
+      <summary>${title}</summary>
+      <form method="post" action="${path`/console/clients/${clientId}`}">
+        ${formFields(visit)}
+        <input type="hidden" name="active" value="${active ? 'no' : 'yes'}">
+        <p class="hint">${hint}</p>
+        <button class="${active ? 'danger' : ''}">${title}</button>
+      </form>
+    </details>
+  </section>`
+}
+
+function grants(visit: Visit, { clientId, productIds }: Client, mayChange: boolean): Content {
+  const action = path`/console/clients/${clientId}/grants`
+  const revokeForm = (productId: number) =>
+    html`<form class="inline" method="post" action="${action}">
+      ${formFields(visit)}
+      <input type="hidden" name="productId" value="${productId}">
+      <button name="act" value="revoke" class="quiet">Take away</button>
+    </form>`
+  return html`<section aria-labelledby="grants">
+    <h2 id="grants">Products that it issues</h2>
+    ${
+      productIds.length === 0 &&
+      html`<p class="empty">None. Until it is granted one it can create no card.</p>`
+    }
+    <ul>${productIds.map((each) => html`<li>${each}${mayChange && revokeForm(each)}</li>`)}</ul>
+    ${
+      mayChange &&
+      html`<form method="post" action="${action}" class="row">
+        ${formFields(visit)}
+        <label>Product<input name="productId" inputmode="numeric" pattern="[0-9]{1,10}"
+          required></label>
+        <button name="act" value="grant">Grant</button>
       </form>`
-  }</section>`
+    }
+  </section>`
+}
 
 export const switchClientAct: Act = {
   path: '/console/clients/:clientId',

@@ -44,15 +44,19 @@ export const disclosuresScreen: Screen = {
     return {
       title,
       body: html`<form method="get" action="/console/disclosures" class="row">
-          <label>Token of a card, or id of who was shown it<input name="of" maxlength="64" autocomplete="off" value="${asked}"></label><button>Show</button>
-            </form>
+          <label>Token of a card, or id of who was shown it<input name="of" maxlength="64"
+            autocomplete="off" value="${asked}"></label>
+          <button>Show</button>
+        </form>
         <live-region id="disclosures">${listed(
           title,
           ['When', 'What', 'Shown to', 'Card', 'Outcome', 'Proof'],
           entries.map((each) => disclosureRow(each, names, signed.get(each.log))),
           asked === ''
             ? 'Nothing has been disclosed yet: no PIN, no card data, no name.'
-            : html`Nothing of <b>${asked}</b> is on record. What was disclosed a moment ago is entered within a second; look again, or at <a href="/console/disclosures">everything</a>.`,
+            : html`Nothing of <b>${asked}</b> is on record. What was disclosed a moment ago is
+                entered within a second; look again, or at
+                <a href="/console/disclosures">everything</a>.`,
         )}</live-region>${pages(visit, next)}`,
     }
   },
@@ -78,22 +82,39 @@ function disclosureRow(
   const [word, tone] = outcomes[outcome] ?? [outcome, 'plain']
   const { publicToken, reason, requestId, shownTo } = each
   const name = names.get(shownTo ?? '')
-  return html`<tr><td>${instant(at)}</td>
-    <th scope="row">${actName(act)}${count > 1 && html` <span class="fine">${count} times within a minute</span>`}${
-      device &&
-      html`<p class="fine">to the device <code>${device.slice(0, 12)}…</code>
-    </p>`
-    }</th>
-    <td>${shownTo === null ? 'erased' : html`<a href="${path`/console/disclosures?of=${shownTo}`}">${name ?? shownTo}</a>`}</td>
-    <td>${publicToken && html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`}</td>
+  return html`<tr>
+    <td>${instant(at)}</td>
+    <th scope="row">
+      ${actName(act)}
+      ${count > 1 && html`<span class="fine">${count} times within a minute</span>`}
+      ${device && html`<p class="fine">to the device <code>${device.slice(0, 12)}…</code></p>`}
+    </th>
+    <td>${
+      shownTo === null
+        ? 'erased'
+        : html`<a href="${path`/console/disclosures?of=${shownTo}`}">${name ?? shownTo}</a>`
+    }</td>
+    <td>${
+      publicToken && html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`
+    }</td>
     <td>${badge(word, tone)} ${reason?.replaceAll('_', ' ')}</td>
-    <td>${isSigned ? html`<a href="${path`/console/disclosures/${entry}`}">Receipt</a> under checkpoint ${checkpoint}` : badge('Not signed yet', 'warn')}
-      <p class="fine">Entry ${index} of log ${log}${isErased && ', erased'}</p>${
+    <td>
+      ${
+        isSigned
+          ? html`<a href="${path`/console/disclosures/${entry}`}">Receipt</a>
+              under checkpoint ${checkpoint}`
+          : badge('Not signed yet', 'warn')
+      }
+      <p class="fine">Entry ${index} of log ${log}${isErased && ', erased'}</p>
+      ${
         requestId &&
         html`<details class="fine">
-        <summary>Ids</summary>Entry <code>${entry}</code><br>Request <code>${requestId}</code>
+          <summary>Ids</summary>
+          Entry <code>${entry}</code><br>Request <code>${requestId}</code>
         </details>`
-      }</td></tr>`
+      }
+    </td>
+  </tr>`
 }
 
 /** The receipt of a disclosure: a proof that whoever asks can take away and verify without us. */
@@ -109,7 +130,9 @@ export const receiptScreen: Screen = {
     if (answer.status === 202) {
       return {
         title,
-        body: html`<p class="empty">This entry is under no checkpoint yet. That takes a second: load this page again.</p>`,
+        body: html`<p class="empty">
+          This entry is under no checkpoint yet. That takes a second: load this page again.
+        </p>`,
       }
     }
     const receipt = String(answer.body)
@@ -118,16 +141,27 @@ export const receiptScreen: Screen = {
     const [, checkpoint = ''] = /\n\n[^\n]+\n([0-9]+)\n/.exec(receipt) ?? []
     return {
       title,
-      body: html`<section aria-labelledby="proven"><h2 id="proven">What it proves</h2><dl>
-        <dt>Entry</dt><dd><code>${entry}</code></dd>
-          <dt>Place</dt><dd>${index}</dd><dt>Under checkpoint</dt>
-            <dd>${badge(checkpoint, 'good')}</dd></dl>
-          <p class="hint">Nobody can have taken this entry out, changed it or put another in its place since that checkpoint was signed.</p>
-            </section>
+      body: html`<section aria-labelledby="proven">
+          <h2 id="proven">What it proves</h2>
+          <dl>
+            <dt>Entry</dt><dd><code>${entry}</code></dd>
+            <dt>Place</dt><dd>${index}</dd>
+            <dt>Under checkpoint</dt><dd>${badge(checkpoint, 'good')}</dd>
+          </dl>
+          <p class="hint">
+            Nobody can have taken this entry out, changed it or put another in its place since that
+            checkpoint was signed.
+          </p>
+        </section>
         <section aria-labelledby="receipt">
-          <h2 id="receipt">The receipt</h2><pre tabindex="0">${receipt}</pre>
-          <p class="hint">Save it as a file. <code>npx pinfold audit receipt FILE --keys KEYS</code> verifies it on any machine, without this service; <a href="/audit">the page of the log</a> does in this browser.</p>
-            </section>`,
+          <h2 id="receipt">The receipt</h2>
+          <pre tabindex="0">${receipt}</pre>
+          <p class="hint">
+            Save it as a file. <code>npx pinfold audit receipt FILE --keys KEYS</code> verifies it
+            on any machine, without this service; <a href="/audit">the page of the log</a> does in
+            this browser.
+          </p>
+        </section>`,
     }
   },
 }

@@ -29,38 +29,48 @@ export const homeScreen: Screen = {
     const [approved, declined] = asked ?? ['–', '–']
     return {
       title: 'Home',
-      body: html`<live-region id="now" every="15">${now}<div class="tiles">
-        <p class="tile"><b>${approved}</b>Approved in 24 hours</p>
-        <p class="tile"><b>${declined}</b>Declined in 24 hours</p></div></live-region>
+      body: html`<live-region id="now" every="15">
+          ${now}
+          <div class="tiles">
+            <p class="tile"><b>${approved}</b>Approved in 24 hours</p>
+            <p class="tile"><b>${declined}</b>Declined in 24 hours</p>
+          </div>
+        </live-region>
         <section aria-labelledby="answers">
-          <h2 id="answers">Approvals and declines in 24 hours</h2>${hours ? chartOf(hours) : missing}</section>
-        <div class="columns"><section aria-labelledby="latency">
-          <h2 id="latency">How long calls take</h2>${
-            latency
-              ? lines({
-                  title: 'Milliseconds that half and 99 of 100 calls took, minute by minute',
-                  ...minutely(latency.overTime, ({ p50Ms, p99Ms }) => [p50Ms, p99Ms]),
-                  series: ['Half, ms', '99 of 100, ms'],
-                })
-              : missing
-          }</section>
-        <section aria-labelledby="queues"><h2 id="queues">What has yet to go out</h2>${
-          queues
-            ? lines({
-                title: 'Events and deliveries that wait, minute by minute',
-                ...minutely(queues.overTime, (each) => [
-                  each.unpublishedEvents,
-                  each.pendingDeliveries,
-                ]),
-                series: ['Events', 'Deliveries'],
-              })
-            : missing
-        }</section></div>`,
+          <h2 id="answers">Approvals and declines in 24 hours</h2>
+          ${hours ? chartOf(hours) : missing}
+        </section>
+        <div class="columns">
+          <section aria-labelledby="latency">
+            <h2 id="latency">How long calls take</h2>
+            ${latency ? latencyChart(latency) : missing}
+          </section>
+          <section aria-labelledby="queues">
+            <h2 id="queues">What has yet to go out</h2>
+            ${queues ? queueChart(queues) : missing}
+          </section>
+        </div>`,
     }
   },
 }
 
-const missing = html`<p class="empty">These figures could not be read. What is wrong stands above.</p>`
+const latencyChart = ({ overTime }: Static<typeof LatencyFiguresSchema>): Content =>
+  lines({
+    title: 'Milliseconds that half and 99 of 100 calls took, minute by minute',
+    ...minutely(overTime, ({ p50Ms, p99Ms }) => [p50Ms, p99Ms]),
+    series: ['Half, ms', '99 of 100, ms'],
+  })
+
+const queueChart = ({ overTime }: Static<typeof QueueFiguresSchema>): Content =>
+  lines({
+    title: 'Events and deliveries that wait, minute by minute',
+    ...minutely(overTime, (each) => [each.unpublishedEvents, each.pendingDeliveries]),
+    series: ['Events', 'Deliveries'],
+  })
+
+const missing = html`<p class="empty">
+  These figures could not be read. What is wrong stands above.
+</p>`
 
 /**
  * Of figures that do not come, or not soon: whoever asks whether it is us is not kept waiting for a
@@ -103,13 +113,23 @@ async function health({ call }: Visit): Promise<Content> {
     fail: 'It is us: something fails.',
   }[of(status)]
   return html`<div class="notice ${tones[of(status)]}" role="status"><p><b>${sentence}</b></p></div>
-    <div class="scroll" tabindex="0" role="region" aria-label="Health"><table><thead><tr>
-      <th scope="col">What</th><th scope="col">How</th><th scope="col">More</th></tr></thead><tbody>
-      ${found.map(
-        ({ name, output, status: each }) =>
-          html`<tr><th scope="row">${name.replaceAll(/[-:]/g, ' ')}</th>
-          <td>${badge(words[each], tones[each])}</td><td>${output}</td></tr>`,
-      )}</tbody></table></div>`
+    <div class="scroll" tabindex="0" role="region" aria-label="Health">
+      <table>
+        <thead><tr>
+          <th scope="col">What</th>
+          <th scope="col">How</th>
+          <th scope="col">More</th>
+        </tr></thead>
+        <tbody>${found.map(
+          ({ name, output, status: each }) =>
+            html`<tr>
+              <th scope="row">${name.replaceAll(/[-:]/g, ' ')}</th>
+              <td>${badge(words[each], tones[each])}</td>
+              <td>${output}</td>
+            </tr>`,
+        )}</tbody>
+      </table>
+    </div>`
 }
 
 const FiguresSchema = Type.Array(AuthorizationFiguresSchema)

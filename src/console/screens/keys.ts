@@ -29,19 +29,13 @@ export const keysScreen: Screen = {
       title: 'Keys',
       body: html`${
         due.length > 0 &&
-        html`<p class="notice warn" role="status">Due for rotation: ${due.map(({ key }) => key).join(', ')}.</p>`
+        html`<p class="notice warn" role="status">
+          Due for rotation: ${due.map(({ key }) => key).join(', ')}.
+        </p>`
       }<h2>Ceremonies</h2>${listed(
         'Ceremonies',
         ['Key', 'Components', 'Brought by', 'Until'],
-        entries.entries.map(
-          (entry) => html`<tr><th scope="row"><code>${entry.target}</code>
-            <p class="fine">opened by ${entry.openedBy}</p></th>
-    <td>${entry.entered.length} of ${entry.componentCount} ${entry.entered.length < entry.componentCount && badge(`${entry.componentCount - entry.entered.length} awaited`, 'warn')}</td>
-    <td>${entry.entered.map(
-      ({ clientId, person }) => html`<p>${person} <span class="fine">${clientId}</span>
-      </p>`,
-    )}</td><td>${instant(entry.expiresAt)}</td></tr>`,
-        ),
+        entries.entries.map(ceremonyRow),
         html`No key waits for components. One is opened by <code>pinfold keys ceremony</code>.`,
       )}<h2>Ages</h2>${ages(wear)}<h2>Versions</h2>${listed(
         'Versions',
@@ -53,13 +47,35 @@ export const keysScreen: Screen = {
         ['When', 'Key', 'What', 'By'],
         acts.entries.map(
           ({ act, at, clientId, key }) =>
-            html`<tr><td>${instant(at)}</td><td><code>${key}</code></td><td>${act}</td>
-              <td>${clientId ?? 'due by itself'}</td></tr>`,
+            html`<tr>
+              <td>${instant(at)}</td>
+              <td><code>${key}</code></td>
+              <td>${act}</td>
+              <td>${clientId ?? 'due by itself'}</td>
+            </tr>`,
         ),
         'Nothing yet.',
       )}`,
     }
   },
+}
+
+function ceremonyRow(entry: Static<typeof ComponentEntrySchema>): Content {
+  const { componentCount, entered } = entry
+  const awaited = componentCount - entered.length
+  return html`<tr>
+    <th scope="row">
+      <code>${entry.target}</code>
+      <p class="fine">opened by ${entry.openedBy}</p>
+    </th>
+    <td>
+      ${entered.length} of ${componentCount} ${awaited > 0 && badge(`${awaited} awaited`, 'warn')}
+    </td>
+    <td>${entered.map(
+      ({ clientId, person }) => html`<p>${person} <span class="fine">${clientId}</span></p>`,
+    )}</td>
+    <td>${instant(entry.expiresAt)}</td>
+  </tr>`
 }
 
 const dayMs = 86_400_000
@@ -77,13 +93,21 @@ function ages(wear: readonly Static<typeof KeyWearSchema>[]): Content {
   const row = 22
   return used.length === 0
     ? html`<p class="empty">No key has a term yet.</p>`
-    : html`<figure class="panel"><svg class="chart" viewBox="0 0 640 ${used.length * row}" role="img" aria-label="Days that each key in use has made new values, of the days that it may">${used.map(
-        ({ days, key, most }, at) => {
-          const y = at * row
-          const share = Math.min(1, days / Math.max(1, most))
-          return html`<text x="150" y="${y + 15}" text-anchor="end">${key}</text><rect class="track" x="160" y="${y + 5}" width="360" height="12" rx="2"/><rect class="${share >= 1 ? 'series-2' : 'series-1'}" x="160" y="${y + 5}" width="${Math.max(1, Math.round(share * 360))}" height="12" rx="2"/><text x="530" y="${y + 15}">${days} of ${most} days</text>`
-        },
-      )}</svg></figure>`
+    : html`<figure class="panel">
+        <svg class="chart" viewBox="0 0 640 ${used.length * row}" role="img"
+          aria-label="Days that each key in use has made new values, of the days that it may">
+          ${used.map(({ days, key, most }, at) => {
+            const y = at * row
+            const share = Math.min(1, days / Math.max(1, most))
+            const width = Math.max(1, Math.round(share * 360))
+            const colour = share >= 1 ? 'series-2' : 'series-1'
+            return html`<text x="150" y="${y + 15}" text-anchor="end">${key}</text>
+              <rect class="track" x="160" y="${y + 5}" width="360" height="12" rx="2"/>
+              <rect class="${colour}" x="160" y="${y + 5}" width="${width}" height="12" rx="2"/>
+              <text x="530" y="${y + 15}">${days} of ${most} days</text>`
+          })}
+        </svg>
+      </figure>`
 }
 
 const states: Readonly<Record<string, 'good' | 'warn' | 'plain'>> = {
@@ -96,28 +120,54 @@ function keyRow(visit: Visit, key: Key): Content {
   const { reEncryption } = key
   const mayChange = visit.scopes.has('admin') || visit.scopes.has('keys.write')
   return html`<tr>
-    <th scope="row"><code>${key.key}</code>${key.version !== null && html` version ${key.version}`}
-    <p class="fine">${key.family}${key.clientId && ` · ${key.clientId}`} · check value ${key.keyCheckValue}</p>
+    <th scope="row">
+      <code>${key.key}</code>${key.version !== null && html` version ${key.version}`}
+      <p class="fine">
+        ${key.family}${key.clientId && ` · ${key.clientId}`} · check value ${key.keyCheckValue}
+      </p>
     </th>
-    <td>${badge(key.current ? 'in use' : key.state, states[key.state] ?? 'plain')}${key.rotationDue && html` ${badge(`due by ${key.rotationDue}`, 'bad')}`}</td>
-    <td>${key.algorithm && html`<code>${key.keyUsage} ${key.algorithm} ${key.modeOfUse} ${key.exportability}</code>`}
-      <p class="fine">${key.pinBlockFormats?.join(', ')}</p></td>
-    <td>${key.createdAt && html`${daysSince(key.createdAt)} days<p class="fine">since ${dayOf(key.createdAt)}</p>`}${key.rotationDueAt && html`<p class="fine">due ${dayOf(key.rotationDueAt)}</p>`}</td>
-    <td class="number">${key.uses}</td><td>${
-      reEncryption &&
-      (reEncryption.finishedAt === null
-        ? html`${badge(`${Math.floor(100 * reEncryption.shareOfCards)} %`, 'warn')} <span class="fine">round ${reEncryption.round}, ${reEncryption.reEncrypted} rows</span>`
-        : html`<span class="fine">finished ${instant(reEncryption.finishedAt)}</span>`)
-    }</td><td>${mayChange && key.family === 'installation' && acts(visit, key)}</td></tr>`
+    <td>
+      ${badge(key.current ? 'in use' : key.state, states[key.state] ?? 'plain')}
+      ${key.rotationDue && badge(`due by ${key.rotationDue}`, 'bad')}
+    </td>
+    <td>
+      ${
+        key.algorithm &&
+        html`<code>${key.keyUsage} ${key.algorithm} ${key.modeOfUse} ${key.exportability}</code>`
+      }
+      <p class="fine">${key.pinBlockFormats?.join(', ')}</p>
+    </td>
+    <td>
+      ${
+        key.createdAt &&
+        html`${daysSince(key.createdAt)} days<p class="fine">since ${dayOf(key.createdAt)}</p>`
+      }
+      ${key.rotationDueAt && html`<p class="fine">due ${dayOf(key.rotationDueAt)}</p>`}
+    </td>
+    <td class="number">${key.uses}</td>
+    <td>${reEncryption && progressOf(reEncryption)}</td>
+    <td>${mayChange && key.family === 'installation' && acts(visit, key)}</td>
+  </tr>`
 }
+
+const progressOf = (progress: NonNullable<Key['reEncryption']>): Content =>
+  progress.finishedAt === null
+    ? html`${badge(`${Math.floor(100 * progress.shareOfCards)} %`, 'warn')}
+        <span class="fine">round ${progress.round}, ${progress.reEncrypted} rows</span>`
+    : html`<span class="fine">finished ${instant(progress.finishedAt)}</span>`
 
 /** What may be done to a version: a new one in its place, its retirement. */
 function acts(visit: Visit, { current, key, state, version }: Key): Content {
   const form = (act: string, name: string, hint: string) =>
-    html`<details><summary>${name}</summary>
+    html`<details>
+      <summary>${name}</summary>
       <form method="post" action="${path`/console/keys/${key}/${act}`}">
-      ${formFields(visit)}<input type="hidden" name="version" value="${version}">
-      <p class="hint">${hint}</p><button>${name}</button></form></details>`
+        ${formFields(visit)}
+        <input type="hidden" name="version" value="${version}">
+        <p class="hint">${hint}</p>
+        <button>${name}</button>
+      </form>
+    </details>`
   if (current) {
     return form(
       'rotate',

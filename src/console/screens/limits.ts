@@ -14,14 +14,20 @@ export const limitsScreen: Screen = {
     const limits = await visit.read('/limits', Type.Array(EffectiveLimitSchema))
     return {
       title: 'Limits',
-      body: html`<p class="hint">What is used of them stands with each card. Tries of a PIN or CVV are limited by the product.</p>${listed(
+      body: html`<p class="hint">
+        What is used of them stands with each card. Tries of a PIN or CVV are limited by the
+        product.
+      </p>${listed(
         'Limits',
         ['Limit', { title: 'At most', isNumber: true }, 'Of what', 'Where it comes from'],
         limits.map(
           ({ name, origin, unit, value, variable }) =>
-            html`<tr><th scope="row">${name.replaceAll('-', ' ')}</th>
-              <td class="number">${value ?? 'off'}</td><td>${unit}</td>
-              <td>${originOf(origin, variable)}</td></tr>`,
+            html`<tr>
+              <th scope="row">${name.replaceAll('-', ' ')}</th>
+              <td class="number">${value ?? 'off'}</td>
+              <td>${unit}</td>
+              <td>${originOf(origin, variable)}</td>
+            </tr>`,
         ),
         'No limit holds: RATE_LIMIT is off.',
       )}`,
@@ -49,10 +55,14 @@ export async function usedLimits(visit: Visit, path: string): Promise<Html> {
       const { allowed, freeInSeconds, used } = limit
       const until = freeInSeconds === null ? 'Until unblocked' : `For ${duration(freeInSeconds)}`
       const holds = allowed === null || used < allowed ? badge('No', 'good') : badge(until, 'bad')
-      return html`<tr><th scope="row">${names[limit.name] ?? limit.name}</th>
+      const { windowSeconds } = limit
+      return html`<tr>
+        <th scope="row">${names[limit.name] ?? limit.name}</th>
         <td class="number">${limit.used} of ${limit.allowed ?? 'any number'}</td>
-          <td>${limit.windowSeconds === null ? 'until unblocked' : duration(limit.windowSeconds)}</td>
-            <td>${holds}</td><td>${originOf(limit.origin, limit.from)}</td></tr>`
+        <td>${windowSeconds === null ? 'until unblocked' : duration(windowSeconds)}</td>
+        <td>${holds}</td>
+        <td>${originOf(limit.origin, limit.from)}</td>
+      </tr>`
     }),
     'No limit holds: RATE_LIMIT is off.',
   )

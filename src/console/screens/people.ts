@@ -16,18 +16,25 @@ export const peopleScreen: Screen = {
     const { entries, next } = await list(visit, '/people', PersonSchema)
     return {
       title: 'People',
-      body: html`<p class="hint">Who may sign in, and with which roles, is up to the issuer of identities.</p>${listed(
+      body: html`<p class="hint">
+        Who may sign in, and with which roles, is up to the issuer of identities.
+      </p>${listed(
         'People',
         ['Person', 'Roles', 'Sessions', 'Last signed in', 'First signed in'],
         entries.map(
           (person) =>
             html`<tr>
-              <th scope="row"><a href="${path`/console/people/${person.personId}`}">${person.name}</a>
-              <p class="fine">${person.subject} at ${person.issuer}</p></th>
+              <th scope="row">
+                <a href="${path`/console/people/${person.personId}`}">${person.name}</a>
+                <p class="fine">${person.subject} at ${person.issuer}</p>
+              </th>
               <td>${person.roles.map((role) => html`${badge(role.replace('-', ' '))} `)}</td>
-            <td>${person.openSessions > 0 ? badge(`${person.openSessions} open`, 'good') : 'none'}</td>
-              <td>${instant(person.lastSignedInAt)}</td><td>${instant(person.firstSignedInAt)}</td>
-              </tr>`,
+              <td>${
+                person.openSessions > 0 ? badge(`${person.openSessions} open`, 'good') : 'none'
+              }</td>
+              <td>${instant(person.lastSignedInAt)}</td>
+              <td>${instant(person.firstSignedInAt)}</td>
+            </tr>`,
         ),
         'Nobody has signed in yet.',
       )}${pages(visit, next)}`,
@@ -44,27 +51,38 @@ export const personScreen: Screen = {
     const person = await visit.read(path`/people/${personId}`, PersonDetailSchema)
     return {
       title: person.name,
-      body: html`<section aria-labelledby="who"><h2 id="who">Who it is</h2><dl><dt>On record as</dt>
-        <dd><code>${person.personId}</code></dd><dt>Issuer</dt><dd>${person.issuer}</dd>
-        <dt>Subject</dt><dd>${person.subject}</dd>
-        <dt>Roles</dt>
-          <dd>${person.roles.map((role) => html`${badge(role.replace('-', ' '))} `)}</dd>
-          <dt>Last signed in</dt><dd>${instant(person.lastSignedInAt)}</dd></dl></section>
-          <h2>Open sessions</h2>${listed(
-            'Open sessions',
-            ['Began', 'Last visit', 'Proved anew', 'Roles'],
-            person.sessions.map(
-              ({ authenticatedAt, roles, seenAt, startedAt }) =>
-                html`<tr><td>${instant(startedAt)}</td><td>${instant(seenAt)}</td>
-                <td>${instant(authenticatedAt)}</td><td>${roles.join(', ')}</td></tr>`,
-            ),
-            'None: this person is signed in nowhere.',
-          )}${
-            visit.scopes.has('admin') &&
-            person.sessions.length > 0 &&
-            html`<form method="post" action="${path`/console/people/${personId}/sign-out`}">
-            ${formFields(visit)}<button class="danger">End every session</button></form>`
-          }`,
+      body: html`<section aria-labelledby="who">
+          <h2 id="who">Who it is</h2>
+          <dl>
+            <dt>On record as</dt><dd><code>${person.personId}</code></dd>
+            <dt>Issuer</dt><dd>${person.issuer}</dd>
+            <dt>Subject</dt><dd>${person.subject}</dd>
+            <dt>Roles</dt>
+            <dd>${person.roles.map((role) => html`${badge(role.replace('-', ' '))} `)}</dd>
+            <dt>Last signed in</dt><dd>${instant(person.lastSignedInAt)}</dd>
+          </dl>
+        </section>
+        <h2>Open sessions</h2>${listed(
+          'Open sessions',
+          ['Began', 'Last visit', 'Proved anew', 'Roles'],
+          person.sessions.map(
+            ({ authenticatedAt, roles, seenAt, startedAt }) =>
+              html`<tr>
+                  <td>${instant(startedAt)}</td>
+                  <td>${instant(seenAt)}</td>
+                  <td>${instant(authenticatedAt)}</td>
+                  <td>${roles.join(', ')}</td>
+                </tr>`,
+          ),
+          'None: this person is signed in nowhere.',
+        )}${
+          visit.scopes.has('admin') &&
+          person.sessions.length > 0 &&
+          html`<form method="post" action="${path`/console/people/${personId}/sign-out`}">
+              ${formFields(visit)}
+              <button class="danger">End every session</button>
+            </form>`
+        }`,
     }
   },
 }

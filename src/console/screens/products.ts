@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { AdministeredProductSchema } from '../../listeners/private/schemas/products.ts'
 import { badge } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { html } from '../html.ts'
+import { type Content, html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
 
@@ -33,28 +33,49 @@ export const productsScreen: Screen = {
         'Products',
         columns,
         entries.map((product) => productRow(visit, product)),
-        html`There is no product yet. Make one by <code>pinfold products create</code> or <code>POST /products</code>.`,
+        html`There is no product yet. Make one by <code>pinfold products create</code> or
+          <code>POST /products</code>.`,
       )}${pages(visit, next)}`,
     }
   },
 }
 
-const productRow = (visit: Visit, product: Product) =>
-  html`<tr><th scope="row">${product.productName}<p class="fine">${product.productId}</p></th>
+function productRow(visit: Visit, product: Product): Content {
+  const pinIsKept = product.pinRevealable ? 'can be shown' : 'a PVV alone is kept'
+  return html`<tr>
+    <th scope="row">${product.productName}<p class="fine">${product.productId}</p></th>
     <td>${product.schemeName} <span class="fine">${product.currencyCode}</span></td>
-    <td><code>${product.bin}</code></td><td>${product.cardTypes.join(', ')}</td>
-    <td>${product.pinLength} digits<p class="fine">${product.pinRevealable ? 'can be shown' : 'a PVV alone is kept'}${product.refuseWeakPins && ' · weak ones refused'}</p>
-      </td>
-    <td class="number">${product.pinTryLimit}</td><td class="number">${product.cvvTryLimit}</td>
-      <td><code>${product.cvk}</code> <code>${product.pvk}</code></td>
-    <td>${product.active ? badge('Issued', 'good') : badge('Retired')}${
-      visit.scopes.has('admin') &&
-      html`<details><summary>${product.active ? 'Retire' : 'Issue again'}</summary>
-        <form method="post" action="${path`/console/products/${String(product.productId)}`}">
-        ${formFields(visit)}<input type="hidden" name="active" value="${product.active ? 'no' : 'yes'}">
-    <p class="hint">${product.active ? 'No card of it can be created from then on. Cards that there are live on.' : 'Cards of it can be created again.'}</p><button>${product.active ? 'Retire' : 'Issue again'}</button>
-      </form></details>`
-    }</td></tr>`
+    <td><code>${product.bin}</code></td>
+    <td>${product.cardTypes.join(', ')}</td>
+    <td>
+      ${product.pinLength} digits
+      <p class="fine">${pinIsKept}${product.refuseWeakPins && ' · weak ones refused'}</p>
+    </td>
+    <td class="number">${product.pinTryLimit}</td>
+    <td class="number">${product.cvvTryLimit}</td>
+    <td><code>${product.cvk}</code> <code>${product.pvk}</code></td>
+    <td>
+      ${product.active ? badge('Issued', 'good') : badge('Retired')}
+      ${visit.scopes.has('admin') && switchForm(visit, product)}
+    </td>
+  </tr>`
+}
+
+function switchForm(visit: Visit, { active, productId }: Product): Content {
+  const title = active ? 'Retire' : 'Issue again'
+  const hint = active
+    ? 'No card of it can be created from then on. Cards that there are live on.'
+    : 'Cards of it can be created again.'
+  return html`<details>
+    <summary>${title}</summary>
+    <form method="post" action="${path`/console/products/${String(productId)}`}">
+      ${formFields(visit)}
+      <input type="hidden" name="active" value="${active ? 'no' : 'yes'}">
+      <p class="hint">${hint}</p>
+      <button>${title}</button>
+    </form>
+  </details>`
+}
 
 export const switchProductAct: Act = {
   path: '/console/products/:productId',

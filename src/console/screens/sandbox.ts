@@ -24,20 +24,42 @@ async function sandboxPage(visit: Visit, above: Content, token = ''): Promise<Pa
   const { now } = await visit.read('/sandbox/clock', ClockSchema)
   return {
     title: 'Sandbox',
-    body: html`${above}<div class="columns"><section aria-labelledby="terminal">
-      <h2 id="terminal">Terminal</h2>
-        <form method="post" action="/console/sandbox/authorizations" class="stack">
-          ${formFields(visit)}<label>Token of a card<input name="publicToken" required maxlength="32" inputmode="numeric" autocomplete="off" value="${token}"></label>
-        <label>PIN<input type="password" name="pin" maxlength="12" inputmode="numeric" autocomplete="off"></label><label>CVV2<input type="password" name="cvv" maxlength="3" inputmode="numeric" autocomplete="off"></label>
-        <label>How the card is read<select name="entryMode">${entryModes.map((mode) => html`<option>${mode}</option>`)}</select></label>
-        <p class="hint">The card network of the sandbox asks, with a real PIN block. What is asked costs tries as anywhere.</p><button>Ask for an authorization</button>
-          </form></section>
-      <section aria-labelledby="clock"><h2 id="clock">Clock</h2><dl><dt>It is</dt>
-        <dd>${instant(now)}</dd></dl>
-        <form method="post" action="/console/sandbox/clock" class="stack">
-          ${formFields(visit)}<label>Move it to, in UTC<input type="datetime-local" name="now" required min="${now.slice(0, 16)}" step="60"></label>
-        <p class="hint">Forward alone. What comes due until then happens at once: cards expire, for instance.</p><button>Move the clock</button>
-          </form></section></div>`,
+    body: html`${above}
+      <div class="columns">
+        <section aria-labelledby="terminal">
+          <h2 id="terminal">Terminal</h2>
+          <form method="post" action="/console/sandbox/authorizations" class="stack">
+            ${formFields(visit)}
+            <label>Token of a card<input name="publicToken" required maxlength="32"
+              inputmode="numeric" autocomplete="off" value="${token}"></label>
+            <label>PIN<input type="password" name="pin" maxlength="12" inputmode="numeric"
+              autocomplete="off"></label>
+            <label>CVV2<input type="password" name="cvv" maxlength="3" inputmode="numeric"
+              autocomplete="off"></label>
+            <label>How the card is read<select name="entryMode">
+              ${entryModes.map((mode) => html`<option>${mode}</option>`)}
+            </select></label>
+            <p class="hint">
+              The card network of the sandbox asks, with a real PIN block. What is asked costs tries
+              as anywhere.
+            </p>
+            <button>Ask for an authorization</button>
+          </form>
+        </section>
+        <section aria-labelledby="clock">
+          <h2 id="clock">Clock</h2>
+          <dl><dt>It is</dt><dd>${instant(now)}</dd></dl>
+          <form method="post" action="/console/sandbox/clock" class="stack">
+            ${formFields(visit)}
+            <label>Move it to, in UTC<input type="datetime-local" name="now" required
+              min="${now.slice(0, 16)}" step="60"></label>
+            <p class="hint">
+              Forward alone. What comes due until then happens at once: cards expire, for instance.
+            </p>
+            <button>Move the clock</button>
+          </form>
+        </section>
+      </div>`,
   }
 }
 

@@ -61,9 +61,13 @@ const title = 'Search'
 const searchForm = (visit: Visit, text: string): Content =>
   html`<form method="post" action="/console/search" class="search" role="search">
     ${formFields(visit)}
-    <label for="find">Token, last four digits, customer reference, authorization reference, or a whole card number</label>
-    <div class="row"><input id="find" name="text" type="search" required maxlength="64" autocomplete="off" spellcheck="false" value="${text}"><button>Search</button>
-      </div>
+    <label for="find">Token, last four digits, customer reference, authorization reference, or a
+      whole card number</label>
+    <div class="row">
+      <input id="find" name="text" type="search" required maxlength="64" autocomplete="off"
+        spellcheck="false" value="${text}">
+      <button>Search</button>
+    </div>
   </form>`
 
 export const searchScreen: Screen = {
@@ -73,8 +77,11 @@ export const searchScreen: Screen = {
   show: async (visit) => ({
     title,
     body: html`${searchForm(visit, '')}
-      <p class="hint">Cards of every client are searched. A card number is compared by its
-      fingerprint: it is in no address, no log and no page. Each search by card number is recorded under your name, and limited.</p>`,
+      <p class="hint">
+        Cards of every client are searched. A card number is compared by its fingerprint: it is in
+        no address, no log and no page. Each search by card number is recorded under your name, and
+        limited.
+      </p>`,
   }),
 }
 
@@ -103,11 +110,14 @@ export const searchAct: Act = {
       return { to: path`/console/cards/${first.cards[0]?.publicToken ?? ''}` }
     }
     const shown = mayHoldPan(text) ? '' : text
+    const isNothingFound = found.length === 0 && (readings.length > 0 || !mayNotSearchPan)
     return {
       title,
-      body: html`${searchForm(visit, shown)}<div role="status">${
-        mayNotSearchPan && panRefused
-      }${found.length === 0 && (readings.length > 0 || !mayNotSearchPan) && nothingFound(readings)}</div>
+      body: html`${searchForm(visit, shown)}
+        <div role="status">
+          ${mayNotSearchPan && panRefused}
+          ${isNothingFound && nothingFound(readings)}
+        </div>
         ${found.map(({ cards, next, reading }) => resultsOf(visit, reading, cards, next))}`,
     }
   },
@@ -127,41 +137,74 @@ async function find(
   return { cards: answer.body as FoundCard[], next: cursorAfter(answer) }
 }
 
-const panRefused = html`<p class="empty">Your role does not search by card number. Ask for the token or a reference, or ask a colleague
-  of a support role.</p>`
+const panRefused = html`<p class="empty">
+  Your role does not search by card number. Ask for the token or a reference, or ask a colleague of
+  a support role.
+</p>`
 
 const nothingFound = (readings: readonly Reading[]): Content =>
   readings.length === 0
-    ? html`<p class="empty">This can be no token, reference or card number. Check the digits: a token has 10, a card number 12 to
-        19, of which the last one fits the others.</p>`
-    : html`<p class="empty">No card has this ${readings.map(({ name }) => name).join(' or ')}. References are compared in whole. Ask
-        for another of the four, or for the whole card number.</p>`
+    ? html`<p class="empty">
+        This can be no token, reference or card number. Check the digits: a token has 10, a card
+        number 12 to 19, of which the last one fits the others.
+      </p>`
+    : html`<p class="empty">
+        No card has this ${readings.map(({ name }) => name).join(' or ')}. References are compared
+        in whole. Ask for another of the four, or for the whole card number.
+      </p>`
 
 const resultsOf = (
   visit: Visit,
   { member, name, value }: Reading,
   cards: readonly FoundCard[],
   next: string | null,
-): Content => html`<h2>By ${name}</h2><div class="scroll"><table>
-    <thead><tr><th scope="col">Card</th><th scope="col">Token</th><th scope="col">Status</th>${
-      member === 'authorizationReference' && html`<th scope="col">Authorization</th>`
-    }<th scope="col">Client</th><th scope="col">Customer reference</th><th scope="col">Expires</th>
-      <th scope="col">Created</th></tr></thead>
-    <tbody>${cards.map(resultRow)}</tbody></table></div>${
+): Content =>
+  html`<h2>By ${name}</h2>
+    <div class="scroll">
+      <table>
+        <thead><tr>
+          <th scope="col">Card</th>
+          <th scope="col">Token</th>
+          <th scope="col">Status</th>
+          ${member === 'authorizationReference' && html`<th scope="col">Authorization</th>`}
+          <th scope="col">Client</th>
+          <th scope="col">Customer reference</th>
+          <th scope="col">Expires</th>
+          <th scope="col">Created</th>
+        </tr></thead>
+        <tbody>${cards.map(resultRow)}</tbody>
+      </table>
+    </div>
+    ${
       next !== null &&
       html`<form method="post" action="/console/search">
-        ${formFields(visit)}<input type="hidden" name="text" value="${value}">
-        <input type="hidden" name="member" value="${member}"><input type="hidden" name="cursor" value="${next}"><button>Older</button>
-          </form>`
+        ${formFields(visit)}
+        <input type="hidden" name="text" value="${value}">
+        <input type="hidden" name="member" value="${member}">
+        <input type="hidden" name="cursor" value="${next}">
+        <button>Older</button>
+      </form>`
     }`
 
 const resultRow = ({ authorization, ...card }: FoundCard): Content =>
   html`<tr>
     <th scope="row"><a href="${path`/console/cards/${card.publicToken}`}">${card.maskedPan}</a></th>
     <td>${card.publicToken}</td>
-    <td>${statusBadge(card)}</td>${
-      authorization &&
-      html`<td><a href="${path`/console/cards/${card.publicToken}/authorizations/${authorization.authorizationId}`}">${authorization.reference}</a>
-        ${badge(authorization.responseCode, authorization.responseCode === '00' ? 'good' : 'bad')} ${instant(authorization.at)}</td>`
-    }<td>${card.clientId}</td><td>${card.customerReference}</td>
-      <td>${card.expiryDate.slice(0, 7)}</td><td>${instant(card.createdAt)}</td></tr>`
+    <td>${statusBadge(card)}</td>
+    ${authorization && authorizationCell(card.publicToken, authorization)}
+    <td>${card.clientId}</td>
+    <td>${card.customerReference}</td>
+    <td>${card.expiryDate.slice(0, 7)}</td>
+    <td>${instant(card.createdAt)}</td>
+  </tr>`
+
+function authorizationCell(
+  publicToken: string,
+  { at, authorizationId, reference, responseCode }: NonNullable<FoundCard['authorization']>,
+): Content {
+  const address = path`/console/cards/${publicToken}/authorizations/${authorizationId}`
+  return html`<td>
+    <a href="${address}">${reference}</a>
+    ${badge(responseCode, responseCode === '00' ? 'good' : 'bad')} ${instant(at)}
+  </td>`
+}

@@ -23,16 +23,27 @@ export const unblockCardsScreen: Screen = {
 
 /** @param form what was typed, where it has to be mended. */
 const unblockForm = (visit: Visit, { kind = 'pin', reason = '', tokens = '' }: Form): Html =>
-  html`<form method="post" action="${screen.path}" class="stack">${formFields(visit)}
-    <label>Tokens of the cards, one a line, at most 1,000<textarea name="tokens" rows="8" required spellcheck="false">${tokens}</textarea></label>
-    <fieldset><legend>What is unblocked</legend>${['pin', 'cvv'].map(
-      (each) =>
-        html`<label><input type="radio" name="kind" value="${each}"${each === kind && html` checked`}>${each.toUpperCase()}</label> `,
-    )}</fieldset>
-    <label>Reason<input name="reason" required maxlength="200" autocomplete="off" value="${reason}"></label>
-    <p class="hint">All tries are restored on each card. Each is an act of its own, with this reason beside your name. More
-      cards than your installation allows at once wait for another person’s approval.</p>
-    <button>Unblock</button></form>`
+  html`<form method="post" action="${screen.path}" class="stack">
+    ${formFields(visit)}
+    <label>Tokens of the cards, one a line, at most 1,000<textarea name="tokens" rows="8" required
+      spellcheck="false">${tokens}</textarea></label>
+    <fieldset>
+      <legend>What is unblocked</legend>
+      ${['pin', 'cvv'].map(
+        (each) =>
+          html`<label><input type="radio" name="kind" value="${each}"${
+            each === kind && html` checked`
+          }>${each.toUpperCase()}</label> `,
+      )}
+    </fieldset>
+    <label>Reason<input name="reason" required maxlength="200" autocomplete="off"
+      value="${reason}"></label>
+    <p class="hint">
+      All tries are restored on each card. Each is an act of its own, with this reason beside your
+      name. More cards than your installation allows at once wait for another person’s approval.
+    </p>
+    <button>Unblock</button>
+  </form>`
 
 export const unblockCardsAct: Act = {
   path: screen.path,
@@ -58,6 +69,9 @@ export const unblockCardsAct: Act = {
 
 const results = (cards: readonly UnblockedCard[]): Html => {
   const done = cards.filter(({ unblocked }) => unblocked).length
-  return html`<p class="notice ${done === cards.length ? 'good' : 'warn'}" role="status">${done} of ${cards.length} cards are unblocked.</p>
-    ${unblockedCards(cards)}<p><a href="${screen.path}">Unblock others</a></p>`
+  return html`<p class="notice ${done === cards.length ? 'good' : 'warn'}" role="status">
+      ${done} of ${cards.length} cards are unblocked.
+    </p>
+    ${unblockedCards(cards)}
+    <p><a href="${screen.path}">Unblock others</a></p>`
 }

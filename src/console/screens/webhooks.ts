@@ -55,21 +55,30 @@ export const webhooksScreen: Screen = {
     const { entries, next } = await list(visit, `/webhooks${filter}`, WatchedWebhookSchema)
     return {
       title,
-      body: html`<form method="get" action="/console/webhooks" class="row"><label>Of one client, by its id<input name="client" maxlength="64" autocomplete="off" value="${client}"></label><button>Show</button>
+      body: html`<form method="get" action="/console/webhooks" class="row">
+          <label>Of one client, by its id<input name="client" maxlength="64" autocomplete="off"
+            value="${client}"></label>
+          <button>Show</button>
         </form>
         <live-region id="webhooks">${listed(
           title,
           ['Endpoint', 'Client', 'State', 'Next is due', 'Events', 'Since'],
           entries.map(
             (each) =>
-              html`<tr><th scope="row"><a href="${pageOf(each)}">${each.url}</a></th>
-                <td>${each.clientId}</td><td>${stateBadge(each)}</td>
-                <td>${instant(each.dueAt) ?? 'nothing waits'}</td><td>${each.events.join(', ')}</td>
-                  <td>${instant(each.createdAt)}</td></tr>`,
+              html`<tr>
+                <th scope="row"><a href="${pageOf(each)}">${each.url}</a></th>
+                <td>${each.clientId}</td>
+                <td>${stateBadge(each)}</td>
+                <td>${instant(each.dueAt) ?? 'nothing waits'}</td>
+                <td>${each.events.join(', ')}</td>
+                <td>${instant(each.createdAt)}</td>
+              </tr>`,
           ),
           client === ''
-            ? 'No client has a webhook. A client makes one with POST /webhooks of the public interface.'
-            : html`<b>${client}</b> has no webhook. Ids are compared to the letter; <a href="/console/webhooks">all webhooks</a>.`,
+            ? html`No client has a webhook. A client makes one with POST /webhooks of the public
+                interface.`
+            : html`<b>${client}</b> has no webhook. Ids are compared to the letter;
+                <a href="/console/webhooks">all webhooks</a>.`,
         )}</live-region>${pages(visit, next)}`,
     }
   },
@@ -97,17 +106,16 @@ async function webhookPage(visit: Visit, above: Content): Promise<Page> {
   ])
   return {
     title: `Webhook of ${webhook.clientId}`,
-    body: html`${above}<div class="columns"><section aria-labelledby="endpoint">
-      <h2 id="endpoint">Endpoint</h2><live-region id="now"><dl>
-        <dt>State</dt>
-          <dd>${stateBadge(webhook)}${webhook.disabledAt && html` since ${instant(webhook.disabledAt)}`}</dd>
-          <dt>URL</dt><dd><code>${webhook.url}</code></dd>
-        <dt>Client</dt>
-          <dd><a href="${path`/console/clients/${webhook.clientId}`}">${webhook.clientId}</a></dd>
-          <dt>Events</dt><dd>${webhook.events.join(', ')}</dd>
-        <dt>Next is due</dt><dd>${instant(webhook.dueAt) ?? 'nothing waits'}</dd></dl></live-region>
-          </section>${visit.scopes.has('support.write') && actions(visit, webhook)}</div>
-      <h2>What it got, and did not get</h2><live-region id="deliveries">${listed(
+    body: html`${above}
+      <div class="columns">
+        <section aria-labelledby="endpoint">
+          <h2 id="endpoint">Endpoint</h2>
+          <live-region id="now">${facts(webhook)}</live-region>
+        </section>
+        ${visit.scopes.has('support.write') && actions(visit, webhook)}
+      </div>
+      <h2>What it got, and did not get</h2>
+      <live-region id="deliveries">${listed(
         'Deliveries',
         ['Event', 'Status', 'Tries', 'Answered', ''],
         deliveries.entries.map((each) => deliveryRow(visit, webhook, each)),
@@ -116,24 +124,60 @@ async function webhookPage(visit: Visit, above: Content): Promise<Page> {
   }
 }
 
+const facts = (webhook: Webhook): Content =>
+  html`<dl>
+    <dt>State</dt>
+    <dd>
+      ${stateBadge(webhook)}
+      ${webhook.disabledAt && html`since ${instant(webhook.disabledAt)}`}
+    </dd>
+    <dt>URL</dt><dd><code>${webhook.url}</code></dd>
+    <dt>Client</dt>
+    <dd><a href="${path`/console/clients/${webhook.clientId}`}">${webhook.clientId}</a></dd>
+    <dt>Events</dt><dd>${webhook.events.join(', ')}</dd>
+    <dt>Next is due</dt><dd>${instant(webhook.dueAt) ?? 'nothing waits'}</dd>
+  </dl>`
+
 /** What an agent has a webhook do, each with a reason. */
 function actions(visit: Visit, webhook: Webhook): Content {
   const form = (name: string, title: string, fields: Content, hint: string) =>
-    html`<details><summary>${title}</summary>
-      <form method="post" action="${pageOf(webhook)}/${name}">${formFields(visit)}${fields}
-      <label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label>
-        <p class="hint">${hint}</p><button>${title}</button></form></details>`
+    html`<details>
+      <summary>${title}</summary>
+      <form method="post" action="${pageOf(webhook)}/${name}">
+        ${formFields(visit)}
+        ${fields}
+        <label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label>
+        <p class="hint">${hint}</p>
+        <button>${title}</button>
+      </form>
+    </details>`
   const since = new Date(Date.now() - 86_400_000).toISOString().slice(0, 19)
-  return html`<section aria-labelledby="actions"><h2 id="actions">Actions</h2>${
+  const sinceField = html`<label>Since, in UTC<input name="since" type="datetime-local" step="1"
+    required value="${since}"></label>`
+  const forms =
     webhook.status === 'Enabled'
-      ? html`${form('replay', 'Deliver again what it missed', html`<label>Since, in UTC<input name="since" type="datetime-local" step="1" required value="${since}"></label>`, 'All that it did not get since then, in order; what it got is not sent again.')}${form('disable', 'Disable', false, 'Nothing more is sent, and what is pending is given up. Its client can enable it again.')}`
+      ? [
+          form(
+            'replay',
+            'Deliver again what it missed',
+            sinceField,
+            'All that it did not get since then, in order; what it got is not sent again.',
+          ),
+          form(
+            'disable',
+            'Disable',
+            null,
+            'Nothing more is sent, and what is pending is given up. Its client can enable it ' +
+              'again.',
+          ),
+        ]
       : form(
           'enable',
           'Enable',
-          false,
+          null,
           'It is sent to from now on. What it missed is not sent by itself.',
         )
-  }</section>`
+  return html`<section aria-labelledby="actions"><h2 id="actions">Actions</h2>${forms}</section>`
 }
 
 const tones = { Delivered: 'good', Failed: 'bad', Pending: 'warn' } as const
@@ -142,35 +186,48 @@ function deliveryRow(visit: Visit, webhook: Webhook, delivery: Delivery): Conten
   const { createdAt, deliveryId, eventId, nextTryAt, status, tries, type } = delivery
   const last = tries.at(-1)
   const mayResend = visit.scopes.has('support.write') && webhook.status === 'Enabled'
-  return html`<tr id="delivery-${deliveryId}"><th scope="row">${type}
-    <p class="fine">${instant(createdAt)}</p></th>
-    <td>${badge(status, tones[status])}${status === 'Pending' && nextTryAt && html`<p class="fine">next try ${instant(nextTryAt)}</p>`}</td>
+  return html`<tr id="delivery-${deliveryId}">
+    <th scope="row">${type}<p class="fine">${instant(createdAt)}</p></th>
+    <td>
+      ${badge(status, tones[status])}
+      ${
+        status === 'Pending' &&
+        nextTryAt &&
+        html`<p class="fine">next try ${instant(nextTryAt)}</p>`
+      }
+    </td>
+    <td>${tries.length === 0 ? 'none yet' : triesDetails(eventId, tries)}</td>
     <td>${
-      tries.length === 0
-        ? 'none yet'
-        : html`<details><summary>${tries.length === 1 ? '1 try' : `${tries.length} tries`}</summary>
-          <ol>${tries.map(
-            ({ at, durationMs, outcome, statusCode }) =>
-              html`<li>${instant(at)} ${outcome.replaceAll('_', ' ')} ${statusCode} <span class="fine">${durationMs} ms</span>
-                </li>`,
-          )}</ol><p class="fine">webhook-id <code>${eventId}</code></p></details>`
+      last &&
+      html`${last.outcome.replaceAll('_', ' ')} ${last.statusCode}
+        ${last.response && html`<p class="fine"><code>${last.response}</code></p>`}`
     }</td>
-      <td>${
-        last &&
-        html`${last.outcome.replaceAll('_', ' ')} ${last.statusCode}${
-          last.response &&
-          html`<p class="fine"><code>${last.response}</code>
-      </p>`
-        }`
-      }</td>
     <td>${
       mayResend &&
-      html`<details><summary>Send again</summary>
-      <form method="post" action="${pageOf(webhook)}/deliveries/${deliveryId}/resend">
-      ${formFields(visit)}<label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label><button>Send again</button>
-      </form></details>`
-    }</td></tr>`
+      html`<details>
+        <summary>Send again</summary>
+        <form method="post" action="${pageOf(webhook)}/deliveries/${deliveryId}/resend">
+          ${formFields(visit)}
+          <label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label>
+          <button>Send again</button>
+        </form>
+      </details>`
+    }</td>
+  </tr>`
 }
+
+const triesDetails = (eventId: string, tries: Delivery['tries']): Content =>
+  html`<details>
+    <summary>${tries.length === 1 ? '1 try' : `${tries.length} tries`}</summary>
+    <ol>${tries.map(
+      ({ at, durationMs, outcome, statusCode }) =>
+        html`<li>
+          ${instant(at)} ${outcome.replaceAll('_', ' ')} ${statusCode}
+          <span class="fine">${durationMs} ms</span>
+        </li>`,
+    )}</ol>
+    <p class="fine">webhook-id <code>${eventId}</code></p>
+  </details>`
 
 /** What each form of a webhook sends to the private listener. */
 const acts: Readonly<Record<string, (form: Form) => object>> = {

@@ -127,13 +127,15 @@ const readSource = (root: string, path: string, tree: SyntaxTree): Source => {
 
 const columnsMax = 100
 
-/** A word that is longer than a line, as an address is, stays whole. */
-const unbreakable = /^\s*(?:\/\/|\*|--)?\s*\S+$/
+/** A word that is longer than a line stays whole: an address, a regular expression, hex digits. */
+const unbreakable = /^\s*(?:\/\/|\*|--)?\s*\S+(?: \+)?$/
 
 const longLinesOf = (text: string): number[] =>
   text
     .split('\n')
-    .flatMap((line, at) => (line.length > columnsMax && !unbreakable.test(line) ? [at + 1] : []))
+    .flatMap((line, at) =>
+      [...line].length > columnsMax && !unbreakable.test(line) ? [at + 1] : [],
+    )
 
 const descendants = function* (node: Node): Generator<Node> {
   const children: Node[] = []

@@ -56,6 +56,9 @@ const oneWayOut: Rule = ({ path, callingLines }) =>
 const noLiteralSpread: Rule = ({ path, literalSpreadLines }) =>
   literalSpreadLines.map((line) => `${path}:${line} spreads a literal: write its members out`)
 
+const noLongLine: Rule = ({ path, longLines }) =>
+  longLines.map((line) => `${path}:${line} has more than 100 columns`)
+
 const noReminder: Rule = ({ path, reminders }) =>
   reminders.map(({ line, word }) => `${path}:${line} ${word}: do it, or file it`)
 
@@ -66,5 +69,6 @@ export const rules: readonly Rule[] = [
   sqlInStorage,
   oneWayOut,
   noLiteralSpread,
+  noLongLine,
   noReminder,
 ]

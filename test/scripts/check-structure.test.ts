@@ -202,6 +202,18 @@ const otherFaults: [title: string, path: string, text: string, faults: string[]]
     [1, 2].map((line) => `src/domain/x.ts:${line} spreads a literal: write its members out`),
   ],
   [
+    'a line that is too long',
+    'src/domain/x.ts',
+    [
+      `// ${'long '.repeat(25)}`,
+      `// ${'x'.repeat(120)}`,
+      `export const table = '${'0f'.repeat(60)}' +`,
+      `  '${'0f'.repeat(60)}' +`,
+      `  '${'😀 '.repeat(48)}'`,
+    ].join('\n'),
+    [1, 3].map((line) => `src/domain/x.ts:${line} has more than 100 columns`),
+  ],
+  [
     'work left undone',
     'packages/sdk/device/x.ts',
     '\n// TODO: this\nexport {}',

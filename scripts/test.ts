@@ -1,7 +1,7 @@
 /**
- * `npm test`: runs every test file in a process of its own, as `node --test` does.
+ * `npm test`: runs every test file; those of a folder share processes.
  *
- * - `npm test -- FILE …` runs these files, and prints what they print.
+ * - `npm test -- FILE …` runs these files, each in a process of its own, and prints what they print.
  * - `npm test -- --changed` runs the files whose imports reach what git says is changed.
  * - `npm test -- --suite NAME` runs one of the suites of scripts/test/suites.ts.
  */
@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util'
 import { describeClusterRun } from '../test/support/cluster-run.ts'
 import { shortLived } from '../test/support/node-flags.ts'
 import { findChanged } from './test/changed.ts'
+import { writeProcesses } from './test/processes.ts'
 import { reportRun } from './test/report.ts'
 import { findSuite, listTestFiles } from './test/suites.ts'
 
@@ -29,12 +30,12 @@ if (files.length === 0) console.log('No test file is concerned.')
 const concurrency = Number(process.env.TEST_FILES_AT_ONCE ?? availableParallelism() + 2)
 // An object of its own: the types of Node do not know the last of its members yet.
 const options = {
-  files,
+  files: positionals.length > 0 ? files : await writeProcesses(files),
   concurrency,
   execArgv: [...shortLived],
   globalSetupPath: fileURLToPath(new URL('../test/support/global-setup.ts', import.meta.url)),
 }
-const result = await reportRun(run(options), files.length, positionals.length > 0)
+const result = await reportRun(run(options), files, positionals.length > 0)
 if (values.suite === undefined && positionals.length === 0 && !process.env.TEST_CITUS_URL) {
   console.log(await describeClusterRun())
 }

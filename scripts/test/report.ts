@@ -16,10 +16,11 @@ interface Failure {
 }
 
 interface RunRecord {
+  readonly files: ReadonlySet<string>
   readonly failures: Failure[]
   /** How many tests were left out, by the reason that they give. */
   readonly leftOut: Map<string, number>
-  /** What tests printed, by their file. */
+  /** What tests printed, by the module of their process. */
   readonly output: Map<string, string>
   passed: number
   filesDone: number
@@ -29,16 +30,17 @@ interface RunRecord {
  * Prints a line for each file as it ends, with whatever failed in it. The summary names each
  * failure once, with the command that runs its file alone, and how many tests were left out for
  * which reason.
- * @param filesCount how many files there are.
+ * @param files the test files, from the root of the project.
  * @param showsOutput whether to print what tests print where none fails, too.
  */
 export async function reportRun(
   tests: TestsStream,
-  filesCount: number,
+  files: readonly string[],
   showsOutput: boolean,
 ): Promise<RunResult> {
   const startedMs = Date.now()
   const record: RunRecord = {
+    files: new Set(files.map((file) => pathOf(file))),
     failures: [],
     leftOut: new Map(),
     output: new Map(),
@@ -53,9 +55,10 @@ export async function reportRun(
   tests.on('test:stderr', keepOutput)
   tests.on('test:complete', (test) => {
     noteTest(record, test)
-    if (!isFile(test)) return
+    if (isProcess(test)) printOutput(record, test, showsOutput)
+    if (!isFile(record, test)) return
     record.filesDone += 1
-    printFile(record, test, filesCount, showsOutput)
+    printFile(record, test)
   })
   for await (const _ of tests) {
     // Each event is looked at above.
@@ -65,8 +68,12 @@ export async function reportRun(
   return { passed: record.passed, failed: record.failures.length, skipped }
 }
 
-/** Node reports each file as a test that is called as its path. */
-const isFile = ({ file, name }: EventData.TestComplete): boolean => resolve(name) === file
+/** Each file is reported as a test that is called as its path. */
+const isFile = ({ files }: RunRecord, { name }: EventData.TestComplete): boolean =>
+  files.has(pathOf(name))
+
+/** Node reports each process as a test that is called as the path of its module. */
+const isProcess = ({ file, name }: EventData.TestComplete): boolean => resolve(name) === file
 
 function noteTest(record: RunRecord, test: EventData.TestComplete): void {
   const { details, name, skip = false } = test
@@ -74,30 +81,33 @@ function noteTest(record: RunRecord, test: EventData.TestComplete): void {
   if (error) {
     // A test or a file that failed because of a test in it: that one is named.
     if ('failureType' in error && error.failureType === 'subtestsFailed') return
-    const title = isFile(test) ? 'the process of the file' : name
-    record.failures.push({ file: pathOf(test.file), title, error })
+    const isOfFile = isFile(record, test)
+    const file = pathOf(isOfFile ? name : test.file)
+    record.failures.push({ file, title: isOfFile ? 'the file itself' : name, error })
   } else if (skip !== false) {
     const reason = skip === true ? 'no reason given' : skip
     record.leftOut.set(reason, (record.leftOut.get(reason) ?? 0) + 1)
-  } else if (!isFile(test) && details.type !== 'suite') {
+  } else if (!isFile(record, test) && details.type !== 'suite') {
     record.passed += 1
   }
 }
 
-function printFile(
-  { failures, filesDone, output }: RunRecord,
-  test: EventData.TestComplete,
-  filesCount: number,
-  showsOutput: boolean,
-): void {
-  const file = pathOf(test.file)
+function printFile({ failures, files, filesDone }: RunRecord, test: EventData.TestComplete): void {
+  const file = pathOf(test.name)
   const found = failures.filter((failure) => failure.file === file)
   const mark = found.length === 0 ? ' ' : '✖'
   const seconds = (test.details.duration_ms / 1000).toFixed(1)
-  console.log(`${mark} ${filesDone} of ${filesCount} files  ${file}  ${seconds} s`)
-  const printed = output.get(file)
-  if (printed && (showsOutput || found.length > 0)) console.log(indent(printed))
+  console.log(`${mark} ${filesDone} of ${files.size} files  ${file}  ${seconds} s`)
   for (const { error, title } of found) console.log(indent(`✖ ${title}\n${describe(error)}`))
+}
+
+function printOutput(
+  { output }: RunRecord,
+  { details, file }: EventData.TestComplete,
+  showsOutput: boolean,
+): void {
+  const printed = output.get(pathOf(file))
+  if (printed && (showsOutput || details.error)) console.log(indent(printed))
 }
 
 function printSummary({ failures, leftOut, passed }: RunRecord, seconds: number): void {

@@ -24,4 +24,6 @@ export const closeAll = async (all: readonly (() => unknown)[]): Promise<void> =
   throw new AggregateError(failures, `Not all could be closed: ${reasons.join(' ')}`)
 }
 
-after(() => closeAll(closers))
+export const endFile = (): Promise<void> => closeAll(closers)
+
+after(endFile)

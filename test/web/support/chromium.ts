@@ -87,7 +87,10 @@ let launched: Promise<Browser> | undefined
 
 const launch = async (executablePath: string): Promise<Browser> => {
   const browser = await chromium.launch({ executablePath, args: flags })
-  atEndOfFile(() => browser.close())
+  atEndOfFile(() => {
+    launched = undefined
+    return browser.close()
+  })
   return browser
 }
 

@@ -71,7 +71,7 @@ test('npm scripts that people begin with end with the same sentence in place of 
   assert.ok(stderr.includes(remedy) && stderr.trim().split('\n').length === 1, stderr)
   assert.deepEqual(await runAs('24.0.0', check), { code: 0, stdout: '', stderr: '' })
   const { scripts } = JSON.parse(await readFile(join(projectFolder, 'package.json'), 'utf8'))
-  for (const name of ['start', 'test', 'check', 'demo', 'keys', 'generate', 'prepack']) {
+  for (const name of ['start', 'test', 'check', 'demo', 'generate', 'prepack']) {
     assert.ok(scripts[name].startsWith('node scripts/check-runtime.mjs && '), name)
   }
 })

@@ -17,33 +17,42 @@ type RunStatement<Parameters, Row> = (
 type Values<Parameters> = { readonly [Name in keyof Parameters]: SqlValue }
 
 /**
- * Reads the statements of the `.sql` file beside a module. In it, each statement follows a line `--
- * name: find_link` and takes its parameters by name, as `:linkName`.
+ * Reads the statements of the `.sql` file beside a module. A line `-- name: find_link` precedes
+ * each statement, which takes its parameters by name, as `:linkName`.
  * @param moduleUrl the module's `import.meta.url`.
  * @returns a function that gives a statement by its name. `npm run check:statements` compares the
  * types named there with the parameters and columns that the database knows.
  */
 export function loadStatements(moduleUrl: string) {
-  const file = new URL(moduleUrl.replace(/\.[jt]s$/, '.sql'))
-  const texts = splitStatements(readFileSync(file, 'utf8'))
+  const findText = readTexts(moduleUrl)
   return <Parameters extends Values<Parameters>, Row = object>(
     name: string,
   ): RunStatement<Parameters, Row> => {
-    const written = texts.get(name)
-    if (written === undefined) throw new Error(`${file.pathname} has no statement ${name}.`)
-    const { parameters, text } = numberParameters(written)
+    const { parameters, text } = numberParameters(findText(name))
     const prepared = statement(name, text)
     return (connection, values) =>
-      connection.query(
-        prepared,
-        parameters.map((parameter) => {
-          const value = values[parameter as keyof Parameters]
-          if (value === undefined) throw new Error(`${name} has no value for :${parameter}.`)
-          return value
-        }),
-      )
+      connection.query(prepared, listValues<SqlValue>(name, parameters, values))
   }
 }
+
+/** Finds the text of a statement in the `.sql` file beside a module. */
+function readTexts(moduleUrl: string): (name: string) => string {
+  const file = new URL(moduleUrl.replace(/\.[jt]s$/, '.sql'))
+  const texts = splitStatements(readFileSync(file, 'utf8'))
+  return (name) => {
+    const text = texts.get(name)
+    if (text === undefined) throw new Error(`${file.pathname} has no statement ${name}.`)
+    return text
+  }
+}
+
+/** The values of a statement's parameters, in the order of the parameters. */
+const listValues = <Value>(name: string, parameters: readonly string[], values: object): Value[] =>
+  parameters.map((parameter) => {
+    const value = (values as Readonly<Record<string, Value | undefined>>)[parameter]
+    if (value === undefined) throw new Error(`${name} has no value for :${parameter}.`)
+    return value
+  })
 
 /** Reads the row of a key, together with those who read others in the same turn. */
 type ReadShared<Key, Row> = (database: Pick<Database, 'readRow'>, key: Key) => Promise<Row | null>
@@ -64,41 +73,30 @@ type Scalars<Parameters> = { readonly [Name in keyof Parameters]: SqlScalar }
  * caller's `ordinal` in each row.
  */
 export function loadSharedStatements(moduleUrl: string) {
-  const file = new URL(moduleUrl.replace(/\.[jt]s$/, '.sql'))
-  const texts = splitStatements(readFileSync(file, 'utf8'))
-  const textOf = (name: string): string => {
-    const text = texts.get(name)
-    if (text === undefined) throw new Error(`${file.pathname} has no statement ${name}.`)
-    return text
-  }
+  const findText = readTexts(moduleUrl)
   const load = (name: string, isRead: boolean) => {
-    const one = numberParameters(textOf(name))
+    const one = numberParameters(findText(name))
     const lists = one.parameters.map(pluralOf)
-    const several = numberParameters(textOf(`${name}_several`), lists)
+    const several = numberParameters(findText(`${name}_several`), lists)
     const shared: SharedStatement = {
       isRead,
       one: statement(name, one.text),
       several: statement(`${name}_several`, several.text),
     }
-    const listValues = (values: Readonly<Record<string, SqlScalar>>): SqlScalar[] =>
-      one.parameters.map((parameter) => {
-        const value = values[parameter]
-        if (value === undefined) throw new Error(`${name} has no value for :${parameter}.`)
-        return value
-      })
-    return { shared, listValues }
+    return { shared, parameters: one.parameters }
   }
   return {
     declareRead<Key extends Scalars<Key>, Row = object>(name: string): ReadShared<Key, Row> {
-      const { listValues, shared } = load(name, true)
-      return (database, key) => database.readRow<Row>(shared, listValues({ ...key }))
+      const { parameters, shared } = load(name, true)
+      return (database, key) =>
+        database.readRow<Row>(shared, listValues<SqlScalar>(name, parameters, key))
     },
     declareAct<Parameters extends Scalars<Parameters>, Row = object>(
       name: string,
     ): ActShared<Parameters, Row> {
-      const { listValues, shared } = load(name, false)
+      const { parameters, shared } = load(name, false)
       return (database, subject, values) =>
-        database.change<Row>(shared, subject, listValues({ ...values }))
+        database.change<Row>(shared, subject, listValues<SqlScalar>(name, parameters, values))
     },
   }
 }

@@ -3,7 +3,7 @@
  * Calls the operations whose name has these words in it, each for `--seconds 5` after a warm-up,
  * and prints what each room, package and part of Node took of a call, by V8's own samples. What the
  * service waits for is no part of it. `--embedded` puts the embedded database, which is in the same
- * process, in the place of a server.
+ * process, instead of a server.
  */
 import { parseArgs } from 'node:util'
 import { issueCards } from './network.ts'

@@ -1,4 +1,4 @@
--- Closes an audit log: nothing is appended to it any more. A closed log is not opened again.
+-- Closes an audit log. A closed log takes no more entries and is never opened again.
 create or replace function close_audit_log(p_log integer) returns void
 language plpgsql
 as $function$

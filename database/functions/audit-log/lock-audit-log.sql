@@ -1,5 +1,5 @@
--- Locks the row of the audit log in use, which is the last one, until the transaction ends: nobody
--- else appends meanwhile.
+-- Locks the row of the current audit log, which is the last one, until the transaction ends. Other
+-- transactions append no entries meanwhile.
 --
 -- Returns the row; no row where no log has begun.
 create or replace function lock_audit_log() returns setof audit_log

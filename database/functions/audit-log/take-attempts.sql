@@ -1,5 +1,5 @@
--- Takes tries whose results are known, or will not come any more: the same transaction enters them
--- in the audit log. Without that it must not be called.
+-- Takes tries that have a result or can no longer get one. The caller must enter them in the audit
+-- log in the same transaction.
 --
 -- A try without a result for 35 seconds was lost with its process. The list is materialized and
 -- joined row by row, so that no plan reads more than its rows. Times are texts to the microsecond,

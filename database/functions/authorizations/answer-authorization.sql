@@ -2,7 +2,7 @@
 -- idempotency key with the answer, and the count of a wrong expiry commit together.
 --
 -- p_mistakes is null where no wrong expiry was given; otherwise more than so many within p_window
--- microseconds are taken for guessing. Locks go transaction, key, wrong expiry.
+-- microseconds are taken for guessing. Lock order: transaction, key, wrong expiry.
 --
 -- Returns whether the key was free and no reversal overtook the transaction: otherwise nothing is
 -- done. And whether guessing is to be reported now.

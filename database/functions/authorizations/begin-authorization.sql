@@ -9,10 +9,10 @@
 -- p_zone_key_name is still the one that the PIN block was opened with.
 --
 -- The try, its row of authorization_request and the claim of the idempotency key commit together,
--- before anything is compared: so a repeat never spends again. Locks go counter, transaction, key.
+-- before anything is compared: so a repeat never spends again. Lock order: counter, transaction, key.
 -- Where the card was read with no try left, nothing is locked.
 --
--- Returns the card, nulls where there is none, and as the outcome:
+-- Returns the card, or nulls if no card was found, and one of these outcomes:
 -- spent: a try was spent, and its number, epoch and remaining tries are returned.
 -- none_left: others spent the last try meanwhile. The key is claimed.
 -- unspent: there is nothing to compare, or the card may not be tried; the caller says why.

@@ -1,4 +1,4 @@
--- Deletes some of the rows of wrong expiries in which nothing counts any more.
+-- Deletes up to a number of rows of wrong expiries whose window has passed.
 --
 -- The list is materialized and joined row by row, so that no plan reads more than its rows.
 --

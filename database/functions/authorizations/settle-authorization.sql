@@ -1,7 +1,7 @@
 -- Settles the try of an authorization: its result, the tries that it restores, its events, the
 -- answer, and the answer that is kept under the idempotency key commit together.
 --
--- Locks go card, counter, key; the card is locked where it gets an event. The first answer that is
+-- Lock order: card, counter, key; the card is locked where it gets an event. The first answer that is
 -- kept under a key stays. The answer of this call is kept only where p_foreseen_tries remain, since
 -- it was sealed before that was known. Where another answer was first, or the key was forgotten,
 -- the network was told 96, and that is recorded. p_response_code is null where the authorization

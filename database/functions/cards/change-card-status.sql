@@ -1,6 +1,6 @@
 -- Changes the status of a client's card and records the event, once for an idempotency key.
 --
--- The card must have the status p_from. Locks go card, key. All of it is done, or nothing.
+-- The card must have the status p_from. Lock order: card, key. All of it is done, or nothing.
 --
 -- Returns whether it was done: not where the card is another client's, has another status, was
 -- skipped, or the key was not free.

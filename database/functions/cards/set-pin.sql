@@ -3,7 +3,7 @@
 --
 -- The PIN is stored as a PIN block or as a PVV, with the key that it is under. A PIN that a device
 -- sealed comes in an envelope, which a card takes once: p_jti_hash names it, and is null for a PIN
--- without one. Locks go card, key. All of it is done, or nothing.
+-- without one. Lock order: card, key. All of it is done, or nothing.
 --
 -- Returns whether it was done: not where the card is another client's, closed, expired or was
 -- skipped, took the envelope before, or the key was not free.
@@ -39,7 +39,7 @@ begin
   if v_card.client_id is distinct from p_client_id or not is_changeable(v_card, p_today) then
     return false;
   end if;
-  -- Nobody else stores an envelope of this card while its row is locked.
+  -- The lock on the card keeps other transactions from storing one of its envelopes.
   if p_jti_hash is not null and exists (
     select
     from pin_envelope

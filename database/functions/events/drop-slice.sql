@@ -1,11 +1,11 @@
 -- Drops a slice of event or published_event with all events in it.
 --
 -- The slice must be over: its last day has passed. A slice with an event that is not published yet
--- stays. Whoever drops a slice of published_event has made sure that its events are entered in the
--- audit log and delivered.
+-- stays. The caller has checked that the events of a slice of published_event are delivered and are
+-- entered in the audit log.
 --
--- The whole table is locked for a moment, once nobody uses it. So the call gives up after p_wait_ms
--- (SQLSTATE 55P03).
+-- The call waits for an exclusive lock on the whole table, and gives up after p_wait_ms (SQLSTATE
+-- 55P03).
 --
 -- Returns whether the slice was dropped.
 create or replace function drop_slice(

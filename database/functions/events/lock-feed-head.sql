@@ -1,5 +1,5 @@
--- Locks a client's feed until the transaction ends: nobody publishes events of the client
--- meanwhile.
+-- Locks a client's feed until the transaction ends. Other transactions publish no events of the
+-- client meanwhile.
 --
 -- Distributed by p_client_id, beside feed_head.
 create or replace function lock_feed_head(p_client_id text) returns void

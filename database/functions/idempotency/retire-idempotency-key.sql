@@ -1,4 +1,4 @@
--- Retires a request's idempotency key: until the key is deleted, nobody is answered under it.
+-- Retires a request's idempotency key: no repeat is answered under it.
 create or replace function retire_idempotency_key(
   p_client_id text,
   p_key_hashes bytea[]

@@ -2,7 +2,7 @@
 --
 -- It is recorded once in an epoch, and not while a try may still match: a try that is older than 30
 -- seconds was lost with its process. Another process may have recorded it by now, or an unblock
--- undone it, so the counter is looked at under its lock. Locks go card, counter.
+-- undone it, so the counter is looked at under its lock. Lock order: card, counter.
 --
 -- Returns whether it was recorded now.
 --

@@ -1,9 +1,9 @@
 -- Restores every try of a client's card and records the event, once for an idempotency key and
 -- within a limit of the card.
 --
--- A new epoch begins: a try that was spent before restores nothing any more. The limit is null
--- where there is none. Locks go card, key, limit, counter: a request that waits for a client's key
--- holds no counter. All of it is done, or nothing.
+-- A new epoch begins, in which earlier tries restore nothing. p_limit_name is null if the card has
+-- no limit. Lock order: card, key, limit, counter. So a request that waits for a client's key holds
+-- no counter. The call does everything or nothing.
 --
 -- Returns whether it was done: not where the card is another client's, closed, expired or was
 -- skipped, the limit has no use left, or the key was not free.

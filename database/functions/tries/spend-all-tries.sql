@@ -1,8 +1,8 @@
 -- Spends every try of a client's card at the client's word and records the event, once for an
 -- idempotency key.
 --
--- A new epoch begins: a try that was spent before restores nothing any more. Locks go card, key,
--- counter: a request that waits for a client's key holds no counter. All of it is done, or nothing.
+-- A new epoch begins, in which earlier tries restore nothing. Lock order: card, key, counter. So a
+-- request that waits for a client's key holds no counter. The call does everything or nothing.
 --
 -- Returns whether it was done: not where the card is another client's, closed, expired or was
 -- skipped, or the key was not free.

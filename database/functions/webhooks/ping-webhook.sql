@@ -1,6 +1,6 @@
 -- Queues a ping for a webhook: a delivery at the next position of the client's feed.
 --
--- Locks go head, queue, group, as everywhere.
+-- Lock order: head, queue, group, as everywhere.
 --
 -- Returns whether there is such a webhook.
 --

@@ -5,7 +5,7 @@
 import { isSame } from './bytes.ts'
 import type { FindingCode, Report } from './findings.ts'
 import { type Files, type Opening, readOpenings } from './openings.ts'
-import { entriesOf, hashesOf, tilePath, tileWidth } from './tiles.ts'
+import { entriesOf, splitTile, tilePath, tileWidth } from './tiles.ts'
 import { leafHash } from './tree.ts'
 
 /** A bundle as it was read; nothing of it is verified. */
@@ -52,7 +52,7 @@ export async function readTile(
 ): Promise<Uint8Array[] | null> {
   const path = tilePath(level, index, width)
   const bytes = await read(path)
-  const hashes = bytes && hashesOf(bytes)
+  const hashes = bytes && splitTile(bytes)
   if (hashes?.length === width) return hashes
   if (bytes) report('tile_changed', path, `it has not ${width} hashes`)
   else report('tile_missing', path, 'it is not there')

@@ -18,7 +18,7 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array {
 export const isSame = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, at) => byte === b[at])
 
-export const hexOf = (bytes: Uint8Array): string =>
+export const formatHex = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /** @param hex an even number of digits. */

@@ -1,7 +1,7 @@
 /** Which entries were erased rightly: at a request that stands before them in the log. */
 import type { Acts, ErasureEntry, ErasureRequest } from './acts.ts'
 import type { Finding } from './findings.ts'
-import { countOf, nameOf, type Range, uncovered } from './ranges.ts'
+import { countEntries, nameOf, type Range, uncovered } from './ranges.ts'
 
 /** An entry that names others as erased, and why it may. */
 export interface ErasureReport {
@@ -65,7 +65,7 @@ export function judgeErasures(logs: readonly ReadLog[]): Judgement {
     const covers = erasures.filter(({ log }) => log === origin).flatMap(({ ranges }) => ranges)
     const bare = uncovered(acts.silent, covers)
     findings.push(...bare.map((range) => missingOpening(origin, range)))
-    erased.set(origin, countOf(acts.silent) - countOf(bare))
+    erased.set(origin, countEntries(acts.silent) - countEntries(bare))
   }
   return { erasures, erased, findings }
 }

@@ -6,9 +6,9 @@ import { type ErasureReport, judgeErasures } from './erasures.ts'
 import type { Finding, Report } from './findings.ts'
 import {
   claimOf,
+  findKnownCheckpoint,
   type KnownCheckpoint,
   type KnownNote,
-  knownOf,
   notesIn,
   openOrFault,
 } from './known-checkpoints.ts'
@@ -223,7 +223,7 @@ async function verifyLog(
     const lost = `${followed.origin} with ${followed.size} entries is not there`
     context.unchecked.push(`${lost}; the log that follows it says why: ${succession?.reason}`)
   }
-  const known = await knownOf(origin, {
+  const known = await findKnownCheckpoint(origin, {
     notes: context.known,
     keys: context.keys,
     succession,

@@ -46,7 +46,7 @@ function noteIn(line: string): string {
 }
 
 /** What is known of one log, as its keys signed it, with what the log after it begins with. */
-export async function knownOf(
+export async function findKnownCheckpoint(
   origin: string,
   log: {
     readonly notes: readonly KnownNote[]

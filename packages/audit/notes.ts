@@ -4,7 +4,7 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { AuditFault } from './audit-fault.ts'
-import { concat, fromBase64, fromHex, hexOf, toBase64, utf8 } from './bytes.ts'
+import { concat, formatHex, fromBase64, fromHex, toBase64, utf8 } from './bytes.ts'
 import {
   type Checkpoint,
   cosignatureMessage,
@@ -58,7 +58,7 @@ const isKeyName = (name: string): boolean => name !== '' && !/[\s+]/u.test(name)
 
 /** The id of a key: four bytes in hexadecimal, of its name, type and public key. */
 export const noteKeyId = (name: string, type: number, publicKey: Uint8Array): string =>
-  hexOf(sha256(concat([utf8(`${name}\n`), Uint8Array.of(type), publicKey])).subarray(0, 4))
+  formatHex(sha256(concat([utf8(`${name}\n`), Uint8Array.of(type), publicKey])).subarray(0, 4))
 
 /** A verifier key as text: `example.com/log+530d903a+AekyeR…` (C2SP signed-note, Verifier keys). */
 export const verifierKeyText = (name: string, type: number, publicKey: Uint8Array): string =>
@@ -132,7 +132,7 @@ function parseSignature(line: string): NoteSignature {
   if (dash !== '—' || !isKeyName(name) || rest.length > 0 || bytes.length < 5) {
     throw malformed('a line of signature is a dash, a name and base64')
   }
-  return { name, id: hexOf(bytes.subarray(0, 4)), signature: bytes.slice(4) }
+  return { name, id: formatHex(bytes.subarray(0, 4)), signature: bytes.slice(4) }
 }
 
 /**

@@ -3,7 +3,7 @@ import { AuditFault } from './audit-fault.ts'
 import { fromBase64, isSame, toBase64, utf8 } from './bytes.ts'
 import type { Report } from './findings.ts'
 import { tileWidth } from './tiles.ts'
-import { commitmentOf, entryOf, leafHash } from './tree.ts'
+import { computeCommitment, encodeEntry, leafHash } from './tree.ts'
 
 /** Reads a file of a log by its path; null where there is none. @throws AuditFault `unreachable` */
 export type ReadFile = (path: string) => Promise<Uint8Array | null>
@@ -109,7 +109,7 @@ function linesIn(bytes: Uint8Array): { readonly lines: string[]; readonly isWhol
 function openingOf({ said }: Line): Opening | undefined {
   if (!said) return undefined
   const { salt, text } = said
-  return { text, leaf: leafHash(entryOf(commitmentOf(salt, text))) }
+  return { text, leaf: leafHash(encodeEntry(computeCommitment(salt, text))) }
 }
 
 /**

@@ -38,7 +38,7 @@ export function uncovered(ranges: readonly Range[], covers: readonly Range[]): R
 }
 
 /** How many entries ranges have that do not overlap. */
-export const countOf = (ranges: readonly Range[]): number =>
+export const countEntries = (ranges: readonly Range[]): number =>
   ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0)
 
 /** How a range is named to a person. */

@@ -3,7 +3,7 @@ import { fromBase64, toBase64 } from './bytes.ts'
 import { findMissingCosignatures, witnessesIn } from './cosignatures.ts'
 import { openCheckpoint, type SignedCheckpoint, type VerifierKey } from './notes.ts'
 import { isCanonical } from './said.ts'
-import { commitmentOf, entryOf, leafHash, verifyInclusion } from './tree.ts'
+import { computeCommitment, encodeEntry, leafHash, verifyInclusion } from './tree.ts'
 
 /** An entry that is proven to be in the log. */
 export interface VerifiedReceipt {
@@ -99,7 +99,7 @@ export async function verifyReceipt(
   if (!isCanonical(text)) {
     throw new AuditFault('malformed', 'what the entry says is not written as an entry is')
   }
-  const leaf = leafHash(entryOf(commitmentOf(salt, text)))
+  const leaf = leafHash(encodeEntry(computeCommitment(salt, text)))
   const { root, size } = checkpoint
   if (!verifyInclusion({ index, size, root, leafHash: leaf, proof })) {
     throw new AuditFault('not_included', 'the entry is not in the tree that was signed')

@@ -21,7 +21,7 @@ export function tilePath(level: number | 'entries', index: number, width = tileW
 }
 
 /** The hashes of a tile; null where it is not made of whole ones. */
-export const hashesOf = (tile: Uint8Array): Uint8Array[] | null =>
+export const splitTile = (tile: Uint8Array): Uint8Array[] | null =>
   tile.length % hashBytes === 0 ? splitHashes(tile) : null
 
 const splitHashes = (hashes: Uint8Array): Uint8Array[] =>

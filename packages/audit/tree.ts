@@ -28,11 +28,12 @@ const entryVersion = Uint8Array.of(1)
  * What a leaf says of an entry's text without saying it: 32 bytes, which only who has the salt can
  * recompute.
  */
-export const commitmentOf = (salt: Uint8Array, text: string): Uint8Array =>
+export const computeCommitment = (salt: Uint8Array, text: string): Uint8Array =>
   sha256(concat([entryDomain, salt, utf8(text)]))
 
 /** The entry as the log publishes it: a byte for the version, and the commitment. */
-export const entryOf = (commitment: Uint8Array): Uint8Array => concat([entryVersion, commitment])
+export const encodeEntry = (commitment: Uint8Array): Uint8Array =>
+  concat([entryVersion, commitment])
 
 /**
  * The root over hashes that stand side by side, of which the last may be over fewer entries than

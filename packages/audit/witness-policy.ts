@@ -1,4 +1,4 @@
-import { hexOf } from './bytes.ts'
+import { formatHex } from './bytes.ts'
 import { parseVerifierKey, signatureTypes, type VerifierKey } from './notes.ts'
 
 /** A witness that cosigns checkpoints. */
@@ -103,7 +103,7 @@ function define(read: Read, name: string, rule: (cosigned: ReadonlySet<string>) 
 /** Of logs, and of witnesses, each key is listed once, under whatever names. */
 function addKey(read: Read, vkey: string, kind: string): VerifierKey {
   const key = parseVerifierKey(vkey)
-  const identity = `${kind} ${hexOf(key.publicKey)}`
+  const identity = `${kind} ${formatHex(key.publicKey)}`
   if (read.keys.has(identity)) throw new Error('repeats a key')
   read.keys.add(identity)
   return key

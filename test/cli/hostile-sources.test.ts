@@ -20,7 +20,7 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { proofText } from '../../packages/audit/receipt.ts'
-import { commitmentOf, entryOf, leafHash } from '../../packages/audit/tree.ts'
+import { computeCommitment, encodeEntry, leafHash } from '../../packages/audit/tree.ts'
 import { thinLines } from '../../src/cli/commands/audit-export.ts'
 import type { AuditEntry } from '../../src/domain/audit-entry.ts'
 import { atEndOfFile } from '../support/end-of-file.ts'
@@ -199,7 +199,7 @@ test('audit verify prints a reason that means to be a line of its own as a part 
 /** The receipt of the one entry of a log, which may say what no service enters. */
 function receiptOf(entry: object): string {
   const [salt, text] = [Buffer.alloc(32), JSON.stringify(entry)]
-  const root = leafHash(entryOf(commitmentOf(salt, text)))
+  const root = leafHash(encodeEntry(computeCommitment(salt, text)))
   const extra = Buffer.from(JSON.stringify({ salt: salt.toString('base64'), text }))
   return proofText({ extra, index: 0, hashes: [], checkpoint: signNote(key, 1, root) })
 }

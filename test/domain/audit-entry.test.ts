@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { commitmentOf } from '../../packages/audit/tree.ts'
+import { computeCommitment } from '../../packages/audit/tree.ts'
 import {
   type AuditEntry,
   attemptEntryId,
@@ -56,7 +56,7 @@ test('each entry is committed to under a salt of its own, and kept with whose it
   assert.equal(new Set(salts).size, 3)
   for (const { commitment, salt, text } of entries) {
     assert.equal(salt.length, 32)
-    assert.deepEqual(commitment, commitmentOf(salt, text))
+    assert.deepEqual(commitment, computeCommitment(salt, text))
   }
   assert.deepEqual(
     entries.map(({ act, clientId, entryId, publicToken }) => [entryId, act, clientId, publicToken]),

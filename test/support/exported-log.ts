@@ -13,7 +13,7 @@ import {
   tilePath,
   tileWidth,
 } from '../../packages/audit/tiles.ts'
-import { commitmentOf, entryOf, leafHash } from '../../packages/audit/tree.ts'
+import { computeCommitment, encodeEntry, leafHash } from '../../packages/audit/tree.ts'
 import type { AuditEntry } from '../../src/domain/audit-entry.ts'
 import { commitEntries } from '../../src/operations/audit-log/commit-entries.ts'
 
@@ -74,7 +74,7 @@ export const exportTexts = (key: LogKey, texts: readonly string[]): Promise<Expo
     key,
     texts.map((text) => {
       const salt = randomBytes(32)
-      return { salt, text, commitment: commitmentOf(salt, text) }
+      return { salt, text, commitment: computeCommitment(salt, text) }
     }),
   )
 
@@ -83,7 +83,7 @@ async function exportRows(
   rows: readonly Pick<NewEntry, 'commitment' | 'salt' | 'text'>[],
   erased: ReadonlySet<number> = new Set(),
 ): Promise<Exported> {
-  const leaves = rows.map(({ commitment }) => entryOf(commitment))
+  const leaves = rows.map(({ commitment }) => encodeEntry(commitment))
   const files = new Map<string, Uint8Array>()
   const tiles = new Map(
     appendHashes(0, [], leaves.map(leafHash)).map((tile) => [`${tile.level}/${tile.index}`, tile]),

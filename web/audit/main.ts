@@ -1,4 +1,4 @@
-import { hexOf, isSame } from '../../packages/audit/bytes.ts'
+import { formatHex, isSame } from '../../packages/audit/bytes.ts'
 import { type Growth, lookAtGrowth } from '../../packages/audit/monitor.ts'
 import {
   parseVerifierKeys,
@@ -55,7 +55,7 @@ function showCheckpoint({ cosignedBy, origin, root, signedBy, size, unknownBy }:
   const rows = [
     ['log', origin],
     ['entries', String(size)],
-    ['root', hexOf(root)],
+    ['root', formatHex(root)],
     ['signed by', namesOf(signedBy)],
     ['witnesses', witnesses.join('; ') || 'none'],
   ]
@@ -100,7 +100,12 @@ const firstSeen = 'the first that was seen'
 
 function addGrowth({ root, size }: SignedCheckpoint, words: string): void {
   const row = document.createElement('tr')
-  for (const text of [new Date().toISOString().slice(11, 19), String(size), hexOf(root), words]) {
+  for (const text of [
+    new Date().toISOString().slice(11, 19),
+    String(size),
+    formatHex(root),
+    words,
+  ]) {
     const cell = document.createElement('td')
     cell.textContent = text
     row.append(cell)
@@ -114,7 +119,7 @@ function showWay(hashes: readonly { readonly label: string; readonly hash: Uint8
       const item = document.createElement('li')
       const value = document.createElement('span')
       value.className = 'hash'
-      value.textContent = hexOf(hash)
+      value.textContent = formatHex(hash)
       item.append(`${label} `, value)
       return item
     }),

@@ -19,8 +19,8 @@ import {
 import {
   currentKey,
   type DeviceClock,
+  filterKeys,
   importKey,
-  keysOf,
   type ServiceKeys,
 } from './service-keys.ts'
 
@@ -118,7 +118,7 @@ async function verifyJws(jws: Uint8Array, { service }: Expectation): Promise<Jso
     decodeProtectedHeader(new TextDecoder().decode(jws)),
   )
   if (header.typ !== 'card-data+jwt') refuse('malformed_answer')
-  const key = keysOf(service, 'ES256').find(({ kid }) => kid === header.kid)
+  const key = filterKeys(service, 'ES256').find(({ kid }) => kid === header.kid)
   if (!key) return refuse('unknown_key')
   const publicKey = await importKey(key)
   const { payload } = await orRefuse('invalid_signature', () =>
@@ -188,7 +188,7 @@ async function verify(
   signature: Uint8Array<ArrayBuffer>,
   signed: Uint8Array<ArrayBuffer>,
 ): Promise<void> {
-  for (const key of keysOf(service, 'PS256')) {
+  for (const key of filterKeys(service, 'PS256')) {
     const publicKey = await importKey(key)
     const algorithm = { name: 'RSA-PSS', saltLength: 32 }
     if (await crypto.subtle.verify(algorithm, publicKey, signature, signed)) return

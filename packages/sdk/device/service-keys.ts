@@ -96,7 +96,7 @@ export const currentKey = ({ keys }: ServiceKeys, alg: KeyAlgorithm): ServiceKey
   keys.find((key) => key.alg === alg) ?? refuse('key_missing')
 
 /** Every key of a purpose: what the service signed before a rotation is still good. */
-export const keysOf = ({ keys }: ServiceKeys, alg: KeyAlgorithm): readonly ServiceKey[] =>
+export const filterKeys = ({ keys }: ServiceKeys, alg: KeyAlgorithm): readonly ServiceKey[] =>
   keys.filter((key) => key.alg === alg)
 
 /**

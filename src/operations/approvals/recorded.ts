@@ -1,4 +1,4 @@
-import { commitmentOf } from '../../../packages/audit/tree.ts'
+import { computeCommitment } from '../../../packages/audit/tree.ts'
 import { payloadHashOf } from '../../domain/approval.ts'
 import type { ApprovalRow } from '../../storage/approvals/approvals.ts'
 import { listRecordedSteps, type RecordedStep } from '../../storage/approvals/recorded-steps.ts'
@@ -52,7 +52,7 @@ export async function findRecorded(
 function readEntry({ entry }: RecordedStep): StepSaid | null {
   if (entry === null) return null
   const { commitment, salt, text } = entry
-  const isCommitted = Buffer.compare(commitmentOf(salt, text), commitment) === 0
+  const isCommitted = Buffer.compare(computeCommitment(salt, text), commitment) === 0
   return isCommitted ? (JSON.parse(text) as StepSaid) : {}
 }
 

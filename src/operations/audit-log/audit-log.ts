@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { appendHashes, type TileReader, tilesOfSize } from '../../../packages/audit/tiles.ts'
-import { entryOf, leafHash } from '../../../packages/audit/tree.ts'
+import { encodeEntry, leafHash } from '../../../packages/audit/tree.ts'
 import type { AuditEntry } from '../../domain/audit-entry.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import type { CheckpointFile } from '../../storage/audit-log/checkpoint-file.ts'
@@ -94,7 +94,7 @@ export async function appendEntries(
   const edge = levels.map(
     ({ level }) => tiles.find((tile) => tile.level === level)?.hashes ?? new Uint8Array(),
   )
-  const leaves = entries.map(({ commitment }) => leafHash(entryOf(commitment)))
+  const leaves = entries.map(({ commitment }) => leafHash(encodeEntry(commitment)))
   await insertEntries(connection, log, size, entries, appendHashes(size, edge, leaves))
   return size + entries.length
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
-import { commitmentOf } from '../../../packages/audit/tree.ts'
+import { computeCommitment } from '../../../packages/audit/tree.ts'
 import { insertAct } from '../../storage/acts/acts.ts'
 import * as cardDigests from '../../storage/audit-log/card-digests.ts'
 import * as checks from '../../storage/audit-log/checks.ts'
@@ -315,7 +315,7 @@ async function listChangedDigests(
 
 /** Whether an entry says what its leaf in the tree commits to, or is erased. */
 const isCommitted = ({ commitment, salt, text }: NewEntry): boolean =>
-  salt === null || text === null || Buffer.compare(commitmentOf(salt, text), commitment) === 0
+  salt === null || text === null || Buffer.compare(computeCommitment(salt, text), commitment) === 0
 
 /** Holds every row of the other tables against the acts since the last check. */
 async function checkRows(

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { commitmentOf } from '../../../packages/audit/tree.ts'
+import { computeCommitment } from '../../../packages/audit/tree.ts'
 import { type AuditEntry, entryText } from '../../domain/audit-entry.ts'
 
 /** An entry with what its leaf commits to. */
@@ -29,7 +29,7 @@ export function commitEntries(entries: readonly AuditEntry[]): CommittedEntry[] 
       clientId: said.client ?? null,
       publicToken: said.card ?? null,
       act: said.act,
-      commitment: commitmentOf(salt, text),
+      commitment: computeCommitment(salt, text),
       salt,
       text,
     }

@@ -1,6 +1,6 @@
 import { verifierKeyText } from '../../../packages/audit/notes.ts'
 import { entryBundle, tileWidth } from '../../../packages/audit/tiles.ts'
-import { entryOf } from '../../../packages/audit/tree.ts'
+import { encodeEntry } from '../../../packages/audit/tree.ts'
 import { findNewestCheckpoint } from '../../storage/audit-log/checkpoints.ts'
 import { listAuditEntries } from '../../storage/audit-log/entries.ts'
 import { type AuditLogRow, findTile, listAuditLogs } from '../../storage/audit-log/log.ts'
@@ -49,7 +49,7 @@ export async function readTile(
   if (index * tileWidth + width > hashes) return null
   if (level === 'entries') {
     const entries = await listAuditEntries(database, log.log, index * tileWidth, width)
-    return entryBundle(entries.map(({ commitment }) => entryOf(commitment)))
+    return entryBundle(entries.map(({ commitment }) => encodeEntry(commitment)))
   }
   const tile = await findTile(database, log.log, { level, index })
   return tile ? tile.subarray(0, width * 32) : null

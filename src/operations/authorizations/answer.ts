@@ -63,7 +63,7 @@ export const uncheckedOutcomes = ({ cvvRemaining, pinRemaining }: AuthorizedCard
 })
 
 /** What the network is answered. */
-export const answerOf = (
+export const composeAnswer = (
   responseCode: ResponseCode,
   card: AuthorizedCard | null,
   { reference }: AuthorizationRequest,
@@ -80,7 +80,7 @@ export const answerOf = (
  * What is recorded of an authorization that came to an answer.
  * @param authorizationId null: its row is a new one.
  */
-export const recordOf = (
+export const composeRecord = (
   { entryMode, networkId, reference, requestId, trail }: TracedRequest,
   { publicToken }: Pick<AuthorizedCard, 'publicToken'>,
   responseCode: string,
@@ -98,7 +98,7 @@ export const recordOf = (
 })
 
 /** The claim of a request's key. @param answer null: it is not known yet. */
-export const claimOf = (
+export const createClaim = (
   keyed: idempotency.KeyedRequest,
   claimId: string = randomUUID(),
   answer: Uint8Array | null = null,
@@ -132,7 +132,7 @@ export async function answerUnspent(
   const { database, observe } = context
   const { entryMode, networkId } = asked
   const claim = keyed && (await answeredClaim(context, keyed, result))
-  const record = card && recordOf(asked, card, result.responseCode)
+  const record = card && composeRecord(asked, card, result.responseCode)
   try {
     if (record) {
       const threshold = isExpiryWrong ? guessing : null
@@ -159,7 +159,7 @@ async function answeredClaim(
   result: Authorization,
 ): Promise<Claim> {
   const claimId = randomUUID()
-  return claimOf(keyed, claimId, await idempotency.sealAnswer(hsm, keyed, claimId, result))
+  return createClaim(keyed, claimId, await idempotency.sealAnswer(hsm, keyed, claimId, result))
 }
 
 /** How an answer is kept, and what is answered where that cannot be. */
@@ -214,12 +214,12 @@ export async function answerRepeat(
   const { answer, claimId } = await awaitFirst(context, keyed)
   if (answer) return idempotency.replayAnswer(context.hsm, keyed, { answer, claimId })
   // The first result was lost with its process, and so was its record.
-  const lost = answerOf('96', card, request)
+  const lost = composeAnswer('96', card, request)
   const kept = await keepAnswer(context, { keyed, claimId, lost }, lost)
   if (!kept.replayed && card) {
     const repeat = traceRequest(request)
     repeat.trail.note({ check: 'answer', result: 'unresolved', responseCode: '96' })
-    await answerAuthorization(context.database, recordOf(repeat, card, '96'), null)
+    await answerAuthorization(context.database, composeRecord(repeat, card, '96'), null)
   }
   return { ...kept, replayed: true }
 }

@@ -14,16 +14,16 @@ import { newEventId } from '../../storage/events/events.ts'
 import { findRememberedRequest } from '../../storage/idempotency/idempotency.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import {
-  answerOf,
   answerRepeat,
   answerUnspent,
-  claimOf,
+  composeAnswer,
+  createClaim,
   type TracedRequest,
   traceRequest,
   uncheckedOutcomes,
 } from './answer.ts'
 import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
-import { answerBlocked, blockedAnswer, compareAll, kindsOf, originOf } from './compare.ts'
+import { answerBlocked, blockedAnswer, compareAll, listKinds, originOf } from './compare.ts'
 import { forgetZoneKey, nameCard, type PresentedPinBlock, presentPinBlock } from './present.ts'
 
 /**
@@ -75,7 +75,7 @@ async function begin(
   asked: TracedRequest,
   keyed: idempotency.KeyedRequest | null,
 ): Promise<Begun> {
-  const claim = keyed && claimOf(keyed)
+  const claim = keyed && createClaim(keyed)
   const at = context.now()
   const authorizationId = newEventId()
   const known = { card: null, spent: null, authorizationId, claimId: claim?.claimId ?? null, at }
@@ -86,7 +86,7 @@ async function begin(
   for (let reads = 0; reads < zoneKeyReadsMost; reads += 1) {
     const presented = await presentPinBlock(context, asked)
     const isTriable = !presented?.objection && !lacksPinBlock(asked)
-    const [kind = null] = isTriable ? kindsOf(asked) : []
+    const [kind = null] = isTriable ? listKinds(asked) : []
     const authorization = {
       ...originOf(asked),
       authorizationId,
@@ -148,19 +148,19 @@ async function decide(
   if (!card || objection) {
     const responseCode = objection ?? '14'
     const isExpiryWrong = asked.trail.checks.at(-1)?.check === 'expiry'
-    const result = answerOf(responseCode, card, asked)
+    const result = composeAnswer(responseCode, card, asked)
     return answerUnspent(context, keyed, asked, { result, card, isExpiryWrong })
   }
   const { claimId } = begun
-  const keeper = { keyed, claimId, lost: answerOf('96', card, asked) }
+  const keeper = { keyed, claimId, lost: composeAnswer('96', card, asked) }
   if (spent) {
     const opened = begun.presented?.opened ?? null
     const { authorizationId } = begun
     return compareAll(context, asked, { card, spent, authorizationId, opened }, keeper)
   }
-  const [kind] = kindsOf(asked)
+  const [kind] = listKinds(asked)
   if (!kind) {
-    const result = answerOf('00', card, asked)
+    const result = composeAnswer('00', card, asked)
     return answerUnspent(context, keyed, asked, { result, card, isExpiryWrong: false })
   }
   const result = blockedAnswer(asked, card, kind, uncheckedOutcomes(card))

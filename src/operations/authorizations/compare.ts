@@ -18,11 +18,11 @@ import {
 import { newEventId } from '../../storage/events/events.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import {
-  answerOf,
+  composeAnswer,
+  composeRecord,
   type Keeper,
   keepAnswer,
   type Outcomes,
-  recordOf,
   type TracedRequest,
   uncheckedOutcomes,
 } from './answer.ts'
@@ -33,8 +33,8 @@ import {
   askHsm,
 } from './authorization.ts'
 
-/** What a request has to be compared, in the order in which it is. */
-export const kindsOf = ({ cvv2, pinBlock }: AuthorizationRequest): TryKind[] => [
+/** What of a request is compared, in this order. */
+export const listKinds = ({ cvv2, pinBlock }: AuthorizationRequest): TryKind[] => [
   ...(pinBlock ? (['pin'] as const) : []),
   ...(cvv2 === undefined ? [] : (['cvv'] as const)),
 ]
@@ -86,7 +86,7 @@ export function blockedAnswer(
 ): Authorization {
   noteTry(asked, kind, 'blocked', { remainingTries: 0 })
   const blocked = { result: 'blocked', remainingTries: 0 } as const
-  return answerOf(tryObjections[kind].blocked, card, asked, { ...outcomes, [kind]: blocked })
+  return composeAnswer(tryObjections[kind].blocked, card, asked, { ...outcomes, [kind]: blocked })
 }
 
 /** Answers where others took the last try. Its key is claimed already. */
@@ -98,7 +98,7 @@ export async function answerBlocked(
   result: Authorization,
 ): Promise<idempotency.Answer<Authorization>> {
   context.observe.checked(result)
-  const record = recordOf(asked, card, result.responseCode)
+  const record = composeRecord(asked, card, result.responseCode)
   // Both at once, so that nobody waits for longer.
   const [answer] = await Promise.all([
     keepAnswer(context, keeper, result),
@@ -124,12 +124,13 @@ export async function compareAll(
   keeper: Keeper,
 ): Promise<idempotency.Answer<Authorization>> {
   const { card } = begun
+  const kinds = listKinds(asked)
   let { authorizationId, spent } = begun
   let outcomes = uncheckedOutcomes(card)
   for (;;) {
     const comparison = await compare(context, asked, begun, spent.kind)
     const { kind, tryNumber } = spent
-    const next = kindsOf(asked)[kindsOf(asked).indexOf(kind) + 1]
+    const next = kinds[kinds.indexOf(kind) + 1]
     if (comparison !== 'match' || !next) {
       noteTry(asked, kind, comparison, { tryNumber })
       const last = { spent, comparison, authorizationId, outcomes, card }
@@ -198,7 +199,7 @@ async function settleAndAnswer(
   const { kind, remaining } = spent
   const responseCode = objectionOf(kind, comparison) ?? '00'
   const answer = (remainingTries: number): Authorization =>
-    answerOf(responseCode, card, asked, {
+    composeAnswer(responseCode, card, asked, {
       ...outcomes,
       [kind]: { result: comparison, remainingTries },
     })
@@ -206,7 +207,7 @@ async function settleAndAnswer(
   // As it is where nobody else tries the card at the same time.
   const foreseen = { match: limit, mismatch: remaining, unresolved: remaining + 1 }[comparison]
   const sealed = await sealForeseen(context, keeper, foreseen, answer(foreseen))
-  const record = recordOf(asked, card, responseCode, authorizationId)
+  const record = composeRecord(asked, card, responseCode, authorizationId)
   const settled = await settleAuthorization(database, { spent, comparison }, record, sealed)
   const result = answer(settled.remaining)
   observe.checked(result)

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { before, beforeEach, suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { readRoot, tileWidth } from '../../../packages/audit/tiles.ts'
-import { commitmentOf } from '../../../packages/audit/tree.ts'
+import { computeCommitment } from '../../../packages/audit/tree.ts'
 import type { ClientKind } from '../../../src/domain/client.ts'
 import { isPublicToken } from '../../../src/domain/identifiers.ts'
 import { appendEntries, tilesOf } from '../../../src/operations/audit-log/audit-log.ts'
@@ -67,7 +67,7 @@ const enter = (given: readonly Given[]): Promise<unknown> =>
       const details = one.details ?? { marker: `of ${publicToken} by ${clientId}` }
       const text = JSON.stringify({ entry: entryId, act, card: publicToken, details })
       const salt = randomBytes(32)
-      const commitment = commitmentOf(salt, text)
+      const commitment = computeCommitment(salt, text)
       return { entryId, clientId, publicToken, act, commitment, salt, text }
     })
     return appendEntries(connection, log, made)

@@ -4,7 +4,12 @@ import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { parseCheckpoint } from '../../../packages/audit/checkpoints.ts'
 import { openNote, parseVerifierKey } from '../../../packages/audit/notes.ts'
-import { commitmentOf, entryOf, leafHash, verifyInclusion } from '../../../packages/audit/tree.ts'
+import {
+  computeCommitment,
+  encodeEntry,
+  leafHash,
+  verifyInclusion,
+} from '../../../packages/audit/tree.ts'
 import { eraseDue } from '../../../src/operations/audit-log/erase.ts'
 import { enterAll, signAll } from '../../support/audit.ts'
 import { type Answer, openTestService, sql, type TestService } from '../../support/service.ts'
@@ -42,9 +47,9 @@ const verify = async ({ text: receipt }: Answer) => {
     ...{ size, root, proof: proof.map((line) => new Uint8Array(Buffer.from(line, 'base64'))) },
   }
   const isProven = (commitment: Uint8Array) =>
-    verifyInclusion({ ...claim, leafHash: leafHash(entryOf(commitment)) })
+    verifyInclusion({ ...claim, leafHash: leafHash(encodeEntry(commitment)) })
   if (!opening) return { text: null, isProven }
-  const commitment = commitmentOf(Buffer.from(opening.salt, 'base64'), opening.text)
+  const commitment = computeCommitment(Buffer.from(opening.salt, 'base64'), opening.text)
   return { text: opening.text as string, isProven: () => isProven(commitment) }
 }
 

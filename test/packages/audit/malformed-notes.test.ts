@@ -13,7 +13,7 @@ import {
 } from '../../../packages/audit/notes.ts'
 import { proofText } from '../../../packages/audit/receipt.ts'
 import { tilePath } from '../../../packages/audit/tiles.ts'
-import { commitmentOf } from '../../../packages/audit/tree.ts'
+import { computeCommitment } from '../../../packages/audit/tree.ts'
 import { parseWitnessPolicy } from '../../../packages/audit/witness-policy.ts'
 
 const refused =
@@ -172,7 +172,7 @@ test('what a leaf commits to is its text under a domain of its own, and tiles ha
     Buffer.concat([Buffer.from('pinfold audit entry v1\n'), salt, Buffer.from('{}')]),
     'buffer',
   )
-  assert.deepEqual(Buffer.from(commitmentOf(salt, '{}')), expected)
+  assert.deepEqual(Buffer.from(computeCommitment(salt, '{}')), expected)
   assert.equal(tilePath(0, 0), 'tile/0/000')
   assert.equal(tilePath(1, 1_234_067, 7), 'tile/1/x001/x234/067.p/7')
   assert.equal(tilePath('entries', 999), 'tile/entries/999')

@@ -12,9 +12,9 @@ import {
   tilesOfSize,
 } from '../../../packages/audit/tiles.ts'
 import {
-  commitmentOf,
+  computeCommitment,
   emptyRoot,
-  entryOf,
+  encodeEntry,
   leafHash,
   nodeHash,
   verifyConsistency,
@@ -236,12 +236,12 @@ test('entries are not appended to an edge of another size', () => {
 
 test('an entry is a byte of version and a commitment to salt and text', () => {
   const salt = new Uint8Array(32).fill(7)
-  const commitment = commitmentOf(salt, '{"act":"pin.revealed"}')
-  const entry = entryOf(commitment)
+  const commitment = computeCommitment(salt, '{"act":"pin.revealed"}')
+  const entry = encodeEntry(commitment)
   assert.equal(entry.length, 33)
   assert.equal(entry[0], 1)
-  assert.notDeepEqual(commitment, commitmentOf(salt, '{"act":"pin.revealeD"}'))
-  assert.notDeepEqual(commitment, commitmentOf(new Uint8Array(32), '{"act":"pin.revealed"}'))
+  assert.notDeepEqual(commitment, computeCommitment(salt, '{"act":"pin.revealeD"}'))
+  assert.notDeepEqual(commitment, computeCommitment(new Uint8Array(32), '{"act":"pin.revealed"}'))
   assert.equal(hexOf(entryBundle([entry, entry]).subarray(0, 3)), '002101')
 })
 

@@ -87,7 +87,7 @@ type Faults<Run, P, R> = [
 const declaration =
   /const (\w+) = (declare|shared\.declareRead|shared\.declareAct)(?:<[\s\S]*?>)?\(\s*'(\w+)',?\s*\)/g
 
-/** What statements name that only a cluster has (docs/cluster.md), of the same types. */
+/** What statements name that only a cluster has (docs/reference/cluster.md), of the same types. */
 const clusterParts = `
 create table pg_dist_node (noderole text, groupid integer, isactive boolean, shouldhaveshards boolean);
 create table pg_dist_partition (logicalrelid regclass, partmethod "char", partkey text, repmodel "char");

@@ -18,7 +18,8 @@ import { drawArrows } from './structure/arrows.ts'
  *
  * - api/public.openapi.json and api/private.openapi.json from the routes of both listeners,
  * - api/events.asyncapi.json from the schemas of messages,
- * - docs/errors.md from the table of failures, docs/production.md from the table of refusals,
+ * - docs/reference/errors.md from the table of failures,
+ * - docs/reference/production.md from the table of refusals,
  * - the arrows of ARCHITECTURE.md from the table that the check of the structure reads,
  * - the types of the SDK from api/public.openapi.json.
  *
@@ -42,8 +43,8 @@ export const generateDocuments = async (
 ): Promise<Documents> => ({
   ...(await generateOpenapi(open)),
   'api/events.asyncapi.json': generateAsyncapi(),
-  'docs/errors.md': generateErrors(),
-  'docs/production.md': generateRefusals(),
+  'docs/reference/errors.md': generateErrors(),
+  'docs/reference/production.md': generateRefusals(),
   'ARCHITECTURE.md': insertArrows(await readFile(join(folder, 'ARCHITECTURE.md'), 'utf8')),
 })
 
@@ -110,7 +111,7 @@ listener. To accept a setting, set the variable in the last column to \`yes\`. E
 \`warn\` at the start and a warning of \`pinfold doctor\`. A setting without such a variable cannot be accepted.
 
 File modes are those of Unix; on Windows, give only the service's account access to the files. Certificates are checked when
-they are loaded, see [tls.md](tls.md). [0019](decisions/0019-production.md) gives the reasons.
+they are loaded, see [tls.md](tls.md). [0019](../decisions/0019-production.md) gives the reasons.
 
 Links of card networks are registered while the service runs. A link in clear beyond loopback is refused at registration and
 change, and does not run, unless \`ACCEPT_PLAIN_LINKS\` is \`yes\` ([iso8583.md](iso8583.md#links-in-clear)).

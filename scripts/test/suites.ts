@@ -53,7 +53,8 @@ const suites: Readonly<Record<string, Suite>> = {
   failover: { files: () => ['test/service/failover.test.ts'], env: { FAILOVERS: '10' } },
   fuzz: { files: () => ['test/fuzz/fuzz.test.ts'], env: { FUZZ_RUNS: '20000' } },
   /**
-   * ISO 8583 libraries of other authors, from checkouts that two variables name (docs/iso8583.md).
+   * ISO 8583 libraries of other authors, from checkouts that two variables name
+   * (docs/reference/iso8583.md).
    */
   libraries: { files: () => ['test/listeners/iso8583/libraries/libraries.test.ts'] },
   /** All files, with more cases of each property. */

@@ -1,6 +1,6 @@
 /**
- * The acts that events report (docs/webhooks.md). They stand alone: schemas, statements and
- * subscriptions name events by this one list.
+ * The acts that events report (docs/reference/webhooks.md). They stand alone: schemas,
+ * statements and subscriptions name events by this one list.
  */
 export const eventTypes = [
   'card.created',

@@ -17,8 +17,8 @@ import { openServedService } from '../support/served-service.ts'
 /** One fenced block: ```` ```sh ````, ```` ```js name.mjs ```` or ```` ```text ````. */
 export type Block = { kind: string; file: string | undefined; text: string }
 
-export const readGuide = async (name: string): Promise<Block[]> => {
-  const text = await readFile(new URL(`../../docs/guides/${name}`, import.meta.url), 'utf8')
+export const readGuide = async (path: string): Promise<Block[]> => {
+  const text = await readFile(new URL(`../../docs/${path}`, import.meta.url), 'utf8')
   const fences = text.matchAll(/^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$/gm)
   return [...fences].map(([, kind = '', file, lines = '']) => ({ kind, file, text: lines }))
 }
@@ -69,7 +69,7 @@ test('the guides, followed to the letter from a clean folder, lead where they sa
   // What the first guide makes, and the others go on in.
   const folder = join(dirname(project.folder), 'first-card')
   await t.test('the guide to the first card ends with a card', async () => {
-    const [start, ...rest] = await readGuide('first-card.md')
+    const [start, ...rest] = await readGuide('tutorials/first-card.md')
     // The first step is done already: the program that `npm start` starts runs, at other ports.
     assert.equal(start?.text, 'npm ci\nnpm start\n')
     await mkdir(join(project.folder, '.data'))
@@ -82,7 +82,7 @@ test('the guides, followed to the letter from a clean folder, lead where they sa
   })
   for (const [title, name] of guides) {
     await t.test(`by the guide ${name}, ${title}`, async () => {
-      const blocks = await readGuide(name)
+      const blocks = await readGuide(`guides/${name}`)
       assertShown(blocks, await project.run(scriptOf(blocks), folder))
     })
   }

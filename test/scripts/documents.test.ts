@@ -12,7 +12,7 @@ const find = (pattern: string): string[] => globSync(pattern, { cwd: projectRoot
 /** Decisions are not among them: they may say what was once there. */
 const documents = [
   ...find('*.md'),
-  ...find('docs/{*,guides/*}.md'),
+  ...find('docs/{*,{tutorials,guides,reference,explanation}/*}.md'),
   ...[
     'llms.txt',
     'packages/sdk/README.md',
@@ -114,7 +114,7 @@ test('a path that ARCHITECTURE.md names as an answer leads downward, floor by fl
   }
 })
 
-/** `docs/api.md, "Versions"`, as comments cite a section. */
+/** `docs/reference/api.md, "Versioning"`, as comments cite a section. */
 const citation = /(docs\/[\w/-]+\.md), "([^"]+)"/g
 
 test('every section of a document that the code cites is there', () => {

@@ -147,6 +147,6 @@ test('the private listener has a document of its own, with nothing of the public
 
 test('errors.md tells of every problem', () => {
   for (const code of Object.keys(problemKinds)) {
-    assert.match(documents['docs/errors.md'] ?? '', new RegExp(`^## ${code}$`, 'm'))
+    assert.match(documents['docs/reference/errors.md'] ?? '', new RegExp(`^## ${code}$`, 'm'))
   }
 })

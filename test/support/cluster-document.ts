@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 
-/** The statements that docs/cluster.md lists under a heading, by their names. */
+/** The statements that docs/reference/cluster.md lists under a heading, by their names. */
 export async function listDocumented(heading: string): Promise<readonly string[]> {
-  const text = await readFile(new URL('../../docs/cluster.md', import.meta.url), 'utf8')
+  const text = await readFile(new URL('../../docs/reference/cluster.md', import.meta.url), 'utf8')
   const [, part = ''] = text.split(`### ${heading}\n`)
   const [rows = ''] = part.split('\n#')
   return [...rows.matchAll(/^\| (`[^|]+`) \|/gm)]

@@ -116,7 +116,7 @@ const ec = { algorithm: 'E', lengthBytes: null } as const
 const rsa = { algorithm: 'R', lengthBytes: null } as const
 
 const daySeconds = 24 * 3_600
-/** Access tokens live an hour (docs/api.md, "Who calls"); clocks may differ by a minute. */
+/** Tokens live an hour (docs/reference/api.md, "Authentication"); clocks differ by a minute. */
 const tokenSeconds = 3_600 + 60
 
 const year = 365

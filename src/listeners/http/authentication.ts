@@ -53,8 +53,8 @@ declare module 'fastify' {
 }
 
 /**
- * Refuses in this order: no or bad token, missing scope, too many calls (docs/api.md, "Order of
- * refusal"). The client is read from the token and from nowhere else.
+ * Refuses in this order: no or bad token, missing scope, too many calls (docs/reference/api.md,
+ * "Order of checks"). The client is read from the token and from nowhere else.
  */
 export const authenticate =
   (verifier: AccessTokenVerifier, rate: RateLimiter | null) =>

@@ -5,7 +5,7 @@ import { visit } from 'jsonc-parser'
 import { holdsPan, withoutUuids } from '../../domain/pan.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 
-/** The version of the interface (docs/api.md, "Versions"). */
+/** The version of the interface (docs/reference/api.md, "Versioning"). */
 export const apiVersion = '2026-11-20'
 
 type Headers = Pick<IncomingMessage, 'headers'>

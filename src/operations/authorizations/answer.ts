@@ -201,7 +201,7 @@ const lostAfterSeconds = 30
 
 /**
  * Answers a request whose key was not free, as the first one was answered; nothing is spent, and
- * nothing is approved (docs/authorizations.md, "Repeats").
+ * nothing is approved (docs/reference/authorizations.md, "Repeats").
  * @param card null where no card is known that it is about.
  * @throws `Problem` `idempotency_key_reused`, `idempotency_key_in_use`.
  */

@@ -28,7 +28,8 @@ import { forgetZoneKey, nameCard, type PresentedPinBlock, presentPinBlock } from
 
 /**
  * Answers a card network: the first objection, or approval when nothing decided here objects. A try
- * is spent, and committed, before its value is compared (docs/authorizations.md, "Tries").
+ * is spent, and committed, before its value is compared (docs/reference/authorizations.md,
+ * "Tries").
  * @throws `Problem` `unavailable` when the database is away; what `answerRepeat` throws.
  */
 export async function authorize(

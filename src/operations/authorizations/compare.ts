@@ -187,7 +187,7 @@ interface LastTry {
 
 /**
  * Settles the last try: its result, the tries that it gives back, its events, its record and the
- * answer commit at once (docs/authorizations.md, "Tries", rules 2, 3, 4 and 7).
+ * answer commit at once (docs/reference/authorizations.md, "Tries", rules 2, 3, 4 and 7).
  */
 async function settleAndAnswer(
   context: AuthorizationContext,

@@ -126,8 +126,8 @@ export async function replayAnswer<Result>(
 
 /**
  * Does the work in one transaction, and once: with an idempotency key, the work, its events and the
- * record of the key commit together, and a repeat gets the first answer (docs/api.md, "Sending
- * again").
+ * record of the key commit together, and a repeat gets the first answer (docs/reference/api.md,
+ * "Idempotency").
  * @throws `Problem` `idempotency_key_reused` for another request, `idempotency_key_in_use` while
  * the first one runs; whatever the work throws, and then the key is free again.
  */

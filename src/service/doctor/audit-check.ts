@@ -11,7 +11,7 @@ const overdueMs = 3 * 86_400_000
 
 /**
  * Whether the audit log is what was signed of it, as far as this machine remembers
- * (docs/audit-log.md).
+ * (docs/explanation/audit-log.md).
  */
 export async function auditLogFindings(
   { audit }: Pick<Config, 'audit'>,
@@ -56,7 +56,8 @@ export async function auditEnteringFindings(database: Database): Promise<Finding
 }
 
 /**
- * What was found by holding rows against their entries of the audit log (docs/audit-records.md).
+ * The differences between rows and their entries in the audit log
+ * (docs/reference/audit-records.md).
  */
 export async function auditCheckFindings(database: Database, now: Date): Promise<Finding[]> {
   const { cards, findings, finishedAt } = await readCheckState(database)

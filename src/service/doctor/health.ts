@@ -24,25 +24,26 @@ const adviceOn: Readonly<Record<HealthCheckName, Advice>> = {
     why: 'New entries of the audit log are under no checkpoint: nobody can verify them.',
     remedy:
       'Where the database went back in time, see "When the database goes back in time" in ' +
-      'docs/audit-log.md. Otherwise the log of the service says what keeps it from signing.',
+      'docs/explanation/audit-log.md. Otherwise the log of the service says what keeps it from ' +
+      'signing.',
   },
   'audit-log:witnesses': {
     why: 'No witness outside vouches for the newest checkpoint of the audit log.',
     remedy:
       'See that the witnesses of AUDIT_WITNESS_POLICY run and are reached from the service: "A ' +
-      'witness" in docs/audit-log.md.',
+      'witness" in docs/explanation/audit-log.md.',
   },
   'audit-log:rows': {
     why: 'Rows of the database differ from what the audit log has entered of them.',
     remedy:
       'Read act check.found at GET /audit/logs/{log}/openings, and find out who writes to the ' +
-      'database beside this program: "Missing entries" in docs/audit-records.md.',
+      'database beside this program: "Missing entries" in docs/reference/audit-records.md.',
   },
   'audit-log:entering': {
     why: 'Acts take place that are not in the audit log yet.',
     remedy:
       'Look into the log of the service for "acts could not be entered in the audit log": ' +
-      '"When acts are not entered" in docs/audit-log.md.',
+      '"When acts are not entered" in docs/explanation/audit-log.md.',
   },
   'events:unsent': {
     why: 'Clients do not see the newest events, neither in their feeds nor by webhooks.',
@@ -54,7 +55,7 @@ const adviceOn: Readonly<Record<HealthCheckName, Advice>> = {
     why: 'Webhooks that could be delivered are late.',
     remedy:
       'See that a process of the service does the background work; where it does, it has more ' +
-      'to send than it can: raise PROCESSES (docs/scaling.md).',
+      'to send than it can: raise PROCESSES (docs/explanation/scaling.md).',
   },
   'deliveries:failing': {
     why: 'The receivers of these webhooks miss events until they answer with 2xx.',
@@ -70,7 +71,9 @@ const adviceOn: Readonly<Record<HealthCheckName, Advice>> = {
   },
   'keys:rotation': {
     why: 'The longer one key is used, the more is lost with it (NIST SP 800-57, 5.3.6).',
-    remedy: 'Rotate each key that is named: npx pinfold keys rotate KEY --wait (docs/keys.md).',
+    remedy:
+      'Rotate each key that is named: npx pinfold keys rotate KEY --wait ' +
+      '(docs/reference/keys.md).',
   },
   'links:dialled': {
     why: 'Until a link is signed on, nothing is authorized on it.',
@@ -82,7 +85,7 @@ const adviceOn: Readonly<Record<HealthCheckName, Advice>> = {
     why: 'One person did alone what needs two.',
     remedy:
       'Read who did what and why (npx pinfold approvals list), and have another person judge ' +
-      'it: docs/approvals.md.',
+      'it: docs/reference/approvals.md.',
   },
   'database:vacuum': {
     why: 'The embedded database grows and becomes slow where it is never vacuumed.',

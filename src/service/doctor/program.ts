@@ -42,7 +42,7 @@ export const checkConfiguration: Check = async ({ environment }) => {
       found,
       'The service refuses to start with it.',
       'Do as it says; README.md, “Configuration”, says what each variable takes, ' +
-        'docs/production.md what production refuses.',
+        'docs/reference/production.md what production refuses.',
     ),
   )
 }

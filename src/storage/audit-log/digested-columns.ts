@@ -12,7 +12,7 @@ interface CardColumns {
 
 /**
  * Groups of columns of a card, in the order of their digests in `list_digested_cards`
- * (docs/audit-records.md).
+ * (docs/reference/audit-records.md).
  */
 export const digestedCardColumns: readonly CardColumns[] = [
   {

@@ -73,7 +73,10 @@ const tryValues = ({ epoch, kind, publicToken, tryNumber }: SpentTry): TryValues
   epoch,
 })
 
-/** Settles the last try of an authorization, and answers it (docs/authorizations.md, "Tries"). */
+/**
+ * Settles the last try of an authorization, and answers it
+ * (docs/reference/authorizations.md, "Tries").
+ */
 export async function settleAuthorization(
   database: Database,
   { comparison, spent }: ComparedTry,

@@ -1,5 +1,5 @@
 /**
- * The seven rules about tries (docs/authorizations.md, "Tries"), each a predicate over one step of
+ * The seven rules about tries (docs/reference/authorizations.md, "Tries"), each a predicate over one step of
  * one card, and the ledger that they are judged by: what was spent, what was given back, and who
  * may still come. Neither knows how a service keeps its counters, nor how long it waits for a try
  * before it takes it for lost. Where the rules leave a choice, the ledger follows what was seen.

@@ -232,7 +232,7 @@ suite('on a cluster', { skip }, () => {
     }
   })
 
-  test('docs/cluster.md lists what is sent to more than one shard at once, and what a cluster is never sent', async () => {
+  test('the reference of the cluster lists statements of several shards, and those a cluster never gets', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [
       fileURLToPath(new URL('test/support/statement-shards.ts', root)),
       preparedUrl,

@@ -102,9 +102,7 @@ export const openapiOptions = (described: Description): FastifyDynamicSwaggerOpt
   transformObject: finishDocument(described),
 })
 
-/**
- * What a route refuses, in the order in which a call is refused (docs/api.md, "Order of refusal").
- */
+/** The problem codes of a route, in the order of docs/reference/api.md, "Order of checks". */
 export function problemCodesOf({
   config,
   schema,

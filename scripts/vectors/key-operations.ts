@@ -4,7 +4,7 @@ import { openAesGcm, sealAesGcm } from '../../src/crypto/aes-gcm.ts'
 import { aesCmac, tdesCmac } from '../../src/crypto/cmac.ts'
 import { concatKdf } from '../../src/crypto/key-agreement.ts'
 import { unwrapKeyBlock, wrapKeyBlock } from '../../src/crypto/key-block.ts'
-import { type KeyBlockKeys, keyBlockKeysOf } from '../../src/crypto/key-block-derivation.ts'
+import { deriveKeyBlockKeys, type KeyBlockKeys } from '../../src/crypto/key-block-derivation.ts'
 import { parseKeyBlockHeader, writeKeyBlockHeader } from '../../src/crypto/key-block-header.ts'
 import { aesKeyCheckValue, tdesKeyCheckValue } from '../../src/crypto/key-check-value.ts'
 import { areEqualBytes } from '../../src/crypto/refusal.ts'
@@ -28,8 +28,8 @@ import {
 /** Methods of key derivation by the names that the files give them. */
 const methods: Readonly<Record<string, (kbpk: Uint8Array) => KeyBlockKeys>> = {
   kbVariant: keyBlockVariantsOf,
-  kbDeriveB: (kbpk) => keyBlockKeysOf(kbpk, 'tdesCmac'),
-  kbDeriveD: (kbpk) => keyBlockKeysOf(kbpk, 'aesCmac'),
+  kbDeriveB: (kbpk) => deriveKeyBlockKeys(kbpk, 'tdesCmac'),
+  kbDeriveD: (kbpk) => deriveKeyBlockKeys(kbpk, 'aesCmac'),
 }
 
 /** The operations on keys: sealing, wrapping, key blocks, check values, parity. */

@@ -16,7 +16,7 @@ import {
   panFieldFormat4,
   pinFieldFormat4,
 } from '../../src/crypto/pin-block-format-4.ts'
-import { panFieldOfTwelve } from '../../src/crypto/pin-field.ts'
+import { encodePanField } from '../../src/crypto/pin-field.ts'
 
 import {
   decipherUnder,
@@ -76,8 +76,8 @@ const pinsOfFields: ByFormat<string> = {
 }
 
 const panFields: ByFormat<Buffer> = {
-  0: (inputs) => panFieldOfTwelve(panOf(inputs)),
-  3: (inputs) => panFieldOfTwelve(panOf(inputs)),
+  0: (inputs) => encodePanField(panOf(inputs)),
+  3: (inputs) => encodePanField(panOf(inputs)),
   4: (inputs) => panFieldFormat4(text(inputs, 'pan')),
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { roles, scopesOfRole } from '../domain/person.ts'
+import { roles, scopesByRole } from '../domain/person.ts'
 import { Problem } from '../domain/problem.ts'
 import { scopesOfAccess } from '../listeners/http/authentication.ts'
 import { problemOf } from '../listeners/http/problems.ts'
@@ -44,7 +44,7 @@ export const sendPage = (
 /** For whom it is, where it is for others. */
 export const refusedPage = (access: Screen['access']): Page => {
   const needed = access === 'anyone' ? [] : scopesOfAccess(access)
-  const allowed = roles.filter((role) => scopesOfRole[role].some((each) => needed.includes(each)))
+  const allowed = roles.filter((role) => scopesByRole[role].some((each) => needed.includes(each)))
   return {
     title: 'Not for your role',
     status: 403,

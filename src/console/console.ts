@@ -2,8 +2,8 @@ import cookie from '@fastify/cookie'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Check } from 'typebox/value'
 import type { Scope } from '../domain/client.ts'
-import { readMembers } from '../domain/members.ts'
-import { type Person, scopesOfPerson } from '../domain/person.ts'
+import { toMembers } from '../domain/members.ts'
+import { listPersonScopes, type Person } from '../domain/person.ts'
 import { Problem, type ProblemCode } from '../domain/problem.ts'
 import { problemKinds } from '../domain/problem-kinds.ts'
 import { scopesOfAccess } from '../listeners/http/authentication.ts'
@@ -244,7 +244,7 @@ function visitOf(
   here: string,
   { formKey = null, kept = {} }: { readonly formKey?: string | null; readonly kept?: Form },
 ): Visit {
-  const held = [...scopesOfPerson(person)]
+  const held = [...listPersonScopes(person)]
   const scopes = new Set(
     isReadOnly ? held.flatMap((scope) => readingScopes[scope] ?? [scope]) : held,
   )
@@ -289,7 +289,7 @@ const allows = ({ scopes }: Visit, access: Screen['access']): boolean =>
 /** Members of a path or a query; the last of those that are given twice. */
 const readTexts = (members: unknown): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    Object.entries(readMembers(members)).map(([name, value]) => [
+    Object.entries(toMembers(members)).map(([name, value]) => [
       name,
       String([value].flat().at(-1)),
     ]),

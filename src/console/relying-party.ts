@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { importJWK, type JWK } from 'jose'
 import * as oidc from 'openid-client'
-import { type Person, personIdOf, type Role } from '../domain/person.ts'
+import { derivePersonId, type Person, type Role } from '../domain/person.ts'
 import { Problem } from '../domain/problem.ts'
 import { withoutWeakRsaKeys } from '../domain/rsa-key.ts'
 
@@ -212,7 +212,7 @@ export function personOf(
   if (typeof subject !== 'string' || subject === '') return null
   const groups = [claims[groupsClaim]].flat().filter((group) => typeof group === 'string')
   return {
-    personId: personIdOf({ issuer, subject }),
+    personId: derivePersonId({ issuer, subject }),
     issuer,
     subject,
     name: nameOf(claims, subject),

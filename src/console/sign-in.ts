@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { readMembers } from '../domain/members.ts'
+import { toMembers } from '../domain/members.ts'
 import { type CallerAddresses, networkOf } from '../listeners/http/caller-address.ts'
 import type { RateLimiter } from '../listeners/http/rate-limit.ts'
 import {
@@ -55,7 +55,7 @@ export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): 
 
   mounted.get('/console/sign-in', { config, schema }, async (request, reply) => {
     rate?.spend(networkOf(callers.addressOf(request.raw)))
-    const { again, as, to } = readMembers(request.query)
+    const { again, as, to } = toMembers(request.query)
     const secret = randomBytes(32).toString('base64url')
     const hint = typeof as === 'string' ? as : null
     const address = await relyingParty.begin(secret, { again: again === 'yes', hint })

@@ -32,10 +32,10 @@ export type KeyBlockKeys = {
  * @returns keys as long as the KBPK.
  * @throws CryptoRefusal `key_derivation_refused` when its length is another.
  */
-export function keyBlockKeysOf(kbpk: Uint8Array, method: KeyBlockMethod): KeyBlockKeys {
+export function deriveKeyBlockKeys(kbpk: Uint8Array, method: KeyBlockMethod): KeyBlockKeys {
   const mac = method === 'aesCmac' ? aesCmac : tdesCmac
   return orRefuse('key_derivation_refused', () =>
-    deriveKeyBlockKeys((message) => mac(kbpk, message), kbpk.length, method),
+    deriveKeysByMac((message) => mac(kbpk, message), kbpk.length, method),
   )
 }
 
@@ -46,7 +46,7 @@ export function keyBlockKeysOf(kbpk: Uint8Array, method: KeyBlockMethod): KeyBlo
  * @param kbpkLength 16 or 24 bytes; for `aesCmac` also 32.
  * @throws CryptoRefusal `key_derivation_refused` when the length is another.
  */
-export function deriveKeyBlockKeys(
+export function deriveKeysByMac(
   mac: (message: Uint8Array) => Uint8Array,
   kbpkLength: number,
   method: KeyBlockMethod,

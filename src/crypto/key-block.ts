@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { decipherAesCbc, encipherAesCbc } from './aes.ts'
 import { aesCmac, tdesCmac } from './cmac.ts'
-import { type KeyBlockKeys, type KeyBlockMethod, keyBlockKeysOf } from './key-block-derivation.ts'
+import {
+  deriveKeyBlockKeys,
+  type KeyBlockKeys,
+  type KeyBlockMethod,
+} from './key-block-derivation.ts'
 import {
   type KeyBlockHeader,
   keyBlockUnit,
@@ -56,7 +60,7 @@ export function wrapKeyBlock(
     const drawn = () => randomBytes(Math.ceil(longest / unit) * unit - 2 - key.length)
     const clear = Buffer.concat([length, key, padding ?? drawn()])
     const headerText = writeKeyBlockHeader(header, 2 * (clear.length + unit))
-    const { kbak, kbek } = keyBlockKeysOf(kbpk, method)
+    const { kbak, kbek } = deriveKeyBlockKeys(kbpk, method)
     const tag = mac(kbak, Buffer.concat([Buffer.from(headerText), clear]))
     const ciphertext = encipher(kbek, tag, clear)
     return `${headerText}${Buffer.concat([ciphertext, tag]).toString('hex').toUpperCase()}`
@@ -75,7 +79,7 @@ export function wrapKeyBlock(
  */
 export function unwrapKeyBlock(kbpk: Uint8Array, block: string): UnwrappedKeyBlock {
   return orRefuse('key_block_refused', () =>
-    unwrapKeyBlockWith((method) => keyBlockKeysOf(kbpk, method), block),
+    unwrapKeyBlockWith((method) => deriveKeyBlockKeys(kbpk, method), block),
   )
 }
 
@@ -83,17 +87,17 @@ export function unwrapKeyBlock(kbpk: Uint8Array, block: string): UnwrappedKeyBlo
  * Unwraps a key block as {@link unwrapKeyBlock} does, under a protection key that this process may
  * not hold.
  *
- * @param keysOf derives the block's keys; what it throws is passed on.
+ * @param deriveKeys derives the block's keys; what it throws is passed on.
  * @throws CryptoRefusal `key_block_refused`, whether the keys, the header, the block or the MAC is
  *   wrong.
  */
 export function unwrapKeyBlockWith(
-  keysOf: (method: KeyBlockMethod) => KeyBlockKeys,
+  deriveKeys: (method: KeyBlockMethod) => KeyBlockKeys,
   block: string,
 ): UnwrappedKeyBlock {
   const { header, headerText, blockLength } = readKeyBlockHeader(block)
   const { method, mac, decipher } = versions[header.version]
-  const { kbak, kbek } = keysOf(method)
+  const { kbak, kbek } = deriveKeys(method)
   return orRefuse('key_block_refused', () => {
     const unit = keyBlockUnit[header.version]
     const bodyText = block.slice(headerText.length)

@@ -1,4 +1,4 @@
-import { fillLength, panFieldOfTwelve, readPinField, writePinField } from './pin-field.ts'
+import { encodePanField, fillLength, readPinField, writePinField } from './pin-field.ts'
 import { refuse, xor } from './refusal.ts'
 
 const isFill = (nibble: number) => nibble === 15
@@ -14,7 +14,7 @@ const isFill = (nibble: number) => nibble === 15
  */
 export function encodePinBlockFormat0(pin: string, pan: string): Buffer {
   const field = writePinField(0, pin, Buffer.alloc(fillLength(pin), 15), isFill)
-  return xor(field, panFieldOfTwelve(pan))
+  return xor(field, encodePanField(pan))
 }
 
 /**
@@ -28,5 +28,5 @@ export function encodePinBlockFormat0(pin: string, pan: string): Buffer {
  */
 export function decodePinBlockFormat0(block: Uint8Array, pan: string): string {
   if (block.length !== 8) refuse('pin_block_refused')
-  return readPinField(0, xor(block, panFieldOfTwelve(pan)), isFill)
+  return readPinField(0, xor(block, encodePanField(pan)), isFill)
 }

@@ -1,4 +1,4 @@
-import { drawFill, fillLength, panFieldOfTwelve, readPinField, writePinField } from './pin-field.ts'
+import { drawFill, encodePanField, fillLength, readPinField, writePinField } from './pin-field.ts'
 import { refuse, xor } from './refusal.ts'
 
 const isFill = (nibble: number) => nibble >= 10
@@ -29,7 +29,7 @@ export function pinFieldFormat3(
  * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
  */
 export function encodePinBlockFormat3(pin: string, pan: string, fill?: Uint8Array): Buffer {
-  return xor(pinFieldFormat3(pin, fill), panFieldOfTwelve(pan))
+  return xor(pinFieldFormat3(pin, fill), encodePanField(pan))
 }
 
 /**
@@ -42,5 +42,5 @@ export function encodePinBlockFormat3(pin: string, pan: string, fill?: Uint8Arra
  */
 export function decodePinBlockFormat3(block: Uint8Array, pan: string): string {
   if (block.length !== 8) refuse('pin_block_refused')
-  return readPinField(3, xor(block, panFieldOfTwelve(pan)), isFill)
+  return readPinField(3, xor(block, encodePanField(pan)), isFill)
 }

@@ -82,7 +82,7 @@ export function drawFill(length: number, from: number): Buffer {
  * @returns 8 bytes.
  * @throws CryptoRefusal `pin_block_refused` when it is anything else.
  */
-export function panFieldOfTwelve(pan: string): Buffer {
+export function encodePanField(pan: string): Buffer {
   if (!isDigits(pan, 13, 19)) refuse('pin_block_refused')
   return Buffer.from(`0000${pan.slice(-13, -1)}`, 'hex')
 }

@@ -60,7 +60,7 @@ export function isWeakDesKey(key: Uint8Array): boolean {
  * @param key 16 or 24 bytes.
  */
 export function hasEqualParts(key: Uint8Array): boolean {
-  const parts = partsOf(key)
+  const parts = splitKey(key)
   return parts.some((part, at) => {
     const next = parts[at + 1]
     return next !== undefined && areEqualBytes(part, next)
@@ -74,11 +74,11 @@ export function hasEqualParts(key: Uint8Array): boolean {
  * @param key 16 or 24 bytes.
  */
 export function isWeakTdesKey(key: Uint8Array): boolean {
-  return hasEqualParts(key) || partsOf(key).some(isWeakDesKey)
+  return hasEqualParts(key) || splitKey(key).some(isWeakDesKey)
 }
 
 /** The single keys of a TDES key, with odd parity. */
-function partsOf(key: Uint8Array): readonly Buffer[] {
+function splitKey(key: Uint8Array): readonly Buffer[] {
   const adjusted = setOddParity(key)
   const count = Math.ceil(key.length / 8)
   return Array.from({ length: count }, (_, at) => adjusted.subarray(8 * at, 8 * at + 8))

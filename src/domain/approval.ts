@@ -8,7 +8,7 @@ type SubjectKind = 'key' | 'master-key' | 'client' | 'network' | 'link' | 'audit
 interface ApprovalKindEntry {
   /** What is asked for, in words. */
   readonly description: string
-  readonly stateOf: SubjectKind
+  readonly subjectKind: SubjectKind
   /**
    * Whether what was asked for is forgotten once it is over: it names whom the record is not to
    * name any more.
@@ -20,53 +20,53 @@ const kept = { isForgotten: false } as const
 
 /** What may need a second person, all of it. */
 export const approvalKinds = {
-  'key-export': { description: 'Exporting a key', stateOf: 'key', ...kept },
-  'key-retirement': { description: 'Retiring a key', stateOf: 'key', ...kept },
-  'key-deletion': { description: 'Forgetting a key', stateOf: 'key', ...kept },
+  'key-export': { description: 'Exporting a key', subjectKind: 'key', ...kept },
+  'key-retirement': { description: 'Retiring a key', subjectKind: 'key', ...kept },
+  'key-deletion': { description: 'Forgetting a key', subjectKind: 'key', ...kept },
   'master-key-rotation': {
     description: 'Rotating the master key',
-    stateOf: 'master-key',
+    subjectKind: 'master-key',
     ...kept,
   },
   'disclosure-scopes': {
     description: 'Letting a client read PINs or card numbers, or set PINs',
-    stateOf: 'client',
+    subjectKind: 'client',
     ...kept,
   },
   'client-credentials': {
     description: 'Other credentials of a client that reads PINs or card numbers, or sets PINs',
-    stateOf: 'client',
+    subjectKind: 'client',
     ...kept,
   },
   network: {
     description: 'A new card network, or other credentials of one',
-    stateOf: 'client',
+    subjectKind: 'client',
     ...kept,
   },
   'network-retirement': {
     description: 'Retiring a card network with all of its keys',
-    stateOf: 'network',
+    subjectKind: 'network',
     ...kept,
   },
   link: {
     description: 'A new link of a card network, or another address or key of one',
-    stateOf: 'link',
+    subjectKind: 'link',
     ...kept,
   },
   administrator: {
     description: 'A new administrator, or other credentials of one',
-    stateOf: 'client',
+    subjectKind: 'client',
     ...kept,
   },
-  'unblock-cards': { description: 'Unblocking many cards', stateOf: null, ...kept },
+  'unblock-cards': { description: 'Unblocking many cards', subjectKind: null, ...kept },
   erasure: {
     description: 'Erasing what the audit log says of a card or a client',
-    stateOf: null,
+    subjectKind: null,
     isForgotten: true,
   },
   'audit-successor': {
     description: 'Letting a successor of the audit log begin',
-    stateOf: 'audit-log',
+    subjectKind: 'audit-log',
     ...kept,
   },
 } as const satisfies Record<string, ApprovalKindEntry>
@@ -142,14 +142,14 @@ export interface ApprovedCall extends AskedRequest {
  * The exact text that is approved: one line of JSON. The nonce makes each one's own, and keeps its
  * hash, which stays on record, from telling what it was once it is forgotten.
  */
-export const payloadOf = ({ body, method, path }: AskedRequest, nonce: string): string =>
+export const composePayload = ({ body, method, path }: AskedRequest, nonce: string): string =>
   JSON.stringify({ method, path, body, nonce })
 
 /** What a payload asks for. */
 export const parsePayload = (payload: string): AskedRequest => JSON.parse(payload) as AskedRequest
 
 /** SHA-256 of a payload, in UTF-8. */
-export const payloadHashOf = (payload: string): Uint8Array => hash('sha256', payload, 'buffer')
+export const hashPayload = (payload: string): Uint8Array => hash('sha256', payload, 'buffer')
 
 /** What a payload or an outcome is bound to where it is sealed. */
 export const approvalSubject = (approvalId: string, column: 'payload' | 'outcome'): string =>

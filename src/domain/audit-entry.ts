@@ -41,7 +41,7 @@ export interface AuditEntry {
 }
 
 /** What came of the act that an event reports. */
-export const outcomeOfEvent: Readonly<Record<EventType, Outcome>> = {
+export const outcomesByEvent: Readonly<Record<EventType, Outcome>> = {
   'card.created': 'done',
   'card.status_changed': 'done',
   'card_data.revealed': 'done',
@@ -59,7 +59,7 @@ export const outcomeOfEvent: Readonly<Record<EventType, Outcome>> = {
  * What came of a try, by its result; an unresolved one was compared with nothing, or lost with its
  * process.
  */
-export const outcomeOfAttempt: Readonly<Record<'match' | 'mismatch' | 'unresolved', Outcome>> = {
+export const outcomesByResult: Readonly<Record<'match' | 'mismatch' | 'unresolved', Outcome>> = {
   match: 'done',
   mismatch: 'refused',
   unresolved: 'failed',

@@ -32,7 +32,7 @@ export function isWithinLifetime(date: string, today: string): boolean {
 }
 
 /** The day that an instant lies in, in UTC, as `YYYY-MM-DD`. */
-export const dateOf = (at: Date): string => at.toISOString().slice(0, 10)
+export const formatDate = (at: Date): string => at.toISOString().slice(0, 10)
 
 /** How many days a month (1 to 12) has; 0 for a month that does not exist. */
 export function daysInMonth(year: number, month: number): number {
@@ -75,12 +75,12 @@ export function parseExpiry(text: string): Expiry | null {
 }
 
 /** The expiry whose month a date `YYYY-MM-DD` lies in. Throws a RangeError if it is no date. */
-export const expiryOfDate = (date: string): Expiry =>
+export const toExpiry = (date: string): Expiry =>
   makeExpiry(Number(date.slice(0, 4)), Number(date.slice(5, 7)))
 
 /** The expiry of a card that starts on `date` (`YYYY-MM-DD`) and is valid for some months. */
 export function expiryMonthsAfter(date: string, months: number): Expiry {
-  const start = expiryOfDate(date)
+  const start = toExpiry(date)
   const count = start.year * 12 + (start.month - 1) + months
   return makeExpiry(Math.floor(count / 12), (count % 12) + 1)
 }

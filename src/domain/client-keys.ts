@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { readMembers } from './members.ts'
+import { toMembers } from './members.ts'
 
 /**
  * The members that a thumbprint is over, in its order (RFC 7638 section 3.2, RFC 8037 section 2).
@@ -16,10 +16,10 @@ const thumbprintMembers: Readonly<Record<string, readonly string[]>> = {
  * @param jwks a JWK or a JWK Set, as parsed from JSON
  */
 export function listKeyThumbprints(jwks: unknown): readonly string[] {
-  const { keys } = readMembers(jwks)
+  const { keys } = toMembers(jwks)
   const each: readonly unknown[] = Array.isArray(keys) ? keys : [jwks]
   return each.flatMap((key) => {
-    const members = readMembers(key)
+    const members = toMembers(key)
     const required = thumbprintMembers[String(members.kty)]
     if (!required?.every((name) => typeof members[name] === 'string')) return []
     const own = Object.fromEntries(required.map((name) => [name, members[name]]))

@@ -50,24 +50,24 @@ export type Scope = keyof typeof scopeKinds
 export const isScope = (text: string): text is Scope => Object.hasOwn(scopeKinds, text)
 
 /** The only listener where a scope means something. */
-export const listenerOfScope = (scope: Scope): ListenerName =>
+export const selectScopeListener = (scope: Scope): ListenerName =>
   scopeKinds[scope] === 'client' ? 'public' : 'private'
 
 /** All scopes, or those of one listener, in the order of the table. */
-export const scopesOf = (listener?: ListenerName): Scope[] =>
+export const listScopes = (listener?: ListenerName): Scope[] =>
   Object.keys(scopeKinds)
     .filter(isScope)
-    .filter((scope) => listener === undefined || listenerOfScope(scope) === listener)
+    .filter((scope) => listener === undefined || selectScopeListener(scope) === listener)
 
 /** The only listener that a client of this kind calls. */
-export const listenerOf = (kind: ClientKind): ListenerName =>
+export const selectListener = (kind: ClientKind): ListenerName =>
   kind === 'client' ? 'public' : 'private'
 
 /** How a client proves who it is: with its secret, with its keys, or to another issuer. */
 export type ClientAuthentication = 'client_secret' | 'private_key_jwt' | 'none'
 
 /** How a client with these credentials proves who it is. */
-export const authenticationOf = ({
+export const selectAuthentication = ({
   hasSecret,
   jwks,
 }: {
@@ -104,7 +104,7 @@ export interface ProvenanceAct {
  * up.
  * @param provenance in the order of time.
  */
-export const controllersOf = (
+export const listControllers = (
   clientId: string,
   provenance: readonly ProvenanceAct[],
 ): readonly string[] =>
@@ -134,7 +134,7 @@ export function listParties(
 }
 
 /** Who registered a client, null where it comes from the configuration, and who confirmed it. */
-export const originOf = (provenance: readonly ProvenanceAct[]) => ({
+export const describeOrigin = (provenance: readonly ProvenanceAct[]) => ({
   createdBy: provenance.find(({ act }) => act === 'created')?.by ?? null,
   confirmedBy: provenance.filter(({ act }) => act === 'confirmed').map(({ by }) => by),
 })

@@ -87,11 +87,11 @@ function latinCapitals(name: string): string {
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
     .toUpperCase()
-  const latin = [...capitals].map(latinOf).join('').replace(/ +/g, ' ').trim()
+  const latin = [...capitals].map(transliterate).join('').replace(/ +/g, ' ').trim()
   return hasContent(latin) ? latin : ''
 }
 
-function latinOf(character: string): string {
+function transliterate(character: string): string {
   if (/[A-Z0-9 .'\-/&]/.test(character)) return character
   if (/\p{Z}/u.test(character)) return ' '
   if (/\p{Pd}/u.test(character)) return '-'

@@ -2,5 +2,5 @@
 export type Members = Readonly<Record<string, unknown>>
 
 /** The members of a value that was parsed from JSON; none if it is not an object. */
-export const readMembers = (value: unknown): Members =>
+export const toMembers = (value: unknown): Members =>
   typeof value === 'object' && value !== null ? (value as Members) : {}

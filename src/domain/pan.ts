@@ -26,22 +26,22 @@ export const binRanges: readonly BinRange[] = [
 ]
 
 /** Whether a BIN or a PAN begins with digits of the range. */
-export const hasPrefixOf = (range: BinRange, digits: string): boolean =>
+export const matchesPrefix = (range: BinRange, digits: string): boolean =>
   range.prefixes.some(([low, high]) => {
     const prefix = digits.slice(0, low.length)
     return prefix.length === low.length && prefix >= low && prefix <= high
   })
 
 /** Whether PANs of the range may have this many digits. */
-export const hasLengthOf = (range: BinRange, length: number): boolean =>
+export const matchesLength = (range: BinRange, length: number): boolean =>
   range.lengths.some(([low, high]) => length >= Number(low) && length <= Number(high))
 
 /** The range that a whole PAN fits by its first digits and its length, or null. */
-export const binRangeOf = (pan: string): BinRange | null =>
-  binRanges.find((range) => hasPrefixOf(range, pan) && hasLengthOf(range, pan.length)) ?? null
+export const findBinRange = (pan: string): BinRange | null =>
+  binRanges.find((range) => matchesPrefix(range, pan) && matchesLength(range, pan.length)) ?? null
 
 /** The ranges of a scheme by the name that people write, such as `Visa`; none if unpublished. */
-export const rangesOfScheme = (schemeName: string): readonly BinRange[] =>
+export const listSchemeRanges = (schemeName: string): readonly BinRange[] =>
   binRanges.filter(({ name }) => name.replace(/-2$/, '') === schemeName.toLowerCase())
 
 function binRange(name: string, prefixes: string, lengths: string): BinRange {
@@ -159,20 +159,20 @@ function holdsNetworkPan(digits: string): boolean {
   return false
 }
 
-const lengthsOfPrefix = new Map<string, readonly number[]>()
+const lengthsByPrefix = new Map<string, readonly number[]>()
 
 /**
  * How long PANs of networks are that begin with four digits. Asked again and again: a text may be
  * long.
  */
 function networkLengths(prefix: string): readonly number[] {
-  const known = lengthsOfPrefix.get(prefix)
+  const known = lengthsByPrefix.get(prefix)
   if (known) return known
-  const ranges = binRanges.filter((range) => hasPrefixOf(range, prefix))
+  const ranges = binRanges.filter((range) => matchesPrefix(range, prefix))
   const lengths = [12, 13, 14, 15, 16, 17, 18, 19].filter((length) =>
-    ranges.some((range) => hasLengthOf(range, length)),
+    ranges.some((range) => matchesLength(range, length)),
   )
-  lengthsOfPrefix.set(prefix, lengths)
+  lengthsByPrefix.set(prefix, lengths)
   return lengths
 }
 
@@ -204,11 +204,11 @@ const separator = '[\\s\\p{Z}\\p{Pd}\\p{Cf}\\p{M}\\p{Default_Ignorable_Code_Poin
 const separators = new RegExp(`${separator}+`, 'u')
 const digitRun = new RegExp(`[0-9](?:${separator}*[0-9]){11,}`, 'gu')
 
-const valueOfDigit = new Map<string, string>()
+const valuesByDigit = new Map<string, string>()
 
 function digitValue(character: string): string {
-  const value = valueOfDigit.get(character) ?? findDigitValue(character)
-  valueOfDigit.set(character, value)
+  const value = valuesByDigit.get(character) ?? findDigitValue(character)
+  valuesByDigit.set(character, value)
   return value
 }
 

@@ -16,7 +16,7 @@ export type Role = (typeof roles)[number]
 /**
  * What each role may do: the scopes of the private listener that a person of it has, and no others.
  */
-export const scopesOfRole: Readonly<Record<Role, readonly Scope[]>> = {
+export const scopesByRole: Readonly<Record<Role, readonly Scope[]>> = {
   viewer: ['support.read'],
   support: ['support.read', 'support.write', 'support.pan'],
   'support-lead': ['support.read', 'support.write', 'support.pan', 'audit.read', 'approve'],
@@ -27,7 +27,7 @@ export const scopesOfRole: Readonly<Record<Role, readonly Scope[]>> = {
 }
 
 /** Whether a text names a role. */
-export const isRole = (text: string): text is Role => Object.hasOwn(scopesOfRole, text)
+export const isRole = (text: string): text is Role => Object.hasOwn(scopesByRole, text)
 
 /** Somebody who signed in with an issuer of identities (OpenID Connect Core 1.0, section 2). */
 export interface Person {
@@ -49,7 +49,7 @@ export interface Person {
 const personPrefix = 'person-'
 
 /** The id of whoever an issuer knows by a subject: always the same, and no two have one. */
-export const personIdOf = ({ issuer, subject }: Pick<Person, 'issuer' | 'subject'>): string =>
+export const derivePersonId = ({ issuer, subject }: Pick<Person, 'issuer' | 'subject'>): string =>
   // JSON, so that no two pairs are one text.
   `${personPrefix}${hash('sha256', JSON.stringify([issuer, subject]), 'hex').slice(0, 40)}`
 
@@ -57,5 +57,5 @@ export const personIdOf = ({ issuer, subject }: Pick<Person, 'issuer' | 'subject
 export const isPersonId = (id: string): boolean => id.startsWith(personPrefix)
 
 /** Everything that a person may do, by all of its roles. */
-export const scopesOfPerson = ({ roles: held }: Pick<Person, 'roles'>): ReadonlySet<Scope> =>
-  new Set(held.flatMap((role) => scopesOfRole[role]))
+export const listPersonScopes = ({ roles: held }: Pick<Person, 'roles'>): ReadonlySet<Scope> =>
+  new Set(held.flatMap((role) => scopesByRole[role]))

@@ -1,6 +1,6 @@
 import { freeTextFault } from './free-text.ts'
 import { isProductId, type ProductId } from './identifiers.ts'
-import { hasLengthOf, hasPrefixOf, PAN_LENGTH, rangesOfScheme } from './pan.ts'
+import { listSchemeRanges, matchesLength, matchesPrefix, PAN_LENGTH } from './pan.ts'
 import { PIN_LENGTH_MAX, PIN_LENGTH_MIN } from './pin.ts'
 import type { ProblemError } from './problem.ts'
 
@@ -166,8 +166,10 @@ const rules: readonly ProductRule[] = [
     detail: `must lie in a range of the scheme whose PANs have ${PAN_LENGTH} digits`,
     // Only for schemes whose ranges are published: a closed-loop scheme may use any BIN.
     holds: ({ bin, schemeName }) => {
-      const ranges = rangesOfScheme(schemeName)
-      const fits = ranges.some((range) => hasPrefixOf(range, bin) && hasLengthOf(range, PAN_LENGTH))
+      const ranges = listSchemeRanges(schemeName)
+      const fits = ranges.some(
+        (range) => matchesPrefix(range, bin) && matchesLength(range, PAN_LENGTH),
+      )
       return ranges.length === 0 || fits
     },
   },

@@ -20,27 +20,27 @@ interface RsaNumbers {
  * What is wrong with an RSA public key; null where it may be trusted. With an exponent of 1, or an
  * even modulus or exponent, a signature can be made without the private key.
  */
-function faultOfNumbers({ exponent, modulus }: RsaNumbers): string | null {
-  if (bitsOf(modulus) < modulusBitsMin) return `An RSA key has at least ${modulusBitsMin} bits.`
+function findNumberFault({ exponent, modulus }: RsaNumbers): string | null {
+  if (countBits(modulus) < modulusBitsMin) return `An RSA key has at least ${modulusBitsMin} bits.`
   if (modulus % 2n === 0n) return 'The modulus of an RSA key is odd.'
   if (exponent < exponentMin || exponent % 2n === 0n) {
     return `The exponent of an RSA key is odd, and at least ${exponentMin}.`
   }
-  return bitsOf(exponent) > exponentBitsMax
+  return countBits(exponent) > exponentBitsMax
     ? `The exponent of an RSA key has at most ${exponentBitsMax} bits.`
     : null
 }
 
-const bitsOf = (number: bigint): number => number.toString(2).length
+const countBits = (number: bigint): number => number.toString(2).length
 
 /**
  * What is wrong with the RSA key in a JWK, public or private; null for a good one, and for keys of
  * other types.
  */
-export function findRsaFaultOfJwk({ e, kty, n }: Readonly<Record<string, unknown>>): string | null {
+export function findRsaJwkFault({ e, kty, n }: Readonly<Record<string, unknown>>): string | null {
   if (kty !== 'RSA') return null
-  const [modulus, exponent] = [numberOf(n), numberOf(e)]
-  if (modulus !== null && exponent !== null) return faultOfNumbers({ modulus, exponent })
+  const [modulus, exponent] = [parseNumber(n), parseNumber(e)]
+  if (modulus !== null && exponent !== null) return findNumberFault({ modulus, exponent })
   const foreign = findForeignCharacter('n', n) ?? findForeignCharacter('e', e)
   return foreign ?? 'An RSA key has n and e in base64url.'
 }
@@ -67,7 +67,7 @@ function findForeignCharacter(member: string, text: unknown): string | null {
   )
 }
 
-function numberOf(text: unknown): bigint | null {
+function parseNumber(text: unknown): bigint | null {
   if (typeof text !== 'string' || !/^[A-Za-z0-9_-]+$/.test(text)) return null
   return BigInt(`0x0${Buffer.from(text, 'base64url').toString('hex')}`)
 }
@@ -77,13 +77,12 @@ function numberOf(text: unknown): bigint | null {
  * other types.
  */
 export function findRsaFault(key: KeyObject): string | null {
-  if (key.asymmetricKeyType === 'rsa')
-    return findRsaFaultOfJwk({ ...key.export({ format: 'jwk' }) })
+  if (key.asymmetricKeyType === 'rsa') return findRsaJwkFault({ ...key.export({ format: 'jwk' }) })
   if (key.asymmetricKeyType !== 'rsa-pss') return null
   // A key that is for PSS alone has no form as a JWK. Only its length and exponent can be read.
   const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
   const modulus = 2n ** BigInt(Math.max(modulusLength, 1) - 1) + 1n
-  return faultOfNumbers({ modulus, exponent: publicExponent })
+  return findNumberFault({ modulus, exponent: publicExponent })
 }
 
 /**
@@ -93,7 +92,7 @@ export function findRsaFault(key: KeyObject): string | null {
 export function withoutWeakRsaKeys(jwks: unknown): unknown {
   if (!isRecord(jwks) || !Array.isArray(jwks.keys)) return jwks
   const keys: readonly unknown[] = jwks.keys
-  return { ...jwks, keys: keys.filter((key) => !isRecord(key) || findRsaFaultOfJwk(key) === null) }
+  return { ...jwks, keys: keys.filter((key) => !isRecord(key) || findRsaJwkFault(key) === null) }
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>

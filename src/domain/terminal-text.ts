@@ -7,19 +7,17 @@ const unseen = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu
 /** Names in Persian and in Indic scripts need the joiners. */
 const joiners: ReadonlySet<string> = new Set(['\u200c', '\u200d'])
 
-const escapeOf = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
-
 /**
- * A text as a terminal may have it: without anything that moves the cursor, changes colours or
- * reorders what is read. Such characters are written as JSON escapes them, so that JSON stays the
- * same JSON. Line ends stay.
+ * Escapes the characters of a text that move a terminal's cursor, change its colours or reorder
+ * what it shows. The escapes are those of JSON, so a JSON text keeps its meaning. Line ends stay.
  */
 export const escapeText = (text: string): string =>
-  text.replaceAll(unseen, (character) =>
-    character === '\n' || joiners.has(character)
-      ? character
-      : character.replaceAll(/./gs, escapeOf),
-  )
+  text.replaceAll(unseen, (character) => {
+    if (character === '\n' || joiners.has(character)) return character
+    // A character outside the basic plane is two UTF-16 code units.
+    const units = Array.from({ length: character.length }, (_, at) => character.charCodeAt(at))
+    return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')
+  })
 
-/** The same for a text that is a part of a line: it cannot begin another one. */
+/** Escapes line ends, too: the text cannot begin another line. */
 export const escapeLine = (text: string): string => escapeText(text).replaceAll('\n', '\\u000a')

@@ -18,5 +18,5 @@ export class WebhookSecret extends Secret<string> {
 }
 
 /** @param key 32 random bytes. */
-export const webhookSecretOfKey = (key: Uint8Array): WebhookSecret =>
+export const encodeWebhookSecret = (key: Uint8Array): WebhookSecret =>
   new WebhookSecret(`${prefix}${Buffer.from(key).toString('base64')}`)

@@ -12,7 +12,7 @@ import { createRelyingParty, personOf, type RelyingPartyOptions } from '../conso
 import { acts, screensOf } from '../console/screens.ts'
 import { isRole, type Role } from '../domain/person.ts'
 import { StartRefusal } from '../domain/problem.ts'
-import { findRsaFaultOfJwk } from '../domain/rsa-key.ts'
+import { findRsaJwkFault } from '../domain/rsa-key.ts'
 import type { CallerAddresses } from '../listeners/http/caller-address.ts'
 import type { RateLimiter } from '../listeners/http/rate-limit.ts'
 import type { Server } from '../listeners/http/server.ts'
@@ -201,7 +201,7 @@ async function credentialsOf({ jwkFile, secretFile }: ConsoleIssuer) {
   if (typeof jwk?.d !== 'string') {
     throw new StartRefusal(`${file} must hold the console's private key as a JWK.`)
   }
-  const fault = findRsaFaultOfJwk({ ...jwk })
+  const fault = findRsaJwkFault({ ...jwk })
   if (fault !== null) throw new StartRefusal(`${file} holds a weak key. ${fault}`)
   return { jwk }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { createAuditSite } from '../../web/site/audit-site.ts'
-import { dateOf } from '../domain/calendar.ts'
+import { formatDate } from '../domain/calendar.ts'
 import type { ListenerName } from '../domain/client.ts'
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import { callerAddresses } from '../listeners/http/caller-address.ts'
@@ -263,7 +263,7 @@ const commonOptions = (
   log,
   metrics,
   callers: callerAddresses(config.network.trustedProxies),
-  formats: stringFormats(() => dateOf(issuing.now())),
+  formats: stringFormats(() => formatDate(issuing.now())),
   // A keyed hash, in the form of a request id.
   async hashRequestId(requestId: string) {
     const hash = Buffer.from(await issuing.hsm.fingerprintRequestId(requestId))

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { xor } from '../../src/crypto/refusal.ts'
-import { keyCheckValueOf } from '../../src/hsm/keys/key-check.ts'
+import { computeKeyCheckValue } from '../../src/hsm/keys/key-check.ts'
 import { makeMigratedFolder, type Program, startProgram } from '../support/process.ts'
 import { type Ended, pinfold, startPinfold } from './run-pinfold.ts'
 
@@ -57,7 +57,7 @@ const entersComponents = (t: TestContext, program: Program): Promise<void> =>
   t.test('components come through a pipe, and neither answers nor log repeat one', async () => {
     const { dataDir } = program
     const [first, second] = [randomBytes(32), randomBytes(32)]
-    const check = (key: Uint8Array) => keyCheckValueOf('A', key)
+    const check = (key: Uint8Array) => computeKeyCheckValue('A', key)
     const form = ['--zone-master', '--algorithm', 'AES', '--bytes', '32', '--components', '2']
     const due = ['--check-value', check(xor(first, second))]
     const opened = await keys(dataDir, 'import', 'zmk', ...form, ...due, '--json')

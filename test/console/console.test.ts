@@ -9,7 +9,7 @@ import { type ConsoleOptions, mountConsole, type PersonCall } from '../../src/co
 import { html } from '../../src/console/html.ts'
 import { createRelyingParty } from '../../src/console/relying-party.ts'
 import { type Act, formFields, path, type Screen } from '../../src/console/screen.ts'
-import { type Person, personIdOf, type Role } from '../../src/domain/person.ts'
+import { derivePersonId, type Person, type Role } from '../../src/domain/person.ts'
 import { Problem } from '../../src/domain/problem.ts'
 import { callerAddresses } from '../../src/listeners/http/caller-address.ts'
 import { createMetrics } from '../../src/listeners/http/metrics.ts'
@@ -155,7 +155,12 @@ const signIn = async (...roles: Role[]) => {
     { database },
     {
       ...identity,
-      ...{ personId: personIdOf(identity), name: 'Somebody', roles, authenticatedAt: new Date() },
+      ...{
+        personId: derivePersonId(identity),
+        name: 'Somebody',
+        roles,
+        authenticatedAt: new Date(),
+      },
     },
     { signInSecret: crypto.randomUUID(), formerSecret: null, requestId: crypto.randomUUID() },
   )
@@ -238,7 +243,7 @@ suite('a screen', () => {
     const [call] = console.calls
     assert.equal(
       call?.person.personId,
-      personIdOf({ issuer: 'https://issuer.test', subject: 'key-officer' }),
+      derivePersonId({ issuer: 'https://issuer.test', subject: 'key-officer' }),
     )
     assert.deepEqual(call?.scopes.toSorted(), ['approve', 'keys.read', 'keys.write'])
     assert.equal(call?.idempotencyKey, null)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { personOf } from '../../src/console/relying-party.ts'
-import { personIdOf, type Role } from '../../src/domain/person.ts'
+import { derivePersonId, type Role } from '../../src/domain/person.ts'
 import { createAccessTokenVerifier } from '../../src/listeners/oauth/access-token-verifier.ts'
 
 const issuer = 'https://people.test'
@@ -38,7 +38,7 @@ const lead = { sub: 'lea', groups: ['support-lead'] }
 
 test('it is the person that issuer and subject are, with the scopes of the roles and the time of its proof', async () => {
   const caller = await verify({ ...lead, auth_time: nowSeconds - 100, client_id: 'admin' })
-  assert.equal(caller.clientId, personIdOf({ issuer, subject: 'lea' }))
+  assert.equal(caller.clientId, derivePersonId({ issuer, subject: 'lea' }))
   assert.equal(caller.kind, 'admin')
   assert.deepEqual([...caller.scopes].toSorted(), [
     'approve',

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, beforeEach, suite, test } from 'node:test'
-import { personIdOf } from '../../src/domain/person.ts'
+import { derivePersonId } from '../../src/domain/person.ts'
 import { type Browser, hiddenFields, openBrowser } from '../support/browser.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { type IdentityIssuer, openIdentityIssuer } from '../support/identity-issuer.ts'
@@ -182,7 +182,7 @@ suite('a sign-in', () => {
     assert.equal(page.status, 403)
     assert.match(page.text, /Eve has no role here/)
     assert.ok(!(await isSignedIn(browser)))
-    const personId = personIdOf({ issuer: issuer.issuer, subject: 'eve' })
+    const personId = derivePersonId({ issuer: issuer.issuer, subject: 'eve' })
     const acts = await sql<{ act: string; details: string }>(
       service.database,
       'select act, details from audit_act where subject = $1 and client_id = $1',
@@ -283,7 +283,7 @@ suite('a session', () => {
   test('is ended by an administrator, in whatever browser it is open', async () => {
     const browsers = [await signIn('kim'), await signIn('kim')]
     const other = await signIn('ana')
-    const personId = personIdOf({ issuer: issuer.issuer, subject: 'kim' })
+    const personId = derivePersonId({ issuer: issuer.issuer, subject: 'kim' })
     const admin = {
       as: 'admin',
       listener: 'private',
@@ -311,7 +311,7 @@ suite('a session', () => {
     const browser = await signIn('rec')
     const page = await browser.ask(`${url}/console`)
     await browser.send(`${url}/console/sign-out`, hiddenFields(page))
-    const personId = personIdOf({ issuer: issuer.issuer, subject: 'rec' })
+    const personId = derivePersonId({ issuer: issuer.issuer, subject: 'rec' })
     const acts = await sql<{ act: string }>(
       service.database,
       `select act from audit_act where subject_kind = 'person' and subject = $1 and client_id = $1 order by number`,

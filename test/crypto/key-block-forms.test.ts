@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { encipherAesCbc } from '../../src/crypto/aes.ts'
 import { aesCmac } from '../../src/crypto/cmac.ts'
 import { unwrapKeyBlock, unwrapKeyBlockWith, wrapKeyBlock } from '../../src/crypto/key-block.ts'
-import { keyBlockKeysOf } from '../../src/crypto/key-block-derivation.ts'
+import { deriveKeyBlockKeys } from '../../src/crypto/key-block-derivation.ts'
 import {
   type KeyBlockHeader,
   parseKeyBlockHeader,
@@ -37,7 +37,7 @@ const keyData = (bits: number, bytes: Uint8Array): Buffer => {
 
 /** A block whose MAC is right, whatever its header and its key data say. */
 const sealBlock = (header: string, clear: Uint8Array): string => {
-  const { kbak, kbek } = keyBlockKeysOf(kbpk, 'aesCmac')
+  const { kbak, kbek } = deriveKeyBlockKeys(kbpk, 'aesCmac')
   const tag = aesCmac(kbak, Buffer.concat([Buffer.from(header), clear]))
   const ciphertext = encipherAesCbc(kbek, tag, clear)
   return header + Buffer.concat([ciphertext, tag]).toString('hex').toUpperCase()
@@ -80,7 +80,7 @@ test('a key that fills its blocks needs no padding', () => {
 })
 
 test('a wrong MAC looks like any other fault under keys that are derived elsewhere, too', () => {
-  const keys = keyBlockKeysOf(kbpk, 'aesCmac')
+  const keys = deriveKeyBlockKeys(kbpk, 'aesCmac')
   const block = wrapKeyBlock(kbpk, plainHeader, key)
   assert.deepEqual(unwrapKeyBlockWith(() => keys, block).key, key)
   refused('key_block_refused', () =>
@@ -95,7 +95,7 @@ test('keys of a block come from protection keys of the lengths that the method h
     ['aesCmac', [0, 8, 17, 64]],
   ] as const) {
     for (const length of lengths) {
-      refused('key_derivation_refused', () => keyBlockKeysOf(Buffer.alloc(length), method))
+      refused('key_derivation_refused', () => deriveKeyBlockKeys(Buffer.alloc(length), method))
     }
   }
 })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { decipherAesCbc, encipherAesCbc, encipherAesEcb } from '../../src/crypto/aes.ts'
 import { openAesGcm, sealAesGcm } from '../../src/crypto/aes-gcm.ts'
 import { agreeEphemerally, concatKdf } from '../../src/crypto/key-agreement.ts'
-import { deriveKeyBlockKeys } from '../../src/crypto/key-block-derivation.ts'
+import { deriveKeysByMac } from '../../src/crypto/key-block-derivation.ts'
 import { parseKeyBlockHeader, readKeyBlockHeader } from '../../src/crypto/key-block-header.ts'
 import { decodePinBlockFormat1 } from '../../src/crypto/pin-block-format-1.ts'
 import { decodePinFieldFormat4, pinFieldFormat4 } from '../../src/crypto/pin-block-format-4.ts'
@@ -53,10 +53,10 @@ test('keys of a key block are derived from protection keys of the lengths that t
     ['aesCmac', [0, 8, 17, 64]],
   ] as const) {
     for (const length of lengths) {
-      refused('key_derivation_refused', () => deriveKeyBlockKeys(mac, length, method))
+      refused('key_derivation_refused', () => deriveKeysByMac(mac, length, method))
     }
   }
-  const { kbak, kbek } = deriveKeyBlockKeys(
+  const { kbak, kbek } = deriveKeysByMac(
     (message) => Buffer.concat([message, message]),
     32,
     'aesCmac',

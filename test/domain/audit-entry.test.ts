@@ -4,8 +4,8 @@ import { computeCommitment } from '../../packages/audit/tree.ts'
 import {
   type AuditEntry,
   attemptEntryId,
-  outcomeOfAttempt,
-  outcomeOfEvent,
+  outcomesByEvent,
+  outcomesByResult,
 } from '../../src/domain/audit-entry.ts'
 import { eventTypes } from '../../src/domain/event-type.ts'
 import { commitEntries } from '../../src/operations/audit-log/commit-entries.ts'
@@ -93,11 +93,11 @@ test('the entry of an attempt has one id, by card, kind and number, that begins 
 })
 
 test('a wrong value is refused, a try without a result has failed, and all else that is reported was done', () => {
-  const refused = eventTypes.filter((type) => outcomeOfEvent[type] !== 'done')
+  const refused = eventTypes.filter((type) => outcomesByEvent[type] !== 'done')
   assert.deepEqual(refused, ['pin.attempt_failed', 'cvv.attempt_failed'])
   assert.deepEqual(
-    refused.map((type) => outcomeOfEvent[type]),
+    refused.map((type) => outcomesByEvent[type]),
     ['refused', 'refused'],
   )
-  assert.deepEqual(outcomeOfAttempt, { match: 'done', mismatch: 'refused', unresolved: 'failed' })
+  assert.deepEqual(outcomesByResult, { match: 'done', mismatch: 'refused', unresolved: 'failed' })
 })

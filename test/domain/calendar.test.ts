@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import {
-  dateOf,
   daysInMonth,
   expiryFault,
   expiryMonthsAfter,
-  expiryOfDate,
+  formatDate,
   isCalendarDate,
   isInstant,
   isPastDate,
   makeExpiry,
   parseExpiry,
+  toExpiry,
 } from '../../src/domain/calendar.ts'
 
 test('every day that the calendar has is a date', () => {
@@ -20,7 +20,7 @@ test('every day that the calendar has is a date', () => {
     max: new Date('9999-12-31'),
     noInvalidDate: true,
   })
-  fc.assert(fc.property(days, (day) => assert.ok(isCalendarDate(dateOf(day)))))
+  fc.assert(fc.property(days, (day) => assert.ok(isCalendarDate(formatDate(day)))))
   for (const leapDay of ['2024-02-29', '2000-02-29']) assert.ok(isCalendarDate(leapDay))
 })
 
@@ -118,7 +118,7 @@ test('every month comes back from each of its spellings', () => {
       (year, month) => {
         const expiry = makeExpiry(year, month)
         assert.deepEqual(parseExpiry(expiry.yearMonth()), expiry)
-        assert.deepEqual(expiryOfDate(expiry.lastDay()), expiry)
+        assert.deepEqual(toExpiry(expiry.lastDay()), expiry)
       },
     ),
   )
@@ -134,7 +134,7 @@ test('what is not a month is not an expiry', () => {
     assert.throws(() => makeExpiry(year, 11), RangeError)
   }
   assert.throws(() => makeExpiry(2030, 1.5), RangeError)
-  assert.throws(() => expiryOfDate('tomorrow'), RangeError)
+  assert.throws(() => toExpiry('tomorrow'), RangeError)
 })
 
 test('a validity in months ends in that month, whatever the day it starts on', () => {
@@ -145,7 +145,7 @@ test('a validity in months ends in that month, whatever the day it starts on', (
 })
 
 test('a wanted expiry lies in the future and within the validity of the product', () => {
-  const fault = (text: string, today = '2026-11-20') => expiryFault(expiryOfDate(text), today, 48)
+  const fault = (text: string, today = '2026-11-20') => expiryFault(toExpiry(text), today, 48)
   assert.match(fault('2026-10-01') ?? '', /future/)
   assert.match(fault('2026-11-01', '2026-11-30') ?? '', /future/)
   assert.equal(fault('2026-11-01'), null)

@@ -4,14 +4,14 @@ import { inspect } from 'node:util'
 import fc from 'fast-check'
 import {
   accountLength,
-  binRangeOf,
   binRanges,
   buildPan,
+  findBinRange,
   isLuhnValid,
+  listSchemeRanges,
   luhnCheckDigit,
   Pan,
   parsePan,
-  rangesOfScheme,
 } from '../../src/domain/pan.ts'
 import vectorFile from '../vectors/luhn-pan.json' with { type: 'json' }
 
@@ -123,21 +123,21 @@ for (const { id, op, inputs, expected } of vectorFile.vectors) {
 }
 
 test('published test numbers lie in the range of their network', () => {
-  assert.equal(binRangeOf('4242424242424242')?.name, 'visa')
-  assert.equal(binRangeOf('2223003122003222')?.name, 'mastercard-2')
-  assert.equal(binRangeOf('378282246310005')?.name, 'amex')
-  assert.equal(binRangeOf('3056930009020004')?.name, 'diners')
-  assert.equal(binRangeOf('6011000990139424')?.name, 'discover')
-  assert.equal(binRangeOf('9999999999999999'), null)
-  assert.equal(binRangeOf('424242424242424'), null)
+  assert.equal(findBinRange('4242424242424242')?.name, 'visa')
+  assert.equal(findBinRange('2223003122003222')?.name, 'mastercard-2')
+  assert.equal(findBinRange('378282246310005')?.name, 'amex')
+  assert.equal(findBinRange('3056930009020004')?.name, 'diners')
+  assert.equal(findBinRange('6011000990139424')?.name, 'discover')
+  assert.equal(findBinRange('9999999999999999'), null)
+  assert.equal(findBinRange('424242424242424'), null)
   // Fewer digits than a range begins with.
-  assert.equal(binRangeOf('2'), null)
+  assert.equal(findBinRange('2'), null)
 })
 
 test('a scheme is known in any case and with all its ranges', () => {
   assert.deepEqual(
-    rangesOfScheme('Mastercard').map(({ name }) => name),
+    listSchemeRanges('Mastercard').map(({ name }) => name),
     ['mastercard', 'mastercard-2'],
   )
-  assert.deepEqual(rangesOfScheme('House Card'), [])
+  assert.deepEqual(listSchemeRanges('House Card'), [])
 })

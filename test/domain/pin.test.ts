@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
-import { expiryOfDate, makeExpiry } from '../../src/domain/calendar.ts'
+import { makeExpiry, toExpiry } from '../../src/domain/calendar.ts'
 import { Cvv2 } from '../../src/domain/cvv2.ts'
 import { maskPan, Pan } from '../../src/domain/pan.ts'
 import {
@@ -68,7 +68,7 @@ for (const { id, name, inputs, expected } of vectorFile.vectors) {
 
 const context: WeakPinContext = {
   dateOfBirth: '1988-05-17',
-  expiry: expiryOfDate('2030-11-30'),
+  expiry: toExpiry('2030-11-30'),
   maskedPan: new Pan('4111111111111111').masked,
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
 import { test } from 'node:test'
-import { findRsaFault, findRsaFaultOfJwk, withoutWeakRsaKeys } from '../../src/domain/rsa-key.ts'
+import { findRsaFault, findRsaJwkFault, withoutWeakRsaKeys } from '../../src/domain/rsa-key.ts'
 import { exponentOneJwk, forgeJwt, goodRsaJwk, weakRsaJwks } from '../support/weak-rsa-keys.ts'
 
 test('a signature under an RSA key with the exponent 1 is forged without the private key', () => {
@@ -12,11 +12,11 @@ test('a signature under an RSA key with the exponent 1 is forged without the pri
 })
 
 test('an RSA key is odd in modulus and exponent, of 2048 bits at least, and its exponent from 65537 on', () => {
-  assert.equal(findRsaFaultOfJwk(goodRsaJwk), null)
+  assert.equal(findRsaJwkFault(goodRsaJwk), null)
   const exponents = ['AQAB', 'AQAD', Buffer.alloc(32, 0xff).toString('base64url')]
-  for (const e of exponents) assert.equal(findRsaFaultOfJwk({ ...goodRsaJwk, e }), null, e)
+  for (const e of exponents) assert.equal(findRsaJwkFault({ ...goodRsaJwk, e }), null, e)
   for (const [what, jwk] of Object.entries(weakRsaJwks)) {
-    assert.match(String(findRsaFaultOfJwk(jwk)), /^(An|The) .*RSA key/, what)
+    assert.match(String(findRsaJwkFault(jwk)), /^(An|The) .*RSA key/, what)
   }
   for (const members of [
     { e: undefined },
@@ -26,7 +26,7 @@ test('an RSA key is odd in modulus and exponent, of 2048 bits at least, and its 
     { e: 'AQAB=' },
     { e: Buffer.alloc(33, 0xff).toString('base64url') },
   ]) {
-    assert.notEqual(findRsaFaultOfJwk({ ...goodRsaJwk, ...members }), null, JSON.stringify(members))
+    assert.notEqual(findRsaJwkFault({ ...goodRsaJwk, ...members }), null, JSON.stringify(members))
   }
 })
 
@@ -43,7 +43,7 @@ test('a key is judged in whichever form it came, and a key of another type is no
   const short = generateKeyPairSync('rsa-pss', { modulusLength: 1_024, publicExponent: 65_537 })
   assert.notEqual(findRsaFault(short.publicKey), null)
   assert.equal(findRsaFault(generateKeyPairSync('ed25519').publicKey), null)
-  assert.equal(findRsaFaultOfJwk({ kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA' }), null)
+  assert.equal(findRsaJwkFault({ kty: 'EC', crv: 'P-256', x: 'AA', y: 'AA' }), null)
 })
 
 test('weak keys are left out of a set, and the others stay as they are', () => {
@@ -67,7 +67,7 @@ test('what is base64url but for a line break, padding or the like is said so, wi
     [{ e: 'AQ*B' }, /^The member e .* has a character that is not allowed at character 3\.$/],
   ]
   for (const [members, expected] of cases) {
-    const fault = findRsaFaultOfJwk({ ...goodRsaJwk, ...members }) ?? ''
+    const fault = findRsaJwkFault({ ...goodRsaJwk, ...members }) ?? ''
     assert.match(fault, expected)
     assert.ok(!fault.includes(n.slice(0, 8)))
   }

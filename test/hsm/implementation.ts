@@ -120,7 +120,7 @@ export async function assertOwnUseOnly(
 ): Promise<void> {
   const kind = kindOf(name)
   await engine.open(kind, keyBlock)
-  const { algorithm, exportability, keyUsage, modeOfUse } = engine.usageOf(keyBlock)
+  const { algorithm, exportability, keyUsage, modeOfUse } = engine.readKeyAttributes(keyBlock)
   assert.deepEqual(
     [keyUsage, algorithm, modeOfUse, exportability],
     [kind.keyUsage, kind.algorithm, kind.modeOfUse, 'N'],

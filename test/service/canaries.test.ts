@@ -3,7 +3,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { aesKeyCheckValue } from '../../src/crypto/key-check-value.ts'
 import { luhnCheckDigit } from '../../src/domain/pan.ts'
-import { personIdOf } from '../../src/domain/person.ts'
+import { derivePersonId } from '../../src/domain/person.ts'
 import { createSigner } from '../../src/operations/audit-log/sign.ts'
 import { upsertPerson } from '../../src/storage/people/people.ts'
 import { enterAll } from '../support/audit.ts'
@@ -229,7 +229,7 @@ const freshEntry = async (): Promise<{ entryId: string }> => {
 
 const freshPerson = async (): Promise<{ personId: string }> => {
   const identity = { issuer: 'https://issuer.example', subject: unique() }
-  const personId = personIdOf(identity)
+  const personId = derivePersonId(identity)
   const person = { ...identity, personId, name: 'Somebody', roles: ['viewer'] }
   await upsertPerson(service.database, person)
   return { personId }

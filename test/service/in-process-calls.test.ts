@@ -1,7 +1,7 @@
 /** How this process calls its own private listener as a person, and that nobody else can. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { type Person, personIdOf } from '../../src/domain/person.ts'
+import { derivePersonId, type Person } from '../../src/domain/person.ts'
 import type { Server } from '../../src/listeners/http/server.ts'
 import { createAccessTokenVerifier } from '../../src/listeners/oauth/access-token-verifier.ts'
 import { inProcessCalls } from '../../src/service/in-process-calls.ts'
@@ -9,7 +9,7 @@ import { openTestService, type TestService } from '../support/service.ts'
 
 const identity = { issuer: 'https://issuer.test', subject: 'kim' }
 const person: Person = {
-  ...{ ...identity, personId: personIdOf(identity), name: 'Kim Keys' },
+  ...{ ...identity, personId: derivePersonId(identity), name: 'Kim Keys' },
   ...{ roles: ['key-officer'], authenticatedAt: new Date() },
 }
 const scopes = new Set(['keys.read', 'keys.write'] as const)

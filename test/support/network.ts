@@ -2,13 +2,13 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { cvv2ServiceCode, generateCvv } from '../../src/crypto/cvv.ts'
 import { decipherTdesEcb } from '../../src/crypto/tdes.ts'
-import { expiryOfDate } from '../../src/domain/calendar.ts'
+import { toExpiry } from '../../src/domain/calendar.ts'
 import { Cvv2 } from '../../src/domain/cvv2.ts'
 import type { PublicToken } from '../../src/domain/identifiers.ts'
 import { Pin } from '../../src/domain/pin.ts'
 import type { BlockCipher } from '../../src/hsm/contract/catalogue.ts'
 import type { PinBlockFormat } from '../../src/hsm/contract/hsm.ts'
-import { masterKeysOf, readMasterKeys } from '../../src/hsm/software/master-keys.ts'
+import { readMasterKeys, toMasterKeys } from '../../src/hsm/software/master-keys.ts'
 import { hashClientSecret } from '../../src/operations/clients/credentials.ts'
 import { upsertClient } from '../../src/storage/clients/clients.ts'
 import { findHsmKey } from '../../src/storage/keys/hsm-keys.ts'
@@ -161,7 +161,7 @@ const cvv2Of = async (
   pan: string,
 ): Promise<string> => {
   const card = await cardRow(service, publicToken)
-  const expiry = expiryOfDate(card.expiryDate)
+  const expiry = toExpiry(card.expiryDate)
   const key = await clearKeyOf(service, card.cvk)
   if (key) {
     const inputs = { pan, expiry: expiry.mmyy(), serviceCode: cvv2ServiceCode }
@@ -186,7 +186,7 @@ const clearKeyOf = async (
   const row = await findHsmKey(database, name, Number(version))
   try {
     const [masterKey] = await readMasterKeys(join(dataDir, 'master.key'))
-    return row && masterKey ? masterKeysOf(masterKey).unwrap(row.keyBlock).key : null
+    return row && masterKey ? toMasterKeys(masterKey).unwrap(row.keyBlock).key : null
   } catch {
     return null
   }

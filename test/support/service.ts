@@ -4,7 +4,7 @@ import type { OutgoingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PublicToken } from '../../src/domain/identifiers.ts'
-import { type Person, scopesOfPerson } from '../../src/domain/person.ts'
+import { listPersonScopes, type Person } from '../../src/domain/person.ts'
 import { readConfig } from '../../src/service/config/config.ts'
 import { createLog } from '../../src/service/log.ts'
 import { createService, type Service } from '../../src/service/service.ts'
@@ -275,7 +275,7 @@ export const callerOfPerson = (person: Person) => ({
   ...({
     clientId: person.personId,
     kind: 'admin',
-    scopes: scopesOfPerson(person),
+    scopes: listPersonScopes(person),
     person,
   } as const),
   ...{ boundThumbprint: null, expiresAt: new Date(Date.now() + 60_000) },

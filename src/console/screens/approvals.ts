@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { freshLoginSeconds, isFreshLogin } from '../../domain/approval.ts'
-import { readMembers } from '../../domain/members.ts'
+import { toMembers } from '../../domain/members.ts'
 import { ApprovalSchema, ListedApprovalSchema } from '../../listeners/private/schemas/approvals.ts'
 import type { UnblockedCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { problemOfAnswer } from '../console.ts'
@@ -136,7 +136,7 @@ async function approvalPage(visit: Visit, above: Content): Promise<Page> {
 }
 
 function facts(approval: Approval): Content {
-  const { reason } = readMembers(requestOf(approval)?.body)
+  const { reason } = toMembers(requestOf(approval)?.body)
   const askedBy = partyOf(approval.requestedBy)
   return html`<dl>
     <dt>State</dt><dd>${stateBadge(approval)}</dd>

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { cardStatuses, isCardStatusCode } from '../../domain/card-status.ts'
-import { readMembers } from '../../domain/members.ts'
+import { toMembers } from '../../domain/members.ts'
 import { TimelineEntrySchema } from '../../listeners/private/schemas/cards.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { type Content, type Html, html } from '../html.ts'
@@ -85,7 +85,7 @@ export const actorOf = ({ id, kind }: Act['by']): string =>
 
 function actDetails(shown: Shown, act: Act, isDisclosure: boolean): Content {
   const { deliveries, details, entryId, reason, requestId } = act
-  const { from, to, ...others } = readMembers(details)
+  const { from, to, ...others } = toMembers(details)
   const facts = Object.entries(others).map(([name, value]) => factOf(name, value))
   return html`${to !== undefined && html`<p>${statusName(from)} → ${statusName(to)}</p>`}
     ${reason && html`<p class="reason">“${reason}”</p>`}

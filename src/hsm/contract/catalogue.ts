@@ -33,7 +33,7 @@ type AlgorithmCode = 'A' | 'T' | 'H' | 'E' | 'R' | '1'
 export type BlockCipher = 'TDES' | 'AES'
 
 /** The letter of each block cipher. */
-export const codeOfCipher = { TDES: 'T', AES: 'A' } as const satisfies Record<
+export const codesByCipher = { TDES: 'T', AES: 'A' } as const satisfies Record<
   BlockCipher,
   AlgorithmCode
 >
@@ -57,9 +57,9 @@ export type MacUsage = keyof typeof macUsages
 export const isMacUsage = (usage: string): usage is MacUsage => Object.hasOwn(macUsages, usage)
 
 /** The block cipher of a letter. @throws KeyRefusal when it is the letter of none. */
-export function cipherOfCode(algorithm: string): BlockCipher {
-  if (algorithm === codeOfCipher.AES) return 'AES'
-  if (algorithm === codeOfCipher.TDES) return 'TDES'
+export function parseCipher(algorithm: string): BlockCipher {
+  if (algorithm === codesByCipher.AES) return 'AES'
+  if (algorithm === codesByCipher.TDES) return 'TDES'
   throw new KeyRefusal('Only AES and TDES keys are taken.')
 }
 

@@ -55,7 +55,7 @@ export interface KeyAdministration {
   generateKey(purpose: KeyPurpose, form: KeyForm | null, exportable: boolean): Promise<WrappedKey>
 
   /** The version that sealed bytes are under: a PAN's, or a record's. */
-  sealedVersionOf(sealed: Uint8Array): number
+  readSealedVersion(sealed: Uint8Array): number
   /** The same PAN under the active key. */
   rewrapPan(card: CardReference): Promise<Uint8Array>
   /** The same PIN under the active key. */

@@ -1,9 +1,9 @@
 import { areEqualBytes } from '../../crypto/refusal.ts'
 import { combineComponents, setOddParity } from '../../crypto/tdes-keys.ts'
-import { codeOfCipher } from '../contract/catalogue.ts'
+import { codesByCipher } from '../contract/catalogue.ts'
 import type { KeyForm } from '../contract/key-administration.ts'
 import { KeyRefusal } from '../contract/stored-keys.ts'
-import { keyCheckValueOf, refuseOtherCheckValue } from './key-check.ts'
+import { computeKeyCheckValue, refuseOtherCheckValue } from './key-check.ts'
 
 /** One component, in clear. */
 interface ReadComponent {
@@ -17,14 +17,14 @@ interface ReadComponent {
  */
 export function readComponent(form: KeyForm, component: string, due: string): ReadComponent {
   const { lengthBytes } = form
-  const algorithm = codeOfCipher[form.algorithm]
+  const algorithm = codesByCipher[form.algorithm]
   const isHex = /^[0-9A-Fa-f]+$/.test(component) && component.length === 2 * lengthBytes
   if (!isHex) throw new KeyRefusal(`A component has ${2 * lengthBytes} hexadecimal digits.`)
   const bytes = Buffer.from(component, 'hex')
   // Of zeros, it leaves the whole key to the others.
   if (bytes.every((byte) => byte === bytes[0])) throw new KeyRefusal('The component is weak.')
   refuseOtherCheckValue(algorithm, bytes, due)
-  return { bytes, keyCheckValue: keyCheckValueOf(algorithm, bytes) }
+  return { bytes, keyCheckValue: computeKeyCheckValue(algorithm, bytes) }
 }
 
 /**

@@ -33,12 +33,13 @@ function publicKeyHash(pkcs8: Uint8Array): Buffer {
 }
 
 /** The check value of a key, in hexadecimal capitals. */
-export const keyCheckValueOf = (algorithm: string, key: Uint8Array): string =>
-  keyCheckOf(algorithm).of(key).toString('hex').toUpperCase()
+export const computeKeyCheckValue = (algorithm: string, key: Uint8Array): string =>
+  selectKeyCheck(algorithm).of(key).toString('hex').toUpperCase()
 
-export const keyCheckMethodOf = (algorithm: string): KeyCheckMethod => keyCheckOf(algorithm).method
+export const selectKeyCheckMethod = (algorithm: string): KeyCheckMethod =>
+  selectKeyCheck(algorithm).method
 
-function keyCheckOf(algorithm: string): KeyCheck {
+function selectKeyCheck(algorithm: string): KeyCheck {
   const check = keyChecks[algorithm]
   if (!check) throw new Error(`Keys of algorithm ${algorithm} are not known here.`)
   return check
@@ -64,7 +65,7 @@ export function refuseOtherCheckValue(
   due: string | null,
 ): void {
   if (due === null) return
-  const whole = (wholeCheckValues[algorithm] ?? keyCheckOf(algorithm).of)(key)
+  const whole = (wholeCheckValues[algorithm] ?? selectKeyCheck(algorithm).of)(key)
   const given = Buffer.from(due.toUpperCase())
   const own = Buffer.from(whole.toString('hex').toUpperCase().slice(0, given.length))
   if (given.length < 6 || !areEqualBytes(given, own)) {

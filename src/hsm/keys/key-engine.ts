@@ -31,7 +31,7 @@ export interface KeyEngine {
     keyBlock: string,
   ): Promise<WorkingKeys[Action]>
   /** What a wrapped key says of itself. Nothing of it is verified before the key is opened. */
-  usageOf(keyBlock: string): KeyAttributes
+  readKeyAttributes(keyBlock: string): KeyAttributes
   /** Unpredictable bytes. */
   random(lengthBytes: number): Promise<Uint8Array> | Uint8Array
 }
@@ -41,7 +41,7 @@ export interface KeyEngine {
  * with another use or purpose; one that was made before keys named their purpose is taken for its
  * use alone.
  */
-export const isOfKind = (
+export const matchesKind = (
   kind: catalogue.KeyKind,
   { algorithm, keyUsage, modeOfUse }: Omit<KeyAttributes, 'exportability'>,
   purpose: string | null,

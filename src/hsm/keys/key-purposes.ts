@@ -13,22 +13,22 @@ const families = {
 const keyLengths = [16, 24, 32] as const
 
 /** The kind of key that a purpose asks for. @throws KeyRefusal when the form does not fit it. */
-export function keyKindOf(purpose: KeyPurpose, form: KeyForm | null): catalogue.KeyKind {
+export function selectKeyKind(purpose: KeyPurpose, form: KeyForm | null): catalogue.KeyKind {
   if (purpose.family === 'installation') {
     const { keyName } = purpose
     if (!catalogue.isInstallationKey(keyName)) throw new KeyRefusal('There is no key of this name.')
     const kind: catalogue.KeyKind = catalogue.keyCatalogue[keyName].kind
     const isForm =
       form === null ||
-      (catalogue.codeOfCipher[form.algorithm] === kind.algorithm &&
+      (catalogue.codesByCipher[form.algorithm] === kind.algorithm &&
         form.lengthBytes === kind.lengthBytes)
     if (!isForm) throw new KeyRefusal('The key is of another algorithm or length than its purpose.')
     return kind
   }
-  if ('macUsage' in purpose && purpose.macUsage) return macKindOf(purpose.macUsage, form)
+  if ('macUsage' in purpose && purpose.macUsage) return selectMacKind(purpose.macUsage, form)
   const { algorithm, lengthBytes } = form ?? { algorithm: 'AES', lengthBytes: 32 }
   const { keyUsage, lengths } = families[purpose.family]
-  const code = catalogue.codeOfCipher[algorithm]
+  const code = catalogue.codesByCipher[algorithm]
   const length = keyLengths.find((each) => each === lengthBytes)
   if (length === undefined || !(lengths[code] as readonly number[]).includes(length)) {
     throw new KeyRefusal('The key has a length that is not taken.')
@@ -44,7 +44,7 @@ export function keyKindOf(purpose: KeyPurpose, form: KeyForm | null): catalogue.
 }
 
 /** What a network's key for MACs is: its whole usage is in the kind. */
-export function macKindOf(
+export function selectMacKind(
   usage: catalogue.MacUsage,
   form: KeyForm | null = null,
 ): catalogue.KeyKind & { readonly action: 'chain' } {
@@ -63,7 +63,7 @@ export function macKindOf(
   return {
     purpose: 'zone',
     keyUsage: usage,
-    algorithm: catalogue.codeOfCipher[cipher],
+    algorithm: catalogue.codesByCipher[cipher],
     modeOfUse: 'C',
     action: 'chain',
     lengthBytes: length,
@@ -88,7 +88,10 @@ export function refuseOtherPurpose(
   use: KeyAttributes,
   lengthBytes: number,
 ): catalogue.KeyKind {
-  const kind = keyKindOf(purpose, { algorithm: catalogue.cipherOfCode(use.algorithm), lengthBytes })
+  const kind = selectKeyKind(purpose, {
+    algorithm: catalogue.parseCipher(use.algorithm),
+    lengthBytes,
+  })
   const hasOneMode = purpose.family === 'installation' || kind.action === 'chain'
   const modes: readonly string[] = hasOneMode
     ? [kind.modeOfUse]
@@ -103,7 +106,7 @@ export function refuseOtherPurpose(
 const labelId = 'LB'
 
 /** What the block of a wrapped key says of it (X9.143:2021 6.2). Its MAC binds all of it. */
-export const headerOf = (
+export const composeHeader = (
   {
     algorithm,
     keyUsage,

@@ -66,7 +66,7 @@ export async function openKeyRing(
     await store.add({ keyName, keyVersion: 1, state: 'active', ...made })
   }
   const counter = createUseCounter()
-  const read = readerOf(engine, store, counter)
+  const read = createReader(engine, store, counter)
   let reading = await read()
   const refresh = asOneAtATime(async () => {
     reading = await read()
@@ -76,7 +76,7 @@ export async function openKeyRing(
     if (reading.isStale(staleAfterMs)) await readNow()
     return reading
   }
-  return { ...ringOf(fresh, readNow), refresh, countedUses: counter.counted }
+  return { ...createRing(fresh, readNow), refresh, countedUses: counter.counted }
 }
 
 const readTimeoutMs = 2_000
@@ -96,7 +96,7 @@ async function inTime(reading: Promise<void>): Promise<void> {
   }
 }
 
-function ringOf(
+function createRing(
   fresh: () => Promise<Reading>,
   readNow: () => Promise<void>,
 ): Omit<KeyRing, 'refresh' | 'countedUses'> {
@@ -148,10 +148,11 @@ function asOneAtATime(work: () => Promise<void>): () => Promise<void> {
 const stateOrder: readonly storedKeys.KeyState[] = ['active', 'pending', 'retired']
 
 /** A block that another row has now is another key, to be refused where it is not for that row. */
-const rowOf = ({ keyBlock, keyName }: storedKeys.StoredKey): string => `${keyName} ${keyBlock}`
+const composeRowKey = ({ keyBlock, keyName }: storedKeys.StoredKey): string =>
+  `${keyName} ${keyBlock}`
 
 /** Reads a store again and again, and opens each key block of a name once. */
-function readerOf(
+function createReader(
   engine: KeyEngine,
   store: storedKeys.KeyStore,
   counter: UseCounter,
@@ -168,14 +169,14 @@ function readerOf(
     )
     const next = new Map<string, AnyRingKey['key']>()
     for (const each of stored) {
-      const known = opened.get(rowOf(each))
-      next.set(rowOf(each), known ?? (await openKey(engine, each, counter)))
+      const known = opened.get(composeRowKey(each))
+      next.set(composeRowKey(each), known ?? (await openKey(engine, each, counter)))
     }
     opened = next
     const keys = stored.map((each) => {
       const { keyName: name, keyVersion: version, state } = each
       const reference = `${name}/${version}`
-      return { name, version, reference, state, key: next.get(rowOf(each)) } as AnyRingKey
+      return { name, version, reference, state, key: next.get(composeRowKey(each)) } as AnyRingKey
     })
     const inOrder = keys.toSorted(
       (a, b) => stateOrder.indexOf(a.state) - stateOrder.indexOf(b.state) || b.version - a.version,

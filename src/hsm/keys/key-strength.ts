@@ -1,7 +1,7 @@
 import { areEqualBytes, CryptoRefusal } from '../../crypto/refusal.ts'
 import { hasOddParity, isWeakTdesKey, setOddParity } from '../../crypto/tdes-keys.ts'
 import { Problem } from '../../domain/problem.ts'
-import { codeOfCipher, type KeyKind } from '../contract/catalogue.ts'
+import { codesByCipher, type KeyKind } from '../contract/catalogue.ts'
 import { KeyRefusal } from '../contract/stored-keys.ts'
 
 /**
@@ -34,7 +34,7 @@ const strengths: Readonly<Record<string, Readonly<Record<number, number>>>> = {
 export function refuseWeakKey(algorithm: string, key: Uint8Array): void {
   strengthBits(algorithm, key.length)
   if (algorithm in pairStrengths) return
-  if (algorithm !== codeOfCipher.TDES) {
+  if (algorithm !== codesByCipher.TDES) {
     // A key of one repeated byte or two equal halves was not drawn at random.
     const half = key.length / 2
     if (areEqualBytes(key.subarray(0, half), key.subarray(half))) {
@@ -81,7 +81,7 @@ export async function drawFitKey(
 ): Promise<Uint8Array> {
   if (kind.lengthBytes === null) throw new Error('A key pair is not drawn but generated.')
   const drawn = await draw(kind.lengthBytes)
-  const key = kind.algorithm === codeOfCipher.TDES ? setOddParity(drawn) : drawn
+  const key = kind.algorithm === codesByCipher.TDES ? setOddParity(drawn) : drawn
   try {
     refuseUnfitKey(kind, key)
     return key

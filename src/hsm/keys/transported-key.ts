@@ -1,5 +1,5 @@
 import { type KeyBlockHeader, readKeyBlockHeader } from '../../crypto/key-block-header.ts'
-import { cipherOfCode, type KeyKind } from '../contract/catalogue.ts'
+import { type KeyKind, parseCipher } from '../contract/catalogue.ts'
 import type { KeyPurpose } from '../contract/key-administration.ts'
 import { KeyRefusal } from '../contract/stored-keys.ts'
 import { refuseOtherCheckValue } from './key-check.ts'
@@ -14,7 +14,7 @@ export interface Protection {
 
 /** The version of the blocks that a key protects: B by TDES, D by AES (X9.143:2021 6.2). */
 export const blockVersionUnder = ({ algorithm }: Pick<Protection, 'algorithm'>): 'B' | 'D' =>
-  cipherOfCode(algorithm) === 'AES' ? 'D' : 'B'
+  parseCipher(algorithm) === 'AES' ? 'D' : 'B'
 
 /**
  * Refuses a block of the version that is not for its protection key: one key is not to be used by

@@ -6,7 +6,7 @@ import type { KeyKind } from '../contract/catalogue.ts'
 import { KeyRefusal } from '../contract/stored-keys.ts'
 import { type Handle, type Mechanism, mechanism, parametersType } from './cryptoki.ts'
 import type { TokenKey } from './objects.ts'
-import { type PublicHalf, publicHalfOf } from './pairs.ts'
+import { type PublicHalf, readPublicHalf } from './pairs.ts'
 import type { TokenSession } from './session.ts'
 
 const tagLength = 16
@@ -94,7 +94,7 @@ export function openBytes(
 }
 
 /** HMAC-SHA-256 (FIPS 198-1). */
-export function macOf(
+export function computeMac(
   { cryptoki, handle }: TokenSession,
   key: Handle,
   message: Uint8Array,
@@ -134,9 +134,9 @@ const checks: Record<KeyKind['algorithm'], Check> = {
     ).subarray(0, lengthBytes),
   T: (session, whole) =>
     encipherBlocks(session, whole, mechanism.des3Ecb, Buffer.alloc(8)).subarray(0, 3),
-  H: (session, whole) => macOf(session, whole, Buffer.alloc(0)).subarray(0, lengthBytes),
-  E: (session, _, key) => publicKeyHash(publicHalfOf(session, key)),
-  R: (session, _, key) => publicKeyHash(publicHalfOf(session, key)),
+  H: (session, whole) => computeMac(session, whole, Buffer.alloc(0)).subarray(0, lengthBytes),
+  E: (session, _, key) => publicKeyHash(readPublicHalf(session, key)),
+  R: (session, _, key) => publicKeyHash(readPublicHalf(session, key)),
   1: () => {
     throw new KeyRefusal('A token has no ML-DSA-44.')
   },

@@ -195,5 +195,5 @@ function newCryptoki(): Cryptoki {
 }
 
 /** The return value (CKR_…) in what the module threw, or null when it threw something else. */
-export const returnValueOf = (error: unknown): number | null =>
+export const findReturnValue = (error: unknown): number | null =>
   error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : null

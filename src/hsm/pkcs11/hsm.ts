@@ -2,11 +2,11 @@ import { Problem } from '../../domain/problem.ts'
 import type { Hsm } from '../contract/hsm.ts'
 import type { KeyAdministration, KeyCustody } from '../contract/key-administration.ts'
 import { KeyRefusal } from '../contract/stored-keys.ts'
-import { isOfKind, type KeyEngine } from '../keys/key-engine.ts'
+import { type KeyEngine, matchesKind } from '../keys/key-engine.ts'
 import { orProblem, refuseUnfitKey } from '../keys/key-strength.ts'
 import { type HsmOptions, openEngineHsm } from '../verbs/hsm.ts'
 import type { Token } from './client.ts'
-import { readReference, useOf } from './objects.ts'
+import { parseLabel, parseReference } from './objects.ts'
 import { tokenKeys } from './working-keys.ts'
 
 interface Pkcs11HsmOptions extends HsmOptions {
@@ -99,12 +99,12 @@ export const openPkcs11KeyEngine = (token: Token): KeyEngine => ({
     return token.ask('import', kind, key)
   },
   async open(kind, reference) {
-    const use = useOf(readReference(reference))
-    if (!isOfKind(kind, use, use.purpose)) throw new Error('This key is for another use.')
+    const use = parseLabel(parseReference(reference))
+    if (!matchesKind(kind, use, use.purpose)) throw new Error('This key is for another use.')
     return tokenKeys[kind.action](token, reference, await token.ask('inspect', reference))
   },
-  usageOf(reference) {
-    const { algorithm, exportability, keyUsage, modeOfUse } = useOf(readReference(reference))
+  readKeyAttributes(reference) {
+    const { algorithm, exportability, keyUsage, modeOfUse } = parseLabel(parseReference(reference))
     return { keyUsage, algorithm, modeOfUse, exportability }
   },
   random: (lengthBytes) => token.ask('random', lengthBytes),

@@ -1,6 +1,6 @@
 import { cmac } from '../../crypto/cmac.ts'
 import { unwrapKeyBlockWith } from '../../crypto/key-block.ts'
-import { deriveKeyBlockKeys, type KeyBlockKeys } from '../../crypto/key-block-derivation.ts'
+import { deriveKeysByMac, type KeyBlockKeys } from '../../crypto/key-block-derivation.ts'
 import { CryptoRefusal } from '../../crypto/refusal.ts'
 import type { KeyPurpose } from '../contract/key-administration.ts'
 import { KeyRefusal, type WrappedKey } from '../contract/stored-keys.ts'
@@ -13,7 +13,7 @@ import {
 import { encipherBlocks } from './ciphers.ts'
 import { type Handle, mechanism } from './cryptoki.ts'
 import { importTokenKey } from './make-keys.ts'
-import { findObject, readReference, refuseExtractable, useOf } from './objects.ts'
+import { findObject, parseLabel, parseReference, refuseExtractable } from './objects.ts'
 import type { TokenSession } from './session.ts'
 
 /** A zone master key that lies in the token. */
@@ -44,8 +44,8 @@ export function importKeyBlock(
 }
 
 function openZoneMasterKey(session: TokenSession, reference: string): ZoneMasterKey {
-  const key = readReference(reference)
-  const { algorithm, keyUsage, lengthBytes, purpose } = useOf(key)
+  const key = parseReference(reference)
+  const { algorithm, keyUsage, lengthBytes, purpose } = parseLabel(key)
   if (keyUsage !== 'K1' || purpose !== 'zone-master' || lengthBytes === null) {
     throw new KeyRefusal('This is no zone master key.')
   }
@@ -65,7 +65,7 @@ function unwrapUnder(session: TokenSession, zoneMasterKey: ZoneMasterKey, keyBlo
   try {
     refuseOtherBlockVersion(zoneMasterKey, keyBlock)
     return unwrapKeyBlockWith((method) => {
-      const keys = deriveKeyBlockKeys(mac, lengthBytes, method)
+      const keys = deriveKeysByMac(mac, lengthBytes, method)
       derived.push(keys)
       return keys
     }, keyBlock)

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { expandTdesKey } from '../../crypto/tdes.ts'
-import { codeOfCipher, type KeyKind } from '../contract/catalogue.ts'
+import { codesByCipher, type KeyKind } from '../contract/catalogue.ts'
 import type { KeyForm, KeyPurpose } from '../contract/key-administration.ts'
 import { KeyRefusal, type WrappedKey } from '../contract/stored-keys.ts'
 import { combinedKey, readComponent } from '../keys/components.ts'
-import { keyCheckValueOf, refuseOtherCheckValue } from '../keys/key-check.ts'
-import { keyKindOf } from '../keys/key-purposes.ts'
+import { computeKeyCheckValue, refuseOtherCheckValue } from '../keys/key-check.ts'
+import { selectKeyKind } from '../keys/key-purposes.ts'
 import { drawFitKey, refuseUnfitKey } from '../keys/key-strength.ts'
 import { drawBytes, openBytes, sealBytes, tokenCheckValue } from './ciphers.ts'
 import { attribute, keyType, mechanism } from './cryptoki.ts'
@@ -34,7 +34,7 @@ export async function generateTokenKey(session: TokenSession, kind: KeyKind): Pr
   else generateSecret(session, kind, algorithm, key)
   const whole = tokenObjects.findObject(session, key, 'whole')
   return {
-    keyBlock: tokenObjects.referenceTo(key),
+    keyBlock: tokenObjects.composeReference(key),
     keyCheckValue: tokenCheckValue(session, kind, key, whole),
   }
 }
@@ -49,18 +49,18 @@ export function importTokenKey(
   const key = newKey(kind)
   createSecrets(session, kind, key, bytes)
   return {
-    keyBlock: tokenObjects.referenceTo(key),
-    keyCheckValue: keyCheckValueOf(kind.algorithm, bytes),
+    keyBlock: tokenObjects.composeReference(key),
+    keyCheckValue: computeKeyCheckValue(kind.algorithm, bytes),
   }
 }
 
 const newKey = (kind: KeyKind): tokenObjects.TokenKey => ({
-  label: tokenObjects.labelOf(kind, 'N'),
+  label: tokenObjects.composeLabel(kind, 'N'),
   id: randomBytes(16).toString('hex'),
 })
 
 /** A zone master key works by MACs alone, which are made of it by enciphering. */
-const permissionsOf = ({ keyUsage, modeOfUse }: KeyKind): readonly tokenObjects.Permission[] =>
+const listPermissions = ({ keyUsage, modeOfUse }: KeyKind): readonly tokenObjects.Permission[] =>
   keyUsage === 'K1' ? ['encrypt'] : (allowedByMode[modeOfUse] ?? [])
 
 async function drawPair(
@@ -70,9 +70,9 @@ async function drawPair(
 ): Promise<WrappedKey> {
   const bytes = await drawFitKey(kind, (lengthBytes) => drawBytes(session, lengthBytes))
   createSecrets(session, kind, key, bytes)
-  const keyCheckValue = keyCheckValueOf(kind.algorithm, bytes)
+  const keyCheckValue = computeKeyCheckValue(kind.algorithm, bytes)
   bytes.fill(0)
-  return { keyBlock: tokenObjects.referenceTo(key), keyCheckValue }
+  return { keyBlock: tokenObjects.composeReference(key), keyCheckValue }
 }
 
 function createSecrets(
@@ -83,7 +83,7 @@ function createSecrets(
 ): void {
   const create = (part: 'whole' | 'keyA', type: number, value: Uint8Array) =>
     cryptoki.C_CreateObject(handle, [
-      ...tokenObjects.secretTemplate(key, part, permissionsOf(kind)),
+      ...tokenObjects.secretTemplate(key, part, listPermissions(kind)),
       ...tokenObjects.bytesTemplate(type, value),
     ])
   if (kind.algorithm === 'T') create('whole', keyType.des3, expandTdesKey(bytes))
@@ -106,7 +106,7 @@ function generateSecret(
   }[algorithm]
   const length = { type: attribute.valueLength, value: lengthBytes ?? 0 }
   cryptoki.C_GenerateKey(handle, { mechanism: generation }, [
-    ...tokenObjects.secretTemplate(key, 'whole', permissionsOf(kind)),
+    ...tokenObjects.secretTemplate(key, 'whole', listPermissions(kind)),
     ...(algorithm === 'T' ? [] : [length]),
   ])
 }
@@ -128,7 +128,7 @@ function generatePair(
     handle,
     { mechanism: pairGenerations[form] },
     tokenObjects.publicTemplate(key, form),
-    tokenObjects.privateTemplate(key, permissionsOf(kind)),
+    tokenObjects.privateTemplate(key, listPermissions(kind)),
   )
 }
 
@@ -160,13 +160,13 @@ export async function importComponent(
     // Several that begin at once may make a key each: what was sealed says under which it is.
     const key =
       (await findSealingKey(session)) ??
-      tokenObjects.readReference((await generateTokenKey(session, sealingKind)).keyBlock)
+      tokenObjects.parseReference((await generateTokenKey(session, sealingKind)).keyBlock)
     const object = tokenObjects.findObject(session, key, 'whole')
     tokenObjects.refuseExtractable(session, object)
     const iv = drawBytes(session, ivLength)
     const sealed = sealBytes(session, object, bytes, { iv, associated: associated(form) })
     const text = Buffer.concat([iv, sealed]).toString('base64url')
-    return { keyBlock: `${tokenObjects.referenceTo(key)}${mark}${text}`, keyCheckValue }
+    return { keyBlock: `${tokenObjects.composeReference(key)}${mark}${text}`, keyCheckValue }
   } finally {
     bytes.fill(0)
   }
@@ -183,7 +183,7 @@ export function combineTokenComponents(
   form: KeyForm,
   given: { readonly components: readonly string[]; readonly keyCheckValue: string },
 ): WrappedKey {
-  const kind = keyKindOf(purpose, form)
+  const kind = selectKeyKind(purpose, form)
   const clear: Buffer[] = []
   const wipedAfter = (bytes: Buffer): Buffer => {
     clear.push(bytes)
@@ -193,7 +193,7 @@ export function combineTokenComponents(
     const open = (component: string) => wipedAfter(openComponent(session, form, component))
     const key = wipedAfter(combinedKey(form, given.components.map(open)))
     refuseUnfitKey(kind, key)
-    refuseOtherCheckValue(codeOfCipher[form.algorithm], key, given.keyCheckValue)
+    refuseOtherCheckValue(codesByCipher[form.algorithm], key, given.keyCheckValue)
     return importTokenKey(session, kind, key)
   } finally {
     for (const bytes of clear) bytes.fill(0)
@@ -202,8 +202,8 @@ export function combineTokenComponents(
 
 function openComponent(session: TokenSession, form: KeyForm, wrapped: string): Buffer {
   const [reference = '', text] = wrapped.split(mark)
-  const key = tokenObjects.readReference(reference)
-  if (text === undefined || key.label !== tokenObjects.labelOf(sealingKind, 'N')) {
+  const key = tokenObjects.parseReference(reference)
+  if (text === undefined || key.label !== tokenObjects.composeLabel(sealingKind, 'N')) {
     throw new KeyRefusal('This is no key component.')
   }
   const sealed = Buffer.from(text, 'base64url')
@@ -217,7 +217,7 @@ const associated = ({ algorithm, lengthBytes }: KeyForm): Buffer =>
   Buffer.from(`component ${algorithm} ${lengthBytes}`)
 
 async function findSealingKey(session: TokenSession): Promise<tokenObjects.TokenKey | null> {
-  const label = tokenObjects.labelOf(sealingKind, 'N')
+  const label = tokenObjects.composeLabel(sealingKind, 'N')
   const [object] = tokenObjects.findObjects(session, [{ type: attribute.label, value: label }])
   if (!object) return null
   const { cryptoki, handle } = session

@@ -25,18 +25,18 @@ const purposeForm = /(?<purpose>[a-z]+(?:-[a-z]+)*)(?:-(?<length>[0-9]{2}))?/
 const labelForm = new RegExp(`^pinfold-${headerForm.source}(?:-${purposeForm.source})?$`)
 const form = /^pkcs11:object=(pinfold-[A-Za-z0-9-]+);id=((?:%[0-9A-F]{2}){16})$/
 
-export const referenceTo = ({ id, label }: TokenKey): string =>
+export const composeReference = ({ id, label }: TokenKey): string =>
   `pkcs11:object=${label};id=${id.toUpperCase().replace(/../g, '%$&')}`
 
 /** @throws Error when it is no reference to a key in a token. */
-export function readReference(reference: string): TokenKey {
+export function parseReference(reference: string): TokenKey {
   const [, label, id] = form.exec(reference) ?? []
   if (label === undefined || id === undefined || !labelForm.test(label))
     throw new Error('This is no key of a token.')
   return { label, id: id.replaceAll('%', '').toLowerCase() }
 }
 
-export const labelOf = (
+export const composeLabel = (
   { algorithm, keyUsage, lengthBytes, modeOfUse, purpose }: KeyKind,
   exportability: Exportability,
 ): string => {
@@ -51,7 +51,7 @@ interface TokenKeyUse extends KeyAttributes {
 }
 
 /** What the label of a key says of it. */
-export function useOf({ label }: TokenKey): TokenKeyUse {
+export function parseLabel({ label }: TokenKey): TokenKeyUse {
   const parts = labelForm.exec(label)?.groups
   if (!parts) throw new Error('This is no key of a token.')
   const { algorithm = '', exportability = '', keyUsage = '', modeOfUse = '' } = parts
@@ -72,7 +72,7 @@ export const hasKeyA = ({ keyUsage }: Pick<KeyKind, 'keyUsage'>): boolean =>
 export type Permission = 'encrypt' | 'decrypt' | 'sign' | 'derive'
 
 const permissions = ['encrypt', 'decrypt', 'sign', 'verify', 'wrap', 'unwrap', 'derive'] as const
-const permissionsOfPrivateHalf = ['decrypt', 'sign', 'unwrap', 'derive'] as const
+const privateHalfPermissions = ['decrypt', 'sign', 'unwrap', 'derive'] as const
 
 /** The key is not in the token, or the token is away: only another look can say. */
 export class KeyMissing extends Error {
@@ -98,7 +98,7 @@ const partLabels: Record<Part, (label: string) => string> = {
   publicHalf: (label) => `${label}-public`,
 }
 
-const nameOf = ({ id, label }: TokenKey, part: Part): Attribute[] => [
+const listNameAttributes = ({ id, label }: TokenKey, part: Part): Attribute[] => [
   { type: attribute.label, value: partLabels[part](label) },
   { type: attribute.id, value: Buffer.from(id, 'hex') },
 ]
@@ -113,12 +113,12 @@ export const secretTemplate = (
 /** The private half of a pair. */
 export const privateTemplate = (key: TokenKey, allowed: readonly Permission[]): Attribute[] => [
   ...keptInside(key, 'whole'),
-  ...allow(allowed, permissionsOfPrivateHalf),
+  ...allow(allowed, privateHalfPermissions),
 ]
 
 /** What every key is that must not leave the token. */
 const keptInside = (key: TokenKey, part: Part): Attribute[] => [
-  ...nameOf(key, part),
+  ...listNameAttributes(key, part),
   { type: attribute.token, value: true },
   { type: attribute.private, value: true },
   { type: attribute.sensitive, value: true },
@@ -152,7 +152,7 @@ export type PairForm = 'P-256' | 'Ed25519' | 'RSA'
 
 /** The public half of a pair that is to be made. */
 export const publicTemplate = (key: TokenKey, form: PairForm): Attribute[] => [
-  ...nameOf(key, 'publicHalf'),
+  ...listNameAttributes(key, 'publicHalf'),
   { type: attribute.token, value: true },
   ...pairParameters[form],
 ]
@@ -175,7 +175,7 @@ const pairParameters = {
 
 /** @throws KeyMissing unless there is exactly one. */
 export function findObject(session: TokenSession, key: TokenKey, part: Part): Handle {
-  const [object, another] = findObjects(session, nameOf(key, part))
+  const [object, another] = findObjects(session, listNameAttributes(key, part))
   if (!object || another) throw new KeyMissing()
   return object
 }
@@ -193,7 +193,7 @@ export function findObjects({ cryptoki, handle }: TokenSession, template: Attrib
 /** Destroys every object of a key. */
 export function destroyKey(session: TokenSession, key: TokenKey): void {
   for (const part of parts) {
-    for (const object of findObjects(session, nameOf(key, part))) {
+    for (const object of findObjects(session, listNameAttributes(key, part))) {
       session.cryptoki.C_DestroyObject(session.handle, object)
     }
   }

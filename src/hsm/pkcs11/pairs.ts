@@ -12,7 +12,7 @@ import {
   parametersType,
   sha256,
 } from './cryptoki.ts'
-import { findObject, isEdwards, type TokenKey, useOf } from './objects.ts'
+import { findObject, isEdwards, parseLabel, type TokenKey } from './objects.ts'
 import type { TokenSession } from './session.ts'
 
 /** Bytes of the modulus of RSA-4096: room for whatever comes of it. */
@@ -118,15 +118,15 @@ interface EdwardsPublicHalf {
  * The public half of a key pair.
  * @throws Error when it is neither on P-256, nor Ed25519, nor of RSA.
  */
-export function publicHalfOf(session: TokenSession, key: TokenKey): PublicHalf {
+export function readPublicHalf(session: TokenSession, key: TokenKey): PublicHalf {
   const { cryptoki, handle } = session
   const object = findObject(session, key, 'publicHalf')
   const read = (...types: readonly number[]): readonly Buffer[] => {
     const attributes = types.map((type) => ({ type }))
     return cryptoki.C_GetAttributeValue(handle, object, attributes).map(({ value }) => value)
   }
-  if (isEdwards(useOf(key))) return edwardsHalf(read(attribute.ecPoint))
-  if (useOf(key).algorithm !== 'R') return ecJwk(read(attribute.ecPoint))
+  if (isEdwards(parseLabel(key))) return edwardsHalf(read(attribute.ecPoint))
+  if (parseLabel(key).algorithm !== 'R') return ecJwk(read(attribute.ecPoint))
   const [modulus, exponent] = read(attribute.modulus, attribute.publicExponent)
   if (!modulus || !exponent) throw new Error('This key pair is none of RSA.')
   return { kty: 'RSA', n: integer(modulus), e: integer(exponent) }

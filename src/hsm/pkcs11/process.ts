@@ -1,6 +1,6 @@
 import { KeyRefusal } from '../contract/stored-keys.ts'
 import type { FailureKind, Start, Started, TokenAnswer, TokenQuestion } from './client.ts'
-import { returnValueOf } from './cryptoki.ts'
+import { findReturnValue } from './cryptoki.ts'
 import { hasInstallationKey, installationCheckValues } from './installation-key.ts'
 import { KeyMissing } from './objects.ts'
 import { openTokenSession, PinRefused, type TokenSession } from './session.ts'
@@ -51,11 +51,11 @@ function open(start: Start): { opened: Work | null; started: Started } {
     } catch (error) {
       // Others may open it, too, and make their keys: a token that is files can then not be read as
       // a whole.
-      if (opening < openingsMost && returnValueOf(error) !== null) {
+      if (opening < openingsMost && findReturnValue(error) !== null) {
         Atomics.wait(pause, 0, 0, 100)
         continue
       }
-      const started = { failure: messageOf(error), isFinal: error instanceof PinRefused }
+      const started = { failure: describeError(error), isFinal: error instanceof PinRefused }
       return { opened: null, started }
     }
   }
@@ -94,11 +94,11 @@ async function fail({ session }: Work, question: TokenQuestion, error: unknown):
   // What was asked is at fault when it was not the module that objected, or when something did not
   // open: modules report a wrong tag by any of several return values, some of them general.
   const isFaultOfQuestion =
-    error instanceof KeyMissing || returnValueOf(error) === null || question.verb === 'open'
+    error instanceof KeyMissing || findReturnValue(error) === null || question.verb === 'open'
   let kind: FailureKind = 'unavailable'
   if (renewed && error instanceof KeyRefusal) kind = 'keyRefused'
   else if (renewed && isFaultOfQuestion) kind = 'refused'
-  const answer = { id: question.id, failure: messageOf(error), kind }
+  const answer = { id: question.id, failure: describeError(error), kind }
   reply(answer, () => {
     if (!renewed) process.exit(1)
   })
@@ -114,7 +114,7 @@ function renew(session: TokenSession): Work | null {
   }
 }
 
-function messageOf(error: unknown): string {
+function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   // A return value alone does not say which function of the module returned it.
   const method = 'method' in error && typeof error.method === 'string' ? error.method : ''

@@ -2,11 +2,11 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import {
   alreadyLoggedIn,
   type Cryptoki,
+  findReturnValue,
   type Handle,
   loadCryptoki,
   normalUser,
   pinRefusals,
-  returnValueOf,
   sessionFlags,
 } from './cryptoki.ts'
 
@@ -62,7 +62,7 @@ function openSession(cryptoki: Cryptoki, slot: Handle, pin: string): TokenSessio
   try {
     cryptoki.C_Login(handle, normalUser, pin)
   } catch (error) {
-    const returned = returnValueOf(error)
+    const returned = findReturnValue(error)
     if (returned !== null && pinRefusals.includes(returned)) throw new PinRefused(error)
     // Without its return value: whoever opens a token again does not send the PIN again.
     if (returned !== alreadyLoggedIn) throw new Error('The token did not log in.', { cause: error })

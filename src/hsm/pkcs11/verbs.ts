@@ -66,7 +66,7 @@ export function tokenVerbs(session: TokenSession): SessionVerbs {
   const object = (reference: string, part: tokenObjects.Part = 'whole'): Handle => {
     const known = objects.get(`${part} ${reference}`)
     const found =
-      known ?? tokenObjects.findObject(session, tokenObjects.readReference(reference), part)
+      known ?? tokenObjects.findObject(session, tokenObjects.parseReference(reference), part)
     objects.set(`${part} ${reference}`, found)
     return found
   }
@@ -80,30 +80,35 @@ export function tokenVerbs(session: TokenSession): SessionVerbs {
     combineComponents: (purpose, form, components, keyCheckValue) =>
       makeKeys.combineTokenComponents(session, purpose, form, { components, keyCheckValue }),
     inspect(reference) {
-      const key = tokenObjects.readReference(reference)
-      const { algorithm, keyUsage } = tokenObjects.useOf(key)
+      const key = tokenObjects.parseReference(reference)
+      const { algorithm, keyUsage } = tokenObjects.parseLabel(key)
       tokenObjects.refuseExtractable(session, object(reference))
       if (tokenObjects.hasKeyA({ keyUsage }))
         tokenObjects.refuseExtractable(session, object(reference, 'keyA'))
-      return algorithm === 'E' || algorithm === 'R' ? tokenPairs.publicHalfOf(session, key) : null
+      return algorithm === 'E' || algorithm === 'R' ? tokenPairs.readPublicHalf(session, key) : null
     },
     destroy(reference) {
       for (const part of tokenObjects.parts) objects.delete(`${part} ${reference}`)
-      tokenObjects.destroyKey(session, tokenObjects.readReference(reference))
+      tokenObjects.destroyKey(session, tokenObjects.parseReference(reference))
     },
     encipher: (reference, part, blocks) =>
-      tokenCiphers.encipherBlocks(session, object(reference, part), cipherOf(reference), blocks),
+      tokenCiphers.encipherBlocks(
+        session,
+        object(reference, part),
+        selectCipher(reference),
+        blocks,
+      ),
     decipher: (reference, blocks) =>
-      tokenCiphers.decipherBlocks(session, object(reference), cipherOf(reference), blocks),
+      tokenCiphers.decipherBlocks(session, object(reference), selectCipher(reference), blocks),
     chain: (reference, part, blocks) =>
-      tokenCiphers.chainBlocks(session, object(reference, part), cipherOf(reference), blocks),
+      tokenCiphers.chainBlocks(session, object(reference, part), selectCipher(reference), blocks),
     seal: (reference, nonce, associated, clear) =>
       tokenCiphers.sealRecord(session, object(reference), clear, { nonce, associated }),
     open: (reference, nonce, associated, sealed) =>
       nonce.length === xaesNonceLength
         ? tokenCiphers.openRecord(session, object(reference), sealed, { nonce, associated })
         : tokenCiphers.openBytes(session, object(reference), sealed, { iv: nonce, associated }),
-    mac: (reference, message) => tokenCiphers.macOf(session, object(reference), message),
+    mac: (reference, message) => tokenCiphers.computeMac(session, object(reference), message),
     signDigest: (reference, digest) => tokenPairs.signDigest(session, object(reference), digest),
     signDigestPss: (reference, digest) =>
       tokenPairs.signDigestPss(session, object(reference), digest),
@@ -114,7 +119,7 @@ export function tokenVerbs(session: TokenSession): SessionVerbs {
   }
 }
 
-const cipherOf = (reference: string): number =>
-  tokenObjects.useOf(tokenObjects.readReference(reference)).algorithm === 'A'
+const selectCipher = (reference: string): number =>
+  tokenObjects.parseLabel(tokenObjects.parseReference(reference)).algorithm === 'A'
     ? mechanism.aesEcb
     : mechanism.des3Ecb

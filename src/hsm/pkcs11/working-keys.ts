@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { aesBlockLength } from '../../crypto/aes.ts'
 import { desBlockLength } from '../../crypto/tdes.ts'
-import { cipherOfCode, type KeyAction } from '../contract/catalogue.ts'
+import { type KeyAction, parseCipher } from '../contract/catalogue.ts'
 import { inMode, type RsaPublicJwk, type WorkingKeys } from '../keys/key-engine.ts'
 import type { Token } from './client.ts'
-import { readReference, useOf } from './objects.ts'
+import { parseLabel, parseReference } from './objects.ts'
 import type { EcPublicJwk, PublicHalf } from './pairs.ts'
 
 /** What each action is when the key lies in a token. */
@@ -16,8 +16,8 @@ export const tokenKeys: {
   ) => WorkingKeys[Action]
 } = {
   blocks(token, reference) {
-    const { algorithm, modeOfUse } = useOf(readReference(reference))
-    const cipher = cipherOfCode(algorithm)
+    const { algorithm, modeOfUse } = parseLabel(parseReference(reference))
+    const cipher = parseCipher(algorithm)
     return inMode(modeOfUse, {
       cipher,
       encipher: async (blocks) =>
@@ -26,7 +26,7 @@ export const tokenKeys: {
     })
   },
   chain(token, reference) {
-    const cipher = cipherOfCode(useOf(readReference(reference)).algorithm)
+    const cipher = parseCipher(parseLabel(parseReference(reference)).algorithm)
     return {
       withA: async (blocks) => token.ask('chain', reference, 'keyA', wholeBlocks(cipher, blocks)),
       withWhole: async (blocks) =>
@@ -50,11 +50,11 @@ export const tokenKeys: {
   mac: (token, reference) => ({ mac: (message) => token.ask('mac', reference, message) }),
   sign: (token, reference, publicHalf) => ({
     publicJwk: ecHalf(publicHalf),
-    sign: async (message) => token.ask('signDigest', reference, digestOf(message)),
+    sign: async (message) => token.ask('signDigest', reference, hashMessage(message)),
   }),
   signPss: (token, reference, publicHalf) => ({
     publicJwk: rsaHalf(publicHalf),
-    sign: async (message) => token.ask('signDigestPss', reference, digestOf(message)),
+    sign: async (message) => token.ask('signDigestPss', reference, hashMessage(message)),
   }),
   signEd25519(token, reference, publicHalf) {
     if (publicHalf?.kty !== 'OKP') throw new Error('This key has no public half of Ed25519.')
@@ -80,7 +80,7 @@ export const tokenKeys: {
   }),
 }
 
-const digestOf = (message: Uint8Array): Buffer => createHash('sha256').update(message).digest()
+const hashMessage = (message: Uint8Array): Buffer => createHash('sha256').update(message).digest()
 
 function ecHalf(publicHalf: PublicHalf | null): EcPublicJwk {
   if (publicHalf?.kty !== 'EC') throw new Error('This key has no public half on P-256.')

@@ -1,11 +1,11 @@
 import { unwrapKeyBlock, wrapKeyBlock } from '../../crypto/key-block.ts'
 import type { KeyBlockHeader } from '../../crypto/key-block-header.ts'
-import { codeOfCipher } from '../contract/catalogue.ts'
+import { codesByCipher } from '../contract/catalogue.ts'
 import type { KeyCustody, KeyForm, MasterKeyCustody } from '../contract/key-administration.ts'
 import { KeyRefusal, type WrappedKey } from '../contract/stored-keys.ts'
 import { combinedKey, readComponent } from '../keys/components.ts'
-import { keyCheckValueOf, refuseOtherCheckValue } from '../keys/key-check.ts'
-import { headerOf, keyKindOf, mayLeave, purposeIn } from '../keys/key-purposes.ts'
+import { computeKeyCheckValue, refuseOtherCheckValue } from '../keys/key-check.ts'
+import { composeHeader, mayLeave, purposeIn, selectKeyKind } from '../keys/key-purposes.ts'
 import { orProblem, refuseWeakerProtection, refuseWeakKey } from '../keys/key-strength.ts'
 import * as transportedKeys from '../keys/transported-key.ts'
 import type { MasterKeys } from './master-keys.ts'
@@ -49,7 +49,7 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
         if (header.keyUsage === componentUse.keyUsage) return key
         throw new KeyRefusal('This is no key component.')
       })
-      const use = { ...keyKindOf(purpose, form), exportability: 'N' }
+      const use = { ...selectKeyKind(purpose, form), exportability: 'N' }
       return wrapKey(masterKeys, use, combinedKey(form, components), keyCheckValue)
     }),
   discardKey: null,
@@ -68,7 +68,7 @@ const masterKeyCustody = (masterKeys: MasterKeys): MasterKeyCustody => ({
       const { header, key } = masterKeys.unwrap(keyBlock)
       const exportability = header.exportability === 'E' ? 'E' : 'N'
       refuseOtherLabel(header, purpose)
-      return masterKeys.wrap(headerOf({ ...header, purpose }, exportability), key, checkValue)
+      return masterKeys.wrap(composeHeader({ ...header, purpose }, exportability), key, checkValue)
     }),
 })
 
@@ -105,8 +105,8 @@ function wrapKey(
   refuseOtherCheckValue(use.algorithm, key, due)
   const exportability = use.exportability === 'E' ? 'E' : 'N'
   return {
-    keyBlock: masterKeys.wrap(headerOf(use, exportability), key),
-    keyCheckValue: keyCheckValueOf(use.algorithm, key),
+    keyBlock: masterKeys.wrap(composeHeader(use, exportability), key),
+    keyCheckValue: computeKeyCheckValue(use.algorithm, key),
   }
 }
 
@@ -130,6 +130,6 @@ function importComponent(
   due: string,
 ): WrappedKey {
   const { bytes, keyCheckValue } = readComponent(form, component, due)
-  const header = headerOf({ ...componentUse, algorithm: codeOfCipher[form.algorithm] }, 'N')
+  const header = composeHeader({ ...componentUse, algorithm: codesByCipher[form.algorithm] }, 'N')
   return { keyBlock: masterKeys.wrap(header, bytes), keyCheckValue }
 }

@@ -3,7 +3,7 @@ import type { KeyAdministration } from '../contract/key-administration.ts'
 import { type HsmOptions, openEngineHsm } from '../verbs/hsm.ts'
 import { keyCustody } from './custody.ts'
 import { openSoftwareKeyEngine } from './key-engine.ts'
-import { type MasterKeys, masterKeysOf, type SecretKey } from './master-keys.ts'
+import { type MasterKeys, type SecretKey, toMasterKeys } from './master-keys.ts'
 
 interface SoftwareHsmOptions extends HsmOptions {
   /** AES-256: every other key is a key block under it. */
@@ -17,7 +17,7 @@ interface SoftwareHsmOptions extends HsmOptions {
 export async function openSoftwareHsm(
   options: SoftwareHsmOptions,
 ): Promise<Hsm & KeyAdministration> {
-  const masterKeys = masterKeysOf(options.masterKey)
+  const masterKeys = toMasterKeys(options.masterKey)
   const { keyStore } = options
   // A key block may be under a master key that this process does not have yet.
   const list = async () => {

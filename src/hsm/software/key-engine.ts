@@ -11,13 +11,13 @@ import {
   encipherTdesEcb,
 } from '../../crypto/tdes.ts'
 import { xaesKey, xaesNonceLength } from '../../crypto/xaes-256-gcm.ts'
-import { cipherOfCode, type KeyAction, type KeyKind } from '../contract/catalogue.ts'
+import { type KeyAction, type KeyKind, parseCipher } from '../contract/catalogue.ts'
 import { KeyRefusal } from '../contract/stored-keys.ts'
-import { keyCheckValueOf } from '../keys/key-check.ts'
+import { computeKeyCheckValue } from '../keys/key-check.ts'
 import * as keyEngine from '../keys/key-engine.ts'
-import { headerOf, purposeIn } from '../keys/key-purposes.ts'
+import { composeHeader, purposeIn } from '../keys/key-purposes.ts'
 import { drawFitKey, refuseUnfitKey, refuseWeakKey } from '../keys/key-strength.ts'
-import { type MasterKeys, masterKeysOf, type SecretKey } from './master-keys.ts'
+import { type MasterKeys, type SecretKey, toMasterKeys } from './master-keys.ts'
 import { generateRsaKey, softwarePssKey, softwareUnwrappingKey } from './rsa.ts'
 
 /**
@@ -25,10 +25,10 @@ import { generateRsaKey, softwarePssKey, softwareUnwrappingKey } from './rsa.ts'
  * key.
  */
 export function openSoftwareKeyEngine(masterKey: SecretKey | MasterKeys): keyEngine.KeyEngine {
-  const masterKeys = masterKeysOf(masterKey)
+  const masterKeys = toMasterKeys(masterKey)
   const wrapKey = (kind: KeyKind, key: Uint8Array, exportability: keyEngine.Exportability) => ({
-    keyBlock: masterKeys.wrap(headerOf(kind, exportability), key),
-    keyCheckValue: keyCheckValueOf(kind.algorithm, key),
+    keyBlock: masterKeys.wrap(composeHeader(kind, exportability), key),
+    keyCheckValue: computeKeyCheckValue(kind.algorithm, key),
   })
   return {
     async generate(kind, exportability = 'N', signal) {
@@ -46,13 +46,13 @@ export function openSoftwareKeyEngine(masterKey: SecretKey | MasterKeys): keyEng
     },
     async open(kind, keyBlock) {
       const { header, key } = await unwrap(masterKeys, keyBlock)
-      if (!keyEngine.isOfKind(kind, header, purposeIn(header))) {
+      if (!keyEngine.matchesKind(kind, header, purposeIn(header))) {
         throw new Error('This key block is for another use.')
       }
       refuseWeakKey(header.algorithm, key)
       return softwareKeys[kind.action](kind, key)
     },
-    usageOf: (keyBlock) => readKeyBlockHeader(keyBlock).header,
+    readKeyAttributes: (keyBlock) => readKeyBlockHeader(keyBlock).header,
     random: (lengthBytes) => crypto.randomBytes(lengthBytes),
   }
 }
@@ -90,7 +90,7 @@ const softwareKeys: {
   readonly [Action in KeyAction]: (kind: KeyKind, key: Uint8Array) => keyEngine.WorkingKeys[Action]
 } = {
   blocks({ algorithm, modeOfUse }, key) {
-    const cipher = cipherOfCode(algorithm)
+    const cipher = parseCipher(algorithm)
     const { decipher, encipher } = ciphers[cipher]
     return keyEngine.inMode(modeOfUse, {
       cipher,
@@ -99,7 +99,7 @@ const softwareKeys: {
     })
   },
   chain({ algorithm }, key) {
-    const encipher = chainCiphers[cipherOfCode(algorithm)]
+    const encipher = chainCiphers[parseCipher(algorithm)]
     return {
       withA: async (blocks) => encipher(key.subarray(0, 8), blocks),
       withWhole: async (blocks) => encipher(key, blocks),
@@ -131,7 +131,7 @@ const softwareKeys: {
   sign(_, pkcs8) {
     const key = readPkcs8(pkcs8)
     return {
-      publicJwk: publicJwkOf(key),
+      publicJwk: exportPublicJwk(key),
       sign: (message) => signInBackground('sha256', message, { key, dsaEncoding: 'ieee-p1363' }),
     }
   },
@@ -143,7 +143,7 @@ const softwareKeys: {
   agree(_, pkcs8) {
     const privateKey = readPkcs8(pkcs8)
     return {
-      publicJwk: publicJwkOf(privateKey),
+      publicJwk: exportPublicJwk(privateKey),
       agree: async (publicKey) => crypto.diffieHellman({ privateKey, publicKey }),
     }
   },
@@ -177,7 +177,7 @@ function messageSigningKey(pkcs8: Uint8Array): keyEngine.MessageSigningKey {
 const readPkcs8 = (pkcs8: Uint8Array): crypto.KeyObject =>
   crypto.createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })
 
-function publicJwkOf(privateKey: crypto.KeyObject): keyEngine.SigningKey['publicJwk'] {
+function exportPublicJwk(privateKey: crypto.KeyObject): keyEngine.SigningKey['publicJwk'] {
   const { x, y } = crypto.createPublicKey(privateKey).export({ format: 'jwk' })
   if (x === undefined || y === undefined) throw new Error('This is no key on a curve.')
   return { kty: 'EC', crv: 'P-256', x, y }

@@ -92,7 +92,7 @@ function soleMasterKey(masterKey: SecretKey): MasterKeys {
   }
 }
 
-export const masterKeysOf = (given: SecretKey | MasterKeys): MasterKeys =>
+export const toMasterKeys = (given: SecretKey | MasterKeys): MasterKeys =>
   given instanceof SecretKey ? soleMasterKey(given) : given
 
 function wrapUnder(
@@ -131,7 +131,7 @@ const keysMax = 4
  */
 export async function readMasterKeys(file: string): Promise<readonly SecretKey[]> {
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new KeyRefusal(`${file} cannot be read: ${codeOf(cause)}.`, { cause })
+    throw new KeyRefusal(`${file} cannot be read: ${findErrorCode(cause)}.`, { cause })
   })
   const lines = text.trim().split(/\s*\n\s*/)
   if (lines.length > keysMax || !lines.every((line) => /^[0-9a-f]{64}$/i.test(line))) {
@@ -147,13 +147,13 @@ export async function readOrMakeMasterKeys(file: string): Promise<readonly Secre
   try {
     return await readMasterKeys(file)
   } catch (error) {
-    if (!(error instanceof KeyRefusal) || codeOf(error.cause) !== 'ENOENT') throw error
+    if (!(error instanceof KeyRefusal) || findErrorCode(error.cause) !== 'ENOENT') throw error
     await writeNewFile(file, `${randomBytes(32).toString('hex')}\n`)
     return readMasterKeys(file)
   }
 }
 
-const codeOf = (error: unknown): string =>
+const findErrorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
 
 /**
@@ -168,7 +168,7 @@ async function writeNewFile(file: string, text: string): Promise<void> {
     await handle.sync()
     await link(draft, file)
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error
+    if (findErrorCode(error) !== 'EEXIST') throw error
   } finally {
     await handle.close()
     await unlink(draft)

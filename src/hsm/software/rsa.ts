@@ -16,7 +16,7 @@ export function softwareUnwrappingKey(pkcs8: Uint8Array): UnwrappingKey {
   // Of Node's ways to decipher, this one alone works in the thread pool.
   const key = privateKey.toCryptoKey(algorithm, false, ['decrypt'])
   return {
-    publicJwk: publicJwkOf(privateKey),
+    publicJwk: exportPublicJwk(privateKey),
     unwrap: async (wrapped) =>
       crypto.webcrypto.subtle.decrypt('RSA-OAEP', key, wrapped).then(Buffer.from, (error) => {
         // OpenSSL's one refusal, whatever is wrong with the padding.
@@ -31,7 +31,7 @@ export function softwarePssKey(pkcs8: Uint8Array): PssKey {
   const key = readPkcs8(pkcs8)
   const padding = crypto.constants.RSA_PKCS1_PSS_PADDING
   return {
-    publicJwk: publicJwkOf(key),
+    publicJwk: exportPublicJwk(key),
     sign: (message) => signInBackground('sha256', message, { key, padding, saltLength: 32 }),
   }
 }
@@ -39,7 +39,7 @@ export function softwarePssKey(pkcs8: Uint8Array): PssKey {
 const readPkcs8 = (pkcs8: Uint8Array): crypto.KeyObject =>
   crypto.createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })
 
-function publicJwkOf(privateKey: crypto.KeyObject): RsaPublicJwk {
+function exportPublicJwk(privateKey: crypto.KeyObject): RsaPublicJwk {
   const { e, n } = crypto.createPublicKey(privateKey).export({ format: 'jwk' })
   if (e === undefined || n === undefined) throw new Error('This is no RSA key.')
   return { kty: 'RSA', n, e }

@@ -113,7 +113,7 @@ const deviceKeyVerbs = (ring: KeyRing): Pick<cardData.CardDataHsm, 'importDevice
   async importDeviceKey(key, claims) {
     // Before the device's key is looked at: a seal that could not be made must not be on record.
     const signingKey = await ring.active('card-data-sign-ec')
-    const jwk = deviceJwkOf(key)
+    const jwk = parseDeviceJwk(key)
     if (!jwk) return null
     let agreement: keyAgreement.EphemeralAgreement
     try {
@@ -133,7 +133,12 @@ const deviceKeyVerbs = (ring: KeyRing): Pick<cardData.CardDataHsm, 'importDevice
   },
 })
 
-function deviceJwkOf({ crv, kty, x, y }: cardData.DeviceKeyJwk): keyAgreement.AgreementJwk | null {
+function parseDeviceJwk({
+  crv,
+  kty,
+  x,
+  y,
+}: cardData.DeviceKeyJwk): keyAgreement.AgreementJwk | null {
   if (kty === 'EC' && crv === 'P-256' && y !== undefined) return { kty, crv, x, y }
   return kty === 'OKP' && crv === 'X25519' && y === undefined ? { kty, crv, x } : null
 }

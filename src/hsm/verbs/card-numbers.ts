@@ -18,16 +18,16 @@ export const cardNumberVerbs = (
     return {
       publicToken,
       encryptedPan: await seal(ring, 'pan', publicToken, Buffer.from(pan.reveal())),
-      panFingerprints: await fingerprintsOf(ring, pan),
+      panFingerprints: await computeFingerprints(ring, pan),
       maskedPan: pan.masked,
       cvk: (await ring.active(cvk)).reference,
     }
   },
-  fingerprintPan: (pan) => fingerprintsOf(ring, pan),
+  fingerprintPan: (pan) => computeFingerprints(ring, pan),
 })
 
 /** The fingerprints of a PAN under every version that a card is found by, the active one first. */
-export async function fingerprintsOf(ring: KeyRing, pan: Pan): Promise<PanFingerprint[]> {
+export async function computeFingerprints(ring: KeyRing, pan: Pan): Promise<PanFingerprint[]> {
   const versions = await ring.versions('pan-fingerprint')
   return Promise.all(
     versions.map(async ({ key, version }) => ({

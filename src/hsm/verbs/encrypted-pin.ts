@@ -84,7 +84,7 @@ function orNull<Result>(work: () => Result): Result | null {
 }
 
 function readEnvelope(plaintext: Uint8Array): Envelope | null {
-  const { iat, jti, pin: digits, publicToken } = membersOf(plaintext)
+  const { iat, jti, pin: digits, publicToken } = parseEnvelope(plaintext)
   const pin = typeof digits === 'string' ? parsePin(digits) : null
   const isJti = typeof jti === 'string' && jti.length > 0 && jti.length <= 255
   // A NumericDate may have a fraction (RFC 7519 section 2).
@@ -94,7 +94,7 @@ function readEnvelope(plaintext: Uint8Array): Envelope | null {
 }
 
 /** The members of an envelope, or none when it has others. */
-function membersOf(plaintext: Uint8Array): Readonly<Record<string, unknown>> {
+function parseEnvelope(plaintext: Uint8Array): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(plaintext))
     const isObject = typeof value === 'object' && value !== null

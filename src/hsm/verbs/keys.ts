@@ -1,13 +1,13 @@
 import type { KeyAdministration } from '../contract/key-administration.ts'
 import { KeyRefusal } from '../contract/stored-keys.ts'
-import { keyCheckMethodOf } from '../keys/key-check.ts'
+import { selectKeyCheckMethod } from '../keys/key-check.ts'
 import type { KeyEngine } from '../keys/key-engine.ts'
-import { keyKindOf, mayLeave } from '../keys/key-purposes.ts'
+import { mayLeave, selectKeyKind } from '../keys/key-purposes.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { orProblem } from '../keys/key-strength.ts'
-import { fingerprintsOf, openPan } from './card-numbers.ts'
+import { computeFingerprints, openPan } from './card-numbers.ts'
 import { encipherStoredPin, openPin } from './pins.ts'
-import { open, recordVerbs, seal, sealedVersionOf } from './records.ts'
+import { open, readSealedVersion, recordVerbs, seal } from './records.ts'
 
 type KeyLifeVerbs = Omit<KeyAdministration, 'custody'>
 
@@ -18,13 +18,13 @@ export function keyLifeVerbs(engine: KeyEngine, ring: KeyRing): KeyLifeVerbs {
     countedUses: ring.countedUses,
     refreshKeys: ring.refresh,
     describeKey(keyBlock) {
-      const { algorithm, exportability, keyUsage, modeOfUse } = engine.usageOf(keyBlock)
-      const checkMethod = keyCheckMethodOf(algorithm)
+      const { algorithm, exportability, keyUsage, modeOfUse } = engine.readKeyAttributes(keyBlock)
+      const checkMethod = selectKeyCheckMethod(algorithm)
       return { keyUsage, algorithm, modeOfUse, exportability, checkMethod }
     },
     generateKey: (purpose, form, exportable) =>
       orProblem(() => {
-        const kind = keyKindOf(purpose, form)
+        const kind = selectKeyKind(purpose, form)
         if (exportable && !mayLeave(purpose)) {
           throw new KeyRefusal('A key of this purpose never leaves.')
         }
@@ -32,9 +32,9 @@ export function keyLifeVerbs(engine: KeyEngine, ring: KeyRing): KeyLifeVerbs {
       }),
     refuseOtherForm: (purpose, form) =>
       orProblem(() => {
-        keyKindOf(purpose, form)
+        selectKeyKind(purpose, form)
       }),
-    sealedVersionOf,
+    readSealedVersion,
     async rewrapPan({ encryptedPan, publicToken }) {
       return seal(ring, 'pan', publicToken, await open(ring, 'pan', publicToken, encryptedPan))
     },
@@ -45,6 +45,6 @@ export function keyLifeVerbs(engine: KeyEngine, ring: KeyRing): KeyLifeVerbs {
     async rewrapRecord(purpose, subject, sealed) {
       return sealRecord(purpose, subject, await revealRecord(purpose, subject, sealed))
     },
-    panFingerprints: async (card) => fingerprintsOf(ring, await openPan(ring, card)),
+    panFingerprints: async (card) => computeFingerprints(ring, await openPan(ring, card)),
   }
 }

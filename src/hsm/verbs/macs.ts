@@ -5,7 +5,7 @@ import * as catalogue from '../contract/catalogue.ts'
 import type { Hsm } from '../contract/hsm.ts'
 import { KeyRefusal } from '../contract/stored-keys.ts'
 import type { KeyEngine } from '../keys/key-engine.ts'
-import { macKindOf } from '../keys/key-purposes.ts'
+import { selectMacKind } from '../keys/key-purposes.ts'
 
 /** Keys for MACs in use at once, opened: a link has two. */
 const openedMax = 1_000
@@ -28,10 +28,10 @@ export function macVerbs(
   async function open(keyBlock: string): Promise<OpenedMacKey> {
     const known = opened.get(keyBlock)
     if (known) return known
-    const { keyUsage: usage } = engine.usageOf(keyBlock)
+    const { keyUsage: usage } = engine.readKeyAttributes(keyBlock)
     if (!catalogue.isMacUsage(usage)) throw new KeyRefusal('This is no key for MACs.')
     // The engine finds out whether its usage and length are what they say.
-    const key = { chain: await engine.open(macKindOf(usage), keyBlock), usage }
+    const key = { chain: await engine.open(selectMacKind(usage), keyBlock), usage }
     opened.set(keyBlock, key)
     return key
   }
@@ -50,7 +50,7 @@ export function macVerbs(
     // It may have any length of its usage; the engine refuses one that it has not.
     importClearMacKey: async (usage, key) => {
       const algorithm = catalogue.macUsages[usage].cipher
-      return engine.import(macKindOf(usage, { algorithm, lengthBytes: key.length }), key)
+      return engine.import(selectMacKind(usage, { algorithm, lengthBytes: key.length }), key)
     },
   }
 }

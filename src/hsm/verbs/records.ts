@@ -67,7 +67,7 @@ export async function seal(
 }
 
 /** The version of its key that {@link seal} wrote before what it sealed. */
-export const sealedVersionOf = (sealed: Uint8Array): number => readPrefix(sealed).version
+export const readSealedVersion = (sealed: Uint8Array): number => readPrefix(sealed).version
 
 /**
  * Opens what {@link seal} made, now or in its earlier form, under the version that it names.

@@ -85,8 +85,8 @@ type ZoneKeyKind = catalogue.KeyKind & { readonly action: 'blocks' }
 /** What a zone key must be (X9.143, tables 5 to 8). The simulator enciphers under them too. */
 const common = { purpose: 'zone', keyUsage: 'P0', modeOfUse: 'B', action: 'blocks' } as const
 const kinds: Record<catalogue.BlockCipher, ZoneKeyKind> = {
-  TDES: { ...common, algorithm: catalogue.codeOfCipher.TDES, lengthBytes: 16 },
-  AES: { ...common, algorithm: catalogue.codeOfCipher.AES, lengthBytes: 32 },
+  TDES: { ...common, algorithm: catalogue.codesByCipher.TDES, lengthBytes: 16 },
+  AES: { ...common, algorithm: catalogue.codesByCipher.AES, lengthBytes: 32 },
 }
 
 /** Takes in keys that card networks encipher PIN blocks under. */
@@ -109,8 +109,8 @@ export function openZoneKeys(engine: KeyEngine): ZoneKeys {
   return async (keyBlock) => {
     const known = opened.get(keyBlock)
     if (known) return known
-    const { algorithm, modeOfUse } = engine.usageOf(keyBlock)
-    const kind = kinds[catalogue.cipherOfCode(algorithm)]
+    const { algorithm, modeOfUse } = engine.readKeyAttributes(keyBlock)
+    const kind = kinds[catalogue.parseCipher(algorithm)]
     // A network's own key may be for deciphering alone.
     const zoneKey = await engine.open(modeOfUse === 'D' ? { ...kind, modeOfUse } : kind, keyBlock)
     opened.set(keyBlock, zoneKey)

@@ -7,7 +7,7 @@ import type {
 import Type from 'typebox'
 import { textFault } from '../../domain/free-text.ts'
 import { integerMax, type ProductId } from '../../domain/identifiers.ts'
-import { readMembers } from '../../domain/members.ts'
+import { toMembers } from '../../domain/members.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 
 /** An object takes no member that its schema does not name. */
@@ -173,7 +173,7 @@ export function refuseUnnamed(app: FastifyInstance): void {
     // Where faults are attached the handler refuses them all, these too.
     if (!isOurs(request.routeOptions) || request.validationError) return
     const { ciphertexts = [] } = request.routeOptions.config
-    const members = Object.entries(readMembers(request.body))
+    const members = Object.entries(toMembers(request.body))
     const body = Object.fromEntries(members.filter(([name]) => !ciphertexts.includes(name)))
     const faults = [...textFaults(request.query, ''), ...textFaults(body, '')]
     if (faults.length > 0) throw validationFailed(...faults)

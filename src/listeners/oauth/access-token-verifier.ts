@@ -2,9 +2,14 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { errors, type JWK, type JWTPayload, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
 import type { ApprovedCall } from '../../domain/approval.ts'
-import { type ClientKind, isClientId, type ListenerName, listenerOf } from '../../domain/client.ts'
-import { readMembers } from '../../domain/members.ts'
-import { type Person, scopesOfPerson } from '../../domain/person.ts'
+import {
+  type ClientKind,
+  isClientId,
+  type ListenerName,
+  selectListener,
+} from '../../domain/client.ts'
+import { toMembers } from '../../domain/members.ts'
+import { listPersonScopes, type Person } from '../../domain/person.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { RegisteredClient } from './client-store.ts'
 import { discoveredKeys, type FetchJson, type IssuerKeys, localKeys } from './issuer-keys.ts'
@@ -152,7 +157,7 @@ async function verifyToken(
   if (personOf) return callerOfPerson(personOf(payload), payload)
   const clientId = payload[clientClaim ?? 'client_id']
   const client = isClientId(clientId) ? await findClient(clientId) : null
-  if (!client?.active || listenerOf(client.kind) !== listener || payload.exp === undefined) {
+  if (!client?.active || selectListener(client.kind) !== listener || payload.exp === undefined) {
     throw invalidToken()
   }
   const boundThumbprint = boundThumbprintOf(payload.cnf)
@@ -176,7 +181,7 @@ async function verifyToken(
  */
 function callerOfPerson(person: Person | null, { auth_time, cnf, exp }: JWTPayload): Caller {
   if (!person || exp === undefined) throw invalidToken()
-  const scopes = [...scopesOfPerson(person)].filter(
+  const scopes = [...listPersonScopes(person)].filter(
     (scope) => scope !== 'approve' || typeof auth_time === 'number',
   )
   return {
@@ -213,7 +218,7 @@ function bearerToken(header: string): string {
  */
 function boundThumbprintOf(confirmation: unknown): string | null {
   if (confirmation === undefined) return null
-  const members = readMembers(confirmation)
+  const members = toMembers(confirmation)
   const thumbprint = members['x5t#S256']
   const isOnly = Object.keys(members).length === 1
   if (isOnly && typeof thumbprint === 'string' && /^[A-Za-z0-9_-]{43}$/.test(thumbprint)) {

@@ -1,7 +1,7 @@
 import { IncomingMessage, type ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { JWK } from 'jose'
-import { assertionAlgorithms, scopesOf } from '../../domain/client.ts'
+import { assertionAlgorithms, listScopes } from '../../domain/client.ts'
 import {
   clientAuthenticationMethods,
   createTokenEndpoint,
@@ -79,7 +79,7 @@ const metadataOf = ({
   issuer,
   token_endpoint: `${issuer}${authorizationServerPaths.token}`,
   jwks_uri: `${issuer}${authorizationServerPaths.jwks}`,
-  scopes_supported: scopesOf(),
+  scopes_supported: listScopes(),
   response_types_supported: [],
   grant_types_supported: ['client_credentials'],
   token_endpoint_auth_methods_supported: clientAuthenticationMethods,

@@ -1,6 +1,6 @@
 import { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider'
 import * as clientRules from '../../domain/client.ts'
-import { findRsaFaultOfJwk } from '../../domain/rsa-key.ts'
+import { findRsaJwkFault } from '../../domain/rsa-key.ts'
 import { writeSecretHashes } from '../../operations/clients/credentials.ts'
 
 /** A registered client, as tokens are issued to it and verified. */
@@ -83,10 +83,10 @@ async function findMetadata(
   const client = clientRules.isClientId(clientId) ? await clients.findClient(clientId) : null
   const authentication = client?.active ? authenticationOf(client) : undefined
   if (!client || !authentication) return undefined
-  const listener = clientRules.listenerOf(client.kind)
+  const listener = clientRules.selectListener(client.kind)
   // What belongs to the other listener could never be used.
   const grantable = client.scopes.filter(
-    (scope) => clientRules.isScope(scope) && clientRules.listenerOfScope(scope) === listener,
+    (scope) => clientRules.isScope(scope) && clientRules.selectScopeListener(scope) === listener,
   )
   return {
     client_id: client.clientId,
@@ -110,7 +110,7 @@ function authenticationOf({
     // Keys that were registered before they were judged are judged here.
     const { keys }: { readonly keys: readonly Readonly<Record<string, unknown>>[] } =
       JSON.parse(jwks)
-    const trusted = keys.filter((key) => findRsaFaultOfJwk(key) === null)
+    const trusted = keys.filter((key) => findRsaJwkFault(key) === null)
     return { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: trusted } }
   }
   return secretHash === null

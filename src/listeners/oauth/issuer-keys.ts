@@ -7,7 +7,7 @@ import {
   type JWTVerifyGetKey,
   type RemoteJWKSet,
 } from 'jose'
-import { readMembers } from '../../domain/members.ts'
+import { toMembers } from '../../domain/members.ts'
 import { Problem } from '../../domain/problem.ts'
 import { withoutWeakRsaKeys } from '../../domain/rsa-key.ts'
 
@@ -127,7 +127,7 @@ export async function discoverJwksUri(fetchJson: FetchJson, issuer: string): Pro
 
 /** RFC 8414 section 3.3: metadata that names another issuer must not be used. */
 function readJwksUri(metadata: unknown, issuer: string): URL {
-  const { issuer: named, jwks_uri: jwksUri } = readMembers(metadata)
+  const { issuer: named, jwks_uri: jwksUri } = toMembers(metadata)
   if (named !== issuer) throw new Error(`The metadata is of another issuer than ${issuer}`)
   if (typeof jwksUri !== 'string') throw new Error(`The metadata of ${issuer} has no jwks_uri`)
   const address = new URL(jwksUri)

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Static, TSchema } from 'typebox'
 import type { ApprovalKind, AskedRequest } from '../../domain/approval.ts'
-import { readMembers } from '../../domain/members.ts'
+import { toMembers } from '../../domain/members.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 import { Secret } from '../../domain/secret.ts'
 import type { ApprovalContext } from '../../operations/approvals/approvals.ts'
@@ -71,7 +71,7 @@ export function guardByApproval(app: FastifyInstance, approvals: ApprovalContext
     const { body, response } = route.schema ?? {}
     const read = route.config.approval.body
     if (read && read !== body) throw new Error(`The approval of ${route.url} reads another schema.`)
-    route.schema = { ...route.schema, response: { 202: ApprovalSchema, ...readMembers(response) } }
+    route.schema = { ...route.schema, response: { 202: ApprovalSchema, ...toMembers(response) } }
   })
   app.addHook('preHandler', async (request, reply) => {
     const { access, approval } = request.routeOptions.config

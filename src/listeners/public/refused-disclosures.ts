@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { isPublicToken } from '../../domain/identifiers.ts'
-import { readMembers } from '../../domain/members.ts'
+import { toMembers } from '../../domain/members.ts'
 import type { Problem } from '../../domain/problem.ts'
 import { deviceKeyThumbprint } from '../../operations/card-data/card-data.ts'
 import { callerOf } from '../http/authentication.ts'
@@ -14,16 +14,16 @@ import type { PublicApi } from './api.ts'
 export const recordingRefusals =
   ({ issuing }: Pick<PublicApi, 'issuing'>, act: 'pin.revealed' | 'card_data.revealed') =>
   (request: FastifyRequest, { code, status }: Problem): Promise<void> => {
-    const { publicToken } = readMembers(request.params)
+    const { publicToken } = toMembers(request.params)
     // Of a body it is not certain here that it is valid.
-    const { deviceKey, includePin } = readMembers(request.body)
+    const { deviceKey, includePin } = toMembers(request.body)
     return issuing.refusedDisclosures.record(
       {
         clientId: callerOf(request).clientId,
         publicToken: isPublicToken(publicToken) ? publicToken : null,
         act,
         includesPin: act === 'pin.revealed' || includePin === true,
-        device: deviceKeyThumbprint(readMembers(deviceKey)),
+        device: deviceKeyThumbprint(toMembers(deviceKey)),
         outcome: status < 500 ? 'refused' : 'failed',
         reason: code,
       },

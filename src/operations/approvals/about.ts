@@ -1,11 +1,11 @@
 import { approvalKinds, parsePayload } from '../../domain/approval.ts'
 import {
-  authenticationOf,
   type ClientAuthentication,
   type ProvenanceAct,
+  selectAuthentication,
 } from '../../domain/client.ts'
 import { listKeyThumbprints } from '../../domain/client-keys.ts'
-import { readMembers } from '../../domain/members.ts'
+import { toMembers } from '../../domain/members.ts'
 import type { ApprovalRow } from '../../storage/approvals/approvals.ts'
 import { findAdministeredClient } from '../../storage/clients/clients.ts'
 import type { Connection } from '../../storage/engine/database.ts'
@@ -47,14 +47,14 @@ export async function findBackground(
   const { clientId } = JSON.parse(subject) as ApprovalSubject
   const isAboutClient = clientId !== null && !isForgotten
   const known = isAboutClient ? await findAdministeredClient(connection, clientId) : null
-  const asked = readMembers(payload && parsePayload(payload).body)
+  const asked = toMembers(payload && parsePayload(payload).body)
   return {
     client: known && {
       clientId: known.clientId,
       kind: known.kind,
       active: known.active,
       scopes: known.scopes,
-      authentication: authenticationOf(known),
+      authentication: selectAuthentication(known),
       credentialsVersion: known.credentialsVersion,
       credentialsChangedAt: known.credentialsChangedAt.toISOString(),
       credentialsGivenBy: listGivers(known.provenance),

@@ -4,8 +4,8 @@ import {
   type AskedRequest,
   approvalKinds,
   approvalSubject,
-  payloadHashOf,
-  payloadOf,
+  composePayload,
+  hashPayload,
 } from '../../domain/approval.ts'
 import { Problem } from '../../domain/problem.ts'
 import { countWaitingApprovals, insertApproval } from '../../storage/approvals/approvals.ts'
@@ -44,7 +44,7 @@ export async function askForApproval(
   request: RepeatableRequest | null,
 ): Promise<Answer<ShownApproval>> {
   const approvalId = randomUUID()
-  const payload = payloadOf(wanted, randomBytes(16).toString('base64url'))
+  const payload = composePayload(wanted, randomBytes(16).toString('base64url'))
   const sealed = await approvals.hsm.sealRecord(
     'approval',
     approvalSubject(approvalId, 'payload'),
@@ -64,7 +64,7 @@ export async function askForApproval(
       access,
       requestId,
       payload: sealed,
-      payloadHash: payloadHashOf(payload),
+      payloadHash: hashPayload(payload),
       subject: JSON.stringify(subject),
       stateDigest: await stateDigestOf(connection, kind, subject),
       requesterId: requester.clientId,

@@ -5,7 +5,7 @@ import {
   approvalSubject,
   parsePayload,
 } from '../../domain/approval.ts'
-import { isRole, type Person, scopesOfPerson } from '../../domain/person.ts'
+import { isRole, listPersonScopes, type Person } from '../../domain/person.ts'
 import { type ApprovalRow, findApproval } from '../../storage/approvals/approvals.ts'
 import {
   type ClaimedApproval,
@@ -200,7 +200,7 @@ async function requesterNow(
     // As the issuer said at the last sign-in since, if there was one.
     const seen = await findPerson(connection, row.requesterId)
     const roles = seen ? seen.roles.filter(isRole) : person.roles
-    return { clientId: row.requesterId, person, scopes: scopesOfPerson({ roles }) }
+    return { clientId: row.requesterId, person, scopes: listPersonScopes({ roles }) }
   }
   const client = await findClient(connection, row.requesterId)
   const scopes = new Set(client?.active ? client.scopes : [])

@@ -1,5 +1,5 @@
 import { listParties } from '../../domain/client.ts'
-import { isPersonId, personIdOf } from '../../domain/person.ts'
+import { derivePersonId, isPersonId } from '../../domain/person.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { ApprovalRow } from '../../storage/approvals/approvals.ts'
 import { listProvenance } from '../../storage/clients/provenance.ts'
@@ -61,7 +61,7 @@ export async function requireAnotherPerson(
   const requester = { clientId: row.requesterId, person: requesterOf(row) }
   const now = await findRequesterParties(rules, connection, requester)
   const parties = [...row.requesterParties, ...now]
-  const isParty = parties.includes(clientId) || (person && parties.includes(personIdOf(person)))
+  const isParty = parties.includes(clientId) || (person && parties.includes(derivePersonId(person)))
   if (!isParty) return
   throw new Problem('same_person', {
     detail:

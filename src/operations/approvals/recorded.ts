@@ -1,5 +1,5 @@
 import { computeCommitment } from '../../../packages/audit/tree.ts'
-import { payloadHashOf } from '../../domain/approval.ts'
+import { hashPayload } from '../../domain/approval.ts'
 import type { ApprovalRow } from '../../storage/approvals/approvals.ts'
 import { listRecordedSteps, type RecordedStep } from '../../storage/approvals/recorded-steps.ts'
 import type { Connection } from '../../storage/engine/database.ts'
@@ -31,7 +31,7 @@ export async function findRecorded(
   row: ApprovalRow,
   payload: string,
 ): Promise<Recorded> {
-  if (Buffer.compare(payloadHashOf(payload), row.payloadHash) !== 0) return 'missing'
+  if (Buffer.compare(hashPayload(payload), row.payloadHash) !== 0) return 'missing'
   const steps = await listRecordedSteps(connection, row.approvalId)
   const decision = row.brokeGlass ? 'broke glass' : 'approved'
   const isActThere = (act: string) => steps.some((step) => step.act === act)

@@ -81,8 +81,8 @@ export async function stateDigestOf(
   kind: ApprovalKind,
   subject: ApprovalSubject,
 ): Promise<Uint8Array> {
-  const { stateOf } = approvalKinds[kind]
-  const state = stateOf === null ? null : await states[stateOf](connection, subject)
+  const { subjectKind } = approvalKinds[kind]
+  const state = subjectKind === null ? null : await states[subjectKind](connection, subject)
   return hash('sha256', JSON.stringify(state), 'buffer')
 }
 
@@ -104,7 +104,7 @@ export async function requireUnchanged(
   connection: Connection,
   approved: ApprovedState,
 ): Promise<void> {
-  if (approvalKinds[approved.kind].stateOf === null) return
+  if (approvalKinds[approved.kind].subjectKind === null) return
   await lockInstallation(connection)
   if (!(await isUnchanged(connection, approved))) throw new Problem('approval_stale')
 }

@@ -1,4 +1,4 @@
-import { controllersOf, listParties } from '../../domain/client.ts'
+import { listControllers, listParties } from '../../domain/client.ts'
 import { listControlledProvenance, listProvenance } from '../../storage/clients/provenance.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 
@@ -23,7 +23,7 @@ export async function findErasureParties(
   )
   const provenance = await listControlledProvenance(connection, controllers)
   const controlled = [...Map.groupBy(provenance, ({ clientId }) => clientId)]
-    .filter(([id, hands]) => controllersOf(id, hands).some((by) => controllers.includes(by)))
+    .filter(([id, hands]) => listControllers(id, hands).some((by) => controllers.includes(by)))
     .map(([id]) => id)
   return [...new Set([...controllers, ...controlled])].sort()
 }

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import {
   type AuditEntry,
   attemptEntryId,
-  outcomeOfAttempt,
-  outcomeOfEvent,
+  outcomesByEvent,
+  outcomesByResult,
 } from '../../domain/audit-entry.ts'
 import { lockAuditLog } from '../../storage/audit-log/log.ts'
 import * as sources from '../../storage/audit-log/sources.ts'
@@ -127,7 +127,7 @@ function eventEntry(event: sources.EventToEnter): AuditEntry {
     request: requestId ?? undefined,
     card: publicToken,
     sequence,
-    outcome: outcomeOfEvent[type],
+    outcome: outcomesByEvent[type],
     details: said,
     device: typeof device === 'string' ? device : undefined,
   }
@@ -142,7 +142,7 @@ function attemptEntry(attempt: sources.AttemptToEnter): AuditEntry {
     client: networkId,
     request: requestId,
     card: publicToken,
-    outcome: outcomeOfAttempt[result],
+    outcome: outcomesByResult[result],
     reason: result === 'match' ? undefined : result,
     details: { tryNumber, ...details },
   }

@@ -1,4 +1,4 @@
-import { expiryOfDate } from '../../domain/calendar.ts'
+import { toExpiry } from '../../domain/calendar.ts'
 import { statusAt } from '../../domain/card-status.ts'
 import { Problem } from '../../domain/problem.ts'
 import { type ResponseCode, statusObjections } from '../../domain/response-code.ts'
@@ -178,7 +178,7 @@ function objectTo(asked: TracedRequest, begun: Begun): ResponseCode | null {
   if (outcome === 'silent') return '96'
   if (!card) return '14'
   note({ check: 'card', result: 'passed' })
-  const status = statusAt(card.statusCode, expiryOfDate(card.expiryDate), at)
+  const status = statusAt(card.statusCode, toExpiry(card.expiryDate), at)
   const objection = statusObjections[status]
   const result = objection ? 'failed' : 'passed'
   note({ check: 'status', result, cardStatusCode: status, responseCode: objection })

@@ -1,4 +1,4 @@
-import { expiryOfDate } from '../../domain/calendar.ts'
+import { toExpiry } from '../../domain/calendar.ts'
 import { type ResponseCode, type TryOutcome, tryObjections } from '../../domain/response-code.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import type { StoredPin } from '../../hsm/contract/card.ts'
@@ -161,7 +161,7 @@ async function compare(
   const { hsm } = context
   const matches = await askHsm(context, async () => {
     if (kind === 'cvv') {
-      const expiry = expiryOfDate(card.expiryDate)
+      const expiry = toExpiry(card.expiryDate)
       return cvv2 !== undefined && hsm.verifyCvv2(card, card.cvk, expiry, cvv2)
     }
     return opened !== null && hsm.verifyPin(card, storedPin(card), card.pinLength, opened)

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { expiryOfDate } from '../../domain/calendar.ts'
+import { toExpiry } from '../../domain/calendar.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
@@ -106,7 +106,7 @@ export async function revealCardData(
   const sealed = await seal({
     card,
     cvk: card.cvk,
-    expiry: expiryOfDate(card.expiryDate),
+    expiry: toExpiry(card.expiryDate),
     pin: includePin ? revealablePin(card) : null,
     // The device compares it with its own clock, so this is the machine's.
     at: new Date(),

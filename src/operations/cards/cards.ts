@@ -1,5 +1,5 @@
 import { setImmediate as letOthersRun } from 'node:timers/promises'
-import { dateOf, expiryOfDate } from '../../domain/calendar.ts'
+import { formatDate, toExpiry } from '../../domain/calendar.ts'
 import * as cardStatuses from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { ProductId, PublicToken } from '../../domain/identifiers.ts'
@@ -82,7 +82,7 @@ export async function listCards(
   { clientId }: Requester,
   filter: Omit<CardFilter, 'today'>,
 ): Promise<CardPage> {
-  const today = dateOf(context.now())
+  const today = formatDate(context.now())
   // One more than asked for shows whether there is a next page.
   const limit = filter.limit + 1
   const rows = await findCards(context.database, clientId, { ...filter, today, limit })
@@ -151,7 +151,7 @@ export async function findOwnCard(
 export const statusNow = (
   { now }: Pick<CardContext, 'now'>,
   { expiryDate, statusCode }: Pick<storedCards.CardRow, 'statusCode' | 'expiryDate'>,
-): cardStatuses.CardStatusCode => cardStatuses.statusAt(statusCode, expiryOfDate(expiryDate), now())
+): cardStatuses.CardStatusCode => cardStatuses.statusAt(statusCode, toExpiry(expiryDate), now())
 
 /** @throws `Problem` `card_closed` on a card in a final status. */
 export function refuseClosed(

@@ -1,4 +1,4 @@
-import { dateOf, type Expiry, expiryFault, expiryMonthsAfter } from '../../domain/calendar.ts'
+import { type Expiry, expiryFault, expiryMonthsAfter, formatDate } from '../../domain/calendar.ts'
 import { type CardStatusCode, describeCardStatus } from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
 import { embossName } from '../../domain/free-text.ts'
@@ -84,7 +84,7 @@ interface NumberedPlan extends CardPlan {
 
 /** @throws `Problem` `validation_failed` with all that the product or the name does not allow. */
 function planCard({ now }: CardContext, product: GrantedProduct, card: NewCard): CardPlan {
-  const startDate = dateOf(now())
+  const startDate = formatDate(now())
   const expiry = card.expiry ?? expiryMonthsAfter(startDate, product.validityMonths)
   const expiryDetail = expiryFault(expiry, startDate, product.validityMonths)
   const { firstName, lastName } = card.cardHolder

@@ -1,4 +1,4 @@
-import { dateOf } from '../../domain/calendar.ts'
+import { formatDate } from '../../domain/calendar.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
@@ -46,7 +46,7 @@ export async function disclose(
   const limits = context.limits.reveals
   const event = await changeEvent(context, requester, disclosure)
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
-    const today = dateOf(context.now())
+    const today = formatDate(context.now())
     const terms = { clientId: requester.clientId, today, includesPin, eventId, limits }
     const card = await recordDisclosure(context.database, event, terms)
     if (card) return { card, entryId: eventId }

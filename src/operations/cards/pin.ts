@@ -1,4 +1,4 @@
-import { dateOf, expiryOfDate } from '../../domain/calendar.ts'
+import { formatDate, toExpiry } from '../../domain/calendar.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pin } from '../../domain/pin.ts'
@@ -43,7 +43,7 @@ export const setPin = (
     cards.refuseClosed(context, card)
     const { cardHolder } = await revealPersonalData(hsm, publicToken, card.personalData)
     const { dateOfBirth } = cardHolder
-    const rules: PinRules = { ...card, expiry: expiryOfDate(card.expiryDate), dateOfBirth }
+    const rules: PinRules = { ...card, expiry: toExpiry(card.expiryDate), dateOfBirth }
     const pin =
       'pin' in chosen
         ? await importPin(hsm, card, rules, chosen)
@@ -54,7 +54,7 @@ export const setPin = (
       note,
     })
     const act = { clientId: requester.clientId, event, claim: await claimFor(null) }
-    const isDone = await updatePin(database, act, dateOf(context.now()), pin)
+    const isDone = await updatePin(database, act, formatDate(context.now()), pin)
     if (!isDone && (await hasPinEnvelope(database, publicToken, pin.envelope))) {
       throw new Problem('invalid_encrypted_pin')
     }

@@ -1,4 +1,4 @@
-import { dateOf } from '../../domain/calendar.ts'
+import { formatDate } from '../../domain/calendar.ts'
 import * as cardStatuses from '../../domain/card-status.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
@@ -87,7 +87,7 @@ export async function sweep(
   { database, now }: Pick<cards.CardContext, 'database' | 'now'>,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
-  const today = dateOf(now())
+  const today = formatDate(now())
   while (!stop.aborted && (await expireCards(database, today, stepSize)) > 0);
   while (!stop.aborted && (await pruneIdempotencyRecords(database, stepSize)) > 0);
 }

@@ -1,4 +1,4 @@
-import { dateOf } from '../../domain/calendar.ts'
+import { formatDate } from '../../domain/calendar.ts'
 import type { Requester } from '../../domain/client.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
@@ -97,7 +97,7 @@ export const unblock = (
     const change = { publicToken, type: `${kind}.unblocked`, note } as const
     const event = await cards.changeEvent(context, requester, change)
     const act = { clientId: requester.clientId, event, claim: await claimFor(null) }
-    const today = dateOf(context.now())
+    const today = formatDate(context.now())
     const isDone = await restoreTries(database, act, { kind, limit, today })
     if (!isDone) {
       const card = await cards.findOwnCard(context, requester, publicToken)
@@ -122,7 +122,7 @@ export const blockCvv = (
     const change = { publicToken, type: 'cvv.blocked', details, note } as const
     const event = await cards.changeEvent(context, requester, change)
     const act = { clientId: requester.clientId, event, claim: await claimFor(null) }
-    const today = dateOf(context.now())
+    const today = formatDate(context.now())
     const isDone = await spendAllTries(context.database, act, 'cvv', today)
     if (!isDone) {
       cards.refuseClosed(context, await cards.findOwnCard(context, requester, publicToken))

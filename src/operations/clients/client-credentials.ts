@@ -1,4 +1,4 @@
-import { controllersOf, type Requester } from '../../domain/client.ts'
+import { listControllers, type Requester } from '../../domain/client.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 import {
   type AdministeredClient,
@@ -82,7 +82,7 @@ async function confirmationFaults(
     refuse(`must wait for tokens of other credentials, until ${until}`)
   }
   const confirmer = await findAdministeredClient(connection, operator.clientId)
-  const behindClient = controllersOf(clientId, client.provenance)
+  const behindClient = listControllers(clientId, client.provenance)
   if (!confirmer?.active) {
     refuse('is not by a client that is disabled')
   } else if (behindClient.length === 1) {
@@ -90,7 +90,7 @@ async function confirmationFaults(
   } else if (behindClient.includes(confirmer.clientId)) {
     refuse('must be by an administrator who had no hand in this client or in who had one')
   } else {
-    const behindConfirmer = controllersOf(confirmer.clientId, confirmer.provenance)
+    const behindConfirmer = listControllers(confirmer.clientId, confirmer.provenance)
     const others = behindClient.filter((id) => id !== clientId)
     const both = others.filter((id) => behindConfirmer.includes(id))
     if (both.length === others.length) {

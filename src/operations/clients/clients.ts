@@ -69,13 +69,13 @@ export const clientRecord = ({
   ...client
 }: storedClients.AdministeredClient): ClientRecord => ({
   ...client,
-  authentication: clientRules.authenticationOf({ hasSecret, jwks }),
+  authentication: clientRules.selectAuthentication({ hasSecret, jwks }),
   jwks: jwks === null ? null : (JSON.parse(jwks) as JwkSet),
   previousSecretUntil: previousSecretUntil?.toISOString() ?? null,
   createdAt: createdAt.toISOString(),
-  ...clientRules.originOf(provenance),
+  ...clientRules.describeOrigin(provenance),
   controlledBy: clientRules
-    .controllersOf(client.clientId, provenance)
+    .listControllers(client.clientId, provenance)
     .filter((id) => id !== client.clientId),
   deliveriesSuspendedSince: deliveriesSuspendedSince?.toISOString() ?? null,
 })

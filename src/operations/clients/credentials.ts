@@ -1,7 +1,7 @@
 import * as crypto from 'node:crypto'
 import { assertionAlgorithms } from '../../domain/client.ts'
 import { freeTextFault } from '../../domain/free-text.ts'
-import { type Members, readMembers } from '../../domain/members.ts'
+import { type Members, toMembers } from '../../domain/members.ts'
 import { withoutUuids } from '../../domain/pan.ts'
 import { findRsaFault } from '../../domain/rsa-key.ts'
 
@@ -61,12 +61,12 @@ const algorithms: ReadonlySet<unknown> = new Set([...assertionAlgorithms, undefi
  * @throws TypeError saying what is wrong: a private member, a key of another kind, too many keys
  */
 export function parseClientJwks(value: unknown): string {
-  const members = readMembers(value)
+  const members = toMembers(value)
   const keys: readonly unknown[] = Array.isArray(members.keys) ? members.keys : [value]
   if (keys.length === 0 || keys.length > keyCountLimit) {
     throw new TypeError(`A client has 1 to ${keyCountLimit} public keys.`)
   }
-  return JSON.stringify({ keys: keys.map((key) => publicKeyOf(readMembers(key))) })
+  return JSON.stringify({ keys: keys.map((key) => publicKeyOf(toMembers(key))) })
 }
 
 function publicKeyOf(jwk: Members): Record<string, string> {
@@ -109,12 +109,12 @@ const idForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
  * @throws TypeError saying what is wrong
  */
 export function parseFirstAdministrators(value: unknown): readonly FirstAdministrator[] {
-  const { keys } = readMembers(value)
+  const { keys } = toMembers(value)
   if (!Array.isArray(keys)) return [{ clientId: soleClientId, jwks: parseClientJwks(value) }]
   // Checked together for what a single key is checked for, and for their number.
   parseClientJwks(value)
   const administrators = keys.map((key: unknown): FirstAdministrator => {
-    const { kid, ...jwk } = readMembers(key)
+    const { kid, ...jwk } = toMembers(key)
     if (typeof kid !== 'string' || !idForm.test(kid)) {
       throw new TypeError('Each key of the set needs a kid: the client id of its administrator.')
     }
@@ -124,7 +124,7 @@ export function parseFirstAdministrators(value: unknown): readonly FirstAdminist
     throw new TypeError('Two keys of the set have one kid.')
   }
   const materials = keys.map((key: unknown) => {
-    const { crv, kty, n, x } = readMembers(key)
+    const { crv, kty, n, x } = toMembers(key)
     return JSON.stringify([kty, crv, x, n])
   })
   // One person by two names could stand for two people.

@@ -1,4 +1,4 @@
-import { controllersOf, type Requester } from '../../domain/client.ts'
+import { listControllers, type Requester } from '../../domain/client.ts'
 import type { AdministeredClient } from '../../storage/clients/clients.ts'
 import * as storedProvenance from '../../storage/clients/provenance.ts'
 import type { Connection } from '../../storage/engine/database.ts'
@@ -14,7 +14,7 @@ export async function recordProvenance(
   act: 'created' | 'credentials_set' | 'confirmed',
 ): Promise<void> {
   const by = operator.clientId
-  const controlledBy = controllersOf(by, await storedProvenance.listProvenance(connection, [by]))
+  const controlledBy = listControllers(by, await storedProvenance.listProvenance(connection, [by]))
   await storedProvenance.insertProvenance(connection, { clientId, act, by, controlledBy })
   await recordApprover(connection, operator, clientId)
 }

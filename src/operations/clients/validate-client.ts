@@ -37,13 +37,13 @@ export async function validateClient(
   const nameFault = clientName === undefined ? null : freeTextFault(clientName)
   // Scopes that this kind of client could never use would only mislead.
   const allowedScopes = clientRules
-    .scopesOf(clientRules.listenerOf(kind))
+    .listScopes(clientRules.selectListener(kind))
     .filter((scope) => clientRules.scopeKinds[scope] === kind)
   const scopeDetail = `must be a scope of this kind of client: ${allowedScopes.join(', ')}`
   // A token is asked for on the public listener and used on the client's own: elsewhere it would be
   // locked out.
   const listeners = certificateBoundTokens
-    ? new Set(['public', clientRules.listenerOf(kind)] as const)
+    ? new Set(['public', clientRules.selectListener(kind)] as const)
     : []
   const faults = [
     ...(nameFault === null ? [] : [{ pointer: '/clientName', detail: nameFault }]),

@@ -1,6 +1,6 @@
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
-import { codeOfCipher } from '../../hsm/contract/catalogue.ts'
+import { codesByCipher } from '../../hsm/contract/catalogue.ts'
 import {
   type ComponentEntryRow,
   type EntryPosition,
@@ -66,7 +66,7 @@ export async function openEntry(
   request: RepeatableRequest | null,
 ): Promise<Answer<EntryProgress>> {
   await keys.hsm.refuseOtherForm(keyTargets.purposeOf(target), form)
-  keyTargets.refuseOtherCipher(target, codeOfCipher[form.algorithm])
+  keyTargets.refuseOtherCipher(target, codesByCipher[form.algorithm])
   return changeKeysOnce(keys, request, async ({ connection, record }) => {
     const newEntry = {
       target: JSON.stringify(target),

@@ -1,4 +1,4 @@
-import { controllersOf, originOf } from '../../domain/client.ts'
+import { describeOrigin, listControllers } from '../../domain/client.ts'
 import { isPersonId } from '../../domain/person.ts'
 import { findClient } from '../../storage/clients/clients.ts'
 import { listProvenance } from '../../storage/clients/provenance.ts'
@@ -24,7 +24,7 @@ export async function findCustodians(
   const provenance = await listProvenance(connection, clientIds)
   return (clientId) => {
     const own = provenance.filter((hand) => hand.clientId === clientId)
-    return { clientId, ...originOf(own), controlledBy: controllersOf(clientId, own) }
+    return { clientId, ...describeOrigin(own), controlledBy: listControllers(clientId, own) }
   }
 }
 

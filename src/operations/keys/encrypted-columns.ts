@@ -66,7 +66,7 @@ const ofWebhooks =
     )
     return rows.map((row) => ({
       position: `${row.clientId}\n${row.webhookId}`,
-      keyVersion: hsm.sealedVersionOf(row.sealed),
+      keyVersion: hsm.readSealedVersion(row.sealed),
       async move() {
         const moved = await hsm.rewrapRecord(purpose, row.webhookId, row.sealed)
         return sealedColumns.moveSealedWebhook(database, column, row, moved)
@@ -82,7 +82,7 @@ const ofApprovals =
     const rows = await sealedApprovals.listSealedApprovals(database, column, afterId, limit)
     return rows.map((row) => ({
       position: row.approvalId,
-      keyVersion: hsm.sealedVersionOf(row.sealed),
+      keyVersion: hsm.readSealedVersion(row.sealed),
       async move() {
         const subject = approvalSubject(row.approvalId, column)
         const moved = await hsm.rewrapRecord('approval', subject, row.sealed)
@@ -94,7 +94,7 @@ const ofApprovals =
 /** How each column that the catalogue of keys names is read, and its values are moved. */
 export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
   'card.encrypted_pan': ofCards(({ database, hsm }, card) => ({
-    keyVersion: hsm.sealedVersionOf(card.encryptedPan),
+    keyVersion: hsm.readSealedVersion(card.encryptedPan),
     move: async () =>
       cardKeys.movePan(database, card.publicToken, card.encryptedPan, await hsm.rewrapPan(card)),
   })),
@@ -122,7 +122,7 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
     }
   }),
   'card.personal_data': ofCards(({ database, hsm }, card) => ({
-    keyVersion: hsm.sealedVersionOf(card.personalData),
+    keyVersion: hsm.readSealedVersion(card.personalData),
     async move() {
       const { personalData, publicToken } = card
       const moved = await hsm.rewrapRecord('personal-data', publicToken, personalData)
@@ -137,7 +137,7 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
     const from = { publicToken, sequence: Number(sequence) } as const
     return (await sealedColumns.listSealedNotes(database, from, limit)).map((row) => ({
       position: `${row.publicToken}/${row.sequence}`,
-      keyVersion: hsm.sealedVersionOf(row.note),
+      keyVersion: hsm.readSealedVersion(row.note),
       move: async () =>
         sealedColumns.moveNote(
           database,
@@ -151,7 +151,7 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
     const from = { clientId, keyHash: Buffer.from(hash, 'hex') }
     return (await sealedColumns.listSealedAnswers(database, from, limit)).map((row) => ({
       position: `${row.clientId}\n${Buffer.from(row.keyHash).toString('hex')}`,
-      keyVersion: hsm.sealedVersionOf(row.answer),
+      keyVersion: hsm.readSealedVersion(row.answer),
       async move() {
         const subject = answerSubject(row.clientId, row.claimId)
         return sealedColumns.moveAnswer(
@@ -165,7 +165,7 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
   async 'sandbox_secret.sealed'({ database, hsm }, after, limit) {
     return (await sealedColumns.listSandboxSecrets(database, after, limit)).map((row) => ({
       position: row.secretName,
-      keyVersion: hsm.sealedVersionOf(row.sealed),
+      keyVersion: hsm.readSealedVersion(row.sealed),
       async move() {
         const moved = await hsm.rewrapRecord('sandbox', row.secretName, row.sealed)
         return sealedColumns.moveSandboxSecret(database, row, moved)
@@ -182,7 +182,7 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
     const rows = await sealedColumns.listSealedFormerSecrets(database, position, limit)
     return rows.map((row) => ({
       position: `${row.clientId}\n${row.webhookId}\n${row.formerSecretId}`,
-      keyVersion: hsm.sealedVersionOf(row.sealed),
+      keyVersion: hsm.readSealedVersion(row.sealed),
       async move() {
         const moved = await hsm.rewrapRecord('webhook-secret', row.webhookId, row.sealed)
         return sealedColumns.moveSealedFormerSecret(database, row, moved)

@@ -1,7 +1,7 @@
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import {
   type BlockCipher,
-  codeOfCipher,
+  codesByCipher,
   type MacUsage,
   macUsages,
 } from '../../hsm/contract/catalogue.ts'
@@ -158,7 +158,7 @@ export function cipherOf({
 /** @throws `Problem` `key_refused` for a zone key that its PIN block formats are not for. */
 export function refuseOtherCipher(target: KeyTarget, algorithm: string): void {
   if (target.family !== 'zone') return
-  if (codeOfCipher[cipherOf(target)] === algorithm) return
+  if (codesByCipher[cipherOf(target)] === algorithm) return
   throw new Problem('key_refused', { detail: 'These PIN block formats are for another algorithm.' })
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { Requester } from '../../domain/client.ts'
 import { Problem, validationFailed } from '../../domain/problem.ts'
-import { type WebhookSecret, webhookSecretOfKey } from '../../domain/webhook-secret.ts'
+import { encodeWebhookSecret, type WebhookSecret } from '../../domain/webhook-secret.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { queuePing } from '../../storage/webhooks/deliveries.ts'
@@ -210,7 +210,7 @@ async function webhookRecord(hsm: Hsm, row: storedWebhooks.WebhookRow): Promise<
 }
 
 /** A new secret that messages are signed with (Standard Webhooks: 32 random bytes in base64). */
-const generateWebhookSecret = (): WebhookSecret => webhookSecretOfKey(randomBytes(32))
+const generateWebhookSecret = (): WebhookSecret => encodeWebhookSecret(randomBytes(32))
 
 /**
  * The requester's webhook.

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { BlockList, isIPv6 } from 'node:net'
 import { parse } from 'pg-connection-string'
-import { readMembers } from '../../domain/members.ts'
+import { toMembers } from '../../domain/members.ts'
 import { parseDatabaseUrl } from '../../storage/engine/database-url.ts'
 
 /** Whether a listener on this host can be reached from this machine alone. */
@@ -76,7 +76,7 @@ function faultOfAddress(url: string, defaults: AddressDefaults): string | null {
   const defaultSsl = sslMode === 'no-verify' ? sslMode : encryptingModes.includes(sslMode ?? '')
   const ssl: unknown = connection.ssl ?? defaultSsl
   if (ssl === undefined || ssl === false) return `leads to ${host} in clear`
-  const { checkServerIdentity, rejectUnauthorized } = readMembers(ssl)
+  const { checkServerIdentity, rejectUnauthorized } = toMembers(ssl)
   if (rejectUnauthorized !== false && ssl !== 'no-verify' && !checkServerIdentity) return null
   return `leads to whoever says that it is ${host}`
 }

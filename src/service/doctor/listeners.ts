@@ -1,7 +1,7 @@
 import { request as requestInClear } from 'node:http'
 import { request as requestByTls } from 'node:https'
 import { text } from 'node:stream/consumers'
-import { readMembers } from '../../domain/members.ts'
+import { toMembers } from '../../domain/members.ts'
 import { sandboxLink } from '../../sandbox/demo-data.ts'
 import type { Config } from '../config/config.ts'
 import { findListeningRefusal } from '../listening-refusal.ts'
@@ -146,7 +146,7 @@ export const readJson = (url: string): Promise<JsonAnswer | null> =>
     ask.once('response', (answer) => {
       text(answer)
         .then((body) =>
-          resolve({ status: answer.statusCode ?? 0, json: readMembers(JSON.parse(body)) }),
+          resolve({ status: answer.statusCode ?? 0, json: toMembers(JSON.parse(body)) }),
         )
         .catch(() => resolve(null))
     })

@@ -87,16 +87,14 @@ export async function insertCard(
   }
 }
 
-/** As one text. */
-const hashesOf = (panFingerprints: readonly PanFingerprintColumns[]): string =>
-  panFingerprints.map(({ fingerprint }) => Buffer.from(fingerprint).toString('hex')).join(',')
-
 const selectIsFree = declare<{ publicToken: PublicToken; hashes: string }>('is_number_free')
 
-/** Whether nobody has a number that was drawn: neither its token nor its PAN. */
-export const isNumberFree = async (
+/** Whether neither the token nor the PAN of a drawn number belongs to a card. */
+export async function isNumberFree(
   connection: Connection,
   publicToken: PublicToken,
   panFingerprints: readonly PanFingerprintColumns[],
-): Promise<boolean> =>
-  (await selectIsFree(connection, { publicToken, hashes: hashesOf(panFingerprints) })).length > 0
+): Promise<boolean> {
+  const hashes = panFingerprints.map(({ fingerprint }) => Buffer.from(fingerprint).toString('hex'))
+  return (await selectIsFree(connection, { publicToken, hashes: hashes.join(',') })).length > 0
+}

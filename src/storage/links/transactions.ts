@@ -41,19 +41,18 @@ export interface TransactionValues {
 }
 
 /** The transaction of a request. @param original null where it begins none. */
-export const transactionParameters = (original: NewOriginal | null): TransactionValues => ({
-  transactionHashes: original && textOf(original.transactionHashes),
-  messageClass: original?.messageClass ?? null,
-  trace: original?.trace ?? null,
-  transmittedAt: original?.transmittedAt ?? null,
-  acquirer: original?.acquirer ?? null,
-})
-
-const textOf = (hashes: readonly Uint8Array[]): string =>
-  hashes
+export function transactionParameters(original: NewOriginal | null): TransactionValues {
+  const hashes = original?.transactionHashes
     .toSorted(Buffer.compare)
     .map((hash) => `\\x${Buffer.from(hash).toString('hex')}`)
-    .join(',')
+  return {
+    transactionHashes: hashes?.join(',') ?? null,
+    messageClass: original?.messageClass ?? null,
+    trace: original?.trace ?? null,
+    transmittedAt: original?.transmittedAt ?? null,
+    acquirer: original?.acquirer ?? null,
+  }
+}
 
 const declare = loadStatements(import.meta.url)
 

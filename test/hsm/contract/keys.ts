@@ -170,7 +170,7 @@ export function keyGuarantees(subject: Subject): void {
     await hsm.refreshKeys()
     const newer = await hsm.sealRecord('note', 'a', 'newer')
     assert.deepEqual(
-      [older, newer].map((sealed) => hsm.sealedVersionOf(sealed)),
+      [older, newer].map((sealed) => hsm.readSealedVersion(sealed)),
       [1, 2],
     )
     assert.equal(await hsm.revealRecord('note', 'a', older), 'older')
@@ -178,7 +178,7 @@ export function keyGuarantees(subject: Subject): void {
     assert.ok(pin?.pinBlock)
     assert.equal((await hsm.revealPin(card, pin)).reveal(), '7193')
     const moved = { ...card, encryptedPan: await hsm.rewrapPan(card) }
-    assert.equal(hsm.sealedVersionOf(moved.encryptedPan), 2)
+    assert.equal(hsm.readSealedVersion(moved.encryptedPan), 2)
     const rewrapped = await hsm.rewrapPin(moved, pin)
     assert.equal(rewrapped.pinKey, 'pin-storage/2')
     assert.equal((await hsm.revealPin(moved, rewrapped)).reveal(), '7193')

@@ -5,8 +5,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { wrapKeyBlock } from '../../../src/crypto/key-block.ts'
 import { xor } from '../../../src/crypto/refusal.ts'
 import { setOddParity } from '../../../src/crypto/tdes-keys.ts'
-import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
-import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'
+import { computeKeyCheckValue } from '../../../src/hsm/keys/key-check.ts'
+import { composeHeader } from '../../../src/hsm/keys/key-purposes.ts'
 import { attribute } from '../../../src/hsm/pkcs11/cryptoki.ts'
 import { findObjects } from '../../../src/hsm/pkcs11/objects.ts'
 import { openTokenSession, type TokenSettings } from '../../../src/hsm/pkcs11/session.ts'
@@ -52,14 +52,14 @@ suite('keys that come into a PKCS#11 token', { skip: softHsm.leftOut }, () => {
     const parts = [randomBytes(lengthBytes), randomBytes(lengthBytes)] as const
     const whole = xor(...parts)
     const value = code === 'T' ? setOddParity(whole) : whole
-    const keyCheckValue = keyCheckValueOf(code, value)
+    const keyCheckValue = computeKeyCheckValue(code, value)
     const entry = { ...forms[code], lengthBytes, componentCount: 2, keyCheckValue, ...target }
     const { json, text } = await administer('POST', '//component-entries', entry)
     const enter = (person: string, part: Uint8Array) =>
       administer('POST', `//component-entries/${json.entryId}/components`, {
         person,
         component: hexOf(part),
-        keyCheckValue: keyCheckValueOf(code, part),
+        keyCheckValue: computeKeyCheckValue(code, part),
       })
     assert.equal((await enter('Ana Lim', parts[0])).status, 200, text)
     const last = await enter('Bo Ek', parts[1])
@@ -97,7 +97,7 @@ suite('keys that come into a PKCS#11 token', { skip: softHsm.leftOut }, () => {
     ] as const) {
       const key = `zone-parts-${code.toLowerCase()}`
       const { last, value } = await bring(code, { ...zone, key, pinBlockFormats: [format] })
-      assert.equal(last.json.key.keyCheckValue, keyCheckValueOf(code, value), last.text)
+      assert.equal(last.json.key.keyCheckValue, computeKeyCheckValue(code, value), last.text)
       assert.equal(await approves(key, value, format), '00')
     }
   })
@@ -114,9 +114,9 @@ suite('keys that come into a PKCS#11 token', { skip: softHsm.leftOut }, () => {
       const { value: zoneMasterKey } = await bring(code, target, length)
       const value = setOddParity(randomBytes(16))
       const use = { keyUsage: 'P0', algorithm: 'T', modeOfUse: 'D' }
-      const keyBlock = wrapKeyBlock(zoneMasterKey, { ...headerOf(use, 'N'), version }, value)
+      const keyBlock = wrapKeyBlock(zoneMasterKey, { ...composeHeader(use, 'N'), version }, value)
       const key = `zone-${name}`
-      const keyCheckValue = keyCheckValueOf('T', value)
+      const keyCheckValue = computeKeyCheckValue('T', value)
       const pinBlockFormats = ['ISO_FORMAT_0']
       const members = { key, keyCheckValue, pinBlockFormats }
       const kept = await importBlock(`zmk-${name}`, keyBlock, members)
@@ -131,7 +131,7 @@ suite('keys that come into a PKCS#11 token', { skip: softHsm.leftOut }, () => {
     const count = () => inSession((session) => findObjects(session, []).length)
     const before = count()
     const of = (key: Uint8Array, use: object = {}) => {
-      const header = headerOf({ keyUsage: 'P0', algorithm: 'T', modeOfUse: 'B', ...use }, 'N')
+      const header = composeHeader({ keyUsage: 'P0', algorithm: 'T', modeOfUse: 'B', ...use }, 'N')
       return wrapKeyBlock(zmk, header, key)
     }
     const sound = setOddParity(randomBytes(16))
@@ -170,7 +170,7 @@ suite('keys that come into a PKCS#11 token', { skip: softHsm.leftOut }, () => {
         ...(body && { body }),
       })
     const before = count()
-    const header = headerOf({ keyUsage: 'P0', algorithm: 'A', modeOfUse: 'B' }, 'N')
+    const header = composeHeader({ keyUsage: 'P0', algorithm: 'A', modeOfUse: 'B' }, 'N')
     const keyBlock = wrapKeyBlock(zmk, header, randomBytes(16))
     const formats = { pinBlockFormats: ['ISO_FORMAT_4'] }
     const acts = [
@@ -232,7 +232,7 @@ suite('keys that come into a PKCS#11 token', { skip: softHsm.leftOut }, () => {
     await administer('POST', `//component-entries/${json.entryId}/components`, {
       person: 'Ana Lim',
       component: hexOf(component),
-      keyCheckValue: keyCheckValueOf('A', component),
+      keyCheckValue: computeKeyCheckValue('A', component),
     })
     const [row] = await sql<{ kept: string }>(
       service.database,
@@ -245,7 +245,7 @@ suite('keys that come into a PKCS#11 token', { skip: softHsm.leftOut }, () => {
 
   test('while the token is away no component is taken, and none that waits is lost', async () => {
     const parts = [randomBytes(32), randomBytes(32)] as const
-    const keyCheckValue = keyCheckValueOf('A', xor(...parts))
+    const keyCheckValue = computeKeyCheckValue('A', xor(...parts))
     const target = { family: 'zone-master', key: 'zmk-away', keyCheckValue }
     const entry = { ...forms.A, componentCount: 2, ...target }
     const { json } = await administer('POST', '//component-entries', entry)
@@ -253,7 +253,7 @@ suite('keys that come into a PKCS#11 token', { skip: softHsm.leftOut }, () => {
       administer('POST', `//component-entries/${json.entryId}/components`, {
         person,
         component: hexOf(part),
-        keyCheckValue: keyCheckValueOf('A', part),
+        keyCheckValue: computeKeyCheckValue('A', part),
       })
     assert.equal((await enter('Ana Lim', parts[0])).status, 200)
     await softHsm.hideTokens()

@@ -8,7 +8,7 @@ import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
 import { openToken } from '../../../src/hsm/pkcs11/client.ts'
 import { attribute, keyType, objectClass } from '../../../src/hsm/pkcs11/cryptoki.ts'
 import { openPkcs11Hsm, openPkcs11KeyEngine } from '../../../src/hsm/pkcs11/hsm.ts'
-import { findObjects, labelOf, referenceTo } from '../../../src/hsm/pkcs11/objects.ts'
+import { composeLabel, composeReference, findObjects } from '../../../src/hsm/pkcs11/objects.ts'
 import { openTokenSession, type TokenSettings } from '../../../src/hsm/pkcs11/session.ts'
 import { openSoftHsm } from '../../support/softhsm.ts'
 import { drawTdesKey, memoryKeyStore } from '../implementation.ts'
@@ -76,7 +76,10 @@ suite('keys in a PKCS#11 token', { skip: softHsm.leftOut }, () => {
 
   test('a key that could leave the token is not used', async () => {
     const settings = await softHsm.createToken()
-    const key = { label: labelOf(keyCatalogue.pan.kind, 'N'), id: randomBytes(16).toString('hex') }
+    const key = {
+      label: composeLabel(keyCatalogue.pan.kind, 'N'),
+      id: randomBytes(16).toString('hex'),
+    }
     inSession(settings, ({ cryptoki, handle }) => {
       cryptoki.C_CreateObject(handle, [
         { type: attribute.class, value: objectClass.secretKey },
@@ -91,7 +94,7 @@ suite('keys in a PKCS#11 token', { skip: softHsm.leftOut }, () => {
     })
     const token = await openToken(settings)
     const engine = openPkcs11KeyEngine(token)
-    await assert.rejects(engine.open(keyCatalogue.pan.kind, referenceTo(key)), /could leave/)
+    await assert.rejects(engine.open(keyCatalogue.pan.kind, composeReference(key)), /could leave/)
     token.close()
   })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { scopesOf } from '../../../src/domain/client.ts'
+import { listScopes } from '../../../src/domain/client.ts'
 import { createAuthorizationServer } from '../../../src/listeners/oauth/authorization-server.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
 import { audiences, signingKey } from './support.ts'
@@ -25,7 +25,7 @@ test('the metadata says what is true, and no more', async () => {
     issuer,
     token_endpoint: `${issuer}/oauth/token`,
     jwks_uri: `${issuer}/oauth/jwks`,
-    scopes_supported: scopesOf(),
+    scopes_supported: listScopes(),
     response_types_supported: [],
     grant_types_supported: ['client_credentials'],
     token_endpoint_auth_methods_supported: [

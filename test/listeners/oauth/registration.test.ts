@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { isScope, scopesOf } from '../../../src/domain/client.ts'
+import { isScope, listScopes } from '../../../src/domain/client.ts'
 import { claimedClientId } from '../../../src/listeners/oauth/claimed-client.ts'
 import {
   generateClientSecret,
@@ -96,10 +96,10 @@ test('the client that a token request claims is found in every form of authentic
 })
 
 test('a scope belongs to one listener', () => {
-  const ofThePrivateOne = scopesOf('private')
+  const ofThePrivateOne = listScopes('private')
   assert.deepEqual(ofThePrivateOne.slice(0, 2), ['authorizations.write', 'admin'])
   assert.ok(ofThePrivateOne.includes('approve'))
-  assert.deepEqual([...scopesOf('public'), ...ofThePrivateOne], scopesOf())
+  assert.deepEqual([...listScopes('public'), ...ofThePrivateOne], listScopes())
   assert.equal(isScope('toString'), false)
 })
 

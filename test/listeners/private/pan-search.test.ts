@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { scopesOfRole } from '../../../src/domain/person.ts'
+import { scopesByRole } from '../../../src/domain/person.ts'
 import { enterAll } from '../../support/audit.ts'
 import { type IssuedCard, issueCard } from '../../support/network.ts'
 import { type CallOptions, openTestService, sql, type TestService } from '../../support/service.ts'
@@ -52,7 +52,7 @@ test('who may look at cards does not search by card number: that is another scop
   assert.equal((await search({ publicToken: card.publicToken }, { token })).status, 200)
   // A person of a role that looks and does not serve cardholders.
   assert.equal((await search({ pan: card.pan }, { as: 'approver' })).status, 403)
-  const having = Object.entries(scopesOfRole).filter(([, scopes]) => scopes.includes('support.pan'))
+  const having = Object.entries(scopesByRole).filter(([, scopes]) => scopes.includes('support.pan'))
   assert.deepEqual(
     having.map(([role]) => role),
     ['support', 'support-lead'],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { type Role, roles, scopesOfRole } from '../../../src/domain/person.ts'
+import { type Role, roles, scopesByRole } from '../../../src/domain/person.ts'
 import { scopesOfAccess } from '../../../src/listeners/http/authentication.ts'
 import { type IdentityIssuer, openIdentityIssuer } from '../../support/identity-issuer.ts'
 import { makeFolder } from '../../support/process.ts'
@@ -51,7 +51,7 @@ const call = async ({ method, url }: Pick<Route, 'method' | 'url'>, token: strin
 for (const role of roles) {
   test(`the role ${role} is let in by the routes of its scopes, and refused by every other`, async () => {
     const token = await issuer.tokenFor(role)
-    const scopes: readonly string[] = scopesOfRole[role]
+    const scopes: readonly string[] = scopesByRole[role]
     for (const route of routes) {
       const { access } = route.config
       if (access === undefined || access === 'open') continue

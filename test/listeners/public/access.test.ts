@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { scopesOf } from '../../../src/domain/client.ts'
+import { listScopes } from '../../../src/domain/client.ts'
 import { setClientActive } from '../../support/builders.ts'
 import {
   type CallOptions,
@@ -25,7 +25,7 @@ before(async () => {
   readOnly = await service.token('cards.read')
 })
 
-const scopes = scopesOf('public')
+const scopes = listScopes('public')
 
 for (const { body, method, name, path, scope, status } of operations) {
   test(`${name} is allowed with ${scope}, and with no other scope`, async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { dateOf } from '../../../src/domain/calendar.ts'
+import { formatDate } from '../../../src/domain/calendar.ts'
 import { newCard, openTestService, sql, type TestService } from '../../support/service.ts'
 
 let service: TestService
@@ -13,7 +13,7 @@ const holder = { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-04-17' }
 const address = { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' }
 const pan = '4000001234567899'
 
-const tomorrow = (): string => dateOf(new Date(Date.now() + 86_400_000))
+const tomorrow = (): string => formatDate(new Date(Date.now() + 86_400_000))
 
 /** Values that are refused, each at its pointer. */
 const refused: readonly (readonly [string, unknown, unknown?])[] = [

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { wrapKeyBlock } from '../../../src/crypto/key-block.ts'
 import { xor } from '../../../src/crypto/refusal.ts'
-import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
-import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'
+import { computeKeyCheckValue } from '../../../src/hsm/keys/key-check.ts'
+import { composeHeader } from '../../../src/hsm/keys/key-purposes.ts'
 import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { newProduct } from '../../operations/clients/administer.ts'
 import { enterAll } from '../../support/audit.ts'
@@ -98,13 +98,13 @@ const clientCalled = (clientId: string, kind = 'client') => ({
 const bringZoneMasterKey = async (key: string) => {
   const parts = [randomBytes(32), randomBytes(32)] as const
   const value = xor(...parts)
-  const keyCheckValue = keyCheckValueOf('A', value)
+  const keyCheckValue = computeKeyCheckValue('A', value)
   const { json } = await administer('POST', '/component-entries', entryOf(key, keyCheckValue))
   for (const [at, part] of parts.entries()) {
     await administer('POST', `/component-entries/${json.entryId}/components`, {
       person: `Person ${at}`,
       component: part.toString('hex'),
-      keyCheckValue: keyCheckValueOf('A', part),
+      keyCheckValue: computeKeyCheckValue('A', part),
     })
   }
   return value
@@ -148,7 +148,7 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
   },
   'POST /keys/import': async () => {
     const zoneMasterKey = await bringZoneMasterKey('zmk-in')
-    const header = headerOf({ keyUsage: 'P0', algorithm: 'A', modeOfUse: 'B' }, 'N')
+    const header = composeHeader({ keyUsage: 'P0', algorithm: 'A', modeOfUse: 'B' }, 'N')
     const keyBlock = wrapKeyBlock(zoneMasterKey, header, randomBytes(32))
     return {
       path: '//keys/import',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { before, test } from 'node:test'
 import { SerializerSelector } from '@fastify/fast-json-stringify-compiler'
-import { listenerOfScope } from '../../../src/domain/client.ts'
+import { selectScopeListener } from '../../../src/domain/client.ts'
 import { problemKinds } from '../../../src/domain/problem-kinds.ts'
 import { scopesOfAccess } from '../../../src/listeners/http/authentication.ts'
 import { stringFormats } from '../../../src/listeners/public/schemas/formats.ts'
@@ -33,7 +33,8 @@ test('every route says which scope it needs, or that it is open, and belongs to 
     const access = config?.access
     assert.ok(access, `${method} ${url}`)
     if (access === 'open') continue
-    for (const scope of scopesOfAccess(access)) assert.equal(listenerOfScope(scope), listener, url)
+    for (const scope of scopesOfAccess(access))
+      assert.equal(selectScopeListener(scope), listener, url)
   }
 })
 

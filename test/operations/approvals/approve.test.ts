@@ -1,7 +1,7 @@
 /** Four eyes: what one person asks for is done when another approves it, and then once. */
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { payloadHashOf } from '../../../src/domain/approval.ts'
+import { hashPayload } from '../../../src/domain/approval.ts'
 import type { Person } from '../../../src/domain/person.ts'
 import { expireApprovals } from '../../../src/operations/approvals/decide.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
@@ -44,7 +44,7 @@ suite('an installation where a new administrator needs another person', () => {
     assert.equal(asked.state, 'waiting')
     const payload = JSON.parse(asked.payload)
     assert.deepEqual([payload.method, payload.path, payload.body], ['POST', '/clients', body])
-    const hash = Buffer.from(payloadHashOf(asked.payload)).toString('hex')
+    const hash = Buffer.from(hashPayload(asked.payload)).toString('hex')
     assert.equal(asked.payloadHash, hash)
     await carryOut(service)
     assert.equal(await isThere(body.clientId), false)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { xor } from '../../../src/crypto/refusal.ts'
 import type { Person } from '../../../src/domain/person.ts'
-import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
+import { computeKeyCheckValue } from '../../../src/hsm/keys/key-check.ts'
 import { upsertPerson } from '../../../src/storage/people/people.ts'
 import { enterAll } from '../../support/audit.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
@@ -67,12 +67,12 @@ const bringZoneMasterKey = async (key: string) => {
   const parts = [randomBytes(32), randomBytes(32)] as const
   const entry = await administer('POST', '/component-entries', {
     ...{ family: 'zone-master', key, algorithm: 'AES', lengthBytes: 32, componentCount: 2 },
-    keyCheckValue: keyCheckValueOf('A', xor(...parts)),
+    keyCheckValue: computeKeyCheckValue('A', xor(...parts)),
   })
   for (const [at, part] of parts.entries()) {
     await administer('POST', `/component-entries/${entry.entryId}/components`, {
       ...{ person: `Person ${at}`, component: part.toString('hex') },
-      keyCheckValue: keyCheckValueOf('A', part),
+      keyCheckValue: computeKeyCheckValue('A', part),
     })
   }
 }

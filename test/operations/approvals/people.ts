@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { type Person, personIdOf, type Role } from '../../../src/domain/person.ts'
+import { derivePersonId, type Person, type Role } from '../../../src/domain/person.ts'
 import { carryOutApproved } from '../../../src/operations/approvals/carry-out.ts'
 import { callerOfPerson, sql, type TestService } from '../../support/service.ts'
 
@@ -11,7 +11,7 @@ export const somebody = (
   role: Role,
   { seconds = 0, at = issuer }: { seconds?: number; at?: string } = {},
 ): Person => ({
-  personId: personIdOf({ issuer: at, subject }),
+  personId: derivePersonId({ issuer: at, subject }),
   ...{ issuer: at, subject, name: `Name of ${subject}`, roles: [role] },
   authenticatedAt: new Date(Date.now() - seconds * 1_000),
 })

@@ -10,7 +10,7 @@ import { before, test } from 'node:test'
 import { xor } from '../../../src/crypto/refusal.ts'
 import { type ApprovalKind, approvalKinds } from '../../../src/domain/approval.ts'
 import type { Person } from '../../../src/domain/person.ts'
-import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
+import { computeKeyCheckValue } from '../../../src/hsm/keys/key-check.ts'
 import { enterAll } from '../../support/audit.ts'
 import { client } from '../../support/builders.ts'
 import { openWithRoutes, type Route } from '../../support/routes.ts'
@@ -312,13 +312,13 @@ const bringZoneMasterKey = async (key: string) => {
     algorithm: 'AES',
     lengthBytes: 32,
     componentCount: 2,
-    keyCheckValue: keyCheckValueOf('A', xor(...parts)),
+    keyCheckValue: computeKeyCheckValue('A', xor(...parts)),
   })
   for (const [at, part] of parts.entries()) {
     await administer('POST', `/component-entries/${entry.entryId}/components`, {
       person: `Person ${at}`,
       component: part.toString('hex'),
-      keyCheckValue: keyCheckValueOf('A', part),
+      keyCheckValue: computeKeyCheckValue('A', part),
     })
   }
 }

@@ -12,9 +12,9 @@ import {
   sealPin,
 } from '../../../packages/sdk/device/device.ts'
 import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
-import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'
+import { composeHeader } from '../../../src/hsm/keys/key-purposes.ts'
 import { openSoftwareKeyEngine } from '../../../src/hsm/software/key-engine.ts'
-import { masterKeysOf, SecretKey } from '../../../src/hsm/software/master-keys.ts'
+import { SecretKey, toMasterKeys } from '../../../src/hsm/software/master-keys.ts'
 import { demoProducts } from '../../../src/sandbox/demo-data.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { openLeftDatabase, product } from '../../support/builders.ts'
@@ -146,8 +146,8 @@ test('a key block that changed places with another opens for nothing', async () 
   const masterKey = new SecretKey(randomBytes(32))
   const engine = openSoftwareKeyEngine(masterKey)
   const wrapped = (name: 'card-data-wrap' | 'card-data-sign') =>
-    masterKeysOf(masterKey).wrap(
-      headerOf(keyCatalogue[name].kind, 'N'),
+    toMasterKeys(masterKey).wrap(
+      composeHeader(keyCatalogue[name].kind, 'N'),
       rsaTestKey(name).export({ format: 'der', type: 'pkcs8' }),
     )
   const generated = async (name: 'card-data-sign-ec' | 'card-data-pin') =>

@@ -2,9 +2,9 @@ import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { join } from 'node:path'
 import { pinKeys, type ServiceKeys } from '../../../packages/sdk/device/device.ts'
 import { keyCatalogue } from '../../../src/hsm/contract/catalogue.ts'
-import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
-import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'
-import { masterKeysOf, readMasterKeys } from '../../../src/hsm/software/master-keys.ts'
+import { computeKeyCheckValue } from '../../../src/hsm/keys/key-check.ts'
+import { composeHeader } from '../../../src/hsm/keys/key-purposes.ts'
+import { readMasterKeys, toMasterKeys } from '../../../src/hsm/software/master-keys.ts'
 import { insertHsmKey } from '../../../src/storage/keys/hsm-keys.ts'
 import {
   type Answer,
@@ -65,8 +65,8 @@ export const keepKeyVersion = async (
     keyName,
     keyVersion,
     state: 'active',
-    keyBlock: masterKeysOf(masterKey).wrap(headerOf(kind, 'N'), key),
-    keyCheckValue: keyCheckValueOf(kind.algorithm, key),
+    keyBlock: toMasterKeys(masterKey).wrap(composeHeader(kind, 'N'), key),
+    keyCheckValue: computeKeyCheckValue(kind.algorithm, key),
   })
 }
 

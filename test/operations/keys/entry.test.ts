@@ -5,8 +5,8 @@ import { unwrapKeyBlock, wrapKeyBlock } from '../../../src/crypto/key-block.ts'
 import { tdesKeyCheckValue } from '../../../src/crypto/key-check-value.ts'
 import { xor } from '../../../src/crypto/refusal.ts'
 import { setOddParity } from '../../../src/crypto/tdes-keys.ts'
-import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
-import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'
+import { computeKeyCheckValue } from '../../../src/hsm/keys/key-check.ts'
+import { composeHeader } from '../../../src/hsm/keys/key-purposes.ts'
 import { advanceKeys } from '../../../src/operations/keys/rotate.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { type Administer, subjectOf } from './rotating.ts'
@@ -20,7 +20,7 @@ before(async () => {
 })
 
 const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex').toUpperCase()
-const checkValueOf = keyCheckValueOf
+const checkValueOf = computeKeyCheckValue
 
 const open = (members: object) =>
   administer('POST', '//component-entries', {
@@ -120,7 +120,7 @@ test('a key block is refused that holds a component, or is of a version for anot
   const aes = await bring('zmk-aes', 'A', 16)
   const tdes = await bring('zmk-tdes', 'T', 24)
   const value = setOddParity(randomBytes(16))
-  const header = headerOf({ keyUsage: 'P0', algorithm: 'T', modeOfUse: 'B' }, 'N')
+  const header = composeHeader({ keyUsage: 'P0', algorithm: 'T', modeOfUse: 'B' }, 'N')
   const component = wrapKeyBlock(aes, { ...header, keyVersion: 'c1' }, value)
   assert.match((await importZone('zmk-aes', component)).json.detail, /component/)
   const versionB = wrapKeyBlock(aes, { ...header, version: 'B' }, value)
@@ -133,7 +133,7 @@ test('a key block is refused that holds a component, or is of a version for anot
 
 test('a zone key is of the cipher that its PIN block formats are for, brought or drawn', async () => {
   const zoneMasterKey = await bring('zmk-formats', 'A', 32)
-  const header = headerOf({ keyUsage: 'P0', algorithm: 'A', modeOfUse: 'B' }, 'N')
+  const header = composeHeader({ keyUsage: 'P0', algorithm: 'A', modeOfUse: 'B' }, 'N')
   const keyBlock = wrapKeyBlock(zoneMasterKey, header, randomBytes(32))
   const refused = await importZone('zmk-formats', keyBlock, { key: 'zone-aes' })
   assert.deepEqual([refused.status, refused.json.code], [422, 'key_refused'])
@@ -161,7 +161,7 @@ test('a zone key is of the cipher that its PIN block formats are for, brought or
 test('a check value counts with every digit that its sender told', async () => {
   const zoneMasterKey = await bring('zmk-check', 'A', 32)
   const value = setOddParity(randomBytes(16))
-  const header = headerOf({ keyUsage: 'P0', algorithm: 'T', modeOfUse: 'B' }, 'N')
+  const header = composeHeader({ keyUsage: 'P0', algorithm: 'T', modeOfUse: 'B' }, 'N')
   const keyBlock = wrapKeyBlock(zoneMasterKey, header, value)
   const whole = hexOf(tdesKeyCheckValue(value, 8))
   const wrongAtTheEnd = `${whole.slice(0, -1)}${whole.endsWith('0') ? '1' : '0'}`
@@ -173,7 +173,7 @@ test('a check value counts with every digit that its sender told', async () => {
 
 test('a check value may have digits in a row as a card number has them, and may not be a card number', async () => {
   const zoneMasterKey = await bring('zmk-digits', 'A', 32)
-  const header = headerOf({ keyUsage: 'P0', algorithm: 'T', modeOfUse: 'B' }, 'N')
+  const header = composeHeader({ keyUsage: 'P0', algorithm: 'T', modeOfUse: 'B' }, 'N')
   const keyBlock = wrapKeyBlock(zoneMasterKey, header, setOddParity(randomBytes(16)))
   const told = (keyCheckValue: string) =>
     importZone('zmk-digits', keyBlock, { key: 'zone-digits', keyCheckValue })
@@ -197,7 +197,7 @@ test('what opens data at rest, or signs, never leaves, however it is asked for o
     const refused = await administer('POST', '//keys', body)
     assert.deepEqual([refused.status, refused.json.code], [422, 'key_refused'], key)
   }
-  const header = headerOf({ keyUsage: 'D0', algorithm: 'A', modeOfUse: 'B' }, 'E')
+  const header = composeHeader({ keyUsage: 'D0', algorithm: 'A', modeOfUse: 'B' }, 'E')
   const keyBlock = wrapKeyBlock(zoneMasterKey, header, randomBytes(32))
   const target = { family: 'installation', key: 'pan', zoneMasterKey: 'zmk-leave', keyBlock }
   assert.equal((await administer('POST', '//keys/import', target)).status, 201)

@@ -7,16 +7,16 @@ import { wrapKeyBlock } from '../../../src/crypto/key-block.ts'
 import { setOddParity } from '../../../src/crypto/tdes-keys.ts'
 import { type KeyKind, keyCatalogue, keyNames } from '../../../src/hsm/contract/catalogue.ts'
 import type { KeyState, StoredKey } from '../../../src/hsm/contract/stored-keys.ts'
-import { headerOf, purposeIn } from '../../../src/hsm/keys/key-purposes.ts'
+import { composeHeader, purposeIn } from '../../../src/hsm/keys/key-purposes.ts'
 import { openKeyRing } from '../../../src/hsm/keys/key-ring.ts'
 import { refuseWeakerProtection, refuseWeakKey } from '../../../src/hsm/keys/key-strength.ts'
 import { openSoftwareKeyEngine } from '../../../src/hsm/software/key-engine.ts'
 import {
   type MasterKeys,
-  masterKeysOf,
   openMasterKeys,
   readMasterKeys,
   SecretKey,
+  toMasterKeys,
 } from '../../../src/hsm/software/master-keys.ts'
 import { findMasterKeyCheckValue } from '../../../src/storage/engine/installation.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
@@ -60,7 +60,7 @@ const rotate = async () => {
 const newest = async (dataDir: string) => {
   const key = (await readMasterKeys(join(dataDir, 'master.key'))).at(-1)
   assert.ok(key)
-  return { keyCheckValue: masterKeysOf(key).currentCheckValue() }
+  return { keyCheckValue: toMasterKeys(key).currentCheckValue() }
 }
 
 test('a key opens for its purpose and for none of the others, also of the same use', async () => {
@@ -87,7 +87,7 @@ test('a purpose that is changed in a key block breaks it', async () => {
   const { keyBlock } = await engine.generate(keyCatalogue['token-signing'].kind)
   const changed = keyBlock.replace('token-signing', 'token-singing')
   assert.notEqual(changed, keyBlock)
-  assert.throws(() => masterKeysOf(masterKey).unwrap(changed), { code: 'key_block_refused' })
+  assert.throws(() => toMasterKeys(masterKey).unwrap(changed), { code: 'key_block_refused' })
 })
 
 test('key blocks that change rows are refused, and nothing is signed under the wrong one', async () => {
@@ -105,7 +105,7 @@ test('a block from before there were purposes still opens, and gets its own with
   const masterKeys = await openMasterKeysOf(service)
   const { purpose, ...use } = keyCatalogue['token-signing'].kind
   const { key } = masterKeys.unwrap(await keptBlock(purpose))
-  await put(purpose, masterKeys.wrap(headerOf(use, 'N'), key))
+  await put(purpose, masterKeys.wrap(composeHeader(use, 'N'), key))
   await service.keys.hsm.refreshKeys()
   const [before] = await service.issuing.hsm.tokenSigningKeys()
   const answer = await rotate()
@@ -129,7 +129,7 @@ test('the master key does not rotate over a key block that is in the row of anot
 
 test('a whole key block of another use is refused for the use that its row asks for', async () => {
   const masterKey = new SecretKey(randomBytes(32))
-  const header = headerOf({ ...keyCatalogue.pvk.kind, purpose: 'cvk' }, 'N')
+  const header = composeHeader({ ...keyCatalogue.pvk.kind, purpose: 'cvk' }, 'N')
   const block = wrapKeyBlock(
     masterKey.reveal(),
     header,
@@ -170,7 +170,7 @@ test('and it is refused where it is used, although its key block is whole', asyn
   const masterKey = new SecretKey(randomBytes(32))
   const engine = openSoftwareKeyEngine(masterKey)
   const weak = Buffer.concat([half, half])
-  const block = wrapKeyBlock(masterKey.reveal(), headerOf(keyCatalogue.cvk.kind, 'N'), weak)
+  const block = wrapKeyBlock(masterKey.reveal(), composeHeader(keyCatalogue.cvk.kind, 'N'), weak)
   await assert.rejects(engine.open(keyCatalogue.cvk.kind, block), { name: 'KeyRefusal' })
   await assert.rejects(engine.import(keyCatalogue.cvk.kind, weak), /weak|equal/)
 })

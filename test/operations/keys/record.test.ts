@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { appendFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
+import { computeKeyCheckValue } from '../../../src/hsm/keys/key-check.ts'
 import { advanceKeys, followKeys } from '../../../src/operations/keys/rotate.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { type Administer, subjectOf } from './rotating.ts'
@@ -85,7 +85,7 @@ const enter = (entryId: string, person: string, component: Uint8Array) =>
   administer('POST', `//component-entries/${entryId}/components`, {
     person,
     component: Buffer.from(component).toString('hex'),
-    keyCheckValue: keyCheckValueOf('A', component),
+    keyCheckValue: computeKeyCheckValue('A', component),
   })
 
 test('no act on a version is done without being on record, whoever does it', async () => {
@@ -133,7 +133,7 @@ test('no component, zone master key or zone key comes, leaves or retires without
   const whole = Buffer.from(parts[0].map((byte, at) => byte ^ (parts[1][at] ?? 0)))
   let entryId = ''
   await assertRecorded(/^zmk component entry [0-9a-f-]{36} opened by demo-admin$/, async () => {
-    const answer = await openEntry({ keyCheckValue: keyCheckValueOf('A', whole) })
+    const answer = await openEntry({ keyCheckValue: computeKeyCheckValue('A', whole) })
     entryId = answer.json.entryId
     return answer
   })

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { xor } from '../../../src/crypto/refusal.ts'
-import { personIdOf } from '../../../src/domain/person.ts'
-import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
+import { derivePersonId } from '../../../src/domain/person.ts'
+import { computeKeyCheckValue } from '../../../src/hsm/keys/key-check.ts'
 import { enterComponent } from '../../../src/operations/keys/enter-component.ts'
 import { type Answer, openTestService, sql, type TestService } from '../../support/service.ts'
 import {
@@ -38,7 +38,7 @@ const open = async (opener: Administrator, componentCount: 2 | 3 = 2): Promise<s
   const value = parts.slice(0, componentCount).reduce((a, b) => Buffer.from(xor(a, b)))
   const { json, text } = await opener.call('POST', '/component-entries', {
     ...{ family: 'zone-master', key: named('zmk'), algorithm: 'AES', lengthBytes: 32 },
-    ...{ componentCount, keyCheckValue: keyCheckValueOf('A', value) },
+    ...{ componentCount, keyCheckValue: computeKeyCheckValue('A', value) },
   })
   assert.ok(json.entryId, text)
   return json.entryId
@@ -49,7 +49,7 @@ const enter = (entryId: string, who: Administrator, at: 0 | 1 | 2): Promise<Answ
   return who.call('POST', `/component-entries/${entryId}/components`, {
     person: `Person ${at}`,
     component: component.toString('hex'),
-    keyCheckValue: keyCheckValueOf('A', component),
+    keyCheckValue: computeKeyCheckValue('A', component),
   })
 }
 
@@ -282,12 +282,12 @@ test('who is disabled is no second person, neither the one who comes nor the one
 test('people who sign in bring components of one key, each one, and none beside a client', async () => {
   const enterAs = (entryId: string, clientId: string, at: 0 | 1) => {
     const component = parts[at] ?? Buffer.alloc(0)
-    const keyCheckValue = keyCheckValueOf('A', component)
+    const keyCheckValue = computeKeyCheckValue('A', component)
     const brought = { person: `Person ${at}`, component: component.toString('hex'), keyCheckValue }
     return enterComponent(service.keys, { clientId, requestId: 'second-person' }, entryId, brought)
   }
   const [one, other] = ['1', '2'].map((subject) =>
-    personIdOf({ issuer: 'https://issuer.test', subject }),
+    derivePersonId({ issuer: 'https://issuer.test', subject }),
   ) as [string, string]
   const ofPeople = await open(root)
   await enterAs(ofPeople, one, 0)

@@ -4,8 +4,8 @@ import { before, test } from 'node:test'
 import { unwrapKeyBlock, wrapKeyBlock } from '../../../src/crypto/key-block.ts'
 import { xor } from '../../../src/crypto/refusal.ts'
 import { setOddParity } from '../../../src/crypto/tdes-keys.ts'
-import { keyCheckValueOf } from '../../../src/hsm/keys/key-check.ts'
-import { headerOf } from '../../../src/hsm/keys/key-purposes.ts'
+import { computeKeyCheckValue } from '../../../src/hsm/keys/key-check.ts'
+import { composeHeader } from '../../../src/hsm/keys/key-purposes.ts'
 import { keyHashOf } from '../../support/identifiers.ts'
 import { ask, issueCard, pinBlock } from '../../support/network.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
@@ -20,7 +20,7 @@ before(async () => {
 })
 
 const hexOf = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex').toUpperCase()
-const check = (algorithm: 'A' | 'T', key: Uint8Array) => keyCheckValueOf(algorithm, key)
+const check = (algorithm: 'A' | 'T', key: Uint8Array) => computeKeyCheckValue(algorithm, key)
 
 type Parts = { first: Uint8Array; second: Uint8Array; key: Uint8Array }
 
@@ -66,7 +66,7 @@ const zone = { family: 'zone', clientId: 'demo-network', zoneMasterKey: 'zmk' }
 test('two people make a zone master key, and a network’s key under it deciphers its PIN blocks', async () => {
   const zoneMasterKey = await bring('zmk', 'A', 32)
   const value = setOddParity(randomBytes(16))
-  const header = headerOf({ keyUsage: 'P0', algorithm: 'T', modeOfUse: 'D' }, 'N')
+  const header = composeHeader({ keyUsage: 'P0', algorithm: 'T', modeOfUse: 'D' }, 'N')
   const keyBlock = wrapKeyBlock(zoneMasterKey, header, value)
   const kept = await administer('POST', '//keys/import', {
     ...zone,
@@ -150,7 +150,7 @@ test('a key travels only under one that is as strong, for the use that it names,
   const zoneMasterKey = await bring('zmk-weak', 'A', 16)
   const aes256 = randomBytes(32)
   const of = (keyUsage: string, key: Uint8Array, algorithm = 'A', modeOfUse = 'B') =>
-    wrapKeyBlock(zoneMasterKey, headerOf({ keyUsage, algorithm, modeOfUse }, 'E'), key)
+    wrapKeyBlock(zoneMasterKey, composeHeader({ keyUsage, algorithm, modeOfUse }, 'E'), key)
   const half = setOddParity(randomBytes(8))
   const whole = of('P0', randomBytes(16))
   const refused: readonly (readonly [string, string])[] = [

@@ -5,7 +5,7 @@ import { before, suite, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { acts, screensOf } from '../../../src/console/screens.ts'
-import { type Role, roles, scopesOfRole } from '../../../src/domain/person.ts'
+import { type Role, roles, scopesByRole } from '../../../src/domain/person.ts'
 import { scopesOfAccess } from '../../../src/listeners/http/authentication.ts'
 import { type Browser, hiddenFields, openBrowser } from '../../support/browser.ts'
 import { withoutIds } from '../../support/identifiers.ts'
@@ -115,7 +115,7 @@ suite('each role', () => {
     test(`${role} is refused by the forms of others, also when it sends them without having seen them`, async () => {
       const browser = await browse(role)
       const fields = hiddenFields(await browser.visit(service.url('/console')))
-      const held: readonly string[] = scopesOfRole[role]
+      const held: readonly string[] = scopesByRole[role]
       for (const { access, path } of acts) {
         const isAllowed =
           access === 'anyone' || scopesOfAccess(access).some((each) => held.includes(each))

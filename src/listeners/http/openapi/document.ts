@@ -1,6 +1,6 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { RouteOptions } from 'fastify'
-import { type ListenerName, type Scope, scopesOf } from '../../../domain/client.ts'
+import { type ListenerName, listScopes, type Scope } from '../../../domain/client.ts'
 import type { ProblemCode } from '../../../domain/problem.ts'
 import { scopesOfAccess } from '../authentication.ts'
 import { apiVersion } from '../request.ts'
@@ -68,7 +68,7 @@ export const openapiOptions = (described: Description): FastifyDynamicSwaggerOpt
             clientCredentials: {
               tokenUrl: described.tokenUrl,
               scopes: Object.fromEntries(
-                scopesOf(described.listener).map((scope) => [scope, scopeDescriptions[scope]]),
+                listScopes(described.listener).map((scope) => [scope, scopeDescriptions[scope]]),
               ),
             },
           },

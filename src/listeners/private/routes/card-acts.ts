@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { isPublicToken } from '../../../domain/identifiers.ts'
-import { readMembers } from '../../../domain/members.ts'
+import { toMembers } from '../../../domain/members.ts'
 import type { Problem } from '../../../domain/problem.ts'
 import * as acts from '../../../operations/cards/operator-acts.ts'
 import { callerOf } from '../../http/authentication.ts'
@@ -135,7 +135,7 @@ export function unblockManyRoute({ app, approvals, cards }: PrivateApi): void {
 /** Who a card is for: a disclosure, as that of a PIN is. */
 export function revealCardholderRoute({ app, cards }: PrivateApi): void {
   const recordRefusal = (request: FastifyRequest, { code, status }: Problem): Promise<void> => {
-    const { publicToken } = readMembers(request.params)
+    const { publicToken } = toMembers(request.params)
     return cards.refusedDisclosures.record(
       {
         clientId: callerOf(request).clientId,

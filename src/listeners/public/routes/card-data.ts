@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { readMembers } from '../../../domain/members.ts'
+import { toMembers } from '../../../domain/members.ts'
 import * as cardDataOperations from '../../../operations/card-data/card-data.ts'
 import { callerOf, requireScope } from '../../http/authentication.ts'
 import {
@@ -54,7 +54,7 @@ export function getCardDataRoute({ app, base, baseUrl, issuing }: PublicApi): vo
       },
       // Before anything is said of the body: who may not ask for the PIN learns that first.
       preValidation: async (request) => {
-        const { includePin } = readMembers(request.body)
+        const { includePin } = toMembers(request.body)
         if (includePin === true) requireScope(callerOf(request), 'pin.encrypted')
       },
     },

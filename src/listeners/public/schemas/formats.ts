@@ -2,7 +2,7 @@ import { isInstant, isPastDate, isWithinLifetime, parseExpiry } from '../../../d
 import { isCountryCode } from '../../../domain/countries.ts'
 import * as freeText from '../../../domain/free-text.ts'
 import { isUuid } from '../../../domain/identifiers.ts'
-import { binRangeOf, holdsPan, isPan } from '../../../domain/pan.ts'
+import { findBinRange, holdsPan, isPan } from '../../../domain/pan.ts'
 import { parseCardType } from '../../../domain/product.ts'
 import type { StringFormat } from '../../http/server.ts'
 import * as cardSchemas from './cards.ts'
@@ -58,7 +58,7 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
     detail: 'must not be a card number: six of its digits are enough',
     // One in some thousand has so many decimal digits in a row that they could be some: those are
     // accepted.
-    validate: (text) => !isPan(text) || binRangeOf(text) === null,
+    validate: (text) => !isPan(text) || findBinRange(text) === null,
   },
   'free-text': {
     detail: 'must have no control characters, no unpaired surrogates and no card number in it',

@@ -12,7 +12,7 @@ import { promisify } from 'node:util'
 import { PGlite } from '@electric-sql/pglite'
 import { createFunctionTable, readFunctionFiles } from '../src/storage/engine/functions.ts'
 import { createMigrationTable } from '../src/storage/engine/migrate.ts'
-import { numberParameters, pluralOf, splitStatements } from '../src/storage/engine/statements.ts'
+import { numberParameters, pluralize, splitStatements } from '../src/storage/engine/statements.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
@@ -168,7 +168,7 @@ async function compareShared(
 ): Promise<readonly string[]> {
   const parameters = one.parameters.map(async ([name, oid]): Promise<Typed> => {
     const { rows } = await engine.query<{ list: number }>(listTypeText, [oid])
-    return [pluralOf(name), rows[0]?.list ?? 0]
+    return [pluralize(name), rows[0]?.list ?? 0]
   })
   const due: Described = {
     parameters: await Promise.all(parameters),

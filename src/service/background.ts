@@ -18,18 +18,18 @@ import type { KeyContext } from '../operations/keys/keys.ts'
 import { advanceKeys, followKeys } from '../operations/keys/rotate.ts'
 import { recordUses } from '../operations/keys/uses.ts'
 import { startDelivery } from '../operations/webhooks/delivery.ts'
-import { pruneApprovals } from '../storage/approvals/approvals.ts'
+import { deleteOldApprovals } from '../storage/approvals/approvals.ts'
 import { thinCheckpoints } from '../storage/audit-log/checkpoints.ts'
 import { pruneWrongExpiries } from '../storage/authorizations/wrong-expiries.ts'
-import { prunePinEnvelopes } from '../storage/cards/changes.ts'
-import { pruneLimits } from '../storage/cards/limits.ts'
-import { pruneAssertions } from '../storage/clients/assertions.ts'
+import { expirePinEnvelopes } from '../storage/cards/changes.ts'
+import { expireLimits } from '../storage/cards/limits.ts'
+import { expireAssertions } from '../storage/clients/assertions.ts'
 import type { Connection, Database } from '../storage/engine/database.ts'
 import { claimLease, releaseLease } from '../storage/engine/leases.ts'
 import { shortenLog, vacuumTables } from '../storage/engine/vacuum.ts'
-import { pruneAdvices } from '../storage/links/advices.ts'
-import { pruneTransactions } from '../storage/links/transactions.ts'
-import { pruneSessions } from '../storage/people/sessions.ts'
+import { expireAdvices } from '../storage/links/advices.ts'
+import { expireTransactions } from '../storage/links/transactions.ts'
+import { expireSessions } from '../storage/people/sessions.ts'
 import type { Config } from './config/config.ts'
 import type { Service } from './service.ts'
 
@@ -174,15 +174,15 @@ export async function forgetUsedOnce(
 ): Promise<void> {
   const expiredBefore = new Date(now.getTime() - clockMarginMs)
   const prunes = [
-    () => pruneAssertions(connection, expiredBefore, stepSize),
-    () => prunePinEnvelopes(connection, expiredBefore, stepSize),
+    () => expireAssertions(connection, expiredBefore, stepSize),
+    () => expirePinEnvelopes(connection, expiredBefore, stepSize),
     () => pruneWrongExpiries(connection, stepSize),
-    () => pruneLimits(connection, 'card', stepSize),
-    () => pruneLimits(connection, 'client', stepSize),
-    () => pruneTransactions(connection, stepSize),
-    () => pruneAdvices(connection, stepSize),
-    () => pruneSessions(connection, stepSize),
-    () => pruneApprovals(connection, stepSize),
+    () => expireLimits(connection, 'card', stepSize),
+    () => expireLimits(connection, 'client', stepSize),
+    () => expireTransactions(connection, stepSize),
+    () => expireAdvices(connection, stepSize),
+    () => expireSessions(connection, stepSize),
+    () => deleteOldApprovals(connection, stepSize),
   ]
   for (const prune of prunes) {
     for (let step = 0; step < stepsMost && !stop.aborted; step += 1) {

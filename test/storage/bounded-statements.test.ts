@@ -5,9 +5,9 @@ import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
 import {
   countBrokenGlass,
-  findApprovals,
+  deleteOldApprovals,
+  listApprovalRows,
   listLateApprovals,
-  pruneApprovals,
 } from '../../src/storage/approvals/approvals.ts'
 import { claimApproval } from '../../src/storage/approvals/queue.ts'
 import { lockAuditLog } from '../../src/storage/audit-log/log.ts'
@@ -35,7 +35,7 @@ import { pruneWrongExpiries } from '../../src/storage/authorizations/wrong-expir
 import { findCard, findCardWithProduct } from '../../src/storage/cards/cards.ts'
 import {
   expireCards,
-  prunePinEnvelopes,
+  expirePinEnvelopes,
   restoreTries,
   spendAllTries,
   updateCardStatus,
@@ -43,10 +43,10 @@ import {
 } from '../../src/storage/cards/changes.ts'
 import { insertCard, type NewCardRow } from '../../src/storage/cards/create-card.ts'
 import { recordDisclosure } from '../../src/storage/cards/disclosures.ts'
-import { forgetPanFingerprints } from '../../src/storage/cards/keys-of-cards.ts'
-import { pruneLimits } from '../../src/storage/cards/limits.ts'
+import { deleteRetiredFingerprints } from '../../src/storage/cards/keys-of-cards.ts'
+import { expireLimits } from '../../src/storage/cards/limits.ts'
 import { findTries } from '../../src/storage/cards/tries.ts'
-import { pruneAssertions } from '../../src/storage/clients/assertions.ts'
+import { expireAssertions } from '../../src/storage/clients/assertions.ts'
 import type {
   Connection,
   Database,
@@ -63,27 +63,27 @@ import {
   outboxStart,
   type UnpublishedEvent,
 } from '../../src/storage/events/publish.ts'
-import { pruneFeed, pruneOutbox } from '../../src/storage/events/retention.ts'
-import { pruneIdempotencyRecords } from '../../src/storage/idempotency/idempotency.ts'
-import { findAdvices, pruneAdvices } from '../../src/storage/links/advices.ts'
+import { expireFeed, expireOutbox } from '../../src/storage/events/retention.ts'
+import { expireIdempotencyRecords } from '../../src/storage/idempotency/idempotency.ts'
+import { expireAdvices, listAdviceRows } from '../../src/storage/links/advices.ts'
 import {
+  expireTransactions,
   hasReversalMark,
-  pruneTransactions,
   reverseByElements,
   reverseTransaction,
 } from '../../src/storage/links/transactions.ts'
-import { findPeople } from '../../src/storage/people/people.ts'
+import { listPersonRows } from '../../src/storage/people/people.ts'
 import {
   endSession,
-  findOpenSessions,
+  expireSessions,
   findSession,
-  pruneSessions,
+  listOpenSessions,
   seeSession,
 } from '../../src/storage/people/sessions.ts'
 import { recordTries } from '../../src/storage/webhooks/attempts.ts'
 import { queueUndelivered } from '../../src/storage/webhooks/deliveries.ts'
 import { failPending, listDueDeliveries } from '../../src/storage/webhooks/delivery-groups.ts'
-import { pruneDeliveries, removeDeliveries } from '../../src/storage/webhooks/retention.ts'
+import { expireDeliveries, removeDeliveries } from '../../src/storage/webhooks/retention.ts'
 import { publicTokenOf } from '../support/identifiers.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { openServerDatabase } from '../support/service.ts'
@@ -227,36 +227,37 @@ const begin = (database: Database, card: NamedCard, claimed: typeof claim | null
  */
 const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[] = [
   (database, limit) => expireCards(database, today, limit),
-  (database, limit) => pruneIdempotencyRecords(database, limit),
-  (database, limit) => pruneAssertions(database, new Date(), limit),
-  (database, limit) => prunePinEnvelopes(database, new Date(), limit),
-  (database, limit) => pruneLimits(database, 'card', limit),
-  (database, limit) => pruneLimits(database, 'client', limit),
+  (database, limit) => expireIdempotencyRecords(database, limit),
+  (database, limit) => expireAssertions(database, new Date(), limit),
+  (database, limit) => expirePinEnvelopes(database, new Date(), limit),
+  (database, limit) => expireLimits(database, 'card', limit),
+  (database, limit) => expireLimits(database, 'client', limit),
   (database, limit) => pruneWrongExpiries(database, limit),
-  (database, limit) => pruneTransactions(database, limit),
-  (database, limit) => pruneAdvices(database, limit),
-  (database, limit) => pruneSessions(database, limit),
+  (database, limit) => expireTransactions(database, limit),
+  (database, limit) => expireAdvices(database, limit),
+  (database, limit) => expireSessions(database, limit),
   (database) => findSession(database, sessionHash),
   (database) => seeSession(database, sessionHash),
   (database) => endSession(database, sessionHash),
-  (database) => findOpenSessions(database, personOf(7_900)),
-  (database, limit) => findPeople(database, personOf(7_900), limit),
-  (database, limit) => pruneApprovals(database, limit),
+  (database) => listOpenSessions(database, personOf(7_900)),
+  (database, limit) => listPersonRows(database, personOf(7_900), limit),
+  (database, limit) => deleteOldApprovals(database, limit),
   (database, limit) => listLateApprovals(database, limit),
-  (database, limit) => findApprovals(database, { state: null, requesterId: null }, null, limit),
-  (database, limit) => findApprovals(database, { state: 'done', requesterId: null }, null, limit),
+  (database, limit) => listApprovalRows(database, { state: null, requesterId: null }, null, limit),
   (database, limit) =>
-    findApprovals(database, { state: null, requesterId: 'client-7900' }, null, limit),
+    listApprovalRows(database, { state: 'done', requesterId: null }, null, limit),
+  (database, limit) =>
+    listApprovalRows(database, { state: null, requesterId: 'client-7900' }, null, limit),
   (database) => countBrokenGlass(database),
   (database) => claimApproval(database, claimId),
   (database) => reverseByElements(database, 'client-1', original),
   (database) =>
     reverseTransaction(database, { networkId: 'client-1', transactionHash: fingerprint }),
   (database) => hasReversalMark(database, 'client-1', [fingerprint]),
-  (database, limit) => findAdvices(database, 'link', null, limit),
-  (database, limit) => pruneOutbox(database, 30, limit),
+  (database, limit) => listAdviceRows(database, 'link', null, limit),
+  (database, limit) => expireOutbox(database, 30, limit),
   (database, limit) =>
-    pruneFeed(database, clientId, { days: 30, limit, after: '0', beforeDay: null }),
+    expireFeed(database, clientId, { days: 30, limit, after: '0', beforeDay: null }),
   (database, limit) => pruneAuthorizations(database, 30, limit),
   (database, limit) => pruneCounts(database, 30, limit),
   (database) => lockAuditLog(database),
@@ -267,14 +268,14 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
       listEventsToEnter(database, [{ clientId, entered: '0', last: '1' }], { isCluster, limit }),
   ),
   (database, limit) => listUnpublishedEvents(database, outboxStart, [], limit),
-  (database, limit) => pruneDeliveries(database, reference, 30, limit),
+  (database, limit) => expireDeliveries(database, reference, 30, limit),
   (database, limit) => removeDeliveries(database, reference, limit),
   (database, limit) => failPending(database, reference, null, limit),
   (database, limit) => queueUndelivered(database, reference, limit),
   (database, limit) => listDueDeliveries(database, reference, [], limit),
   (database, limit) => recordTries(database, reference, triedUpTo(limit)),
   (database) => claimStream(database, 'client-7', holder, { slots: 10, seconds: 60 }),
-  (database, limit) => forgetPanFingerprints(database, 1, 0, limit),
+  (database, limit) => deleteRetiredFingerprints(database, 1, 0, limit),
   (database, limit) => markPublished(database, publishedUpTo(limit)),
   // What changes a single card.
   (database) => updateCardStatus(database, act, { from: '00', to: '62' }),

@@ -1,10 +1,10 @@
 import type { Requester } from '../../domain/client.ts'
 import {
   type ActPosition,
-  findKeyActs,
-  findOperatorActs,
   insertAct,
   type KeyActRow,
+  listKeyActRows,
+  listOperatorActRows,
   type NewAct,
   newestAct,
   type OperatorActRow,
@@ -58,7 +58,7 @@ export const listOperatorActs = (
   { database }: { readonly database: Connection },
   after: ActPosition | null,
   limit: number,
-): Promise<OperatorActRow[]> => findOperatorActs(database, after ?? newestAct, limit)
+): Promise<OperatorActRow[]> => listOperatorActRows(database, after ?? newestAct, limit)
 
 /** An act on a key, and where it stands in the list. */
 type ListedKeyAct = Pick<KeyActRow, 'number' | 'at' | 'act' | 'clientId' | 'requestId'> & {
@@ -71,7 +71,7 @@ export async function listKeyActs(
   after: ActPosition | null,
   limit: number,
 ): Promise<ListedKeyAct[]> {
-  const rows = await findKeyActs(database, after ?? newestAct, limit)
+  const rows = await listKeyActRows(database, after ?? newestAct, limit)
   return rows.map(({ details: _, subject: key, subjectKind: __, ...act }) => ({ ...act, key }))
 }
 

@@ -9,7 +9,7 @@ import {
   type ApprovalRow,
   countBrokenGlass,
   findApproval,
-  findApprovals,
+  listApprovalRows,
 } from '../../storage/approvals/approvals.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { type ApprovalBackground, findBackground } from './about.ts'
@@ -187,7 +187,7 @@ export async function listApprovals(
   if (!isOwn && !seesAll(viewer)) return []
   const requesterId = seesAll(viewer) ? filter.requesterId : viewer.clientId
   const { state } = filter
-  const rows = await findApprovals(database, { state, requesterId }, page.after, page.limit)
+  const rows = await listApprovalRows(database, { state, requesterId }, page.after, page.limit)
   return rows.map((row) => ({ ...describeApproval(row), position: row }))
 }
 

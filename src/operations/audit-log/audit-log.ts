@@ -11,7 +11,7 @@ import {
   countOlderCards,
   findAuditLog,
   findTile,
-  findTiles,
+  listTiles,
 } from '../../storage/audit-log/log.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { commitEntries } from './commit-entries.ts'
@@ -90,7 +90,7 @@ export async function appendEntries(
   const asked = levels.flatMap(({ full, level, partial }) =>
     partial > 0 ? [{ level, index: full }] : [],
   )
-  const tiles = asked.length > 0 ? await findTiles(connection, log, asked) : []
+  const tiles = asked.length > 0 ? await listTiles(connection, log, asked) : []
   const edge = levels.map(
     ({ level }) => tiles.find((tile) => tile.level === level)?.hashes ?? new Uint8Array(),
   )

@@ -239,7 +239,7 @@ async function goOn(
     const { approvedBy, requestedBy } = erasure
     const parties = await findErasureParties(connection, [requestedBy, approvedBy])
     const bounds = { keptGroups, parties, limit: rangesMost }
-    const ranges = await erasures.findRangesToErase(connection, erasure, [from, end], bounds)
+    const ranges = await erasures.listRangesToErase(connection, erasure, [from, end], bounds)
     const last = ranges.length < rangesMost ? undefined : ranges.at(-1)
     const { erasureId, kind, reason } = erasure
     const named = {

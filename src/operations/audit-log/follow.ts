@@ -48,7 +48,7 @@ async function followNext(
   const entries = await digests.listCardEntries(connection, log.log, [from, end])
   const tokens = entries.map(({ publicToken }) => publicToken)
   const kept = new Map(
-    (await digests.findCardDigests(connection, tokens)).map((row) => [row.publicToken, row]),
+    (await digests.listCardDigestRows(connection, tokens)).map((row) => [row.publicToken, row]),
   )
   const rows: digests.CardDigestRow[] = []
   for (const each of entries) {

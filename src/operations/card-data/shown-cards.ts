@@ -2,7 +2,7 @@ import type { AuditEntry } from '../../domain/audit-entry.ts'
 import {
   type DisclosureFilter,
   type DisclosurePosition,
-  findDisclosures,
+  listDisclosureRows,
 } from '../../storage/card-data/shown-cards.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 
@@ -33,7 +33,7 @@ export async function listDisclosures(
   { database }: { readonly database: Connection },
   filter: DisclosureFilter,
 ): Promise<Disclosure[]> {
-  const rows = await findDisclosures(database, filter)
+  const rows = await listDisclosureRows(database, filter)
   return rows.map(
     ({ act, clientId, enteredAt, entryId, index, isSigned, log, publicToken, text }) => {
       const said: Partial<AuditEntry> = text === null ? {} : JSON.parse(text)

@@ -9,7 +9,7 @@ import { type TryStatus, tryStatus } from '../../domain/tries.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import * as storedCards from '../../storage/cards/cards.ts'
 import type { CardAndClientLimit, Limit } from '../../storage/cards/limits.ts'
-import { type CardFilter, type CardPosition, findCards } from '../../storage/cards/lists.ts'
+import { type CardFilter, type CardPosition, listCardRows } from '../../storage/cards/lists.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import type { EventType, NewEvent } from '../../storage/events/events.ts'
 import { revealPersonalData } from './personal-data.ts'
@@ -85,7 +85,7 @@ export async function listCards(
   const today = formatDate(context.now())
   // One more than asked for shows whether there is a next page.
   const limit = filter.limit + 1
-  const rows = await findCards(context.database, clientId, { ...filter, today, limit })
+  const rows = await listCardRows(context.database, clientId, { ...filter, today, limit })
   const page = rows.slice(0, filter.limit)
   const cards: CardRecord[] = []
   for (let from = 0; from < page.length; from += recordsAtOnce) {

@@ -32,7 +32,7 @@ export async function readLimitsOfCard(
   const { database } = context
   const card = await stored.findCardOfAnyClient(database, publicToken)
   if (!card) throw new Problem('card_not_found')
-  const rows = await stored.listLimitsOfCard(database, publicToken)
+  const rows = await stored.listCardLimits(database, publicToken)
   const triesOf = (limitName: string, limit: number, spent: number, restored: number) => {
     const used = Math.min(limit, spent - restored)
     const freeInSeconds = used < limit ? 0 : null
@@ -57,7 +57,7 @@ export async function readLimitsOfClient(
   const all = [limits.reveals?.perClient, limits.badSessionKeys?.perClient]
   return usedOf(
     all.filter((limit) => !!limit),
-    await stored.listLimitsOfClient(database, clientId),
+    await stored.listClientLimits(database, clientId),
   )
 }
 

@@ -49,7 +49,7 @@ export async function searchAllCards(
   const found = async (cards: Promise<stored.FoundCardRow[]>) =>
     (await cards).map((card) => foundCard(context, card))
   if ('publicToken' in search) {
-    return found(stored.findCardsByTokens(database, [search.publicToken]))
+    return found(stored.listCardsByTokens(database, [search.publicToken]))
   }
   if ('authorizationReference' in search) return searchByAuthorization(context, search, limit)
   const { after } = search
@@ -81,7 +81,7 @@ export async function searchByPan(
     database,
     known.map(({ fingerprint }) => fingerprint),
   )
-  const [card] = publicToken ? await stored.findCardsByTokens(database, [publicToken]) : []
+  const [card] = publicToken ? await stored.listCardsByTokens(database, [publicToken]) : []
   await insertAct(database, {
     act: 'pan.searched',
     ...subjectOfSearch(known, card),
@@ -123,7 +123,7 @@ async function searchByAuthorization(
   const { database } = context
   const records = await searchAuthorizations(database, authorizationReference, { before, limit })
   const publicTokens = [...new Set(records.map(({ publicToken }) => publicToken))]
-  const cards = await stored.findCardsByTokens(database, publicTokens)
+  const cards = await stored.listCardsByTokens(database, publicTokens)
   const byToken = new Map(cards.map((card) => [card.publicToken, foundCard(context, card)]))
   return records.flatMap(
     ({ at, authorizationId, networkId, publicToken, reference, responseCode }) => {
@@ -179,7 +179,7 @@ export async function readSupportedCard(
   if (!card) throw new Problem('card_not_found')
   const [reason, used] = await Promise.all([
     statusReason(context, card),
-    stored.listLimitsOfCard(database, publicToken),
+    stored.listCardLimits(database, publicToken),
   ])
   const limits = limitsOfCards(context)
   return {

@@ -5,7 +5,7 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
 import { findCard } from '../../storage/cards/cards.ts'
 import { expireCards, updateCardStatus } from '../../storage/cards/changes.ts'
-import { pruneIdempotencyRecords, rememberAnswer } from '../../storage/idempotency/idempotency.ts'
+import { expireIdempotencyRecords, rememberAnswer } from '../../storage/idempotency/idempotency.ts'
 import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import * as cards from './cards.ts'
 
@@ -89,5 +89,5 @@ export async function sweep(
 ): Promise<void> {
   const today = formatDate(now())
   while (!stop.aborted && (await expireCards(database, today, stepSize)) > 0);
-  while (!stop.aborted && (await pruneIdempotencyRecords(database, stepSize)) > 0);
+  while (!stop.aborted && (await expireIdempotencyRecords(database, stepSize)) > 0);
 }

@@ -68,12 +68,12 @@ export async function readTimeline(
   publicToken: PublicToken,
   { after, limit }: { readonly after: TimelinePosition | null; readonly limit: number },
 ): Promise<TimelinePage> {
-  const from = after ?? stored.newestOfCard
-  const rows = await stored.listRowsOfCard(database, publicToken, from)
+  const from = after ?? stored.newestPosition
+  const rows = await stored.listTimelineRows(database, publicToken, from)
   if (!rows) throw new Problem('card_not_found')
   const { clientId } = rows
   const [published, acts] = await Promise.all([
-    stored.listEventsOfCard(database, clientId, publicToken, from.sequence),
+    stored.listCardEvents(database, clientId, publicToken, from.sequence),
     stored.listActsOnCard(database, publicToken, from.act),
   ])
   const tries = [rows.pinTries, rows.cvvTries].map((list) =>
@@ -255,10 +255,10 @@ export async function statusReason(
   { database, hsm }: Pick<CardContext, 'database' | 'hsm'>,
   { clientId, publicToken }: { readonly clientId: string; readonly publicToken: PublicToken },
 ): Promise<StatusReason | null> {
-  const event = await stored.findEventOfStatus(database, clientId, publicToken)
+  const event = await stored.findStatusEvent(database, clientId, publicToken)
   if (!event) return null
   const by = actorOf(clientId, event)
   const isOperator = by.kind === 'operator'
-  const note = isOperator && (await stored.findNoteOfEvent(database, publicToken, event.sequence))
+  const note = isOperator && (await stored.findEventNote(database, publicToken, event.sequence))
   return { at: event.at, by, reason: note ? await reasonOf(hsm, publicToken, note) : null }
 }

@@ -225,4 +225,4 @@ export const listClients = async (
   kind: clientRules.ClientKind | null,
   limit: number,
 ): Promise<ClientRecord[]> =>
-  (await storedClients.findClients(database, afterClientId, kind, limit)).map(clientRecord)
+  (await storedClients.listClientRows(database, afterClientId, kind, limit)).map(clientRecord)

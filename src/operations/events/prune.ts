@@ -3,10 +3,15 @@ import { pruneCounts } from '../../storage/authorizations/counts.ts'
 import { pruneAuthorizations } from '../../storage/authorizations/records.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import { claimLease } from '../../storage/engine/leases.ts'
-import { listFeeds, pruneFeed, pruneOutbox, pruneStreams } from '../../storage/events/retention.ts'
 import {
-  dropFeedSlice,
-  dropSlice,
+  expireFeed,
+  expireOutbox,
+  expireStreams,
+  listFeeds,
+} from '../../storage/events/retention.ts'
+import {
+  deleteFeedSlice,
+  deleteSlice,
   findDatabaseDay,
   listSlices,
   makeSlice,
@@ -15,12 +20,12 @@ import {
   slicedTables,
 } from '../../storage/events/slices.ts'
 import {
+  expireDeliveries,
   listAllWebhooks,
-  pruneDeliveries,
   removeDeliveries,
   removeWebhook,
 } from '../../storage/webhooks/retention.ts'
-import { pruneFormerSecrets } from '../../storage/webhooks/secrets.ts'
+import { expireFormerSecrets } from '../../storage/webhooks/secrets.ts'
 import type { EventContext } from './publish.ts'
 import { pause } from './rests.ts'
 
@@ -77,14 +82,14 @@ export async function prune(
   }
   await seeTo(() => makeSlices(database, eventDays))
   await seeTo(() =>
-    forgetSlices(database, 'event', eventDays, (slice) => dropSlice(database, slice)),
+    forgetSlices(database, 'event', eventDays, (slice) => deleteSlice(database, slice)),
   )
-  await seeTo(() => untilNone(stop, () => pruneOutbox(database, eventDays, stepSize)))
+  await seeTo(() => untilNone(stop, () => expireOutbox(database, eventDays, stepSize)))
   await seeTo(() => ofEachFeed((clientId) => pruneEndpoints(database, clientId, eventDays, stop)))
   // Deliveries that are settled are forgotten by now: any that is left keeps its event.
   await seeTo(() =>
     forgetSlices(database, 'published_event', eventDays, (slice) =>
-      dropFeedSlice(database, slice, eventDays),
+      deleteFeedSlice(database, slice, eventDays),
     ),
   )
   await seeTo(async () => {
@@ -92,14 +97,14 @@ export async function prune(
     const step = { beforeDay, days: eventDays, limit: stepSize }
     await ofEachFeed(async (clientId) => {
       for (let after: string | null = '0'; after !== null && !stop.aborted; ) {
-        after = await pruneFeed(database, clientId, { ...step, after })
+        after = await expireFeed(database, clientId, { ...step, after })
       }
     })
   })
   await seeTo(() => untilNone(stop, () => pruneAuthorizations(database, attemptDays, stepSize)))
   await seeTo(() => untilNone(stop, () => pruneCounts(database, attemptDays, stepSize)))
-  await seeTo(() => pruneStreams(database))
-  await seeTo(() => pruneFormerSecrets(database))
+  await seeTo(() => expireStreams(database))
+  await seeTo(() => expireFormerSecrets(database))
   if (faults.length > 0) {
     throw new AggregateError(faults, 'Not all could be forgotten.', { cause: faults[0] })
   }
@@ -162,7 +167,7 @@ async function pruneEndpoints(
     await untilNone(stop, () =>
       isDeleted
         ? removeDeliveries(database, reference, stepSize)
-        : pruneDeliveries(database, reference, days, stepSize),
+        : expireDeliveries(database, reference, days, stepSize),
     )
     if (stop.aborted) return
     if (isDeleted) await removeWebhook(database, reference)

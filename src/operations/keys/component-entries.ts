@@ -4,9 +4,9 @@ import { codesByCipher } from '../../hsm/contract/catalogue.ts'
 import {
   type ComponentEntryRow,
   type EntryPosition,
+  expireComponentEntries,
   findComponentEntry,
   firstEntry,
-  forgetLateEntries,
   insertComponentEntry,
   type KeyComponentRow,
   listComponentEntries,
@@ -85,7 +85,7 @@ export async function openEntry(
 /** Forgets the components of keys whose others never came. */
 export const forgetLateComponents = (keys: KeyContext): Promise<void> =>
   changeKeys(keys, async ({ connection, record }) => {
-    for (const { entryId, target } of await forgetLateEntries(connection)) {
+    for (const { entryId, target } of await expireComponentEntries(connection)) {
       const act = `component entry ${entryId} expired`
       await record({ act, key: keyTargets.targetReference(entryTarget({ target })) })
     }

@@ -1,7 +1,7 @@
 import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import * as catalogue from '../../hsm/contract/catalogue.ts'
-import { forgetPanFingerprints } from '../../storage/cards/keys-of-cards.ts'
+import { deleteRetiredFingerprints } from '../../storage/cards/keys-of-cards.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import * as storedHsmKeys from '../../storage/keys/hsm-keys.ts'
 import { claimReEncryption, startReEncryption } from '../../storage/keys/re-encryption.ts'
@@ -155,7 +155,7 @@ async function advanceKey(
   if (keyName !== 'pan-fingerprint') return
   // Those of a retired version: by now no process writes or looks for them.
   for (const { keyVersion } of versions.filter(({ state }) => state === 'retired')) {
-    const forget = () => forgetPanFingerprints(database, keyVersion, settleSeconds, forgetSize)
+    const forget = () => deleteRetiredFingerprints(database, keyVersion, settleSeconds, forgetSize)
     while (!isStopped() && (await forget()) > 0);
   }
 }

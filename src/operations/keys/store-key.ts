@@ -10,7 +10,7 @@ import type { WrappedKey } from '../../hsm/contract/stored-keys.ts'
 import { findClient } from '../../storage/clients/clients.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
-import { insertHsmKey, listHsmKeys, takeKeyNumber } from '../../storage/keys/hsm-keys.ts'
+import { drawKeyNumber, insertHsmKey, listHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import { findZoneMasterKey, insertZoneMasterKey } from '../../storage/keys/key-blocks.ts'
 import { insertZoneKey } from '../../storage/keys/zone-keys.ts'
 import { type KeyContext, referenceOf, zoneReferenceOf } from './keys.ts'
@@ -117,7 +117,7 @@ const inserts = {
       const reference = referenceOf(keyName, pending.keyVersion)
       throw new Problem('key_in_use', { detail: `${reference} is pending still.` })
     }
-    const keyVersion = await takeKeyNumber(connection, keyName)
+    const keyVersion = await drawKeyNumber(connection, keyName)
     await insertHsmKey(connection, { keyName, keyVersion, state: 'pending', ...key })
     return keyVersion
   },

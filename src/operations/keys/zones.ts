@@ -4,7 +4,7 @@ import type { Hsm } from '../../hsm/contract/hsm.ts'
 import {
   type AdministeredClient,
   findAdministeredClient,
-  findClients,
+  listClientRows,
   updateClient,
 } from '../../storage/clients/clients.ts'
 import type { Database } from '../../storage/engine/database.ts'
@@ -66,7 +66,7 @@ export async function listZones(
   afterClientId: string,
   limit: number,
 ): Promise<ZoneRecord[]> {
-  const networks = await findClients(database, afterClientId, 'network', limit)
+  const networks = await listClientRows(database, afterClientId, 'network', limit)
   const clientIds = networks.map(({ clientId }) => clientId)
   const keys = await listNewestZoneKeys(database, clientIds, zoneKeysShown)
   return networks.map((network) => zoneRecord(network, keys))

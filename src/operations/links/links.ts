@@ -265,9 +265,9 @@ export const linkUpkeep = (database: Database) => ({
     releaseLease(database, `link ${linkName}`, holder),
   note: (session: LinkSession): Promise<void> => storedLinks.noteLinkSession(database, session),
   forget: (session: Pick<LinkSession, 'linkName' | 'sessionId'>): Promise<void> =>
-    storedLinks.forgetLinkSession(database, session),
+    storedLinks.deleteLinkSession(database, session),
   forgetLost: (linkName: string): Promise<void> =>
-    storedLinks.forgetLostLinkSessions(database, linkName),
+    storedLinks.deleteLostLinkSessions(database, linkName),
 })
 
 export type LinkUpkeep = ReturnType<typeof linkUpkeep>

@@ -108,5 +108,5 @@ export async function listAdvices(
   limit: number,
 ): Promise<storedAdvices.KnownAdvice[]> {
   if (!(await findLink(database, linkName))) throw new Problem('not_found')
-  return storedAdvices.findAdvices(database, linkName, before, limit)
+  return storedAdvices.listAdviceRows(database, linkName, before, limit)
 }

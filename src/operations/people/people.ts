@@ -5,21 +5,21 @@ import { Problem } from '../../domain/problem.ts'
 import { insertAct } from '../../storage/acts/acts.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import {
-  findPeople,
   findPerson,
+  listPersonRows,
   type PersonRow,
   upsertPerson,
 } from '../../storage/people/people.ts'
 import {
+  consumeSessionNotice,
   endSession,
   endSessions,
-  findOpenSessions,
   findSession,
   insertSession,
-  keepSessionNotice,
+  listOpenSessions,
   type SessionRow,
   seeSession,
-  takeSessionNotice,
+  storeSessionNotice,
 } from '../../storage/people/sessions.ts'
 
 /** What the operations on people work with. */
@@ -150,7 +150,7 @@ export const keepNotice = (
   { database }: PeopleContext,
   secret: string,
   notice: Uint8Array,
-): Promise<void> => keepSessionNotice(database, secretHashOf(secret), notice)
+): Promise<void> => storeSessionNotice(database, secretHashOf(secret), notice)
 
 /**
  * Takes the notice of a session, which is then shown no more.
@@ -160,7 +160,7 @@ export const takeNotice = (
   { database }: PeopleContext,
   secret: string,
   notice: Uint8Array,
-): Promise<boolean> => takeSessionNotice(database, secretHashOf(secret), notice)
+): Promise<boolean> => consumeSessionNotice(database, secretHashOf(secret), notice)
 
 /** Ends the session of a cookie, where it is open. */
 export async function signOut(
@@ -180,7 +180,7 @@ export const listPeople = (
   { database }: PeopleContext,
   afterPersonId: string,
   limit: number,
-): Promise<PersonRow[]> => findPeople(database, afterPersonId, limit)
+): Promise<PersonRow[]> => listPersonRows(database, afterPersonId, limit)
 
 /** A session that a person has open. */
 type OpenSession = Pick<
@@ -195,7 +195,7 @@ export async function getPerson(
 ): Promise<PersonRow & { readonly sessions: readonly OpenSession[] }> {
   const person = await findPerson(database, personId)
   if (!person) throw new Problem('not_found')
-  return { ...person, sessions: await findOpenSessions(database, personId) }
+  return { ...person, sessions: await listOpenSessions(database, personId) }
 }
 
 /**

@@ -175,7 +175,7 @@ export const listAllProducts = (
   afterProductId: ProductId | null,
   limit: number,
 ): Promise<productRules.Product[]> =>
-  storedProducts.findAllProducts(database, afterProductId, limit)
+  storedProducts.listProductRows(database, afterProductId, limit)
 
 /** Which product is granted to which client, or no longer is. */
 interface Grant {

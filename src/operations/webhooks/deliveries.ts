@@ -3,7 +3,7 @@ import { Problem } from '../../domain/problem.ts'
 import { type Backlog, measureBacklog } from '../../storage/webhooks/backlog.ts'
 import {
   type DeliveryRow,
-  findDeliveries,
+  listDeliveryRows,
   queueDelivery,
 } from '../../storage/webhooks/deliveries.ts'
 import { replayWebhook } from '../../storage/webhooks/webhooks.ts'
@@ -36,7 +36,7 @@ export async function listDeliveries(
 ): Promise<DeliveryRecord[]> {
   await findOwnWebhook(database, requester, webhookId)
   const reference = { clientId: requester.clientId, webhookId }
-  const rows = await findDeliveries(database, reference, before, limit)
+  const rows = await listDeliveryRows(database, reference, before, limit)
   return rows.map(({ createdAt, nextTryAt, position, ...members }) => ({
     deliveryId: position,
     ...members,

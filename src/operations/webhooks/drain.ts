@@ -163,7 +163,7 @@ async function prepareQueue(
 }
 
 const requestsAllowedBy = ({ consecutiveFailures }: Drain): number =>
-  consecutiveFailures >= storedQueues.failuresOfFailing ? requestsMaxFailing : requestsMax
+  consecutiveFailures >= storedQueues.failingThreshold ? requestsMaxFailing : requestsMax
 
 /** Starts one after the other, as room gets free, while the lease is sure to outlast a request. */
 async function startRequests(

@@ -6,8 +6,8 @@ import { queueDelivery } from '../../storage/webhooks/deliveries.ts'
 import {
   type FailingWebhookRow,
   findWatchedWebhook,
-  findWatchedWebhooks,
   listFailingWebhooks,
+  listWatchedWebhookRows,
   type WatchedFilter,
   type WatchedWebhookRow,
 } from '../../storage/webhooks/watched-webhooks.ts'
@@ -40,7 +40,7 @@ export interface WatchedWebhook
 export const listWatchedWebhooks = async (
   { database }: Pick<WebhookContext, 'database'>,
   filter: WatchedFilter,
-): Promise<WatchedWebhook[]> => (await findWatchedWebhooks(database, filter)).map(watchedWebhook)
+): Promise<WatchedWebhook[]> => (await listWatchedWebhookRows(database, filter)).map(watchedWebhook)
 
 /** A webhook of any client. @throws `Problem` `not_found`. */
 export async function getWatchedWebhook(

@@ -85,7 +85,7 @@ export async function listWebhooks(
   afterWebhookId: string | null,
   limit: number,
 ): Promise<WebhookRecord[]> {
-  const rows = await storedWebhooks.findWebhooks(database, clientId, afterWebhookId, limit)
+  const rows = await storedWebhooks.listWebhookRows(database, clientId, afterWebhookId, limit)
   return Promise.all(rows.map((row) => webhookRecord(hsm, row)))
 }
 

@@ -74,7 +74,7 @@ const selectOperatorActs = declare<ActPosition & { limit: number }, OperatorActR
 )
 
 /** What operators did to other things than keys, the newest first. */
-export const findOperatorActs = (
+export const listOperatorActRows = (
   connection: Connection,
   after: ActPosition,
   limit: number,
@@ -83,7 +83,7 @@ export const findOperatorActs = (
 const selectKeyActs = declare<ActPosition & { limit: number }, KeyActRow>('list_key_acts')
 
 /** What was done to keys, the newest first. */
-export const findKeyActs = (
+export const listKeyActRows = (
   connection: Connection,
   after: ActPosition,
   limit: number,

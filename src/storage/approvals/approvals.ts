@@ -106,7 +106,7 @@ const selectByRequester = declare<
 >('list_approvals_by_requester')
 
 /** Approvals, the newest first. */
-export const findApprovals = (
+export const listApprovalRows = (
   connection: Connection,
   { requesterId, state }: ApprovalFilter,
   after: ApprovalPosition | null,
@@ -158,7 +158,7 @@ export const listLateApprovals = (
 const deleteOld = declare<{ limit: number }>('prune_approvals')
 
 /** Forgets at most `limit` approvals that ended 400 days ago. @returns how many they were. */
-export const pruneApprovals = async (connection: Connection, limit: number): Promise<number> =>
+export const deleteOldApprovals = async (connection: Connection, limit: number): Promise<number> =>
   (await deleteOld(connection, { limit })).length
 
 const countWaiting = declare<{ requesterId: string }, { count: number }>('count_waiting_approvals')

@@ -36,7 +36,7 @@ const selectDigests = declare<{ publicTokens: readonly string[] }, CardDigestRow
   'find_card_digests',
 )
 
-export const findCardDigests = (
+export const listCardDigestRows = (
   connection: Connection,
   publicTokens: readonly string[],
 ): Promise<CardDigestRow[]> => selectDigests(connection, { publicTokens })

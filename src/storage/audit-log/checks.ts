@@ -85,7 +85,7 @@ const selectZoneKeys = declare<Page, FoundRow>('list_digested_rows_of_zone_key')
 const selectZoneMasterKeys = declare<Page, FoundRow>('list_digested_rows_of_zone_master_key')
 const selectLinks = declare<Page, FoundRow>('list_digested_rows_of_link')
 
-const selectRowsOf: Readonly<Record<DigestedTable, typeof selectClients>> = {
+const selectRowsByTable: Readonly<Record<DigestedTable, typeof selectClients>> = {
   client: selectClients,
   client_product: selectClientProducts,
   product: selectProducts,
@@ -110,11 +110,11 @@ export async function listDigestedRows(
   after: string,
   limit: number,
 ): Promise<{ readonly rows: readonly DigestedRow[]; readonly last: string | null }> {
-  const found = await selectRowsOf[table](connection, { after, limit })
+  const found = await selectRowsByTable[table](connection, { after, limit })
   const last = found.length < limit ? null : (found.at(-1)?.rowKey ?? null)
   const kept = await selectKept(connection, { table, after, upTo: last })
-  const keptOf = new Map(kept.map((row) => [row.rowKey, row.kept]))
-  const rows = found.map((row) => ({ ...row, kept: keptOf.get(row.rowKey) ?? null }))
+  const keptByKey = new Map(kept.map((row) => [row.rowKey, row.kept]))
+  const rows = found.map((row) => ({ ...row, kept: keptByKey.get(row.rowKey) ?? null }))
   const there = new Set(found.map(({ rowKey }) => rowKey))
   const gone = kept
     .filter(({ rowKey }) => !there.has(rowKey))

@@ -129,7 +129,7 @@ const selectRanges = declare<
  * Of entries from one index to before another those to be erased, in their order: but for acts of
  * some groups, and for what some clients and people did.
  */
-export const findRangesToErase = (
+export const listRangesToErase = (
   connection: Connection,
   wanted: WantedEntries,
   [from, end]: readonly [number, number],

@@ -111,7 +111,7 @@ const selectTiles = declare<
 >('find_audit_tiles')
 
 /** Tiles of a log, of those that are asked for and are there. */
-export const findTiles = (
+export const listTiles = (
   connection: Connection,
   log: number,
   asked: readonly TileKey[],

@@ -10,7 +10,8 @@ interface Listed<Row> {
   readonly rows: readonly Row[]
 }
 
-const rowsOf = <Row>(answer: readonly Listed<Row>[]): readonly Row[] => firstRow(answer)?.rows ?? []
+const listRows = <Row>(answer: readonly Listed<Row>[]): readonly Row[] =>
+  firstRow(answer)?.rows ?? []
 
 /** A feed that has more than is entered of it. */
 export interface GrownFeed {
@@ -48,7 +49,7 @@ const selectEvents = declare<
   { clientIds: readonly string[]; entered: readonly string[]; limit: number },
   Listed<EventToEnter>
 >('list_events_to_enter')
-const selectEventsOfOne = declare<
+const selectOneFeedEvents = declare<
   { clientId: string; entered: string; limit: number },
   Listed<EventToEnter>
 >('list_events_to_enter_of_one')
@@ -65,11 +66,11 @@ export async function listEventsToEnter(
   if (!isCluster) {
     const clientIds = feeds.map(({ clientId }) => clientId)
     const entered = feeds.map((feed) => feed.entered)
-    return rowsOf(await selectEvents(connection, { clientIds, entered, limit }))
+    return listRows(await selectEvents(connection, { clientIds, entered, limit }))
   }
   const events: EventToEnter[] = []
   for (const { clientId, entered } of feeds) {
-    events.push(...rowsOf(await selectEventsOfOne(connection, { clientId, entered, limit })))
+    events.push(...listRows(await selectOneFeedEvents(connection, { clientId, entered, limit })))
   }
   return events
 }
@@ -112,7 +113,7 @@ const takeAttempts = declare<{ limit: number }, Listed<AttemptToEnter>>('take_at
 export const takeAttemptsToEnter = async (
   connection: Connection,
   limit: number,
-): Promise<readonly AttemptToEnter[]> => rowsOf(await takeAttempts(connection, { limit }))
+): Promise<readonly AttemptToEnter[]> => listRows(await takeAttempts(connection, { limit }))
 
 /** An act on a key or of administration as it is entered. */
 interface ActToEnter {
@@ -133,7 +134,7 @@ const selectActs = declare<{ limit: number }, Listed<ActToEnter>>('list_acts_to_
 export const listActsToEnter = async (
   connection: Connection,
   limit: number,
-): Promise<readonly ActToEnter[]> => rowsOf(await selectActs(connection, { limit }))
+): Promise<readonly ActToEnter[]> => listRows(await selectActs(connection, { limit }))
 
 const updateActsEntered = declare<{ number: number }>('set_acts_entered')
 
@@ -167,7 +168,7 @@ const takeRefusals = declare<{ limit: number }, Listed<RefusalToEnter>>('take_re
 export const takeRefusalsToEnter = async (
   connection: Connection,
   limit: number,
-): Promise<readonly RefusalToEnter[]> => rowsOf(await takeRefusals(connection, { limit }))
+): Promise<readonly RefusalToEnter[]> => listRows(await takeRefusals(connection, { limit }))
 
 const selectGrownFeed = declare<object>('has_feeds_to_enter')
 const selectAttempt = declare<object>('has_attempts_to_enter')

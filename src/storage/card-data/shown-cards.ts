@@ -49,20 +49,20 @@ interface Page extends DisclosurePosition {
 }
 
 const selectDisclosures = declare<Page, DisclosureRow>('list_disclosures')
-const selectOfCard = declare<Page & { publicToken: string }, DisclosureRow>(
+const selectByCard = declare<Page & { publicToken: string }, DisclosureRow>(
   'list_disclosures_of_card',
 )
-const selectOfClient = declare<Page & { clientId: string }, DisclosureRow>(
+const selectByClient = declare<Page & { clientId: string }, DisclosureRow>(
   'list_disclosures_of_client',
 )
 
 /** Disclosures that are entered, newest first. */
-export const findDisclosures = (
+export const listDisclosureRows = (
   connection: Connection,
   { after, clientId, limit, publicToken }: DisclosureFilter,
 ): Promise<DisclosureRow[]> => {
   const page = { ...(after ?? newest), limit }
-  if (publicToken !== undefined) return selectOfCard(connection, { ...page, publicToken })
-  if (clientId !== undefined) return selectOfClient(connection, { ...page, clientId })
+  if (publicToken !== undefined) return selectByCard(connection, { ...page, publicToken })
+  if (clientId !== undefined) return selectByClient(connection, { ...page, clientId })
   return selectDisclosures(connection, page)
 }

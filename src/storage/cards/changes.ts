@@ -153,7 +153,7 @@ export const expireCards = async (
 const deleteEnvelopes = declare<{ expiredBefore: Date; limit: number }>('prune_pin_envelopes')
 
 /** Forgets at most `limit` envelopes that had expired by then. @returns how many they were. */
-export const prunePinEnvelopes = async (
+export const expirePinEnvelopes = async (
   connection: Connection,
   expiredBefore: Date,
   limit: number,

@@ -91,7 +91,7 @@ const deleteFingerprints = declare<{ keyVersion: number; settleSeconds: number; 
  * Forgets some of the fingerprints under a version that is retired for so many seconds.
  * @returns how many.
  */
-export const forgetPanFingerprints = async (
+export const deleteRetiredFingerprints = async (
   connection: Connection,
   keyVersion: number,
   settleSeconds: number,

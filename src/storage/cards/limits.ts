@@ -57,9 +57,9 @@ interface UsedLimit {
   readonly windowSeconds: number
 }
 
-const useOfCard = declare<UsedLimit, { isUsed: boolean }>('use_card_limit')
-const useOfClient = declare<UsedLimit, { isUsed: boolean }>('use_client_limit')
-const useOf = { card: useOfCard, client: useOfClient }
+const useCardLimit = declare<UsedLimit, { isUsed: boolean }>('use_card_limit')
+const useClientLimit = declare<UsedLimit, { isUsed: boolean }>('use_client_limit')
+const useByKind = { card: useCardLimit, client: useClientLimit }
 
 /** Spends one use of a limit on a card or a client, durably. @returns whether one was left. */
 export async function spendLimit(
@@ -68,7 +68,7 @@ export async function spendLimit(
   subject: string,
   { limitName, uses, windowSeconds }: Limit,
 ): Promise<boolean> {
-  const rows = await useOf[kind](connection, { subject, limitName, uses, windowSeconds })
+  const rows = await useByKind[kind](connection, { subject, limitName, uses, windowSeconds })
   return firstRow(rows)?.isUsed ?? false
 }
 
@@ -118,13 +118,13 @@ export async function findUsedUpLimit(
   return limit ? { ...limit, seconds: Math.max(1, usedUp.seconds) } : null
 }
 
-const deleteOfCards = declare<{ limit: number }, { count: number }>('delete_old_card_limits')
-const deleteOfClients = declare<{ limit: number }, { count: number }>('delete_old_client_limits')
-const deleteOf = { card: deleteOfCards, client: deleteOfClients }
+const deleteCardLimits = declare<{ limit: number }, { count: number }>('delete_old_card_limits')
+const deleteClientLimits = declare<{ limit: number }, { count: number }>('delete_old_client_limits')
+const deleteByKind = { card: deleteCardLimits, client: deleteClientLimits }
 
 /** Deletes some of the rows whose uses count no more. @returns how many. */
-export const pruneLimits = async (
+export const expireLimits = async (
   connection: Connection,
   kind: LimitKind,
   limit: number,
-): Promise<number> => firstRow(await deleteOf[kind](connection, { limit }))?.count ?? 0
+): Promise<number> => firstRow(await deleteByKind[kind](connection, { limit }))?.count ?? 0

@@ -48,7 +48,7 @@ interface Page {
  * they are scanned, or passed by, expiry by expiry. Only within one customer reference they are
  * passed by one by one.
  */
-export async function findCards(
+export async function listCardRows(
   database: CardDatabase,
   clientId: string,
   filter: CardFilter,
@@ -63,7 +63,7 @@ export async function findCards(
   if (statusCode === null) {
     return customerReference === null
       ? listCards(database, page)
-      : listCardsOfReference(database, { ...page, customerReference })
+      : listCardsByReference(database, { ...page, customerReference })
   }
   // Whether a card of the client has expired unswept, where that bears on the cards of the status.
   const isFixed = isFinal(statusCode) && statusCode !== '54'
@@ -73,8 +73,8 @@ export async function findCards(
     const ofReference = { ...page, customerReference }
     if (!isUnswept) return listReferenceInStatus(database, { ...ofReference, statusCode })
     return statusCode === '54'
-      ? listExpiredOfReference(database, { ...ofReference, today })
-      : listUnexpiredOfReference(database, { ...ofReference, statusCode, today })
+      ? listExpiredByReference(database, { ...ofReference, today })
+      : listUnexpiredByReference(database, { ...ofReference, statusCode, today })
   }
   if (!isUnswept) return listCardsInStatus(database, { ...page, statusCode })
   return statusCode === '54'
@@ -145,11 +145,11 @@ async function listExpired(
 
 type PageOfReference = Page & { readonly customerReference: string }
 
-const selectOfReference = declare<PageOfReference, ListedCard>('list_cards_of_reference')
-const selectOfReferenceOnNodes = declare<PageOfReference, ListedCard>(
+const selectByReference = declare<PageOfReference, ListedCard>('list_cards_of_reference')
+const selectByReferenceOnNodes = declare<PageOfReference, ListedCard>(
   'list_cards_of_reference_on_nodes',
 )
-const listCardsOfReference = onServerOrNodes(selectOfReference, selectOfReferenceOnNodes)
+const listCardsByReference = onServerOrNodes(selectByReference, selectByReferenceOnNodes)
 
 const selectReferenceInStatus = declare<PageOfReference & PageInStatus, ListedCard>(
   'list_cards_of_reference_in_status',
@@ -164,24 +164,24 @@ const listReferenceInStatus = onServerOrNodes(
 
 type PageOnDay = PageOfReference & { readonly today: string }
 
-const selectUnexpiredOfReference = declare<PageOnDay & PageInStatus, ListedCard>(
+const selectUnexpiredByReference = declare<PageOnDay & PageInStatus, ListedCard>(
   'list_unexpired_cards_of_reference',
 )
-const selectUnexpiredOfReferenceOnNodes = declare<PageOnDay & PageInStatus, ListedCard>(
+const selectUnexpiredByReferenceOnNodes = declare<PageOnDay & PageInStatus, ListedCard>(
   'list_unexpired_cards_of_reference_on_nodes',
 )
-const listUnexpiredOfReference = onServerOrNodes(
-  selectUnexpiredOfReference,
-  selectUnexpiredOfReferenceOnNodes,
+const listUnexpiredByReference = onServerOrNodes(
+  selectUnexpiredByReference,
+  selectUnexpiredByReferenceOnNodes,
 )
 
-const selectExpiredOfReference = declare<PageOnDay, ListedCard>('list_expired_cards_of_reference')
-const selectExpiredOfReferenceOnNodes = declare<PageOnDay, ListedCard>(
+const selectExpiredByReference = declare<PageOnDay, ListedCard>('list_expired_cards_of_reference')
+const selectExpiredByReferenceOnNodes = declare<PageOnDay, ListedCard>(
   'list_expired_cards_of_reference_on_nodes',
 )
-const listExpiredOfReference = onServerOrNodes(
-  selectExpiredOfReference,
-  selectExpiredOfReferenceOnNodes,
+const listExpiredByReference = onServerOrNodes(
+  selectExpiredByReference,
+  selectExpiredByReferenceOnNodes,
 )
 
 const selectNextExpiry = declare<{ clientId: string; after: string }, { expiryDate: string }>(

@@ -68,7 +68,7 @@ const selectByTokens = declare<{ publicTokens: readonly PublicToken[] }, FoundCa
 )
 
 /** Cards by their tokens, in no order. */
-export const findCardsByTokens = (
+export const listCardsByTokens = (
   connection: Connection,
   publicTokens: readonly PublicToken[],
 ): Promise<FoundCardRow[]> => selectByTokens(connection, { publicTokens })
@@ -135,18 +135,16 @@ export interface LimitInUse {
   readonly newestUses: number
 }
 
-const selectLimitsOfCard = declare<{ publicToken: PublicToken }, LimitInUse>('list_limits_of_card')
+const selectCardLimits = declare<{ publicToken: PublicToken }, LimitInUse>('list_limits_of_card')
 
-const selectLimitsOfClient = declare<{ clientId: string }, LimitInUse>('list_limits_of_client')
+const selectClientLimits = declare<{ clientId: string }, LimitInUse>('list_limits_of_client')
 
 /** The limits of a card that were used, and when. */
-export const listLimitsOfCard = (
+export const listCardLimits = (
   connection: Connection,
   publicToken: PublicToken,
-): Promise<LimitInUse[]> => selectLimitsOfCard(connection, { publicToken })
+): Promise<LimitInUse[]> => selectCardLimits(connection, { publicToken })
 
 /** The limits of a client over all its cards that were used, and when. */
-export const listLimitsOfClient = (
-  connection: Connection,
-  clientId: string,
-): Promise<LimitInUse[]> => selectLimitsOfClient(connection, { clientId })
+export const listClientLimits = (connection: Connection, clientId: string): Promise<LimitInUse[]> =>
+  selectClientLimits(connection, { clientId })

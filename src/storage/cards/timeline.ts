@@ -63,7 +63,7 @@ export interface ActOnCard {
 }
 
 /** Before all that a card has: of each source, the next page has what is of lower numbers. */
-export const newestOfCard: CardHistoryPosition = {
+export const newestPosition: CardHistoryPosition = {
   sequence: 2_147_483_647,
   pin: 2_147_483_647,
   cvv: 2_147_483_647,
@@ -98,7 +98,7 @@ const selectRows = declare<
 >('list_rows_of_card')
 
 /** What a card has before a position; null where there is no such card. */
-export const listRowsOfCard = async (
+export const listTimelineRows = async (
   connection: Connection,
   publicToken: PublicToken,
   before: CardHistoryPosition,
@@ -118,7 +118,7 @@ interface EventsOfCard {
 
 const selectEvents = declare<EventsOfCard, PublishedOfCard>('list_events_of_card')
 
-export const listEventsOfCard = async (
+export const listCardEvents = async (
   connection: Connection,
   clientId: string,
   publicToken: PublicToken,
@@ -145,14 +145,14 @@ const selectUnpublishedStatusEvent = declare<{ publicToken: PublicToken }, CardE
 )
 
 /** The event that gave a card the status that is stored; null where it is not among its newest. */
-export const findEventOfStatus = async (
+export const findStatusEvent = async (
   connection: Connection,
   clientId: string,
   publicToken: PublicToken,
 ): Promise<CardEvent | null> => {
   const unpublished = firstRow(await selectUnpublishedStatusEvent(connection, { publicToken }))
   if (unpublished) return unpublished
-  const beforeSequence = newestOfCard.sequence
+  const beforeSequence = newestPosition.sequence
   return firstRow(await selectStatusEvent(connection, { clientId, publicToken, beforeSequence }))
 }
 
@@ -161,7 +161,7 @@ const selectNote = declare<{ publicToken: PublicToken; sequence: number }, { not
 )
 
 /** What was said of an act, sealed; hexadecimal, or null. */
-export const findNoteOfEvent = async (
+export const findEventNote = async (
   connection: Connection,
   publicToken: PublicToken,
   sequence: number,

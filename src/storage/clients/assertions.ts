@@ -26,7 +26,7 @@ export const rememberAssertion = async (
 const deleteExpired = declare<{ expiredBefore: Date; limit: number }>('prune_client_assertions')
 
 /** Forgets at most `limit` assertions that had expired by then. @returns how many they were. */
-export const pruneAssertions = async (
+export const expireAssertions = async (
   connection: Connection,
   expiredBefore: Date,
   limit: number,

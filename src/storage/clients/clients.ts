@@ -45,7 +45,7 @@ interface ClientColumns extends Omit<NewClient, 'certificateBoundTokens'> {
   readonly certificateBoundTokens: boolean | null
 }
 
-const columnsOf = (client: NewClient): ClientColumns => ({
+const composeColumns = (client: NewClient): ClientColumns => ({
   ...client,
   certificateBoundTokens: client.certificateBoundTokens ?? null,
 })
@@ -54,13 +54,13 @@ const insert = declare<ClientColumns>('insert_client')
 
 /** Registers an active client. @returns false, and changes nothing, where the id is taken. */
 export const insertClient = async (connection: Connection, client: NewClient): Promise<boolean> =>
-  (await insert(connection, columnsOf(client))).length === 1
+  (await insert(connection, composeColumns(client))).length === 1
 
 const upsert = declare<ClientColumns>('upsert_client')
 
 /** Registers a client, or makes the one of this id so. One that is disabled stays disabled. */
 export const upsertClient = async (connection: Connection, client: NewClient): Promise<void> => {
-  await upsert(connection, columnsOf(client))
+  await upsert(connection, composeColumns(client))
   await followSuspension(connection, client.clientId)
 }
 
@@ -94,7 +94,7 @@ interface ClientsAfter {
 const selectClients = declare<ClientsAfter, AdministeredClient>('list_clients')
 
 /** Clients, by their ids; of one kind, or of all. */
-export const findClients = (
+export const listClientRows = (
   connection: Connection,
   afterClientId: string,
   kind: ClientKind | null,

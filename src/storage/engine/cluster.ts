@@ -40,7 +40,7 @@ export async function examineCluster(connection: Connection): Promise<ClusterFac
 }
 
 /** What each table is to be spread by; null: each node is to have all of it. */
-const columnOf: ReadonlyMap<string, string | null> = new Map([
+const columnsByTable: ReadonlyMap<string, string | null> = new Map([
   ...placement.copied.map((table) => [table, null] as const),
   ...placement.spread.flatMap(({ column, tables }) =>
     tables.map((table) => [table, column] as const),
@@ -50,7 +50,7 @@ const columnOf: ReadonlyMap<string, string | null> = new Map([
 /** Tables that do not lie as they are to, yet. @throws `StartRefusal` where one lies otherwise. */
 export function listUnplaced({ tables }: ClusterFacts): readonly string[] {
   const placed = new Map(tables.map(({ column, tableName }) => [tableName, column]))
-  for (const [table, column] of columnOf) {
+  for (const [table, column] of columnsByTable) {
     const found = placed.get(table)
     if (found !== undefined && found !== column) {
       throw new StartRefusal(
@@ -61,7 +61,7 @@ export function listUnplaced({ tables }: ClusterFacts): readonly string[] {
       )
     }
   }
-  return [...columnOf.keys()].filter((table) => !placed.has(table))
+  return [...columnsByTable.keys()].filter((table) => !placed.has(table))
 }
 
 /** What a preparation did. */
@@ -140,7 +140,7 @@ export async function prepareCluster(database: Database): Promise<Preparation> {
     await distributeFunctions(connection)
     return spread
   })
-  const left = await selectLeftovers(database, { tables: [...columnOf.keys()] })
+  const left = await selectLeftovers(database, { tables: [...columnsByTable.keys()] })
   const cleared = left.map(({ tableName }) => tableName)
   await database.transaction(async (connection) => {
     await connection.script(prepareTransaction)

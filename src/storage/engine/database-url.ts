@@ -27,7 +27,7 @@ const oneHost = /^(?:\[[0-9a-f:.%]+\]|[^\s,:[\]]+)(?::(?<port>[0-9]{1,5}))?$/i
  */
 export function parseDatabaseUrl(url: string): DatabaseServers {
   const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1])
-  const sessions = sessionsOf(query)
+  const sessions = parseSessions(query)
   const [, before = '', hosts = '', after = ''] = parts.exec(url) ?? []
   const isWritten = /^postgres(?:ql)?:/i.test(before) || !hosts.includes(',')
   if (!isWritten || query.get('host')?.includes(',')) {
@@ -85,7 +85,7 @@ const withFullMode = (address: string, query: URLSearchParams): string =>
     ? address
     : address.replace(/([?&]sslmode=)(?:prefer|require|verify-ca)(?=[&#]|$)/, '$1verify-full')
 
-function sessionsOf(query: URLSearchParams): SessionAttributes {
+function parseSessions(query: URLSearchParams): SessionAttributes {
   const [asked = 'any', ...others] = query.getAll('target_session_attrs')
   const sessions = sessionAttributes.find((each) => each === asked)
   if (sessions && others.length === 0) return sessions

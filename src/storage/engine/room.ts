@@ -8,17 +8,17 @@ import type { Connection } from './database.ts'
  */
 const insufficient = /^53/
 
-const codeOf = (error: unknown): string =>
+const findErrorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
 
-const isInsufficient = (error: unknown): boolean => insufficient.test(codeOf(error))
+const isInsufficient = (error: unknown): boolean => insufficient.test(findErrorCode(error))
 
 const noRoom = (cause?: unknown): Problem =>
   new Problem('unavailable', { detail: 'The database has no room for changes.', cause })
 
 /** What a database is short of. */
 const describeShortage = (error: unknown): string =>
-  codeOf(error) === diskFull
+  findErrorCode(error) === diskFull
     ? 'The database has no room for changes.'
     : 'The database is short of resources.'
 

@@ -85,10 +85,13 @@ const parsers: CustomTypesConfig = {
 /** Connections to that of the servers which can be written to. */
 export function openSessions(options: SessionsOptions): Sessions {
   const { onIdleError, poolSize, statementTimeoutMs = 10_000 } = options
-  const choice = choiceOf(parseDatabaseUrl(options.connectionString), statementTimeoutMs)
+  const choice = createChoice(parseDatabaseUrl(options.connectionString), statementTimeoutMs)
   const pool = new Pool({
     // The types want a class that takes a configuration; this one has its own.
-    Client: clientOf(choice, statementTimeoutMs + silenceMs) as unknown as new () => Client,
+    Client: createClientClass(
+      choice,
+      statementTimeoutMs + silenceMs,
+    ) as unknown as new () => Client,
     max: poolSize,
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 30_000,
@@ -141,13 +144,13 @@ async function take(pool: Pool, choice: Choice): Promise<Session> {
   }
 }
 
-type Choice = ReturnType<typeof choiceOf>
+type Choice = ReturnType<typeof createChoice>
 
 /**
  * Which server is asked next. The one that was found last is the first, so that nobody waits for
  * one that is gone.
  */
-function choiceOf({ addresses, sessions }: DatabaseServers, statementTimeoutMs: number) {
+function createChoice({ addresses, sessions }: DatabaseServers, statementTimeoutMs: number) {
   const faults = new Map<string, Error>()
   const timeoutMs = addresses.length === 1 ? connectTimeoutMs : connectTimeoutOfSeveralMs
   let current = 0
@@ -247,7 +250,7 @@ const greeting = `${sessionSettings}
  * A connection that knows what became of it.
  * @param silenceMaxMs how long its server may say nothing.
  */
-const clientOf = (choice: Choice, silenceMaxMs: number) =>
+const createClientClass = (choice: Choice, silenceMaxMs: number) =>
   class extends Client {
     readonly generation = choice.generation()
     isSound = true

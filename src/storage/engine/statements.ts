@@ -76,7 +76,7 @@ export function loadSharedStatements(moduleUrl: string) {
   const findText = readTexts(moduleUrl)
   const load = (name: string, isRead: boolean) => {
     const one = numberParameters(findText(name))
-    const lists = one.parameters.map(pluralOf)
+    const lists = one.parameters.map(pluralize)
     const several = numberParameters(findText(`${name}_several`), lists)
     const shared: SharedStatement = {
       isRead,
@@ -102,7 +102,7 @@ export function loadSharedStatements(moduleUrl: string) {
 }
 
 /** How the list of a parameter's values is called: `publicTokens`. */
-export const pluralOf = (parameter: string): string =>
+export const pluralize = (parameter: string): string =>
   parameter.endsWith('s') ? parameter : `${parameter}s`
 
 /**

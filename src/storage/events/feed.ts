@@ -34,7 +34,7 @@ interface EventsAfter extends Pick<PublishedEventFilter, 'after' | 'limit'> {
 }
 
 const selectEvents = declare<EventsAfter, PublishedEvent>('list_placed_events')
-const selectEventsOfTypes = declare<EventsAfter & { types: readonly EventType[] }, PublishedEvent>(
+const selectEventsByType = declare<EventsAfter & { types: readonly EventType[] }, PublishedEvent>(
   'list_placed_events_of_types',
 )
 
@@ -46,7 +46,7 @@ export const listPublishedEvents = (
 ): Promise<PublishedEvent[]> =>
   types === null
     ? selectEvents(connection, { clientId, after, limit })
-    : selectEventsOfTypes(connection, { clientId, after, limit, types })
+    : selectEventsByType(connection, { clientId, after, limit, types })
 
 const selectPosition = declare<{ clientId: string; eventId: string }, { position: FeedPosition }>(
   'find_event_position',

@@ -12,7 +12,7 @@ const deletePublished = declare<{ days: number; limit: number }, { count: number
  * Forgets some of the outbox's events that no slice has, are published and older than so many days.
  * @returns how many.
  */
-export const pruneOutbox = async (
+export const expireOutbox = async (
   connection: Connection,
   days: number,
   limit: number,
@@ -49,7 +49,7 @@ const deleteStep = declare<FeedStepOfClient, { position: FeedPosition | null }>(
  * or one that something else keeps.
  * @returns the position of the last old one that was looked at, or null when there was none.
  */
-export const pruneFeed = async (
+export const expireFeed = async (
   connection: Connection,
   clientId: string,
   { after, beforeDay, days, limit }: FeedStep,
@@ -67,6 +67,6 @@ export const pruneFeed = async (
 const deleteEndedStreams = declare('prune_event_streams')
 
 /** Forgets slots of streams that ended without saying so. */
-export const pruneStreams = async (connection: Connection): Promise<void> => {
+export const expireStreams = async (connection: Connection): Promise<void> => {
   await deleteEndedStreams(connection, {})
 }

@@ -67,7 +67,7 @@ const drop = declare<SliceChange, { isDropped: boolean }>('drop_slice')
  * Drops a slice that is over, unless an event of its days is still to be published.
  * @returns whether it did.
  */
-export const dropSlice = async (
+export const deleteSlice = async (
   database: Database,
   { fromDay, table, untilDay }: Slice,
 ): Promise<boolean> => {
@@ -88,7 +88,7 @@ const clientsEach = 500
  * Drops a slice of the feeds, unless an event in it was published within so many days, is still to
  * be published or entered in the audit log, or has a delivery. @returns whether it did.
  */
-export async function dropFeedSlice(
+export async function deleteFeedSlice(
   database: Database,
   slice: Slice,
   days: number,
@@ -107,5 +107,5 @@ export async function dropFeedSlice(
     if (!last || clients.length < clientsEach) break
     after = last
   }
-  return dropSlice(database, slice)
+  return deleteSlice(database, slice)
 }

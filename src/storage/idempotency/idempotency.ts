@@ -10,17 +10,18 @@ export interface IdempotencyReference {
   readonly keyHashes: readonly [Uint8Array, ...Uint8Array[]]
 }
 
-const hexOf = (bytes: readonly Uint8Array[]): string[] =>
+const toHex = (bytes: readonly Uint8Array[]): string[] =>
   bytes.map((each) => Buffer.from(each).toString('hex'))
 
 /** Bytes as one text that a statement reads as a list: `\\x01,\\x02`. */
-export const joinBytes = (all: readonly Uint8Array[]): string => textsOf(all).join(',')
+export const joinBytes = (all: readonly Uint8Array[]): string => toByteaTexts(all).join(',')
 
 /**
  * Hashes as a list that says before it runs which they are: a cluster asks only the nodes that have
  * them.
  */
-const textsOf = (hashes: readonly Uint8Array[]): string[] => hexOf(hashes).map((hex) => `\\x${hex}`)
+const toByteaTexts = (hashes: readonly Uint8Array[]): string[] =>
+  toHex(hashes).map((hex) => `\\x${hex}`)
 
 const declare = loadStatements(import.meta.url)
 
@@ -149,8 +150,8 @@ export const findRememberedRequest = async (
   firstRow(
     await selectRemembered(connection, {
       clientId,
-      keyHashes: textsOf(keyHashes),
-      requestFingerprints: hexOf(requestFingerprints),
+      keyHashes: toByteaTexts(keyHashes),
+      requestFingerprints: toHex(requestFingerprints),
     }),
   )
 
@@ -195,13 +196,13 @@ export const retireIdempotencyKey = async (
   connection: Connection,
   { clientId, keyHashes }: IdempotencyReference,
 ): Promise<void> => {
-  await updateRetired(connection, { clientId, keyHashes: textsOf(keyHashes) })
+  await updateRetired(connection, { clientId, keyHashes: toByteaTexts(keyHashes) })
 }
 
 const deleteOld = declare<{ limit: number }, { count: number }>('delete_old_idempotency_records')
 
 /** Forgets some of the requests older than 24 hours. @returns how many. */
-export const pruneIdempotencyRecords = async (
+export const expireIdempotencyRecords = async (
   connection: Connection,
   limit: number,
 ): Promise<number> => firstRow(await deleteOld(connection, { limit }))?.count ?? 0

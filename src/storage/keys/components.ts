@@ -91,7 +91,7 @@ type LateEntry = Pick<ComponentEntryRow, 'entryId' | 'target'>
 const deleteLateEntries = declare<object, LateEntry>('forget_component_entries')
 
 /** Forgets every entry that is too late, with its components. @returns which. */
-export const forgetLateEntries = (connection: Connection): Promise<LateEntry[]> =>
+export const expireComponentEntries = (connection: Connection): Promise<LateEntry[]> =>
   deleteLateEntries(connection, {})
 
 /** One component, enciphered under the master key or in the token. */

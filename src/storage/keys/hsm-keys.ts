@@ -160,7 +160,7 @@ export const retireOutlivedHsmKeys = (
 const takeNumber = declare<{ keyName: string }, { keyVersion: number }>('take_key_number')
 
 /** The number of a key's next version: one that none had, also of those that were deleted. */
-export async function takeKeyNumber(connection: Connection, keyName: string): Promise<number> {
+export async function drawKeyNumber(connection: Connection, keyName: string): Promise<number> {
   const row = firstRow(await takeNumber(connection, { keyName }))
   if (!row) throw new Error('The database gave no number.')
   return row.keyVersion

@@ -46,7 +46,7 @@ const selectAdvices = declare<AdvicePosition & { linkName: string; limit: number
 const newestAdvice: AdvicePosition = { receivedAt: 'infinity', adviceHash: '' }
 
 /** What a network said on a link, the newest first. @param before null: the newest. */
-export const findAdvices = (
+export const listAdviceRows = (
   connection: Connection,
   linkName: string,
   before: AdvicePosition | null,
@@ -57,5 +57,5 @@ export const findAdvices = (
 const deleteAdvices = declare<{ limit: number }>('prune_network_advices')
 
 /** Forgets some of the advices older than 30 days. @returns how many. */
-export const pruneAdvices = async (connection: Connection, limit: number): Promise<number> =>
+export const expireAdvices = async (connection: Connection, limit: number): Promise<number> =>
   (await deleteAdvices(connection, { limit })).length

@@ -99,7 +99,7 @@ type SessionKey = Pick<LinkSession, 'linkName' | 'sessionId'>
 const deleteSession = declare<SessionKey>('end_link_session')
 
 /** Forgets a session that ended. */
-export const forgetLinkSession = async (
+export const deleteLinkSession = async (
   connection: Connection,
   session: SessionKey,
 ): Promise<void> => {
@@ -109,7 +109,7 @@ export const forgetLinkSession = async (
 const deleteLostSessions = declare<{ linkName: string }>('forget_lost_link_sessions')
 
 /** Forgets the sessions of a link that a lost process had. */
-export const forgetLostLinkSessions = async (
+export const deleteLostLinkSessions = async (
   connection: Connection,
   linkName: string,
 ): Promise<void> => {

@@ -98,5 +98,5 @@ export const reverseTransaction = async (
 const deleteTransactions = declare<{ limit: number }>('prune_network_transactions')
 
 /** Forgets some of the transactions older than 24 hours. @returns how many. */
-export const pruneTransactions = async (connection: Connection, limit: number): Promise<number> =>
+export const expireTransactions = async (connection: Connection, limit: number): Promise<number> =>
   (await deleteTransactions(connection, { limit })).length

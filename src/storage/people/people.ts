@@ -35,7 +35,7 @@ export const findPerson = async (
 const selectPeople = declare<{ after: string; limit: number }, PersonRow>('list_people')
 
 /** People by their ids, after one of them. */
-export const findPeople = (
+export const listPersonRows = (
   connection: Connection,
   after: string,
   limit: number,

@@ -63,7 +63,7 @@ interface SessionNotice {
 const updateNotice = declare<SessionNotice>('keep_console_notice')
 
 /** Keeps what the next page of an open session shows, in place of what was kept before. */
-export async function keepSessionNotice(
+export async function storeSessionNotice(
   connection: Connection,
   secretHash: Uint8Array,
   notice: Uint8Array,
@@ -77,7 +77,7 @@ const deleteNotice = declare<SessionNotice>('take_console_notice')
  * Takes a notice away.
  * @returns whether it was there: of several requests at once, one takes it.
  */
-export const takeSessionNotice = async (
+export const consumeSessionNotice = async (
   connection: Connection,
   secretHash: Uint8Array,
   notice: Uint8Array,
@@ -86,7 +86,7 @@ export const takeSessionNotice = async (
 const selectOpenSessions = declare<{ personId: string }, SessionRow>('list_console_sessions')
 
 /** The open sessions of a person, the newest first; 100 at most. */
-export const findOpenSessions = async (
+export const listOpenSessions = async (
   connection: Connection,
   personId: string,
 ): Promise<SessionRow[]> => {
@@ -112,5 +112,5 @@ export const endSessions = async (connection: Connection, personId: string): Pro
 const deleteOldSessions = declare<{ limit: number }>('prune_console_sessions')
 
 /** Forgets at most `limit` sessions that have long been over. @returns how many they were. */
-export const pruneSessions = async (connection: Connection, limit: number): Promise<number> =>
+export const expireSessions = async (connection: Connection, limit: number): Promise<number> =>
   (await deleteOldSessions(connection, { limit })).length

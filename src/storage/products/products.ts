@@ -75,7 +75,7 @@ interface ProductsAfter {
 const selectProducts = declare<ProductsAfter, Product>('list_all_products')
 
 /** Products with greater ids than this one, active or not, by `productId`; null: all of them. */
-export const findAllProducts = (
+export const listProductRows = (
   connection: Connection,
   afterProductId: ProductId | null,
   limit: number,

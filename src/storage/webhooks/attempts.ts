@@ -1,7 +1,7 @@
 import type { Connection } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 import type { FeedPosition } from '../events/feed.ts'
-import { dropIdleGroups } from './delivery-groups.ts'
+import { deleteIdleDeliveryGroups } from './delivery-groups.ts'
 import type { WebhookReference } from './webhooks.ts'
 
 /** One try of a delivery, as it stays on record. */
@@ -64,6 +64,6 @@ export async function recordTries(
     tries: JSON.stringify(tries),
     triesMax,
   })
-  await dropIdleGroups(connection, reference, recorded)
+  await deleteIdleDeliveryGroups(connection, reference, recorded)
   return new Set(recorded.filter(({ decides }) => decides).map(({ position }) => position))
 }

@@ -29,10 +29,10 @@ const measureQueues = declare<{ failing: boolean }, Measured>('measure_due_deliv
 
 /** Measures what has yet to go out, by reads that end however much there is. */
 export async function measureBacklog(connection: Connection): Promise<Backlog> {
-  const events = await measureOf(measureEvents(connection, {}))
-  const deliveries = await measureOf(measureDeliveries(connection, {}))
-  const due = await measureOf(measureQueues(connection, { failing: false }))
-  const failing = await measureOf(measureQueues(connection, { failing: true }))
+  const events = await readMeasure(measureEvents(connection, {}))
+  const deliveries = await readMeasure(measureDeliveries(connection, {}))
+  const due = await readMeasure(measureQueues(connection, { failing: false }))
+  const failing = await readMeasure(measureQueues(connection, { failing: true }))
   return {
     unpublishedEvents: events.count,
     oldestUnpublishedSeconds: events.seconds,
@@ -44,5 +44,5 @@ export async function measureBacklog(connection: Connection): Promise<Backlog> {
   }
 }
 
-const measureOf = async (rows: Promise<Measured[]>): Promise<Measured> =>
+const readMeasure = async (rows: Promise<Measured[]>): Promise<Measured> =>
   firstRow(await rows) ?? { count: 0, seconds: 0 }

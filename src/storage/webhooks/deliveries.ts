@@ -31,7 +31,7 @@ const selectDeliveries = declare<DeliveriesBefore, DeliveryRow>('list_deliveries
 const afterAll = '9223372036854775807'
 
 /** An endpoint's deliveries before a position, newest first. */
-export const findDeliveries = (
+export const listDeliveryRows = (
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
   before: FeedPosition | null,

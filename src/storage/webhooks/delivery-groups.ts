@@ -47,7 +47,7 @@ const deleteIdleGroups = declare<WebhookReference & { groupKeys: readonly string
 )
 
 /** Forgets those of some groups that have nothing pending, and still have not. */
-export async function dropIdleGroups(
+export async function deleteIdleDeliveryGroups(
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
   groups: readonly { readonly groupKey: string; readonly pending: number }[],
@@ -78,6 +78,6 @@ export async function failPending(
 ): Promise<boolean> {
   const { clientId, webhookId } = reference
   const groups = await updatePending(connection, { clientId, webhookId, keptGroup, limit })
-  await dropIdleGroups(connection, reference, groups)
+  await deleteIdleDeliveryGroups(connection, reference, groups)
   return groups.length > 0
 }

@@ -1,5 +1,5 @@
 -- Delivery queues: one for each endpoint. A process holds a queue for a while and drains it. A
--- queue is failing after 5 failures in a row (failuresOfFailing).
+-- queue is failing after 5 failures in a row (failingThreshold).
 
 -- name: list_due_delivery_queues
 select client_id as "clientId", webhook_id as "webhookId"

@@ -10,7 +10,7 @@ interface QueueHealth {
 /**
  * So many failures in a row make an endpoint a failing one. The statements name the number, too.
  */
-export const failuresOfFailing = 5
+export const failingThreshold = 5
 
 const declare = loadStatements(import.meta.url)
 

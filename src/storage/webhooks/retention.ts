@@ -23,7 +23,7 @@ interface SettledFilter extends WebhookReference {
 const deleteSettled = declare<SettledFilter>('prune_deliveries')
 
 /** Forgets some of an endpoint's settled deliveries older than so many days. @returns how many. */
-export const pruneDeliveries = async (
+export const expireDeliveries = async (
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
   days: number,

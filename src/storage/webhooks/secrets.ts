@@ -41,6 +41,6 @@ export async function replaceWebhookSecret(
 const deleteFormerSecrets = declare('prune_former_secrets')
 
 /** Forgets the secrets that sign no more, of clients without any event, too. */
-export const pruneFormerSecrets = async (connection: Connection): Promise<void> => {
+export const expireFormerSecrets = async (connection: Connection): Promise<void> => {
   await deleteFormerSecrets(connection, {})
 }

@@ -29,19 +29,19 @@ interface WatchedAfter {
 const selectWatched = declare<WatchedAfter & { afterClientId: string }, WatchedWebhookRow>(
   'list_watched_webhooks',
 )
-const selectWatchedOfClient = declare<WatchedAfter & { clientId: string }, WatchedWebhookRow>(
+const selectWatchedByClient = declare<WatchedAfter & { clientId: string }, WatchedWebhookRow>(
   'list_watched_webhooks_of_client',
 )
 
 const firstId = '00000000-0000-0000-0000-000000000000'
 
-export const findWatchedWebhooks = (
+export const listWatchedWebhookRows = (
   connection: Connection,
   { after, clientId, limit }: WatchedFilter,
 ): Promise<WatchedWebhookRow[]> => {
   const afterWebhookId = after?.webhookId ?? firstId
   if (clientId !== null)
-    return selectWatchedOfClient(connection, { clientId, afterWebhookId, limit })
+    return selectWatchedByClient(connection, { clientId, afterWebhookId, limit })
   const afterClientId = after?.clientId ?? ''
   return selectWatched(connection, { afterClientId, afterWebhookId, limit })
 }

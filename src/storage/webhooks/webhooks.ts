@@ -75,7 +75,7 @@ interface WebhooksAfter {
 const selectWebhooks = declare<WebhooksAfter, WebhookRow>('list_webhooks')
 
 /** A client's webhooks after one of them, by id. */
-export const findWebhooks = (
+export const listWebhookRows = (
   connection: Connection,
   clientId: string,
   afterWebhookId: string | null,

@@ -3,7 +3,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { parseClientJwks } from '../../../src/operations/clients/credentials.ts'
-import { pruneAssertions, rememberAssertion } from '../../../src/storage/clients/assertions.ts'
+import { expireAssertions, rememberAssertion } from '../../../src/storage/clients/assertions.ts'
 import { exponentOneJwk, forgeJwt, goodRsaJwk, weakRsaJwks } from '../../support/weak-rsa-keys.ts'
 import { askToken, basic, type Running, register, runAuthorizationServer } from './support.ts'
 
@@ -172,8 +172,8 @@ test('what has expired is forgotten in small steps, what has not is kept', async
     assert.equal(await remember(jti, new Date(moment.getTime() - 1)), true)
   }
   assert.equal(await remember('kept', moment), true)
-  assert.equal(await pruneAssertions(running.database, moment, 2), 2)
-  assert.equal(await pruneAssertions(running.database, moment, 2), 1)
-  assert.equal(await pruneAssertions(running.database, moment, 2), 0)
+  assert.equal(await expireAssertions(running.database, moment, 2), 2)
+  assert.equal(await expireAssertions(running.database, moment, 2), 1)
+  assert.equal(await expireAssertions(running.database, moment, 2), 0)
   assert.equal(await remember('kept', moment), false)
 })

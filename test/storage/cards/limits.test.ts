@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import fc from 'fast-check'
 import {
+  expireLimits,
   findUsedUpLimit,
   type Limit,
-  pruneLimits,
   spendLimit,
 } from '../../../src/storage/cards/limits.ts'
 import { type Database, statement } from '../../../src/storage/engine/database.ts'
@@ -165,13 +165,13 @@ test('rows are forgotten, a few at a time, when none of their uses counts any mo
   for (let each = 0; each < 25; each += 1) await spendLimit(database, 'client', `old-${each}`, day)
   const passDay = () =>
     sql(database, 'update client_limit set forget_on_day = forget_on_day - 1 returning client_id')
-  assert.equal(await pruneLimits(database, 'client', 100), 0)
+  assert.equal(await expireLimits(database, 'client', 100), 0)
   await passDay()
-  assert.equal(await pruneLimits(database, 'client', 100), 0)
+  assert.equal(await expireLimits(database, 'client', 100), 0)
   await passDay()
   const forgotten: number[] = []
   for (let step = 0; step < 4; step += 1) {
-    forgotten.push(await pruneLimits(database, 'client', 10))
+    forgotten.push(await expireLimits(database, 'client', 10))
   }
   assert.deepEqual(forgotten, [10, 10, 5, 0])
 })

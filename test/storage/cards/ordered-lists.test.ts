@@ -7,20 +7,20 @@ import {
   openStatusCodes,
 } from '../../../src/domain/card-status.ts'
 import { makeProductId } from '../../../src/domain/identifiers.ts'
-import { findKeyActs, findOperatorActs, newestAct } from '../../../src/storage/acts/acts.ts'
+import { listKeyActRows, listOperatorActRows, newestAct } from '../../../src/storage/acts/acts.ts'
 import {
   listAuthorizations,
   searchAuthorizations,
 } from '../../../src/storage/authorizations/records.ts'
 import { findAttempts } from '../../../src/storage/authorizations/tries.ts'
-import { type CardFilter, findCards } from '../../../src/storage/cards/lists.ts'
+import { type CardFilter, listCardRows } from '../../../src/storage/cards/lists.ts'
 import { searchCards } from '../../../src/storage/cards/search.ts'
 import {
-  findEventOfStatus,
+  findStatusEvent,
   listActsOnCard,
-  listEventsOfCard,
-  listRowsOfCard,
-  newestOfCard,
+  listCardEvents,
+  listTimelineRows,
+  newestPosition,
 } from '../../../src/storage/cards/timeline.ts'
 import type {
   Connection,
@@ -30,7 +30,7 @@ import type {
 } from '../../../src/storage/engine/database.ts'
 import { listPublishedEvents } from '../../../src/storage/events/feed.ts'
 import { hasCards } from '../../../src/storage/products/products.ts'
-import { findDeliveries } from '../../../src/storage/webhooks/deliveries.ts'
+import { listDeliveryRows } from '../../../src/storage/webhooks/deliveries.ts'
 import { replayWebhook } from '../../../src/storage/webhooks/webhooks.ts'
 import { publicTokenOf } from '../../support/identifiers.ts'
 import { openPostgres } from '../../support/postgres.ts'
@@ -221,7 +221,7 @@ const reads: readonly (readonly [string, (connection: Asked) => Promise<unknown>
         const filter = pageOf({ after, customerReference, statusCode })
         return [
           `cards ${statusCode ?? 'of all statuses'}, ${customerReference ?? 'of all'}, after ${after?.publicToken}`,
-          (connection: Asked) => findCards(connection, big, filter),
+          (connection: Asked) => listCardRows(connection, big, filter),
         ] as const
       }),
     ),
@@ -241,7 +241,7 @@ const reads: readonly (readonly [string, (connection: Asked) => Promise<unknown>
       [
         `deliveries before ${before}`,
         (connection: Connection) =>
-          findDeliveries(connection, { clientId: big, webhookId }, before, 101),
+          listDeliveryRows(connection, { clientId: big, webhookId }, before, 101),
       ] as const,
   ),
   ...[null, { pin: 10_000, cvv: 1 }].map(
@@ -257,11 +257,11 @@ const reads: readonly (readonly [string, (connection: Asked) => Promise<unknown>
       [
         [
           `acts of operators after ${after.at}`,
-          (connection: Connection) => findOperatorActs(connection, after, 101),
+          (connection: Connection) => listOperatorActRows(connection, after, 101),
         ],
         [
           `acts on keys after ${after.at}`,
-          (connection: Connection) => findKeyActs(connection, after, 101),
+          (connection: Connection) => listKeyActRows(connection, after, 101),
         ],
       ] as const,
   ),
@@ -297,16 +297,16 @@ const reads: readonly (readonly [string, (connection: Asked) => Promise<unknown>
         ],
       ] as const,
   ),
-  ...[newestOfCard, { ...newestOfCard, sequence: 10_000, pin: 9_000, act: 5_000 }].flatMap(
+  ...[newestPosition, { ...newestPosition, sequence: 10_000, pin: 9_000, act: 5_000 }].flatMap(
     (position) =>
       [
         [
           `what lies with a card before ${position.sequence}`,
-          (connection: Connection) => listRowsOfCard(connection, card, position),
+          (connection: Connection) => listTimelineRows(connection, card, position),
         ],
         [
           `the events of a card before ${position.sequence}`,
-          (connection: Connection) => listEventsOfCard(connection, big, card, position.sequence),
+          (connection: Connection) => listCardEvents(connection, big, card, position.sequence),
         ],
         [
           `acts on a card before ${position.act}`,
@@ -314,7 +314,7 @@ const reads: readonly (readonly [string, (connection: Asked) => Promise<unknown>
         ],
       ] as const,
   ),
-  ['what gave a card its status', (connection) => findEventOfStatus(connection, big, card)],
+  ['what gave a card its status', (connection) => findStatusEvent(connection, big, card)],
   ['products of cards', (connection) => hasCards(connection, makeProductId(1))],
   ['products of no cards', (connection) => hasCards(connection, makeProductId(2))],
 ]

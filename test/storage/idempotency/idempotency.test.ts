@@ -5,8 +5,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Connection, Database } from '../../../src/storage/engine/database.ts'
 import {
   claimIdempotencyKey,
+  expireIdempotencyRecords,
   findRememberedRequest,
-  pruneIdempotencyRecords,
   retireIdempotencyKey,
   storeAnswer,
 } from '../../../src/storage/idempotency/idempotency.ts'
@@ -78,9 +78,9 @@ test('no more are forgotten at once than were asked for, the oldest first, and n
       ({ clientId: name, hash }) => `${name} ${hashes.findIndex((each) => each.equals(hash))}`,
     )
   }
-  assert.equal(await pruneIdempotencyRecords(database, 2), 2)
+  assert.equal(await expireIdempotencyRecords(database, 2), 2)
   assert.deepEqual(await left(), ['other 1', 'mine 0', 'mine 2'])
-  assert.equal(await pruneIdempotencyRecords(database, 9), 2)
+  assert.equal(await expireIdempotencyRecords(database, 9), 2)
   assert.deepEqual(await left(), ['mine 2'])
 })
 

@@ -11,6 +11,7 @@ import { type Database, undivided } from '../src/storage/engine/database.ts'
 import { migrate } from '../src/storage/engine/migrate.ts'
 import { openPglite } from '../src/storage/engine/pglite.ts'
 import { generateAsyncapi } from './generate-asyncapi.ts'
+import { generateConfiguration } from './generate-configuration.ts'
 import { drawArrows } from './structure/arrows.ts'
 
 /**
@@ -18,6 +19,7 @@ import { drawArrows } from './structure/arrows.ts'
  *
  * - api/public.openapi.json and api/private.openapi.json from the routes of both listeners,
  * - api/events.asyncapi.json from the schemas of messages,
+ * - docs/reference/configuration.md from the table of variables,
  * - docs/reference/errors.md from the table of failures,
  * - docs/reference/production.md from the table of refusals,
  * - the arrows of ARCHITECTURE.md from the table that the check of the structure reads,
@@ -43,6 +45,7 @@ export const generateDocuments = async (
 ): Promise<Documents> => ({
   ...(await generateOpenapi(open)),
   'api/events.asyncapi.json': generateAsyncapi(),
+  'docs/reference/configuration.md': generateConfiguration(),
   'docs/reference/errors.md': generateErrors(),
   'docs/reference/production.md': generateRefusals(),
   'ARCHITECTURE.md': insertArrows(await readFile(join(folder, 'ARCHITECTURE.md'), 'utf8')),

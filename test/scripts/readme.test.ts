@@ -7,6 +7,8 @@ import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { writeSandboxFile } from '../../src/sandbox/sandbox-file.ts'
+import { parseConfig } from '../../src/service/config/config.ts'
+import { variableGroups } from '../../src/service/config/variable-reference.ts'
 import { openServedService, type ServedService } from '../support/served-service.ts'
 
 const projectRoot = fileURLToPath(new URL('../../', import.meta.url))
@@ -18,8 +20,22 @@ before(async () => {
   await writeSandboxFile(service.dataDir, service.sandbox)
 })
 
-test('the journey in the README can be pasted', async () => {
-  const blocks = [...(await readText('README.md')).matchAll(/^```sh\n([\s\S]*?)^```$/gm)]
+test('the first call of the README can be pasted', async () => {
+  const [, commands = ''] = /^```sh\n([\s\S]*?)^```$/m.exec(await readText('README.md')) ?? []
+  const script = commands
+    .replaceAll('http://127.0.0.1:8080', service.sandbox.baseUrl)
+    .replaceAll('./.data/', `${service.dataDir}/`)
+    .replaceAll('.data/', `${service.dataDir}/`)
+  const run = promisify(execFile)('bash', ['--norc', '-euo', 'pipefail', '-c', script])
+  const { stdout, stderr } = await run
+  assert.equal(stderr, '')
+  assert.match(stdout, /"productId":1001/)
+})
+
+test('the first calls with curl can be pasted', async () => {
+  const blocks = [
+    ...(await readText('docs/tutorials/first-calls.md')).matchAll(/^```sh\n([\s\S]*?)^```$/gm),
+  ]
   const script = blocks
     .map(([, commands]) => commands)
     .join('\n')
@@ -48,10 +64,12 @@ test('the reference is the one of the server, whatever name of the machine it is
   assert.equal(Object.entries(clientCredentials)[0]?.[1], '/oauth/token')
 })
 
-test('the README tells of every variable that the configuration reads', async () => {
-  const files = globSync('src/service/config/**/*.ts', { cwd: projectRoot })
+test('the reference of the configuration lists every variable that the configuration reads, once', async () => {
+  const files = globSync('src/service/config/**/*.ts', {
+    cwd: projectRoot,
+    exclude: ['**/variable-reference.ts'],
+  })
   const code = (await Promise.all(files.map(readText))).join('\n')
-  const readme = await readText('README.md')
   const names = [...code.matchAll(/'([A-Z]+(?:_[A-Z]+)*)'/g)].map(([, name = '']) => name)
   const variables = names
     .flatMap((name) => {
@@ -59,18 +77,28 @@ test('the README tells of every variable that the configuration reads', async ()
       if (/(?:^|_)RATE$/.test(name)) return [`${name}_PER_SECOND`, `${name}_BURST`]
       return [name]
     })
-    .filter((name) => !/^(?:GET|POST|PUT|E[A-Z]+)$/.test(name))
+    .filter((name) => !/^(?:GET|POST|PUT|E[A-Z]+|PGHOST|PGSSLMODE)$/.test(name))
   assert.ok(variables.length > 50, 'hardly a variable was found')
-  for (const name of new Set(variables)) {
-    assert.ok(readme.includes(`\`${name}\``), `README.md does not tell of ${name}`)
-  }
+  const listed = variableGroups.flatMap((group) => group.variables.map(([name]) => name))
+  assert.equal(new Set(listed).size, listed.length)
+  for (const name of new Set(variables)) assert.ok(listed.includes(name), name)
 })
 
-test('no table of the README has two rows of one name', async () => {
-  const tables = (await readText('README.md')).split(/\n(?!\|)/)
-  for (const table of tables) {
-    const names = [...table.matchAll(/^\| ([^|]+) \|/gm)].map(([, name = '']) => name)
-    assert.equal(new Set(names).size, names.length, names.join())
+test('every default number of the reference of the configuration is the one that applies', () => {
+  const read = (environment: Record<string, string>) => {
+    const { config, faults } = parseConfig(environment)
+    return { ...config, effectiveLimits: null, faults }
+  }
+  const numbers = variableGroups.flatMap(({ variables }) =>
+    variables.flatMap(([name, otherwise]) => {
+      const [, number] = /^`(\d+)`$/.exec(otherwise) ?? []
+      return number === undefined ? [] : [[name, number] as const]
+    }),
+  )
+  assert.ok(numbers.length > 30)
+  for (const [name, number] of numbers) {
+    assert.deepEqual(read({ [name]: number }), read({}), name)
+    assert.notDeepEqual(read({ [name]: String(Number(number) + 1) }), read({}), name)
   }
 })
 

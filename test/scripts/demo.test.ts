@@ -70,11 +70,14 @@ test('the demo walks the whole journey', async (t) => {
   })
 })
 
-test('the demo works after the README’s commands, in whatever order they were typed', async () => {
+test('the demo works after the commands of the tutorial, in whatever order they were typed', async () => {
   const { dataDir, sandbox } = service
   await writeSandboxFile(dataDir, sandbox)
-  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
-  const commands = [...readme.matchAll(/^npx pinfold ((?:products|clients) [^\n#]+)/gm)].map(
+  const tutorial = await readFile(
+    new URL('../../docs/tutorials/first-calls.md', import.meta.url),
+    'utf8',
+  )
+  const commands = [...tutorial.matchAll(/^npx pinfold ((?:products|clients) [^\n#]+)/gm)].map(
     ([, words = '']) => (words.match(/'[^']*'|\S+/g) ?? []).map((each) => each.replaceAll("'", '')),
   )
   assert.ok(commands.length >= 3)

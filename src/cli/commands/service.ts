@@ -6,7 +6,8 @@ export const startCommand: Command = {
   words: 'start',
   summary: 'runs the service until it is stopped',
   description:
-    'The environment says how (README.md lists it); without any it is the sandbox, on ' +
+    'Environment variables configure it (docs/reference/configuration.md); without any it is ' +
+    'the sandbox, on ' +
     'loopback.\nWith --json one line says where it listens, once it does; log lines follow it.',
   connection: [],
   example: 'LOG_LEVEL=warn pinfold start',

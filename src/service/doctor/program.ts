@@ -41,7 +41,7 @@ export const checkConfiguration: Check = async ({ environment }) => {
       'configuration',
       found,
       'The service refuses to start with it.',
-      'Do as it says; README.md, “Configuration”, says what each variable takes, ' +
+      'Do as it says. docs/reference/configuration.md lists the values of each variable, ' +
         'docs/reference/production.md what production refuses.',
     ),
   )

@@ -17,8 +17,9 @@ export const variableGroups: readonly VariableGroup[] = [
       [
         'SANDBOX',
         '`true`',
-        '`true`: a sandbox with demo clients, products, simulator and clock. `false`: production, ' +
-          'which [refuses insecure settings](production.md). Required beyond loopback, with ' +
+        '`true`: a sandbox with demo clients, products, simulator and clock. ' +
+          '`false`: production, which [refuses insecure settings](production.md). ' +
+          'Required beyond loopback, with ' +
           '`DATABASE_URL`, and with an outside issuer',
       ],
       [
@@ -91,8 +92,9 @@ export const variableGroups: readonly VariableGroup[] = [
       [
         'HOST_NAMES',
         none,
-        'Further host names of a sandbox, separated by commas: `pinfold.test,pinfold.internal:8080`. ' +
-          'Others get 421. A name without a port is valid for the ports of both listeners and ' +
+        'Further host names of a sandbox, separated by commas, such as ' +
+          '`pinfold.test,pinfold.internal:8080`. Others get 421. A name without a ' +
+          'port is valid for the ports of both listeners and ' +
           'the default port. Production, health and metrics answer every name',
       ],
       [

@@ -8,7 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
 import pg from 'pg'
-import { prune } from '../src/operations/events/prune.ts'
+import { expireRecords } from '../src/operations/events/expire.ts'
 import { publishBatch } from '../src/operations/events/publish.ts'
 import type { Database } from '../src/storage/engine/database.ts'
 import { openPostgres as openPool } from '../src/storage/engine/postgres.ts'
@@ -163,7 +163,7 @@ async function measureAll(bench: Bench): Promise<void> {
     await measureFeed(client, database)
     await fillOld(client, database)
     console.log(`unblocks before: ${await call()}`)
-    const { noticed, seconds } = await beside(() => prune(database, retention), call)
+    const { noticed, seconds } = await beside(() => expireRecords(database, retention), call)
     console.log(
       `${options.events} old events and ${options.attempts} attempts forgotten in ` +
         `${seconds.toFixed(0)} s`,

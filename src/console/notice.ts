@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
-import { keepNotice, type PeopleContext, takeNotice } from '../operations/people/people.ts'
+import { consumeNotice, type PeopleContext, storeNotice } from '../operations/people/people.ts'
 import { type Content, html } from './html.ts'
 import type { Form, Notice } from './screen.ts'
 import type { CookieSession } from './session.ts'
@@ -53,7 +53,7 @@ export const keepAnswer = (
   people: PeopleContext,
   secret: string,
   answer: OneTimeAnswer,
-): Promise<void> => keepNotice(people, secret, sealAnswer(secret, answer))
+): Promise<void> => storeNotice(people, secret, sealAnswer(secret, answer))
 
 /**
  * Takes the answer that a session keeps for the page at an address: null where it keeps none for
@@ -67,7 +67,7 @@ export async function takeAnswer(
   if (notice === null) return null
   const answer = openAnswer(secret, notice)
   if (answer && answer.to !== address) return null
-  const isTaken = await takeNotice(people, secret, notice)
+  const isTaken = await consumeNotice(people, secret, notice)
   return isTaken ? answer : null
 }
 

@@ -57,7 +57,7 @@ const notPublicIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000:
  */
 export function addressPolicy({ allowCidrs, ownPorts, ports }: AddressRules): AddressPolicy {
   // Families apart: Node would check a mapped address (::ffff:127.0.0.1) by the rules of IPv4.
-  const exceptions = { 4: listOf(allowCidrs, 4), 6: listOf(allowCidrs, 6) }
+  const exceptions = { 4: createBlockList(allowCidrs, 4), 6: createBlockList(allowCidrs, 6) }
   return (address, port) => {
     const family = isIP(address)
     if (family !== 4 && family !== 6) return 'refused'
@@ -70,32 +70,32 @@ export function addressPolicy({ allowCidrs, ownPorts, ports }: AddressRules): Ad
 
 type Family = 4 | 6
 
-function listOf(cidrs: readonly string[], family: Family): BlockList {
+function createBlockList(cidrs: readonly string[], family: Family): BlockList {
   const list = new BlockList()
   for (const cidr of cidrs) {
     const [address = '', prefix] = cidr.split('/')
     if (isIP(address) !== family) continue
-    list.addSubnet(address, Number(prefix ?? (family === 4 ? 32 : 128)), typeOf(family))
+    list.addSubnet(address, Number(prefix ?? (family === 4 ? 32 : 128)), toAddressType(family))
   }
   return list
 }
 
-const typeOf = (family: Family): 'ipv4' | 'ipv6' => (family === 4 ? 'ipv4' : 'ipv6')
+const toAddressType = (family: Family): 'ipv4' | 'ipv6' => (family === 4 ? 'ipv4' : 'ipv6')
 
-const refusedIpv4 = listOf(notPublicIpv4, 4)
-const grantedIpv6 = listOf(globalIpv6, 6)
-const refusedIpv6 = listOf(notPublicIpv6, 6)
+const refusedIpv4 = createBlockList(notPublicIpv4, 4)
+const grantedIpv6 = createBlockList(globalIpv6, 6)
+const refusedIpv6 = createBlockList(notPublicIpv6, 6)
 
 const contains = (list: BlockList, address: string, family: Family): boolean =>
-  list.check(address, typeOf(family))
+  list.check(address, toAddressType(family))
 
 const isPublic = (address: string, family: Family): boolean =>
   family === 4
     ? !contains(refusedIpv4, address, 4)
     : contains(grantedIpv6, address, 6) && !contains(refusedIpv6, address, 6)
 
-const thisMachine = listOf(['127.0.0.0/8', '0.0.0.0/32'], 4)
-const thisMachineIpv6 = listOf(['::1/128', '::/128', '::ffff:0:0/96'], 6)
+const thisMachine = createBlockList(['127.0.0.0/8', '0.0.0.0/32'], 4)
+const thisMachineIpv6 = createBlockList(['::1/128', '::/128', '::ffff:0:0/96'], 6)
 
 function isThisMachine(address: string): boolean {
   const family = isIP(address) === 6 ? 6 : 4

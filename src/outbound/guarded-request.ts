@@ -3,11 +3,11 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { isIP } from 'node:net'
 import type { AddressPolicy } from './address-policy.ts'
 import { guardedLookup, type ResolveHost, TargetRefused } from './resolve-host.ts'
-import { hostOf, portOf } from './target-url.ts'
+import { parseHost, parsePort } from './target-url.ts'
 
 /** What every call out of this service has to obey. */
 export interface OutboundRules {
-  readonly verdictOf: AddressPolicy
+  readonly judgeAddress: AddressPolicy
   readonly resolve: ResolveHost
   /** Whether only https is called: everywhere but in the sandbox. */
   readonly httpsOnly: boolean
@@ -48,9 +48,9 @@ export function guardedRequests(rules: OutboundRules): GuardedRequest {
   return async (url, { body, headers, method, signal }) => {
     const isSafe = url.protocol === 'https:'
     const isOther = !isSafe && (rules.httpsOnly || url.protocol !== 'http:')
-    const host = hostOf(url)
+    const host = parseHost(url)
     // No name is looked up for a numeric host: nothing else would check it.
-    const isRefused = isIP(host) !== 0 && rules.verdictOf(host, portOf(url)) === 'refused'
+    const isRefused = isIP(host) !== 0 && rules.judgeAddress(host, parsePort(url)) === 'refused'
     if (isOther || isRefused) throw new TargetRefused('address_refused')
     const request = isSafe ? httpsRequest : httpRequest
     return new Promise((resolve, reject) => {
@@ -58,7 +58,7 @@ export function guardedRequests(rules: OutboundRules): GuardedRequest {
         method,
         agent: agents[isSafe ? 'https:' : 'http:'],
         signal,
-        lookup: guardedLookup(rules.resolve, rules.verdictOf, portOf(url)),
+        lookup: guardedLookup(rules.resolve, rules.judgeAddress, parsePort(url)),
         headers: { ...headers, 'accept-encoding': 'identity', 'user-agent': 'Pinfold' },
       })
       sent.once('response', resolve)

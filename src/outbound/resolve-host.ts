@@ -54,10 +54,10 @@ export class TargetRefused extends Error {
  * neighbour.
  */
 export const guardedLookup =
-  (resolve: ResolveHost, verdictOf: AddressPolicy, port: number): LookupFunction =>
+  (resolve: ResolveHost, judgeAddress: AddressPolicy, port: number): LookupFunction =>
   async (name, { all }, callback) => {
     const addresses = await resolve(name).catch(() => [])
-    const isRefused = addresses.some((address) => verdictOf(address, port) === 'refused')
+    const isRefused = addresses.some((address) => judgeAddress(address, port) === 'refused')
     if (addresses.length === 0) callback(new TargetRefused('name_not_found'), [])
     else if (isRefused) callback(new TargetRefused('address_refused'), [])
     else if (all) {

@@ -9,7 +9,7 @@ export interface TargetRules {
   readonly ports: readonly number[] | null
   /** What this service is reached by: never called. */
   readonly ownUrls: readonly string[]
-  readonly verdictOf: AddressPolicy
+  readonly judgeAddress: AddressPolicy
 }
 
 /** What is wrong with an address that a client wants called, as far as its text shows, or null. */
@@ -17,22 +17,22 @@ export type TargetCheck = (text: string) => string | null
 
 /** Checks a URL by the rules. A name is not looked up here: what counts is when it is called. */
 export const targetCheck = (rules: TargetRules): TargetCheck => {
-  const { httpsOnly, ports, verdictOf } = rules
+  const { httpsOnly, ports, judgeAddress } = rules
   const own = new Set(rules.ownUrls.map((url) => hostAndPort(new URL(url))))
   return function faultOf(text) {
     if (!URL.canParse(text)) return 'must be an absolute URL'
     // The parser has made `0x7f.1`, `2130706433` and `0177.0.0.1` into `127.0.0.1`.
     const url = new URL(text)
-    const port = portOf(url)
-    const host = isLocalhost(hostOf(url)) ? '127.0.0.1' : hostOf(url)
-    const isRefusedAddress = isIP(host) !== 0 && verdictOf(host, port) === 'refused'
+    const port = parsePort(url)
+    const host = isLocalhost(parseHost(url)) ? '127.0.0.1' : parseHost(url)
+    const isRefusedAddress = isIP(host) !== 0 && judgeAddress(host, port) === 'refused'
     const faults: readonly (readonly [boolean, string])[] = [
       [!/^https?:$/.test(url.protocol), 'must be an https URL'],
       [httpsOnly && url.protocol !== 'https:', 'must be an https URL'],
       [url.username !== '' || url.password !== '', 'must hold no user name and no password'],
       [url.hash !== '', 'must have no fragment'],
       [holdsPan(withoutUuids(decoded(text))), 'must hold no card number'],
-      [url.port === '0' || hostOf(url) === '', 'must name a host'],
+      [url.port === '0' || parseHost(url) === '', 'must name a host'],
       [ports?.includes(port) === false, `must be at one of the ports ${ports?.join(', ')}`],
       [own.has(hostAndPort(url)), 'must not lead to this service'],
       [isRefusedAddress, 'must lead to a public address'],
@@ -51,12 +51,12 @@ function decoded(text: string): string {
 }
 
 /** Host and port in one spelling. */
-const hostAndPort = (url: URL): string => `${hostOf(url)} ${portOf(url)}`
+const hostAndPort = (url: URL): string => `${parseHost(url)} ${parsePort(url)}`
 
 /** The host of a URL: an address without brackets, or a name without the dot at its end. */
-export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$|\.$/g, '')
+export const parseHost = ({ hostname }: URL): string => hostname.replace(/^\[|\]$|\.$/g, '')
 
-export const portOf = ({ port, protocol }: URL): number =>
+export const parsePort = ({ port, protocol }: URL): number =>
   port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
 
 /** Names of this machine (RFC 6761, section 6.3). */

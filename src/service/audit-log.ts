@@ -4,11 +4,11 @@ import { parseWitnessPolicy } from '../../packages/audit/witness-policy.ts'
 import { Problem, StartRefusal } from '../domain/problem.ts'
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import type { AuditLogContext } from '../operations/audit-log/audit-log.ts'
-import { readCheckState } from '../operations/audit-log/findings.ts'
+import { findCheckState } from '../operations/audit-log/findings.ts'
 import {
   type AuditLogHealth,
-  readAuditLogHealth,
-  readEnteringHealth,
+  describeEnteringHealth,
+  findAuditLogHealth,
 } from '../operations/audit-log/health.ts'
 import type { Witnesses } from '../operations/audit-log/witnesses.ts'
 import { guardedRequests, textPoster } from '../outbound/guarded-request.ts'
@@ -58,7 +58,7 @@ async function openWitnesses(
       // Their addresses are the operator's own, as that of the database is.
       post: textPoster(
         guardedRequests({
-          verdictOf: () => 'exception',
+          judgeAddress: () => 'exception',
           resolve: machineNames,
           httpsOnly: !sandbox,
         }),
@@ -89,7 +89,7 @@ export function watchAuditLog(
     registers,
     async collect() {
       this.reset()
-      const state = await readCheckState(audit.database).catch(() => null)
+      const state = await findCheckState(audit.database).catch(() => null)
       if (state) this.set(state.findings.length)
     },
   })
@@ -102,7 +102,7 @@ export function watchAuditLog(
       'there is none. While that cannot be read, the last value grows with time.',
     registers,
     async collect() {
-      const health = await readEnteringHealth(audit.database).catch(() => null)
+      const health = await describeEnteringHealth(audit.database).catch(() => null)
       if (health) known = { waitingMs: health.waitingMs, atMs: performance.now() }
       this.set((known.waitingMs + (health ? 0 : performance.now() - known.atMs)) / 1_000)
     },
@@ -135,7 +135,7 @@ export function watchAuditLog(
       registers,
       async collect() {
         this.reset()
-        const log = await readAuditLogHealth(audit).catch(() => null)
+        const log = await findAuditLogHealth(audit).catch(() => null)
         const value = log && measure(log)
         if (value !== null) this.set(value)
       },

@@ -14,7 +14,7 @@ import {
   readOrMakeMasterKeys,
 } from '../hsm/software/master-keys.ts'
 import { recordKeyAct } from '../operations/acts/acts.ts'
-import { keyTimings, referenceOf } from '../operations/keys/keys.ts'
+import { composeReference, keyTimings } from '../operations/keys/keys.ts'
 import { seededDigits } from '../sandbox/clock.ts'
 import type { Database } from '../storage/engine/database.ts'
 import {
@@ -84,7 +84,7 @@ const keyStoreOf = (database: Database, currentCheckValue: () => string): KeySto
         throw new Error('The master key was rotated while keys were made: start again.')
       }
       if (!(await insertHsmKey(connection, key))) return
-      const reference = referenceOf(key.keyName, key.keyVersion)
+      const reference = composeReference(key.keyName, key.keyVersion)
       await recordKeyAct(connection, { act: 'generated', key: reference })
     }),
 })

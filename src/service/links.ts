@@ -7,6 +7,7 @@ import { linkObserver, watchLinks } from '../listeners/iso8583/observer.ts'
 import type { Profiles } from '../listeners/iso8583/profile-schema.ts'
 import type { AuthorizationContext } from '../operations/authorizations/authorization.ts'
 import type { KeyContext } from '../operations/keys/keys.ts'
+import { createLinkAuthorizer } from '../operations/links/authorization-requests.ts'
 import {
   isPlainLink,
   type Link,
@@ -15,7 +16,6 @@ import {
   listLinksToRun,
 } from '../operations/links/links.ts'
 import { createMacs } from '../operations/links/macs.ts'
-import { createQuestions } from '../operations/links/questions.ts'
 import { createAdvices } from '../operations/links/reversals.ts'
 import { dial } from '../outbound/dial.ts'
 import type { Databases } from '../storage/engine/database.ts'
@@ -69,7 +69,7 @@ export function createLinks({
   }
   const gateway = createGateway({
     services: {
-      questions: createQuestions(authorizing),
+      questions: createLinkAuthorizer(authorizing),
       advices: createAdvices(authorizing),
       macs: createMacs({ ...keys, database: networks }),
       keys,

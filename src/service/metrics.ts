@@ -5,7 +5,7 @@ import { isInstallationKey, keyCatalogue } from '../hsm/contract/catalogue.ts'
 import type { Admissions } from '../listeners/http/in-flight.ts'
 import type { AuthorizationObserver } from '../operations/authorizations/authorization.ts'
 import type { KeyContext } from '../operations/keys/keys.ts'
-import { type RoundProgress, roundProgressOf } from '../operations/keys/re-encryption.ts'
+import { computeRoundProgress, type RoundProgress } from '../operations/keys/re-encryption.ts'
 import { ageSeconds, currentVersions, rotationDue } from '../operations/keys/uses.ts'
 import { type Databases, poolNames } from '../storage/engine/database.ts'
 import { type DatedHsmKeyRow, listHsmKeys } from '../storage/keys/hsm-keys.ts'
@@ -99,7 +99,7 @@ export function watchKeys(registry: Registry, { database }: KeyContext): void {
     const rows = await listReEncryptions(database, '', 0, reEncryptionsMost)
     return rows
       .filter(({ finishedAt }) => finishedAt === null)
-      .map((row) => [row.keyName, measure(roundProgressOf(row, now))] as const)
+      .map((row) => [row.keyName, measure(computeRoundProgress(row, now))] as const)
       .flatMap(([key, value]) => (value === null ? [] : [[key, value] as const]))
   }
   const figures: readonly KeyFigure[] = [

@@ -17,7 +17,7 @@ export function targetRules(config: Config): TargetRules {
     httpsOnly: !sandbox,
     ports,
     ownUrls: [baseUrl, privateUrl],
-    verdictOf: addressPolicy({ allowCidrs, ownPorts, ports }),
+    judgeAddress: addressPolicy({ allowCidrs, ownPorts, ports }),
   }
 }
 

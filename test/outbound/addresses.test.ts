@@ -14,13 +14,13 @@ const production = targetCheck({
   httpsOnly: true,
   ports: null,
   ownUrls: ['https://pinfold.example/base'],
-  verdictOf: strict,
+  judgeAddress: strict,
 })
 const inSandbox = targetCheck({
   httpsOnly: false,
   ports: null,
   ownUrls: ['http://127.0.0.1:8080'],
-  verdictOf: sandbox,
+  judgeAddress: sandbox,
 })
 const noStop = new AbortController().signal
 
@@ -84,7 +84,7 @@ test('no spelling of a private, loopback, mapped, translated or reserved address
 
 test('nothing is posted to such an address either, whatever let it in', async () => {
   const post = createPost({
-    verdictOf: strict,
+    judgeAddress: strict,
     resolve: async () => ['127.0.0.1'],
     timeoutMs: 1_000,
     httpsOnly: false,
@@ -151,7 +151,7 @@ test('in the sandbox loopback is called, and nothing else that is not public, no
 })
 
 test('an operator’s exceptions are those blocks and no more', () => {
-  const verdictOf = addressPolicy({
+  const judgeAddress = addressPolicy({
     allowCidrs: ['10.2.0.0/16', 'fd00:1::/32', '192.168.7.7'],
     ownPorts,
     ports: null,
@@ -169,24 +169,24 @@ test('an operator’s exceptions are those blocks and no more', () => {
     nonsense: 'refused',
   }
   for (const [address, verdict] of Object.entries(verdicts)) {
-    assert.equal(verdictOf(address, 443), verdict, address)
+    assert.equal(judgeAddress(address, 443), verdict, address)
   }
 })
 
 test('where an operator names the ports, no other is called, at no address and by no name', async () => {
   const ports = [443, 8443]
-  const verdictOf = addressPolicy({ allowCidrs: ['10.2.0.0/16'], ownPorts, ports })
+  const judgeAddress = addressPolicy({ allowCidrs: ['10.2.0.0/16'], ownPorts, ports })
   for (const address of ['8.8.8.8', '2606:4700::1', '10.2.0.1']) {
-    assert.notEqual(verdictOf(address, 443), 'refused')
-    assert.notEqual(verdictOf(address, 8443), 'refused')
-    for (const port of [80, 22, 444]) assert.equal(verdictOf(address, port), 'refused')
+    assert.notEqual(judgeAddress(address, 443), 'refused')
+    assert.notEqual(judgeAddress(address, 8443), 'refused')
+    for (const port of [80, 22, 444]) assert.equal(judgeAddress(address, port), 'refused')
   }
-  const faultOf = targetCheck({ httpsOnly: true, ports, ownUrls: [], verdictOf })
+  const faultOf = targetCheck({ httpsOnly: true, ports, ownUrls: [], judgeAddress })
   assert.equal(faultOf('https://client.example/'), null)
   assert.equal(faultOf('https://client.example:8443/'), null)
   assert.match(faultOf('https://client.example:444/') ?? '', /443, 8443/)
   const post = createPost({
-    verdictOf,
+    judgeAddress,
     resolve: async () => ['8.8.8.8'],
     timeoutMs: 1_000,
     httpsOnly: true,
@@ -208,7 +208,7 @@ test('a name that resolves to an address not to be called is refused, also among
     ['::ffff:127.0.0.1'],
   ]) {
     const post = createPost({
-      verdictOf: strict,
+      judgeAddress: strict,
       resolve: async () => addresses,
       timeoutMs: 1_000,
       httpsOnly: false,
@@ -224,7 +224,7 @@ test('a name is resolved once, and what was judged is what is connected to', asy
   let looks = 0
   const answers = ['127.0.0.2', '10.0.0.1']
   const post = createPost({
-    verdictOf: sandbox,
+    judgeAddress: sandbox,
     // The second look would lead elsewhere: rebinding.
     resolve: async () => [answers[looks++] ?? ''],
     timeoutMs: 1_000,
@@ -245,7 +245,7 @@ test('a redirect is not followed, and counts as a failure', async () => {
     return undefined
   })
   const post = createPost({
-    verdictOf: sandbox,
+    judgeAddress: sandbox,
     resolve: async () => ['127.0.0.1'],
     timeoutMs: 1_000,
     httpsOnly: false,
@@ -277,7 +277,7 @@ test('of an answer at most 256 bytes of text or JSON are kept, none from an exce
     })
     for (const verdict of ['public', 'exception'] as const) {
       const post = createPost({
-        verdictOf: () => verdict,
+        judgeAddress: () => verdict,
         resolve: async () => [],
         timeoutMs: 1_000,
         httpsOnly: false,
@@ -290,7 +290,7 @@ test('of an answer at most 256 bytes of text or JSON are kept, none from an exce
 
 test('an endpoint that drips, floods or never answers is let go in time', async () => {
   const post = createPost({
-    verdictOf: sandbox,
+    judgeAddress: sandbox,
     resolve: async () => [],
     timeoutMs: 300,
     httpsOnly: false,

@@ -84,7 +84,7 @@ test('an issuer is not asked at an address that is not listed', async () => {
   assert.deepEqual(host.asked, [])
 })
 
-const verdictOf = addressPolicy({ allowCidrs: ['127.0.0.1/32'], ownPorts: [], ports: null })
+const judgeAddress = addressPolicy({ allowCidrs: ['127.0.0.1/32'], ownPorts: [], ports: null })
 
 test('a name that leads to where clouds keep credentials is refused, and so is one that moves there', async () => {
   const host = await listenAt('127.0.0.1', (path, port) =>
@@ -102,11 +102,11 @@ test('a name that leads to where clouds keep credentials is refused, and so is o
     return [addresses[name]?.shift() ?? '169.254.169.254']
   }
   const issuer = `http://issuer.example:${host.port}`
-  const fetchJson = jsonFetcher(guardedRequests({ verdictOf, resolve, httpsOnly: false }))
+  const fetchJson = jsonFetcher(guardedRequests({ judgeAddress, resolve, httpsOnly: false }))
   const jwksUri = await discoverJwksUri(fetchJson, issuer)
   await assert.rejects(fetchJson(jwksUri), /not public/)
   // On another connection the name is looked up again, and has moved by then.
-  const again = jsonFetcher(guardedRequests({ verdictOf, resolve, httpsOnly: false }))
+  const again = jsonFetcher(guardedRequests({ judgeAddress, resolve, httpsOnly: false }))
   await assert.rejects(again(new URL(`${issuer}/keys`)), /not public/)
   assert.deepEqual(looks, ['issuer.example', 'keys.example', 'issuer.example'])
   assert.deepEqual(host.asked, [metadataPath])
@@ -115,7 +115,7 @@ test('a name that leads to where clouds keep credentials is refused, and so is o
 test('an issuer is asked by https alone outside the sandbox', async () => {
   const host = await listenAt('127.0.0.1', () => ({}))
   const resolve = async () => ['127.0.0.1']
-  const fetchJson = jsonFetcher(guardedRequests({ verdictOf, resolve, httpsOnly: true }))
+  const fetchJson = jsonFetcher(guardedRequests({ judgeAddress, resolve, httpsOnly: true }))
   for (const url of [`http://127.0.0.1:${host.port}/`, 'file:///etc/passwd', 'data:,{}']) {
     await assert.rejects(fetchJson(new URL(url)), /not https/, url)
   }
@@ -126,7 +126,7 @@ test('an issuer that never answers, and a name that is never resolved, are let g
   const host = await listenAt('127.0.0.1', () => silence)
   const never = () => new Promise<string[]>(() => undefined)
   const fetchJson = jsonFetcher(
-    guardedRequests({ verdictOf, resolve: never, httpsOnly: false }),
+    guardedRequests({ judgeAddress, resolve: never, httpsOnly: false }),
     200,
   )
   for (const name of ['127.0.0.1', 'issuer.example']) {

@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'
 import type pg from 'pg'
-import { makeSlices, prune } from '../../src/operations/events/prune.ts'
+import { expireRecords, makeSlices } from '../../src/operations/events/expire.ts'
 import { forgetUsedOnce } from '../../src/service/background.ts'
 import { examine } from '../../src/service/doctor/examine.ts'
 import type { Database, Statement } from '../../src/storage/engine/database.ts'
@@ -144,7 +144,7 @@ suite('a role that owns the schema, and one that serves', { skip: postgres.leftO
   test('what goes by itself works: events, slices, the audit log, what is old', async () => {
     await enterAll(database)
     await signAll(service.audit)
-    await prune(database, { eventDays: 30, attemptDays: 90 })
+    await expireRecords(database, { eventDays: 30, attemptDays: 90 })
     await forgetUsedOnce(database, new Date())
     const slices = await sql(
       database,

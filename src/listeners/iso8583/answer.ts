@@ -1,8 +1,8 @@
 import type { Authorization } from '../../operations/authorizations/authorization.ts'
 import type { IsoMessage } from './codec/layout.ts'
 import { writeParts } from './codec/parts.ts'
+import { classOf, functionOf } from './network-messages.ts'
 import type { LinkOutcome, Profile } from './profile-schema.ts'
-import { classOf, functionOf } from './question.ts'
 
 /** The answer to a message: every key field as it came, the outcome, and what goes with it. */
 export function answerTo(

@@ -1,19 +1,19 @@
 import { Problem } from '../../domain/problem.ts'
 import type { KeyContext } from '../../operations/keys/keys.ts'
+import type { LinkAuthorizer } from '../../operations/links/authorization-requests.ts'
 import type { Link } from '../../operations/links/links.ts'
-import { type LinkMacs, takeSentKey } from '../../operations/links/macs.ts'
-import type { LinkQuestions } from '../../operations/links/questions.ts'
+import { importSentKey, type LinkMacs } from '../../operations/links/macs.ts'
 import type { LinkAdvices } from '../../operations/links/reversals.ts'
 import { answerTo, cvv2ResultOf } from './answer.ts'
 import type { IsoMessage } from './codec/layout.ts'
 import { hasRightMac } from './message-mac.ts'
+import * as questions from './network-messages.ts'
 import type { LinkObserver } from './observer.ts'
 import type { LinkOutcome, Profile } from './profile-schema.ts'
-import * as questions from './question.ts'
 
 /** What messages are answered by. */
 export interface LinkServices {
-  readonly questions: LinkQuestions
+  readonly questions: LinkAuthorizer
   readonly advices: LinkAdvices
   readonly macs: LinkMacs
   readonly keys: KeyContext
@@ -210,13 +210,13 @@ async function takeKey(
   services: LinkServices,
   conversation: Conversation,
   { index, ...given }: GivenKey,
-): ReturnType<typeof takeSentKey> {
+): ReturnType<typeof importSentKey> {
   const { link, profile } = conversation
   // Whoever is not signed on brings no key, and none comes without one to bring it under.
   if (link.zoneMasterKey === null || !isOpen(conversation)) return '63'
   const { networkId, requestId } = originOf(services, conversation)
   const mac = profile.mac?.keyName ?? 'mac-{index}'
-  return takeSentKey(services.keys, {
+  return importSentKey(services.keys, {
     ...given,
     networkId,
     requestId,

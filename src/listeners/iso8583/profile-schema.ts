@@ -1,11 +1,11 @@
 import Type, { type Static } from 'typebox'
 import { entryModes } from '../../operations/authorizations/authorization.ts'
-import type { QuestionAnswer } from '../../operations/links/questions.ts'
+import type { NetworkAnswer } from '../../operations/links/authorization-requests.ts'
 import type { Layout } from './codec/layout.ts'
 import type { Version } from './codec/versions.ts'
 
 /** What a message came to: what a question did, or what is answered without one. */
-export type LinkOutcome = QuestionAnswer['outcome'] | '12' | '25' | '30' | '57' | '63'
+export type LinkOutcome = NetworkAnswer['outcome'] | '12' | '25' | '30' | '57' | '63'
 
 /** Every outcome, so that a profile can be held to have a response code for each. */
 export const outcomes: readonly LinkOutcome[] = [

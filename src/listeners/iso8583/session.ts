@@ -15,9 +15,9 @@ import {
   workOf,
 } from './handler.ts'
 import { hasRightMac, macKeyOf, sealed } from './message-mac.ts'
+import { functionOf } from './network-messages.ts'
 import type { LinkFault } from './observer.ts'
 import type { Profile } from './profile-schema.ts'
-import { functionOf } from './question.ts'
 
 /**
  * How many faults in a row end a connection: messages that cannot be read and are not answered,

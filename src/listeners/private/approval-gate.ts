@@ -5,7 +5,7 @@ import { toMembers } from '../../domain/members.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 import { Secret } from '../../domain/secret.ts'
 import type { ApprovalContext } from '../../operations/approvals/approvals.ts'
-import { askForApproval } from '../../operations/approvals/ask.ts'
+import { requestApproval } from '../../operations/approvals/ask.ts'
 import { callerOf, scopesOfAccess } from '../http/authentication.ts'
 import { answerOf, repeatable } from '../http/repeatable.ts'
 import { ApprovalSchema } from './schemas/approvals.ts'
@@ -98,7 +98,7 @@ export function guardByApproval(app: FastifyInstance, approvals: ApprovalContext
       ...repeated,
       request: new Secret(`APPROVAL\n${repeated.request.reveal()}`),
     }
-    const answer = await askForApproval(approvals, callerOf(request), wanted, own)
+    const answer = await requestApproval(approvals, callerOf(request), wanted, own)
     const shown = answerOf(reply, answer)
     return reply
       .code(202)

@@ -84,7 +84,7 @@ export function differences<Kept extends object>(before: Kept, after: Kept): obj
 }
 
 /** What a change is called, by whether it switches its subject on, or off, or neither. */
-export function nameOfChange(
+export function nameChange(
   before: { readonly active: boolean },
   after: { readonly active: boolean },
   { off, on }: { readonly on: string; readonly off: string },

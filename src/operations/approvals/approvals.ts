@@ -85,7 +85,7 @@ export const storedPerson = (person: Person | null): string | null =>
   person && JSON.stringify(person)
 
 /** The person who asked for something; null where a client did. */
-export function requesterOf({ requesterPerson }: ApprovalRow): Person | null {
+export function parseRequester({ requesterPerson }: ApprovalRow): Person | null {
   if (requesterPerson === null) return null
   const stored = JSON.parse(requesterPerson) as Person
   return { ...stored, authenticatedAt: new Date(stored.authenticatedAt) }
@@ -93,7 +93,7 @@ export function requesterOf({ requesterPerson }: ApprovalRow): Person | null {
 
 /** What everybody may read who may read approvals. */
 function describeApproval(row: ApprovalRow): Approval {
-  const requester = requesterOf(row)
+  const requester = parseRequester(row)
   const { deciderId, deciderName, kind } = row
   return {
     approvalId: row.approvalId,
@@ -111,7 +111,7 @@ function describeApproval(row: ApprovalRow): Approval {
     },
     requestedAt: new Date(row.requestedAt).toISOString(),
     expiresAt: row.expiresAt.toISOString(),
-    decidedBy: deciderId === null ? null : partyOf(deciderId, deciderName),
+    decidedBy: deciderId === null ? null : composeParty(deciderId, deciderName),
     decidedAt: row.decidedAt?.toISOString() ?? null,
     decisionReason: row.decisionReason,
     brokeGlass: row.brokeGlass,
@@ -120,7 +120,7 @@ function describeApproval(row: ApprovalRow): Approval {
   }
 }
 
-const partyOf = (id: string, name: string | null): NamedParty => ({
+const composeParty = (id: string, name: string | null): NamedParty => ({
   id,
   name,
   isPerson: name !== null,
@@ -164,7 +164,7 @@ export const visibleApproval = (viewer: Party, row: ApprovalRow | null): Approva
 }
 
 /** One approval. @throws `Problem` `not_found`. */
-export const readApproval = async (
+export const findShownApproval = async (
   approvals: Pick<ApprovalContext, 'database' | 'hsm'>,
   viewer: Party,
   approvalId: string,

@@ -20,8 +20,8 @@ import {
   showApproval,
   storedPerson,
 } from './approvals.ts'
-import { findRequesterParties } from './parties.ts'
-import { stateDigestOf, subjectOf } from './subject.ts'
+import { listRequesterParties } from './parties.ts'
+import { computeStateDigest, parseSubject } from './subject.ts'
 
 /** A request that is not carried out before it is approved. */
 interface Wanted extends AskedRequest {
@@ -37,7 +37,7 @@ interface Wanted extends AskedRequest {
  * Keeps a request for another person to approve, with the state that it was drawn from. A repeat
  * under its idempotency key gets the same approval.
  */
-export async function askForApproval(
+export async function requestApproval(
   approvals: ApprovalContext,
   requester: Party,
   wanted: Wanted,
@@ -52,10 +52,10 @@ export async function askForApproval(
   )
   const { access, kind, members, method, path, requestId } = wanted
   // Whom an erasure is about stands in the payload alone, which is forgotten.
-  const subject = subjectOf(approvalKinds[kind].isForgotten ? {} : members)
+  const subject = parseSubject(approvalKinds[kind].isForgotten ? {} : members)
   return once(approvals, request, async (connection) => {
     await refuseTooMany(connection, requester)
-    const requesterParties = await findRequesterParties(approvals, connection, requester)
+    const requesterParties = await listRequesterParties(approvals, connection, requester)
     const row = await insertApproval(connection, {
       approvalId,
       kind,
@@ -66,7 +66,7 @@ export async function askForApproval(
       payload: sealed,
       payloadHash: hashPayload(payload),
       subject: JSON.stringify(subject),
-      stateDigest: await stateDigestOf(connection, kind, subject),
+      stateDigest: await computeStateDigest(connection, kind, subject),
       requesterId: requester.clientId,
       requesterPerson: storedPerson(requester.person),
       requesterParties,

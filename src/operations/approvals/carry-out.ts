@@ -16,7 +16,7 @@ import {
 import { findClient } from '../../storage/clients/clients.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { findPerson } from '../../storage/people/people.ts'
-import { type ApprovalContext, recordStep, requesterOf } from './approvals.ts'
+import { type ApprovalContext, parseRequester, recordStep } from './approvals.ts'
 import { findRecorded } from './recorded.ts'
 
 /** A request that was approved, and whose it is. */
@@ -195,7 +195,7 @@ async function requesterNow(
   connection: Connection,
   row: ApprovalRow,
 ): Promise<ApprovedRequest['requester']> {
-  const person = requesterOf(row)
+  const person = parseRequester(row)
   if (person) {
     // As the issuer said at the last sign-in since, if there was one.
     const seen = await findPerson(connection, row.requesterId)
@@ -209,7 +209,7 @@ async function requesterNow(
 
 /** Whether the route found another state than the one that the request was approved for. */
 const isStale = ({ body, status }: RouteAnswer): boolean =>
-  status === 409 && codeOf(body) === 'approval_stale'
+  status === 409 && findProblemCode(body) === 'approval_stale'
 
 /** Ends an approval that was not carried out, because its subject has changed since. */
 const settleStale = (database: CarryOutContext['database'], row: ApprovalRow): Promise<void> =>
@@ -229,11 +229,11 @@ const settleStale = (database: CarryOutContext['database'], row: ApprovalRow): P
  * work still.
  */
 function isPassing({ body, status }: RouteAnswer): boolean {
-  return status >= 500 || status === 429 || codeOf(body) === 'idempotency_key_in_use'
+  return status >= 500 || status === 429 || findProblemCode(body) === 'idempotency_key_in_use'
 }
 
 /** The code of a problem document; undefined in another body. */
-const codeOf = (body: unknown): unknown =>
+const findProblemCode = (body: unknown): unknown =>
   typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
 
 /**

@@ -60,7 +60,7 @@ export const refuseRequest = (
 ): Promise<Answer<ShownApproval>> =>
   decide(approvals, decider, request, (connection, row) => {
     if (isRequester(decider, row)) throw new Problem('same_person')
-    requireScopeOf(decider, row)
+    requireScope(decider, row)
     return end(connection, decider, row, { state: 'refused', reason })
   })
 
@@ -130,7 +130,7 @@ async function decide(
 
 /** @throws `Problem` unless somebody may approve this, and is who they were within five minutes. */
 function requireApprover(decider: Decider, row: ApprovalRow): void {
-  requireScopeOf(decider, row)
+  requireScope(decider, row)
   if (decider.person && isFreshLogin(decider.person, new Date())) return
   // RFC 9470 section 3.
   const challenge = `Bearer error="insufficient_user_authentication", max_age=${freshLoginSeconds}`
@@ -141,7 +141,7 @@ function requireApprover(decider: Decider, row: ApprovalRow): void {
  * @throws `Problem` `insufficient_scope` unless it is a person who may approve, and may call the
  *   route that was asked.
  */
-function requireScopeOf({ person, scopes }: Decider, { access }: ApprovalRow): void {
+function requireScope({ person, scopes }: Decider, { access }: ApprovalRow): void {
   const isPersonWhoApproves = person !== null && scopes.has('approve')
   if (isPersonWhoApproves && access.some((scope) => scopes.has(scope))) return
   const [first] = isPersonWhoApproves ? access : ['approve']

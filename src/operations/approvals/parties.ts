@@ -4,7 +4,7 @@ import { Problem } from '../../domain/problem.ts'
 import type { ApprovalRow } from '../../storage/approvals/approvals.ts'
 import { listProvenance } from '../../storage/clients/provenance.ts'
 import type { Connection } from '../../storage/engine/database.ts'
-import { type ApprovalContext, type Party, requesterOf } from './approvals.ts'
+import { type ApprovalContext, type Party, parseRequester } from './approvals.ts'
 
 type Rules = Pick<ApprovalContext, 'takesFirstAdministrators'>
 
@@ -13,7 +13,7 @@ type Rules = Pick<ApprovalContext, 'takesFirstAdministrators'>
  * controllers and the people who approved its credentials.
  * @throws `Problem` `same_person` where the record does not say which person holds its credentials.
  */
-export async function findRequesterParties(
+export async function listRequesterParties(
   { takesFirstAdministrators }: Rules,
   connection: Connection,
   { clientId, person }: Pick<Party, 'clientId' | 'person'>,
@@ -58,8 +58,8 @@ export async function requireAnotherPerson(
   row: ApprovalRow,
 ): Promise<void> {
   if (isRequester({ clientId, person }, row)) throw new Problem('same_person')
-  const requester = { clientId: row.requesterId, person: requesterOf(row) }
-  const now = await findRequesterParties(rules, connection, requester)
+  const requester = { clientId: row.requesterId, person: parseRequester(row) }
+  const now = await listRequesterParties(rules, connection, requester)
   const parties = [...row.requesterParties, ...now]
   const isParty = parties.includes(clientId) || (person && parties.includes(derivePersonId(person)))
   if (!isParty) return
@@ -76,7 +76,7 @@ export function isRequester(
   row: ApprovalRow,
 ): boolean {
   if (row.requesterId === clientId) return true
-  const requester = requesterOf(row)
+  const requester = parseRequester(row)
   if (!requester || !person) return false
   return requester.issuer === person.issuer && requester.subject === person.subject
 }

@@ -39,7 +39,7 @@ export async function findRecorded(
   const said = steps.map(readEntry)
   if (said.some((entry) => entry === null)) return 'entering'
   const isThere = (matches: (entry: StepSaid) => boolean) =>
-    said.some((entry) => entry !== null && isOf(row, entry) && matches(entry))
+    said.some((entry) => entry !== null && matchesApproval(row, entry) && matches(entry))
   const isRecorded =
     isThere(({ act, client }) => act === 'approval.asked' && client === row.requesterId) &&
     isThere((entry) => isDecision(row, entry))
@@ -57,7 +57,7 @@ function readEntry({ entry }: RecordedStep): StepSaid | null {
 }
 
 /** Whether an entry is of this approval, and of this payload. */
-const isOf = (row: ApprovalRow, { details, subject }: StepSaid): boolean =>
+const matchesApproval = (row: ApprovalRow, { details, subject }: StepSaid): boolean =>
   subject === row.approvalId &&
   details?.kind === row.kind &&
   details.payloadHash === Buffer.from(row.payloadHash).toString('hex')

@@ -20,7 +20,7 @@ export interface ApprovalSubject {
 }
 
 /** The names among the members of a request. */
-export const subjectOf = (members: Readonly<Record<string, unknown>>): ApprovalSubject => {
+export const parseSubject = (members: Readonly<Record<string, unknown>>): ApprovalSubject => {
   const text = (value: unknown) => (typeof value === 'string' ? value : null)
   const { clientId, key, linkName, zoneMasterKey } = members
   return {
@@ -32,7 +32,7 @@ export const subjectOf = (members: Readonly<Record<string, unknown>>): ApprovalS
 }
 
 /** How a client is now. */
-async function stateOfClient(connection: Connection, { clientId }: ApprovalSubject) {
+async function listClientState(connection: Connection, { clientId }: ApprovalSubject) {
   const client = clientId === null ? null : await findAdministeredClient(connection, clientId)
   if (!client) return null
   const { active, credentialsVersion, kind, scopes } = client
@@ -57,9 +57,9 @@ const states = {
     ]
   },
   'master-key': (connection: Connection) => findMasterKeyCheckValue(connection),
-  client: stateOfClient,
+  client: listClientState,
   async network(connection: Connection, subject: ApprovalSubject) {
-    const client = await stateOfClient(connection, subject)
+    const client = await listClientState(connection, subject)
     const keys = client && subject.clientId ? await listZoneKeys(connection, subject.clientId) : []
     return [client, keys.map((each) => [each.keyName, each.keyCheckValue, each.retiredAt])]
   },
@@ -76,7 +76,7 @@ const states = {
 }
 
 /** SHA-256 of how the subject of a request is now. */
-export async function stateDigestOf(
+export async function computeStateDigest(
   connection: Connection,
   kind: ApprovalKind,
   subject: ApprovalSubject,
@@ -91,7 +91,7 @@ export async function isUnchanged(
   connection: Connection,
   { kind, stateDigest, subject }: ApprovedState,
 ): Promise<boolean> {
-  const now = await stateDigestOf(connection, kind, JSON.parse(subject) as ApprovalSubject)
+  const now = await computeStateDigest(connection, kind, JSON.parse(subject) as ApprovalSubject)
   return Buffer.compare(now, stateDigest) === 0
 }
 

@@ -70,7 +70,7 @@ async function beginFirst(connection: Connection, origin: string): Promise<void>
 }
 
 /** Reads the tiles of a log. */
-export const tilesOf =
+export const createTileReader =
   (connection: Connection, log: number): TileReader =>
   async (level, index) => {
     const hashes = await findTile(connection, log, { level, index })

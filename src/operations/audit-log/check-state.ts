@@ -18,10 +18,10 @@ export type CheckSigner = Pick<AuditLogContext, 'database' | 'hsm'>
 /** No audit log has this name: what is signed of a check is no checkpoint of any. */
 const origin = 'pinfold.invalid/audit-check'
 
-const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
 /** The state as a checkpoint has it: all that decides over what the next step looks at. */
-const checkpointOf = (row: CheckRow) => {
+const composeCheckpoint = (row: CheckRow) => {
   const root = createHash('sha256')
     .update(
       JSON.stringify([
@@ -33,12 +33,12 @@ const checkpointOf = (row: CheckRow) => {
         row.afterToken,
         row.cards,
         row.findings,
-        hexOf(row.keptFold),
-        hexOf(row.newFold),
+        toHex(row.keptFold),
+        toHex(row.newFold),
         row.digestedAct,
-        hexOf(row.digestedFold),
+        toHex(row.digestedFold),
         row.actsNumber,
-        hexOf(row.rowsFold),
+        toHex(row.rowsFold),
       ]),
     )
     .digest()
@@ -51,7 +51,10 @@ export async function writeSigned(
   { hsm }: CheckSigner,
   row: CheckRow,
 ): Promise<void> {
-  const [signed] = await hsm.signCheckpoint(checkpointOf(row), { at: new Date(), withMlDsa: false })
+  const [signed] = await hsm.signCheckpoint(composeCheckpoint(row), {
+    at: new Date(),
+    withMlDsa: false,
+  })
   if (!signed) throw new Error('No key signs the state of the check.')
   await writeCheck(connection, { ...row, signature: signed.signature })
 }
@@ -88,7 +91,7 @@ async function isOwn(
   // Before the first step nothing is signed, nor before a result of this version.
   if (signature === null) return newest === null ? isUntouched(row) : !newest.isStateSigned
   if (row.digestedAct !== (newest?.actId ?? null)) return false
-  const text = Buffer.from(checkpointText(checkpointOf(row)))
+  const text = Buffer.from(checkpointText(composeCheckpoint(row)))
   return (await hsm.auditKeys())
     .filter(({ algorithm }) => algorithm === 'Ed25519')
     .some(({ publicKey }) => verify(null, text, ed25519Key(publicKey), signature))

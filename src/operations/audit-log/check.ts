@@ -110,7 +110,7 @@ async function isSettled(
 }
 
 /** Counts findings of a check, and enters the first of them. */
-function recorderOf(connection: Connection, before: number) {
+function createRecorder(connection: Connection, before: number) {
   let count = before
   return {
     count: () => count,
@@ -125,7 +125,7 @@ function recorderOf(connection: Connection, before: number) {
 async function checkAwaited(connection: Connection): Promise<void> {
   if (!(await checks.lockCheck(connection))) return
   const rows = await cardDigests.listAwaitedCards(connection, keptAtOnce)
-  const { record } = recorderOf(connection, 0)
+  const { record } = createRecorder(connection, 0)
   for (const { awaitedSequence, enteredSequence: entered, publicToken: card } of rows) {
     if (awaitedSequence === null || entered >= awaitedSequence) continue
     const details = { card, entered, has: awaitedSequence }
@@ -151,15 +151,15 @@ async function checkNext(
   const kept = await cardDigests.listCardDigests(connection, check.afterToken, upTo, keptAtOnce)
   const end = kept.length < keptAtOnce ? upTo : (kept.at(-1)?.publicToken ?? null)
   const cards = end === null ? found : found.filter(({ publicToken }) => publicToken <= end)
-  const findings = recorderOf(connection, check.findings)
-  const keptOf = new Map(kept.map((row) => [row.publicToken, row]))
+  const findings = createRecorder(connection, check.findings)
+  const keptByToken = new Map(kept.map((row) => [row.publicToken, row]))
   const acts = await checks.listActSubjects(connection, check.actsNumber)
   const hasKeyActs =
     acts.some(({ subjectKind }) => subjectKind === 'key') ||
     (await checks.hasRecentReEncryption(connection))
   const written: cardDigests.CardDigestRow[] = []
   for (const card of cards) {
-    const row = keptOf.get(card.publicToken) ?? null
+    const row = keptByToken.get(card.publicToken) ?? null
     const judged = judge(card, row, { hasBaseline: check.hasBaseline, hasKeyActs })
     for (const finding of judged.findings) await findings.record(finding)
     written.push(judged.row)
@@ -261,7 +261,7 @@ async function finish(
   signer: CheckSigner,
   check: checks.LockedCheck,
 ): Promise<void> {
-  const findings = recorderOf(connection, check.findings)
+  const findings = createRecorder(connection, check.findings)
   for (const of of await listChangedDigests(connection, check)) {
     const details = { since: check.digestedAct, of }
     await findings.record({ found: 'digests changed', details })

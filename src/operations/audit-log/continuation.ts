@@ -4,7 +4,7 @@ import { readRoot, type TileReader } from '../../../packages/audit/tiles.ts'
 import { emptyRoot } from '../../../packages/audit/tree.ts'
 import { type CheckpointRow, findNewestCheckpoint } from '../../storage/audit-log/checkpoints.ts'
 import { type AuditLogRow, listAuditLogs } from '../../storage/audit-log/log.ts'
-import { type AuditLogContext, tilesOf } from './audit-log.ts'
+import { type AuditLogContext, createTileReader } from './audit-log.ts'
 import { cosign, type Witnesses } from './witnesses.ts'
 
 /** The log in use as a database has it, held against what was signed of it. */
@@ -35,13 +35,13 @@ export async function examineLog({
   witnesses,
 }: Pick<AuditLogContext, 'database' | 'outside' | 'witnesses'>): Promise<Continuation | null> {
   const note = await outside.read()
-  const remembered = note === null ? null : checkpointOf(note)
+  const remembered = note === null ? null : findSignedCheckpoint(note)
   const found = await database.transaction(async (connection): Promise<Continuation | null> => {
     const logs = await listAuditLogs(connection)
     const [log] = logs
     if (!log) return null
     const newest = await findNewestCheckpoint(connection, log.log)
-    const tiles = tilesOf(connection, log.log)
+    const tiles = createTileReader(connection, log.log)
     const root = log.size === 0 ? emptyRoot : await rootIn(tiles, log.size)
     let refusal =
       note !== null && !remembered
@@ -52,7 +52,7 @@ export async function examineLog({
     refusal ??= root ? null : `Tiles of the log ${log.origin} are missing.`
     const rememberedSize = remembered?.origin === log.origin ? remembered.size : 0
     const mayReplace: Continuation['mayReplace'] = (known, next) => {
-      const checkpoint = checkpointOf(known)
+      const checkpoint = findSignedCheckpoint(known)
       if (!checkpoint) return false
       if (checkpoint.origin !== log.origin) return isFormer(logs, checkpoint.origin)
       const isSame = Buffer.compare(checkpoint.root, next.root) === 0
@@ -65,7 +65,7 @@ export async function examineLog({
 }
 
 /** The checkpoint that a note signs; null where it signs none. */
-export function checkpointOf(note: string): Checkpoint | null {
+export function findSignedCheckpoint(note: string): Checkpoint | null {
   try {
     return parseCheckpoint(parseNote(note).text)
   } catch {
@@ -74,7 +74,7 @@ export function checkpointOf(note: string): Checkpoint | null {
 }
 
 const originOf = (note: string | null): string | null =>
-  note === null ? null : (checkpointOf(note)?.origin ?? null)
+  note === null ? null : (findSignedCheckpoint(note)?.origin ?? null)
 
 const isFormer = (logs: readonly AuditLogRow[], origin: string): boolean =>
   logs.some((each) => each.origin === origin || originOf(each.predecessorCheckpoint) === origin)

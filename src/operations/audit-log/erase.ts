@@ -15,7 +15,7 @@ import { type Answer, once, type RepeatableRequest } from '../idempotency/idempo
 import type { AuditLogContext } from './audit-log.ts'
 import type { CheckSigner } from './check-state.ts'
 import { requestsErasure } from './erasure-check.ts'
-import { findErasureParties } from './erasure-parties.ts'
+import { listErasureParties } from './erasure-parties.ts'
 import { followEntries } from './follow.ts'
 import { recordFinding } from './record-finding.ts'
 
@@ -49,7 +49,7 @@ export const requestErasure = (
     const { approvedBy = null, clientId, requestId } = operator
     await requireErasable(
       connection,
-      await findErasureParties(connection, [clientId, approvedBy]),
+      await listErasureParties(connection, [clientId, approvedBy]),
       wanted,
     )
     const isCard = 'publicToken' in wanted
@@ -114,7 +114,7 @@ async function recordRequest(
 }
 
 /** One erasure. @throws `Problem` `not_found`. */
-export async function readErasure(
+export async function findShownErasure(
   { database }: Pick<AuditLogContext, 'database'>,
   erasureId: string,
 ): Promise<Erasure> {
@@ -234,10 +234,10 @@ async function goOn(
   const log = logs.find((each) => each.log === erasure.log)
   if (!log) return false
   const { nextIndex: from } = erasure
-  const end = await endOf(connection, erasure, log, terms)
+  const end = await findStepEnd(connection, erasure, log, terms)
   if (from < end) {
     const { approvedBy, requestedBy } = erasure
-    const parties = await findErasureParties(connection, [requestedBy, approvedBy])
+    const parties = await listErasureParties(connection, [requestedBy, approvedBy])
     const bounds = { keptGroups, parties, limit: rangesMost }
     const ranges = await erasures.listRangesToErase(connection, erasure, [from, end], bounds)
     const last = ranges.length < rangesMost ? undefined : ranges.at(-1)
@@ -315,7 +315,7 @@ async function findRequest(
 }
 
 /** Up to before which entry a step looks. */
-async function endOf(
+async function findStepEnd(
   connection: Connection,
   { kind, nextIndex: from }: erasures.ErasureRow,
   { log, size }: AuditLogRow,

@@ -41,8 +41,8 @@ export async function checkErasures(
   )
   const ids = said.flatMap(({ erasure }) => (erasure === null ? [] : [erasure]))
   const rows = ids.length > 0 ? await listErasures(connection, ids) : []
-  const rowOf = new Map(rows.map((row) => [row.erasureId, row]))
-  const unfounded = said.filter((each) => !isFounded(each, rowOf.get(each.erasure ?? '')))
+  const rowsById = new Map(rows.map((row) => [row.erasureId, row]))
+  const unfounded = said.filter((each) => !isFounded(each, rowsById.get(each.erasure ?? '')))
   return [
     ...blank.map(
       ({ index }): AuditFinding => ({ found: 'entry blank', details: { origin, index } }),

@@ -8,7 +8,7 @@ import type { Connection } from '../../storage/engine/database.ts'
  * could act for alone.
  * @param people the requester and the approver; null where there is none.
  */
-export async function findErasureParties(
+export async function listErasureParties(
   connection: Connection,
   people: readonly (string | null)[],
 ): Promise<readonly string[]> {

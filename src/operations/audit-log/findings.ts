@@ -14,7 +14,7 @@ interface CheckState {
 const findingsDays = 30
 const findingsMost = 1_000
 
-export async function readCheckState(connection: Connection): Promise<CheckState> {
+export async function findCheckState(connection: Connection): Promise<CheckState> {
   const check = await findCheck(connection)
   const newest = await findNewestResult(connection)
   const rows = await listFindings(connection, findingsDays, findingsMost)

@@ -28,7 +28,7 @@ export interface AuditLogHealth {
 }
 
 /** Null before a log has begun. */
-export async function readAuditLogHealth({
+export async function findAuditLogHealth({
   database,
   found,
   witnesses,
@@ -83,7 +83,7 @@ const keptEntering = new WeakMap<Database, KeptEntering>()
 /**
  * Reads how acts are entered. Callers at one time share one read; a read that fails is not kept.
  */
-export function readEnteringHealth(database: Database): Promise<EnteringHealth> {
+export function describeEnteringHealth(database: Database): Promise<EnteringHealth> {
   const known = keptEntering.get(database)
   if (known && performance.now() < known.untilMs) return known.health
   const kept = { health: readEntering(database), untilMs: Number.POSITIVE_INFINITY }

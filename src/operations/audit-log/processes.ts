@@ -38,13 +38,13 @@ export async function recordProcessStart(
   ]
   const schema = facts.newestMigration
   const acts = [
-    actOf('process.started', 'process', processId, {
+    composeAct('process.started', 'process', processId, {
       ...details,
       databaseVersion: facts.versionNumber,
       ...(schema !== null && { schema }),
     }),
     ...found.map(({ found, variable }) =>
-      actOf('setting.weakened', 'setting', variable, { process: processId, found }),
+      composeAct('setting.weakened', 'setting', variable, { process: processId, found }),
     ),
   ]
   await database.transaction(async (connection) => {
@@ -54,11 +54,11 @@ export async function recordProcessStart(
 
 /** Puts on record that a process was asked to stop, and has. */
 export async function recordProcessStop(database: Database, processId: string): Promise<void> {
-  const act = actOf('process.stopped', 'process', processId, {})
+  const act = composeAct('process.stopped', 'process', processId, {})
   await database.transaction((connection) => insertAct(connection, act))
 }
 
-const actOf = (
+const composeAct = (
   act: string,
   subjectKind: NewAct['subjectKind'],
   subject: string,

@@ -5,7 +5,7 @@ import { findNewestCheckpoint } from '../../storage/audit-log/checkpoints.ts'
 import { listAuditEntries } from '../../storage/audit-log/entries.ts'
 import { type AuditLogRow, findTile, listAuditLogs } from '../../storage/audit-log/log.ts'
 import type { AuditLogContext } from './audit-log.ts'
-import { typeOf } from './sign.ts'
+import { selectSignatureType } from './sign.ts'
 
 /** A tile, or a bundle of entries, that somebody asks for (c2sp.org/tlog-tiles). */
 interface Wanted {
@@ -25,7 +25,7 @@ async function findLog(
 }
 
 /** The newest checkpoint of a log; null before its first. */
-export async function readCheckpoint(
+export async function findCheckpoint(
   audit: AuditLogContext,
   number: number | null,
 ): Promise<string | null> {
@@ -34,7 +34,7 @@ export async function readCheckpoint(
 }
 
 /** The bytes of a tile or a bundle, or null unless it is of a tree that was signed. */
-export async function readTile(
+export async function findPublishedTile(
   audit: AuditLogContext,
   number: number | null,
   { index, level, width }: Wanted,
@@ -59,7 +59,7 @@ export async function readTile(
  * What 256 entries say, a line of JSON each: salt and text, or that they were erased. Null unless
  * they are signed.
  */
-export async function readOpenings(
+export async function findOpenings(
   audit: AuditLogContext,
   number: number | null,
   index: number,
@@ -82,10 +82,10 @@ export async function readOpenings(
  * The keys that verify checkpoints of every log, the one in use first: a verifier key a line
  * (c2sp.org/signed-note).
  */
-export async function readVerifierKeys({ database, hsm }: AuditLogContext): Promise<string> {
+export async function composeVerifierKeys({ database, hsm }: AuditLogContext): Promise<string> {
   const [logs, keys] = [await listAuditLogs(database), await hsm.auditKeys()]
   const lines = logs.flatMap(({ origin }) =>
-    keys.map((key) => `${verifierKeyText(origin, typeOf(key), key.publicKey)}\n`),
+    keys.map((key) => `${verifierKeyText(origin, selectSignatureType(key), key.publicKey)}\n`),
   )
   return lines.join('')
 }

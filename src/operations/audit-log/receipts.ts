@@ -5,7 +5,7 @@ import { Problem } from '../../domain/problem.ts'
 import { findNewestCheckpoint } from '../../storage/audit-log/checkpoints.ts'
 import { findAuditEntry } from '../../storage/audit-log/entries.ts'
 import { listAuditLogs } from '../../storage/audit-log/log.ts'
-import { type AuditLogContext, tilesOf } from './audit-log.ts'
+import { type AuditLogContext, createTileReader } from './audit-log.ts'
 
 /** How long an act may take to be entered before its id counts as one that is not there. */
 const youngMs = 10 * 60_000
@@ -16,7 +16,7 @@ const youngMs = 10 * 60_000
  * stays.
  * @throws `Problem` `not_found` for what is not the client's own.
  */
-export const readReceipt = (
+export const findReceipt = (
   audit: Pick<AuditLogContext, 'database'>,
   { clientId }: Requester,
   entryId: string,
@@ -26,7 +26,7 @@ export const readReceipt = (
  * The same of an entry of anybody's, for whoever may read the whole log.
  * @throws `Problem` `not_found`
  */
-export const readReceiptOfAny = (
+export const findAnyReceipt = (
   audit: Pick<AuditLogContext, 'database'>,
   entryId: string,
 ): Promise<string | null> => readReceiptWhere(audit, entryId, () => true)
@@ -58,7 +58,7 @@ async function readReceiptWhere(
   return proofText({
     extra: opening && Buffer.from(JSON.stringify(opening)),
     index,
-    hashes: await inclusionProof(index, newest.size, tilesOf(database, log)),
+    hashes: await inclusionProof(index, newest.size, createTileReader(database, log)),
     checkpoint: newest.note,
   })
 }

@@ -14,7 +14,7 @@ import { commitEntries } from './commit-entries.ts'
 /** Entries that one transaction appends at most. */
 export const batchSize = 1_000
 /** Of each other source than the feeds, which have the rest. */
-const shareOfSource = batchSize / 4
+const sourceShare = batchSize / 4
 /** Feeds that one transaction looks into. */
 const feedsAtOnce = 50
 
@@ -43,9 +43,9 @@ export function createSequencer({
       // A successor has begun while the lock was waited for: the next batch is for that one.
       if (!log || log.closedAt) return 0
       const entries = await enterActs(connection)
-      const refusals = await sources.takeRefusalsToEnter(connection, shareOfSource)
+      const refusals = await sources.takeRefusalsToEnter(connection, sourceShare)
       entries.push(...refusals.map(refusalEntry))
-      const attempts = await sources.takeAttemptsToEnter(connection, shareOfSource)
+      const attempts = await sources.takeAttemptsToEnter(connection, sourceShare)
       entries.push(...attempts.map(attemptEntry))
       const feeds = await sources.listGrownFeeds(connection, lastClientId, feedsAtOnce)
       lastClientId = feeds.length === feedsAtOnce ? (feeds.at(-1)?.clientId ?? '') : ''
@@ -60,7 +60,7 @@ export function createSequencer({
 }
 
 async function enterActs(connection: Connection): Promise<AuditEntry[]> {
-  const acts = await sources.listActsToEnter(connection, shareOfSource)
+  const acts = await sources.listActsToEnter(connection, sourceShare)
   const last = acts.at(-1)
   if (last) await sources.setActsEntered(connection, last.number)
   return acts.map(({ act, actId, at, clientId, details, number, requestId, ...on }) => ({
@@ -73,7 +73,7 @@ async function enterActs(connection: Connection): Promise<AuditEntry[]> {
     client: clientId ?? undefined,
     request: requestId ?? undefined,
     [subjectMembers[on.subjectKind] ?? 'subject']: on.subject,
-    details: detailsOf(details),
+    details: parseDetails(details),
   }))
 }
 
@@ -88,9 +88,9 @@ async function enterFeeds(
   if (feeds.length === 0) return []
   const share = Math.floor(total / feeds.length)
   const events = await sources.listEventsToEnter(connection, feeds, { isCluster, limit: share })
-  const eventsOf = Map.groupBy(events, ({ clientId }) => clientId)
+  const eventsByClient = Map.groupBy(events, ({ clientId }) => clientId)
   const entered = feeds.map(({ clientId, last }) => {
-    const own = eventsOf.get(clientId) ?? []
+    const own = eventsByClient.get(clientId) ?? []
     const newest = own.at(-1)?.position ?? '0'
     // Positions have gaps: after the last event there may be some that never become one.
     const isAll = own.length < share && BigInt(last) > BigInt(newest)
@@ -104,7 +104,7 @@ async function enterFeeds(
  * What cannot be read keeps nothing behind it from being entered: the entry has the hash of it, and
  * not what it says.
  */
-function detailsOf(text: string): Readonly<Record<string, unknown>> {
+function parseDetails(text: string): Readonly<Record<string, unknown>> {
   try {
     const details: unknown = JSON.parse(text)
     if (typeof details === 'object' && details && !Array.isArray(details)) return { ...details }
@@ -116,7 +116,7 @@ function detailsOf(text: string): Readonly<Record<string, unknown>> {
 
 function eventEntry(event: sources.EventToEnter): AuditEntry {
   const { at, clientId, eventId, operatorId, publicToken, requestId, sequence, type } = event
-  const { clientId: _, device, requestId: __, ...details } = detailsOf(event.details)
+  const { clientId: _, device, requestId: __, ...details } = parseDetails(event.details)
   // Whoever acted is named: an operator, where it was one, and then whose card it is beside.
   const said = operatorId === null ? details : { ...details, cardClient: clientId }
   return {

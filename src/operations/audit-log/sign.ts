@@ -4,7 +4,7 @@ import { consistencyProof } from '../../../packages/audit/tiles.ts'
 import type { AuditKey } from '../../hsm/contract/audit.ts'
 import { findNewestCheckpoint, insertCheckpoint } from '../../storage/audit-log/checkpoints.ts'
 import { findAuditLog, setRefusal } from '../../storage/audit-log/log.ts'
-import { type AuditLogContext, tilesOf } from './audit-log.ts'
+import { type AuditLogContext, createTileReader } from './audit-log.ts'
 import { type Continuation, examineLog } from './continuation.ts'
 import { cosign } from './witnesses.ts'
 
@@ -69,11 +69,12 @@ async function sign(
     text,
     signatures.map(({ key, signature }) => ({
       name: origin,
-      id: noteKeyId(origin, typeOf(key), key.publicKey),
+      id: noteKeyId(origin, selectSignatureType(key), key.publicKey),
       signature,
     })),
   )
-  const proofFrom = (oldSize: number) => consistencyProof(oldSize, size, tilesOf(database, log))
+  const proofFrom = (oldSize: number) =>
+    consistencyProof(oldSize, size, createTileReader(database, log))
   const signed = { origin, size, text, note, proofFrom }
   const cosigned = witnesses ? await cosign(witnesses, signed) : null
   // What a witness disputes is not to be remembered here as the newest.
@@ -89,7 +90,7 @@ async function sign(
 }
 
 /** Of what type the signatures of a key are (c2sp.org/signed-note). */
-export const typeOf = ({ algorithm }: Pick<AuditKey, 'algorithm'>): number =>
+export const selectSignatureType = ({ algorithm }: Pick<AuditKey, 'algorithm'>): number =>
   algorithm === 'Ed25519' ? signatureTypes.ed25519 : signatureTypes.mlDsa44
 
 /**

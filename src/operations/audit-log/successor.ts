@@ -13,7 +13,7 @@ import {
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { type AuditLogContext, appendEntries } from './audit-log.ts'
 import { commitEntries } from './commit-entries.ts'
-import { checkpointOf, examineLog } from './continuation.ts'
+import { examineLog, findSignedCheckpoint } from './continuation.ts'
 
 /** A log that took another's place. */
 interface Succession {
@@ -77,10 +77,10 @@ function newestKnown(
   remembered: string | null,
   stored: string | null,
 ): string | null {
-  const checkpoint = remembered === null ? null : checkpointOf(remembered)
+  const checkpoint = remembered === null ? null : findSignedCheckpoint(remembered)
   const of = logs.findIndex(({ origin }) => origin === checkpoint?.origin)
   if (!checkpoint || of > 0) return stored
-  const isLarger = checkpoint.size > ((stored && checkpointOf(stored)?.size) || 0)
+  const isLarger = checkpoint.size > ((stored && findSignedCheckpoint(stored)?.size) || 0)
   return of < 0 || isLarger ? remembered : stored
 }
 

@@ -103,7 +103,7 @@ interface NamedPinBlock {
 }
 
 /** What the HSM says, or null when it gives no answer: that is never taken for a wrong PIN. */
-export async function askHsm<Answer>(
+export async function callHsm<Answer>(
   { observe }: AuthorizationContext,
   ask: () => Promise<Answer>,
 ): Promise<Answer | null> {

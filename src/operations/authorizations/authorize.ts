@@ -23,8 +23,13 @@ import {
   uncheckedOutcomes,
 } from './answer.ts'
 import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
-import { answerBlocked, blockedAnswer, compareAll, listKinds, originOf } from './compare.ts'
-import { forgetZoneKey, nameCard, type PresentedPinBlock, presentPinBlock } from './present.ts'
+import { answerBlocked, blockedAnswer, compareAll, listKinds, pickOrigin } from './compare.ts'
+import {
+  deleteCachedZoneKey,
+  nameCard,
+  type PresentedPinBlock,
+  presentPinBlock,
+} from './present.ts'
 
 /**
  * Answers a card network: the first objection, or approval when nothing decided here objects. A try
@@ -89,7 +94,7 @@ async function begin(
     const isTriable = !presented?.objection && !lacksPinBlock(asked)
     const [kind = null] = isTriable ? listKinds(asked) : []
     const authorization = {
-      ...originOf(asked),
+      ...pickOrigin(asked),
       authorizationId,
       card,
       kind,
@@ -104,7 +109,7 @@ async function begin(
     if (outcome !== 'stale_zone_key') {
       return { ...known, presented, spent: null, ...beginning, outcome }
     }
-    if (asked.pinBlock) forgetZoneKey(context, asked.networkId, asked.pinBlock.key)
+    if (asked.pinBlock) deleteCachedZoneKey(context, asked.networkId, asked.pinBlock.key)
   }
   throw new Problem('unavailable', { detail: 'The zone key is being replaced.' })
 }

@@ -30,7 +30,7 @@ import {
   type Authorization,
   type AuthorizationContext,
   type AuthorizationRequest,
-  askHsm,
+  callHsm,
 } from './authorization.ts'
 
 /** What of a request is compared, in this order. */
@@ -40,7 +40,7 @@ export const listKinds = ({ cvv2, pinBlock }: AuthorizationRequest): TryKind[] =
 ]
 
 /** What a try is recorded with. */
-export const originOf = ({
+export const pickOrigin = ({
   entryMode,
   networkId,
   reference,
@@ -52,15 +52,15 @@ export const originOf = ({
   entryMode,
 })
 
-const checkOfKind = { pin: 'pin', cvv: 'cvv2' } as const
-const resultOf = {
+const checksByKind = { pin: 'pin', cvv: 'cvv2' } as const
+const resultsByOutcome = {
   match: 'passed',
   mismatch: 'failed',
   unresolved: 'unresolved',
   blocked: 'blocked',
 } as const
 
-const objectionOf = (kind: TryKind, outcome: TryOutcome): ResponseCode | undefined =>
+const findObjection = (kind: TryKind, outcome: TryOutcome): ResponseCode | undefined =>
   outcome === 'match' ? undefined : tryObjections[kind][outcome]
 
 /** Notes what became of a PIN or CVV2. */
@@ -71,9 +71,9 @@ const noteTry = (
   numbers: { readonly tryNumber?: number; readonly remainingTries?: number },
 ): void =>
   trail.note({
-    check: checkOfKind[kind],
-    result: resultOf[outcome],
-    responseCode: objectionOf(kind, outcome),
+    check: checksByKind[kind],
+    result: resultsByOutcome[outcome],
+    responseCode: findObjection(kind, outcome),
     ...numbers,
   })
 
@@ -137,7 +137,7 @@ export async function compareAll(
       return settleAndAnswer(context, asked, last, keeper)
     }
     const following = { kind: next, authorizationId: newEventId() }
-    const origin = originOf(asked)
+    const origin = pickOrigin(asked)
     const tried = { spent, authorizationId }
     const settled = await settleMatchAndSpend(context.database, tried, following, origin)
     const { remaining: remainingTries } = settled
@@ -159,7 +159,7 @@ async function compare(
   kind: TryKind,
 ): Promise<Comparison> {
   const { hsm } = context
-  const matches = await askHsm(context, async () => {
+  const matches = await callHsm(context, async () => {
     if (kind === 'cvv') {
       const expiry = toExpiry(card.expiryDate)
       return cvv2 !== undefined && hsm.verifyCvv2(card, card.cvk, expiry, cvv2)
@@ -197,7 +197,7 @@ async function settleAndAnswer(
 ): Promise<idempotency.Answer<Authorization>> {
   const { database, hsm, observe } = context
   const { kind, remaining } = spent
-  const responseCode = objectionOf(kind, comparison) ?? '00'
+  const responseCode = findObjection(kind, comparison) ?? '00'
   const answer = (remainingTries: number): Authorization =>
     composeAnswer(responseCode, card, asked, {
       ...outcomes,

@@ -1,7 +1,7 @@
 import type { OpenedPinBlock } from '../../hsm/contract/hsm.ts'
 import { findCardReference, type NamedCard } from '../../storage/authorizations/begin.ts'
 import { findZoneKey, type ZoneKeyRow } from '../../storage/keys/zone-keys.ts'
-import { type AuthorizationContext, type AuthorizationRequest, askHsm } from './authorization.ts'
+import { type AuthorizationContext, type AuthorizationRequest, callHsm } from './authorization.ts'
 
 /**
  * A PIN block as it was found. `86` and `96` are what it answers, once nothing before it objects.
@@ -23,7 +23,7 @@ export async function nameCard(
 ): Promise<NamedCard | null> {
   if (!('pan' in card)) return card
   if (card.panFingerprints) return { panFingerprints: card.panFingerprints }
-  const known = await askHsm(context, () => context.hsm.fingerprintPan(card.pan))
+  const known = await callHsm(context, () => context.hsm.fingerprintPan(card.pan))
   return known && { panFingerprints: known.map(({ fingerprint }) => fingerprint) }
 }
 
@@ -47,36 +47,36 @@ export async function presentPinBlock(
   const { keyBlock: zoneKeyBlock, keyName } = zoneKey
   const bound = 'pan' in card ? card : await findCardReference(context.database, card.publicToken)
   if (!bound) return bad
-  const answer = await askHsm(context, async () => ({
+  const answer = await callHsm(context, async () => ({
     opened: await context.hsm.openPinBlock(bound, { format, bytes, zoneKeyBlock }),
   }))
   if (!answer) {
-    forgetZoneKey(context, networkId, key)
+    deleteCachedZoneKey(context, networkId, key)
     return silent
   }
   const { opened } = answer
   return opened ? { opened, zoneKey: { keyName, keyBlock: zoneKeyBlock }, objection: null } : bad
 }
 
-const cacheKeyOf = (networkId: string, keyName: string): string => `${networkId} ${keyName}`
+const composeCacheKey = (networkId: string, keyName: string): string => `${networkId} ${keyName}`
 
 async function findUsedZoneKey(
   { database, zoneKeys }: AuthorizationContext,
   networkId: string,
   keyName: string,
 ): Promise<ZoneKeyRow | null> {
-  const known = zoneKeys.get(cacheKeyOf(networkId, keyName))
+  const known = zoneKeys.get(composeCacheKey(networkId, keyName))
   if (known) return known
   const found = await findZoneKey(database, networkId, keyName)
-  if (found) zoneKeys.set(cacheKeyOf(networkId, keyName), found)
+  if (found) zoneKeys.set(composeCacheKey(networkId, keyName), found)
   return found
 }
 
 /** Has a zone key read again, when it is asked for next. */
-export function forgetZoneKey(
+export function deleteCachedZoneKey(
   { zoneKeys }: Pick<AuthorizationContext, 'zoneKeys'>,
   networkId: string,
   keyName: string,
 ): void {
-  zoneKeys.delete(cacheKeyOf(networkId, keyName))
+  zoneKeys.delete(composeCacheKey(networkId, keyName))
 }

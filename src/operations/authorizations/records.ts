@@ -27,7 +27,7 @@ interface RecordedAuthorization extends Omit<stored.AuthorizationRow, 'checks' |
  * @param page its limit is one more than a page shows.
  * @throws `Problem` `card_not_found`.
  */
-export async function readAuthorizations(
+export async function listAuthorizations(
   { database }: Records,
   publicToken: PublicToken,
   page: stored.AuthorizationPage,
@@ -40,7 +40,7 @@ export async function readAuthorizations(
 }
 
 /** One authorization of a card. @throws `Problem` `not_found`. */
-export async function readAuthorization(
+export async function findAuthorization(
   { database }: Records,
   publicToken: PublicToken,
   authorizationId: string,

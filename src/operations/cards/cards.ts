@@ -57,7 +57,7 @@ interface CardRecord extends CreatedCard {
 }
 
 /** The requester's card. @throws `Problem` `card_not_found`. */
-export async function getCard(
+export async function findCard(
   context: CardContext,
   { clientId }: Requester,
   publicToken: PublicToken,

@@ -45,7 +45,7 @@ async function actorOn(
   return { clientId, requestId, operatorId }
 }
 
-const noteOf = ({ operatorId }: Operator, reason: string) => ({
+const composeNote = ({ operatorId }: Operator, reason: string) => ({
   description: reason,
   updatedBy: operatorId,
 })
@@ -61,7 +61,7 @@ export async function freezeCard(
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> {
   const actor = await actorOn(context, operator, publicToken)
-  const change = { publicToken, to: '62', note: noteOf(operator, reason) } as const
+  const change = { publicToken, to: '62', note: composeNote(operator, reason) } as const
   return changeCardStatus(context, actor, change, request)
 }
 
@@ -75,7 +75,7 @@ export async function unfreezeCard(
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> {
   const actor = await actorOn(context, operator, publicToken)
-  const note = noteOf(operator, reason)
+  const note = composeNote(operator, reason)
   const change = { publicToken, to: '00', onlyFrom: '62', note } as const
   return changeCardStatus(context, actor, change, request)
 }
@@ -88,7 +88,12 @@ export async function unblockAsOperator(
   request: RepeatableRequest | null,
 ): Promise<Answer<null>> {
   const actor = await actorOn(context, operator, publicToken)
-  return unblock(context, actor, { publicToken, kind, note: noteOf(operator, reason) }, request)
+  return unblock(
+    context,
+    actor,
+    { publicToken, kind, note: composeNote(operator, reason) },
+    request,
+  )
 }
 
 /** What became of one of many cards. */
@@ -127,7 +132,12 @@ export async function unblockMany(
   const unblockOne = async (publicToken: PublicToken): Promise<UnblockedCard> => {
     const act = { publicToken, kind, reason }
     try {
-      await unblockAsOperator(context, operator, act, request && requestOf(request, publicToken))
+      await unblockAsOperator(
+        context,
+        operator,
+        act,
+        request && composePartRequest(request, publicToken),
+      )
       return { publicToken, unblocked: true }
     } catch (error) {
       if (!(error instanceof Problem) || error.status >= 500) throw error
@@ -169,7 +179,7 @@ export async function spendUnblocks(
     windowSeconds: unblocksWindowSeconds,
   }
   try {
-    await once(context, request && requestOf(request, 'count'), async (connection) => {
+    await once(context, request && composePartRequest(request, 'count'), async (connection) => {
       for (let spent = 0; spent < count; spent += 1) {
         if (!(await spendLimit(connection, 'client', operatorId, limit))) throw usedUp
       }
@@ -186,7 +196,7 @@ export async function spendUnblocks(
  * The part of a request that is about one card, or counts them: a line end is in no key that a
  * caller gives.
  */
-const requestOf = (
+const composePartRequest = (
   { idempotencyKey, request, ...others }: RepeatableRequest,
   part: string,
 ): RepeatableRequest => ({

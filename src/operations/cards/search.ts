@@ -84,7 +84,7 @@ export async function searchByPan(
   const [card] = publicToken ? await stored.listCardsByTokens(database, [publicToken]) : []
   await insertAct(database, {
     act: 'pan.searched',
-    ...subjectOfSearch(known, card),
+    ...composeSearchSubject(known, card),
     clientId: operatorId,
     requestId,
   })
@@ -95,7 +95,7 @@ export async function searchByPan(
  * A hit is on its card, so that the entries of the card are listed and erased with it; a miss is on
  * the fingerprint alone.
  */
-function subjectOfSearch(
+function composeSearchSubject(
   [active]: readonly PanFingerprint[],
   card: stored.FoundCardRow | undefined,
 ): Pick<NewAct, 'subjectKind' | 'subject' | 'details'> {
@@ -170,7 +170,7 @@ interface SupportedCard extends FoundCard {
 }
 
 /** A card of any client. @throws `Problem` `card_not_found`. */
-export async function readSupportedCard(
+export async function findSupportedCard(
   context: CardContext,
   publicToken: PublicToken,
 ): Promise<SupportedCard> {
@@ -181,7 +181,7 @@ export async function readSupportedCard(
     statusReason(context, card),
     stored.listCardLimits(database, publicToken),
   ])
-  const limits = limitsOfCards(context)
+  const limits = collectCardLimits(context)
   return {
     ...foundCard(context, card),
     pinStatus: tryStatus('pin', {
@@ -202,7 +202,9 @@ export async function readSupportedCard(
 }
 
 /** Every limit that a card may have, by the name that its uses are kept under. */
-export function limitsOfCards({ limits }: Pick<CardContext, 'limits'>): ReadonlyMap<string, Limit> {
+export function collectCardLimits({
+  limits,
+}: Pick<CardContext, 'limits'>): ReadonlyMap<string, Limit> {
   const { badSessionKeys, reveals, unblocksPerCard } = limits
   const unblocks = (['pin', 'cvv'] as const).map(
     (kind) => unblocksPerCard && { ...unblocksPerCard, limitName: `unblock-${kind}` },

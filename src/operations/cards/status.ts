@@ -10,7 +10,7 @@ import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/
 import * as cards from './cards.ts'
 
 /** The status that the requester's card has now. @throws `Problem` `card_not_found`. */
-export async function readCardStatus(
+export async function findCardStatus(
   context: cards.CardContext,
   { clientId }: Requester,
   publicToken: PublicToken,

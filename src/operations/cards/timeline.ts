@@ -63,7 +63,7 @@ interface Sourced {
  * All that is kept of a card, newest first: what changed, what was shown, tries and authorizations.
  * @throws `Problem` `card_not_found`.
  */
-export async function readTimeline(
+export async function listTimeline(
   { database, hsm }: Pick<CardContext, 'database' | 'hsm'>,
   publicToken: PublicToken,
   { after, limit }: { readonly after: TimelinePosition | null; readonly limit: number },
@@ -94,7 +94,7 @@ export async function readTimeline(
     shown.map(async ({ entry }) => {
       if (!('act' in entry) || entry.act.by.kind !== 'operator') return entry
       const note = entry.act.sequence === null ? undefined : notes.get(entry.act.sequence)
-      const reason = note === undefined ? null : await reasonOf(hsm, publicToken, note)
+      const reason = note === undefined ? null : await revealReason(hsm, publicToken, note)
       return { ...entry, act: { ...entry.act, reason } }
     }),
   )
@@ -153,7 +153,7 @@ function sourcedEvents(
           entryId: event.eventId,
           type: event.type,
           sequence: event.sequence,
-          by: actorOf(clientId, event),
+          by: identifyActor(clientId, event),
           requestId: event.requestId,
           reason: null,
           details,
@@ -169,7 +169,7 @@ function sourcedEvents(
 
 const networkActs = /^(pin|cvv)\.attempt_failed$/
 
-function actorOf(clientId: string, event: stored.CardEvent): Actor {
+function identifyActor(clientId: string, event: stored.CardEvent): Actor {
   const { operatorId, requestId, type } = event
   if (operatorId !== null) return { kind: 'operator', id: operatorId }
   const isByTries = JSON.parse(event.details).blockedBy === 'tries'
@@ -231,7 +231,7 @@ const sourcedAct = ({
   },
 })
 
-const reasonOf = async (
+const revealReason = async (
   hsm: CardContext['hsm'],
   publicToken: PublicToken,
   sealed: string,
@@ -257,8 +257,8 @@ export async function statusReason(
 ): Promise<StatusReason | null> {
   const event = await stored.findStatusEvent(database, clientId, publicToken)
   if (!event) return null
-  const by = actorOf(clientId, event)
+  const by = identifyActor(clientId, event)
   const isOperator = by.kind === 'operator'
   const note = isOperator && (await stored.findEventNote(database, publicToken, event.sequence))
-  return { at: event.at, by, reason: note ? await reasonOf(hsm, publicToken, note) : null }
+  return { at: event.at, by, reason: note ? await revealReason(hsm, publicToken, note) : null }
 }

@@ -22,7 +22,7 @@ import { refuseUsedUp } from './limits.ts'
 /**
  * Whether a card's PIN or CVV can be used, and the tries that remain. Answers in every card status.
  */
-export async function readTryStatus(
+export async function findTryStatus(
   { database }: cards.CardContext,
   { clientId }: Requester,
   publicToken: PublicToken,
@@ -65,9 +65,13 @@ export async function listAttempts(
   const attempts = rows.slice(0, limit)
   if (rows.length <= limit) return { attempts, next: null }
   // Of each kind the last one that was listed, on this page or one before it.
-  const lastOf = (kind: TryKind) => attempts.findLast((each) => each.kind === kind)?.tryNumber
+  const findLastNumber = (kind: TryKind) =>
+    attempts.findLast((each) => each.kind === kind)?.tryNumber
   const from = after ?? newestAttempt
-  return { attempts, next: { pin: lastOf('pin') ?? from.pin, cvv: lastOf('cvv') ?? from.cvv } }
+  return {
+    attempts,
+    next: { pin: findLastNumber('pin') ?? from.pin, cvv: findLastNumber('cvv') ?? from.cvv },
+  }
 }
 
 /** Which tries are unblocked. */

@@ -7,7 +7,7 @@ import * as storedClients from '../../storage/clients/clients.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
 import { grantProduct, revokeProduct } from '../../storage/products/products.ts'
-import { differences, nameOfChange, recordAct } from '../acts/acts.ts'
+import { differences, nameChange, recordAct } from '../acts/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import { generateClientSecret, hashClientSecret } from './credentials.ts'
 import { hasOtherCredentials, recordCredentials, recordProvenance } from './provenance.ts'
@@ -190,7 +190,7 @@ export const changeClient = (
       (await storedClients.findAdministeredClient(connection, clientId)) ?? changed,
     )
     await recordAct(connection, operator, {
-      act: nameOfChange(before, after, { on: 'enabled', off: 'disabled' }),
+      act: nameChange(before, after, { on: 'enabled', off: 'disabled' }),
       subjectKind: 'client',
       subject: clientId,
       details: differences(clientRecord(before), after),
@@ -209,7 +209,7 @@ async function setGrants(
 }
 
 /** One client, active or not. @throws `Problem` `not_found`. */
-export async function getClient(
+export async function findClientRecord(
   { database }: ClientContext,
   clientId: string,
 ): Promise<ClientRecord> {

@@ -66,10 +66,10 @@ export function parseClientJwks(value: unknown): string {
   if (keys.length === 0 || keys.length > keyCountLimit) {
     throw new TypeError(`A client has 1 to ${keyCountLimit} public keys.`)
   }
-  return JSON.stringify({ keys: keys.map((key) => publicKeyOf(toMembers(key))) })
+  return JSON.stringify({ keys: keys.map((key) => parsePublicKey(toMembers(key))) })
 }
 
-function publicKeyOf(jwk: Members): Record<string, string> {
+function parsePublicKey(jwk: Members): Record<string, string> {
   const required = publicMembers[String(jwk.kty)]
   if (!required) throw new TypeError('A public key has kty EC, OKP or RSA.')
   if ('d' in jwk) throw new TypeError('The key is private: give its public part alone.')

@@ -197,9 +197,11 @@ function watchFeeds(
     const clientIds = [...new Set([...streams].map(({ clientId }) => clientId))]
     if (clientIds.length === 0) return
     const heads = await storedFeed.listEventHeads(database, clientIds)
-    const headOf = new Map(heads.map(({ clientId, lastPosition }) => [clientId, lastPosition]))
+    const headsByClient = new Map(
+      heads.map(({ clientId, lastPosition }) => [clientId, lastPosition]),
+    )
     for (const stream of streams) {
-      const head = headOf.get(stream.clientId)
+      const head = headsByClient.get(stream.clientId)
       if (head === undefined || head === stream.head) continue
       stream.head = head
       notifyReader(stream)

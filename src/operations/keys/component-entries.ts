@@ -13,7 +13,7 @@ import {
   listKeyComponents,
 } from '../../storage/keys/components.ts'
 import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
-import { type Custodian, findCustodians } from './custodians.ts'
+import { type Custodian, loadCustodians } from './custodians.ts'
 import { changeKeys, changeKeysOnce, type KeyContext } from './keys.ts'
 import * as keyTargets from './store-key.ts'
 
@@ -65,7 +65,7 @@ export async function openEntry(
   { componentCount, form, keyCheckValue, target }: NewEntry,
   request: RepeatableRequest | null,
 ): Promise<Answer<EntryProgress>> {
-  await keys.hsm.refuseOtherForm(keyTargets.purposeOf(target), form)
+  await keys.hsm.refuseOtherForm(keyTargets.toKeyPurpose(target), form)
   keyTargets.refuseOtherCipher(target, codesByCipher[form.algorithm])
   return changeKeysOnce(keys, request, async ({ connection, record }) => {
     const newEntry = {
@@ -78,12 +78,12 @@ export async function openEntry(
     const entry = await insertComponentEntry(connection, newEntry, entrySeconds)
     const act = `component entry ${entry.entryId} opened`
     await record({ act, key: keyTargets.targetReference(target), ...operator })
-    return progressOf(entry, [], await findCustodians(connection, []))
+    return describeProgress(entry, [], await loadCustodians(connection, []))
   })
 }
 
 /** Forgets the components of keys whose others never came. */
-export const forgetLateComponents = (keys: KeyContext): Promise<void> =>
+export const expireComponents = (keys: KeyContext): Promise<void> =>
   changeKeys(keys, async ({ connection, record }) => {
     for (const { entryId, target } of await expireComponentEntries(connection)) {
       const act = `component entry ${entryId} expired`
@@ -96,7 +96,11 @@ export async function findEntry({ database }: KeyContext, entryId: string): Prom
   const entry = await findComponentEntry(database, entryId)
   if (!entry) throw new Problem('not_found')
   const components = await listKeyComponents(database, [entryId])
-  return progressOf(entry, components, await findCustodians(database, clientIdsOf(components)))
+  return describeProgress(
+    entry,
+    components,
+    await loadCustodians(database, listClientIds(components)),
+  )
 }
 
 /** An entry in the list, and where it stands there. */
@@ -113,15 +117,15 @@ export async function listEntries(
   const entries = await listComponentEntries(database, after ?? firstEntry, limit)
   const entryIds = entries.map(({ entryId }) => entryId)
   const components = await listKeyComponents(database, entryIds)
-  const custodianOf = await findCustodians(database, clientIdsOf(components))
+  const findCustodian = await loadCustodians(database, listClientIds(components))
   return entries.map((entry) => {
     const own = components.filter(({ entryId }) => entryId === entry.entryId)
     const position = { at: entry.expiresAtExactly, entryId: entry.entryId }
-    return { ...progressOf(entry, own, custodianOf), position }
+    return { ...describeProgress(entry, own, findCustodian), position }
   })
 }
 
-export const clientIdsOf = (components: readonly KeyComponentRow[]): string[] =>
+export const listClientIds = (components: readonly KeyComponentRow[]): string[] =>
   components.map(({ clientId }) => clientId)
 
 /** What the key of an entry is to become. */
@@ -129,10 +133,10 @@ export const entryTarget = ({ target }: Pick<ComponentEntryRow, 'target'>): keyT
   JSON.parse(target) as keyTargets.KeyTarget
 
 /** How far an entry has come. @param key what it came to, once every component is there. */
-export function progressOf(
+export function describeProgress(
   entry: ComponentEntryRow,
   components: readonly KeyComponentRow[],
-  custodianOf: (clientId: string) => Custodian,
+  findCustodian: (clientId: string) => Custodian,
   key: keyTargets.AddedKey | null = null,
 ): EntryProgress {
   const target = entryTarget(entry)
@@ -144,7 +148,7 @@ export function progressOf(
     entered: components.map(({ clientId, componentNumber, controlledBy, person }) => ({
       componentNumber,
       person,
-      ...custodianOf(clientId),
+      ...findCustodian(clientId),
       controlledBy,
     })),
     componentCount: entry.componentCount,

@@ -17,7 +17,7 @@ export interface Custodian {
  * Those who bring, or brought, components. The installation is locked, or the answer is only for
  * looking at.
  */
-export async function findCustodians(
+export async function loadCustodians(
   connection: Connection,
   clientIds: readonly string[],
 ): Promise<(clientId: string) => Custodian> {
@@ -63,10 +63,13 @@ export async function findDependence(
     // Whether somebody may still sign in is their issuer's to say.
     if (!isPersonId(id) && !(await findClient(connection, id))?.active) return `${id} is disabled.`
   }
-  const custodianOf = await findCustodians(connection, [clientId, ...others.map((e) => e.clientId)])
+  const findCustodian = await loadCustodians(connection, [
+    clientId,
+    ...others.map((e) => e.clientId),
+  ])
   for (const other of others) {
-    const behind = [...other.controlledBy, ...custodianOf(other.clientId).controlledBy]
-    const both = custodianOf(clientId).controlledBy.filter((id) => behind.includes(id))
+    const behind = [...other.controlledBy, ...findCustodian(other.clientId).controlledBy]
+    const both = findCustodian(clientId).controlledBy.filter((id) => behind.includes(id))
     if (both.length > 0) {
       return (
         `${both.join(', ')} could act for both ${other.clientId} and ${clientId}: an ` +

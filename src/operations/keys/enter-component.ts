@@ -2,10 +2,15 @@ import type { Requester } from '../../domain/client.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import * as storedComponents from '../../storage/keys/components.ts'
-import { clientIdsOf, type EntryProgress, entryTarget, progressOf } from './component-entries.ts'
-import { findCustodians, findDependence } from './custodians.ts'
+import {
+  describeProgress,
+  type EntryProgress,
+  entryTarget,
+  listClientIds,
+} from './component-entries.ts'
+import { findDependence, loadCustodians } from './custodians.ts'
 import { changeKeys, type KeyChange, type KeyContext } from './keys.ts'
-import { discardUnstored, type NoteKey } from './make-key.ts'
+import { destroyUnstored, type NoteKey } from './make-key.ts'
 import * as keyTargets from './store-key.ts'
 
 /** One component, brought by one person. */
@@ -33,7 +38,7 @@ export async function enterComponent(
   entryId: string,
   component: NewComponent,
 ): Promise<EntryProgress> {
-  const outcome = await discardUnstored(keys, (note) =>
+  const outcome = await destroyUnstored(keys, (note) =>
     changeKeys(keys, async (change): Promise<Refused | { readonly progress: EntryProgress }> => {
       const { connection, record } = change
       // Nobody gives anybody other credentials meanwhile.
@@ -43,9 +48,9 @@ export async function enterComponent(
       const entered = await addComponent(keys, change, operator, { ...component, entry })
       if ('refusal' in entered) return entered
       const { components } = entered
-      const custodianOf = await findCustodians(connection, clientIdsOf(components))
+      const findCustodian = await loadCustodians(connection, listClientIds(components))
       if (components.length < entry.componentCount) {
-        return { progress: progressOf(entry, components, custodianOf) }
+        return { progress: describeProgress(entry, components, findCustodian) }
       }
       await storedComponents.deleteComponentEntry(connection, entryId)
       const target = entryTarget(entry)
@@ -57,7 +62,7 @@ export async function enterComponent(
       }
       const act = `combined from the components of entry ${entryId}`
       await record({ act, key: keyTargets.addedKeyReference(target, key), ...operator })
-      return { progress: progressOf(entry, components, custodianOf, key) }
+      return { progress: describeProgress(entry, components, findCustodian, key) }
     }),
   )
   if ('refusal' in outcome) throw outcome.refusal
@@ -87,8 +92,8 @@ async function addComponent(
   }
   const form = { algorithm, lengthBytes }
   const kept = await hsm.custody.importComponent(form, component, keyCheckValue)
-  const custodianOf = await findCustodians(connection, [clientId])
-  const { confirmedBy, controlledBy, createdBy } = custodianOf(clientId)
+  const findCustodian = await loadCustodians(connection, [clientId])
+  const { confirmedBy, controlledBy, createdBy } = findCustodian(clientId)
   const componentNumber = components.length + 1
   const row = { componentNumber, person: name, clientId, controlledBy, ...kept }
   await storedComponents.insertKeyComponent(connection, entryId, row)
@@ -116,7 +121,7 @@ async function combine(
   const form = { algorithm, lengthBytes }
   try {
     const key = await keys.hsm.custody.combineComponents(
-      keyTargets.purposeOf(target),
+      keyTargets.toKeyPurpose(target),
       form,
       blocks,
       keyCheckValue,

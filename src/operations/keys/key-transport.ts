@@ -4,9 +4,9 @@ import type { Connection } from '../../storage/engine/database.ts'
 import { findHsmKey, listHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import { findZoneKey } from '../../storage/keys/zone-keys.ts'
 import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
-import { changeKeysOnce, type KeyContext, referenceOf, zoneReferenceOf } from './keys.ts'
+import { changeKeysOnce, composeReference, composeZoneReference, type KeyContext } from './keys.ts'
 import { makeKey } from './make-key.ts'
-import { type AddedKey, type KeyTarget, purposeOf, zoneMasterKeyBlock } from './store-key.ts'
+import { type AddedKey, type KeyTarget, toKeyPurpose, zoneMasterKeyBlock } from './store-key.ts'
 
 /** A key that came from elsewhere, under a zone master key. */
 interface KeyInTransport {
@@ -34,7 +34,7 @@ export async function importKey(
     target,
     make: async (connection: Connection) =>
       keys.hsm.custody.importKeyBlock(
-        purposeOf(target),
+        toKeyPurpose(target),
         await zoneMasterKeyBlock(connection, zoneMasterKey),
         keyBlock,
         keyCheckValue,
@@ -83,7 +83,9 @@ export async function exportKey(
     const wrappingKey = await zoneMasterKeyBlock(connection, zoneMasterKey)
     const keyBlock = await keys.hsm.custody.exportKeyBlock(stored.keyBlock, wrappingKey)
     const reference =
-      'keyVersion' in stored ? referenceOf(key, stored.keyVersion) : zoneReferenceOf(key, clientId)
+      'keyVersion' in stored
+        ? composeReference(key, stored.keyVersion)
+        : composeZoneReference(key, clientId)
     await record({ act: `exported under ${zoneMasterKey}`, key: reference, ...operator })
     return { key, keyBlock, keyCheckValue: stored.keyCheckValue }
   })

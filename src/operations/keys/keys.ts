@@ -37,11 +37,11 @@ export const keyTimings = (refreshMs: number): KeyTimings => ({
 })
 
 /** The name of a version of a key: `pan/2`. */
-export const referenceOf = (keyName: string, keyVersion: number): string =>
+export const composeReference = (keyName: string, keyVersion: number): string =>
   `${keyName}/${keyVersion}`
 
 /** The name of a zone key: with its network, whose keys have names of their own. */
-export const zoneReferenceOf = (key: string, clientId: string | null): string =>
+export const composeZoneReference = (key: string, clientId: string | null): string =>
   clientId === null ? key : `${clientId}/${key}`
 
 /** A transaction that changes something about keys. */

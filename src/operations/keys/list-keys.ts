@@ -9,7 +9,7 @@ import {
 } from '../../storage/keys/lists.ts'
 import { listReEncryptions, type ReEncryptionRow } from '../../storage/keys/re-encryption.ts'
 import type { KeyContext } from './keys.ts'
-import { type RoundProgress, roundProgressOf } from './re-encryption.ts'
+import { computeRoundProgress, type RoundProgress } from './re-encryption.ts'
 import { dueAt, rotationDue } from './uses.ts'
 
 /** One version of one key, as an operator sees it. */
@@ -123,7 +123,7 @@ const pages: Readonly<Record<ListedKey['family'], Page>> = {
         rotationDue: period ? rotationDue(listed, period, now) : null,
         rotationDueAt: period ? dueAt(listed, period) : null,
         reEncryption: reEncryption
-          ? { ...reEncryption, ...roundProgressOf(reEncryption, now) }
+          ? { ...reEncryption, ...computeRoundProgress(reEncryption, now) }
           : null,
       }
     })

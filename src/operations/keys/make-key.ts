@@ -27,7 +27,7 @@ export async function generateKey(
 ): Promise<Answer<keyTargets.AddedKey>> {
   const known = await recall<keyTargets.AddedKey>(keys, request)
   if (known) return known
-  return discardUnstored(keys, async (note) => {
+  return destroyUnstored(keys, async (note) => {
     const generated = await generateUnstored(keys, newKey)
     note(generated.key)
     const { target } = newKey
@@ -58,9 +58,9 @@ export async function generateUnstored(
   const masterKeyBefore = masterKey()
   // A key for MACs has the form that its usage asks for.
   const isForPins = target.family === 'zone' && target.macUsage === undefined
-  const isTdes = isForPins && keyTargets.cipherOf(target) === 'TDES'
+  const isTdes = isForPins && keyTargets.selectCipher(target) === 'TDES'
   const usualForm = isTdes ? ({ algorithm: 'TDES', lengthBytes: 16 } as const) : null
-  const key = await hsm.generateKey(keyTargets.purposeOf(target), form ?? usualForm, exportable)
+  const key = await hsm.generateKey(keyTargets.toKeyPurpose(target), form ?? usualForm, exportable)
   return {
     key,
     unlessRotated() {
@@ -88,7 +88,7 @@ export const makeKey = (
   { act, make, target }: Making,
   request: RepeatableRequest | null,
 ): Promise<Answer<keyTargets.AddedKey>> =>
-  discardUnstored(keys, (note) =>
+  destroyUnstored(keys, (note) =>
     changeKeysOnce(keys, request, async ({ connection, record }) => {
       await keyTargets.lockKeys(keys, connection)
       const added = await keyTargets.addKey(keys, connection, target, note(await make(connection)))
@@ -104,7 +104,7 @@ export type NoteKey = (key: WrappedKey) => WrappedKey
  * Does work that makes keys. Those that no row names afterwards are destroyed where the HSM stores
  * keys by itself: what was refused, or was a repeat, leaves nothing in a token.
  */
-export async function discardUnstored<Result>(
+export async function destroyUnstored<Result>(
   { database, hsm }: KeyContext,
   work: (note: NoteKey) => Promise<Result>,
 ): Promise<Result> {

@@ -3,7 +3,7 @@ import { isInstallationKey, type KeyedColumn, keyCatalogue } from '../../hsm/con
 import { retireOlderHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import * as storedReEncryptions from '../../storage/keys/re-encryption.ts'
 import { keyedColumns } from './encrypted-columns.ts'
-import { changeKeys, type KeyContext, referenceOf } from './keys.ts'
+import { changeKeys, composeReference, type KeyContext } from './keys.ts'
 
 /** Rows of a step: few enough that a crash repeats little and no statement is long. */
 const stepRowsMost = 100
@@ -80,7 +80,7 @@ const [firstToken, lastToken] = [1_000_000_000, 9_999_999_999]
  * How far the round of a re-encryption has come. What lies beside the cards comes after them, and
  * is little.
  */
-export function roundProgressOf(
+export function computeRoundProgress(
   reEncryption: storedReEncryptions.ReEncryptionRow,
   now: Date,
 ): RoundProgress {
@@ -119,7 +119,7 @@ async function endRound(
       reEncryption.keyName,
       reEncryption.keyVersion,
     )) {
-      await record({ act: 'retired', key: referenceOf(each.keyName, each.keyVersion) })
+      await record({ act: 'retired', key: composeReference(each.keyName, each.keyVersion) })
     }
     return true
   })

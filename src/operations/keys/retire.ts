@@ -7,7 +7,7 @@ import { retireZoneMasterKey } from '../../storage/keys/key-blocks.ts'
 import { retireZoneKey } from '../../storage/keys/zone-keys.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
 import { keyedColumns } from './encrypted-columns.ts'
-import { changeKeysOnce, type KeyContext, referenceOf, zoneReferenceOf } from './keys.ts'
+import { changeKeysOnce, composeReference, composeZoneReference, type KeyContext } from './keys.ts'
 
 /** One version of one of the installation's keys. */
 interface KeyVersion {
@@ -46,7 +46,7 @@ export async function retireKey(
       const why = `is not active, or no successor has been active for ${settleSeconds} seconds.`
       throw inUse(version, why)
     }
-    await record({ act: 'retired', key: referenceOf(keyName, keyVersion), ...operator })
+    await record({ act: 'retired', key: composeReference(keyName, keyVersion), ...operator })
     return null
   })
 }
@@ -76,13 +76,13 @@ export async function deleteKey(
         `has not been retired for ${settleSeconds} seconds, nor is it one that is not needed.`,
       )
     }
-    await record({ act: 'deleted', key: referenceOf(keyName, keyVersion), ...operator })
+    await record({ act: 'deleted', key: composeReference(keyName, keyVersion), ...operator })
     return null
   })
 }
 
 const inUse = ({ keyName, keyVersion }: KeyVersion, why: string) =>
-  new Problem('key_in_use', { detail: `${referenceOf(keyName, keyVersion)} ${why}` })
+  new Problem('key_in_use', { detail: `${composeReference(keyName, keyVersion)} ${why}` })
 
 const pageSize = 1_000
 
@@ -142,6 +142,6 @@ export const retireNamedKey = (
         ? await retireZoneMasterKey(connection, key)
         : await retireZoneKey(connection, clientId, key)
     if (!isRetired) throw new Problem('not_found')
-    await record({ act: 'retired', key: zoneReferenceOf(key, clientId), ...operator })
+    await record({ act: 'retired', key: composeZoneReference(key, clientId), ...operator })
     return null
   })

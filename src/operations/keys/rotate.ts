@@ -6,9 +6,9 @@ import type { Connection } from '../../storage/engine/database.ts'
 import * as storedHsmKeys from '../../storage/keys/hsm-keys.ts'
 import { claimReEncryption, startReEncryption } from '../../storage/keys/re-encryption.ts'
 import { type Answer, type RepeatableRequest, recall } from '../idempotency/idempotency.ts'
-import { forgetLateComponents } from './component-entries.ts'
-import { changeKeys, changeKeysOnce, type KeyContext, referenceOf } from './keys.ts'
-import { discardUnstored, generateUnstored } from './make-key.ts'
+import { expireComponents } from './component-entries.ts'
+import { changeKeys, changeKeysOnce, composeReference, type KeyContext } from './keys.ts'
+import { destroyUnstored, generateUnstored } from './make-key.ts'
 import { reEncryptStep } from './re-encryption.ts'
 import { addKey, lockKeys } from './store-key.ts'
 
@@ -36,7 +36,7 @@ export async function rotateKey(
   const known = await recall<Rotation>(keys, request)
   if (known) return known
   const target = { family: 'installation', key: keyName } as const
-  return discardUnstored(keys, async (note) => {
+  return destroyUnstored(keys, async (note) => {
     const isPending = (await findPendingVersion(keys.database, keyName)) !== null
     const newKey = { target, form: null, exportable: false }
     const generated = isPending ? null : await generateUnstored(keys, newKey)
@@ -52,12 +52,16 @@ export async function rotateKey(
         const added = await addKey(keys, connection, target, generated.unlessRotated())
         if (added.version === null) throw new Error('A key of the installation has no version.')
         version = added.version
-        await record({ act: 'generated', key: referenceOf(keyName, version), ...operator })
+        await record({ act: 'generated', key: composeReference(keyName, version), ...operator })
       }
       const pendingSeconds = keys.timings.pendingMs / 1_000
       // Whoever asks again for what is scheduled already changes nothing.
       if (await storedHsmKeys.scheduleHsmKey(connection, keyName, version, pendingSeconds)) {
-        await record({ act: 'rotation begun', key: referenceOf(keyName, version), ...operator })
+        await record({
+          act: 'rotation begun',
+          key: composeReference(keyName, version),
+          ...operator,
+        })
       }
       const row = await storedHsmKeys.findHsmKey(connection, keyName, version)
       return { key: keyName, version, activatesAt: row?.activatesAt?.toISOString() ?? null }
@@ -81,7 +85,7 @@ async function refuseWhileUnderWay(
   const active = rows.filter((row) => row.keyName === keyName && row.state === 'active')
   const newest = active.at(-1)
   if (!newest || active.length === 1) return
-  const reference = referenceOf(keyName, newest.keyVersion)
+  const reference = composeReference(keyName, newest.keyVersion)
   throw new Problem('key_in_use', { detail: `The rotation to ${reference} is under way.` })
 }
 
@@ -92,7 +96,7 @@ export async function followKeys(keys: KeyContext): Promise<void> {
   const activated = await changeKeys(keys, async ({ connection, record }) => {
     const due = await storedHsmKeys.activateDueHsmKeys(connection)
     for (const { keyName, keyVersion } of due) {
-      await record({ act: 'activated', key: referenceOf(keyName, keyVersion) })
+      await record({ act: 'activated', key: composeReference(keyName, keyVersion) })
     }
     return due
   })
@@ -108,7 +112,7 @@ export async function advanceKeys(
   keys: KeyContext,
   isStopped: () => boolean = () => false,
 ): Promise<void> {
-  await forgetLateComponents(keys)
+  await expireComponents(keys)
   const rows = await storedHsmKeys.listHsmKeys(keys.database)
   // One key whose rotation is stuck delays no other.
   const faults: unknown[] = []
@@ -143,7 +147,7 @@ async function advanceKey(
         newest,
         seconds,
       )) {
-        await record({ act: 'retired', key: referenceOf(each.keyName, each.keyVersion) })
+        await record({ act: 'retired', key: composeReference(each.keyName, each.keyVersion) })
       }
     })
   }

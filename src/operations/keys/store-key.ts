@@ -13,7 +13,7 @@ import { lockInstallation } from '../../storage/engine/installation.ts'
 import { drawKeyNumber, insertHsmKey, listHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import { findZoneMasterKey, insertZoneMasterKey } from '../../storage/keys/key-blocks.ts'
 import { insertZoneKey } from '../../storage/keys/zone-keys.ts'
-import { type KeyContext, referenceOf, zoneReferenceOf } from './keys.ts'
+import { composeReference, composeZoneReference, type KeyContext } from './keys.ts'
 
 /** A key's algorithm and length, where its purpose leaves a choice. */
 export type { KeyForm }
@@ -41,7 +41,7 @@ export interface AddedKey {
   readonly keyCheckValue: string
 }
 
-export function purposeOf(target: KeyTarget): KeyPurpose {
+export function toKeyPurpose(target: KeyTarget): KeyPurpose {
   if (target.family === 'installation') return { family: 'installation', keyName: target.key }
   const macUsage = target.family === 'zone' ? target.macUsage : undefined
   return { family: target.family, ...(macUsage && { macUsage }) } as KeyPurpose
@@ -49,11 +49,11 @@ export function purposeOf(target: KeyTarget): KeyPurpose {
 
 /** What a key is called before it is stored, or when it has no version. */
 export const targetReference = (target: KeyTarget): string =>
-  zoneReferenceOf(target.key, target.family === 'zone' ? target.clientId : null)
+  composeZoneReference(target.key, target.family === 'zone' ? target.clientId : null)
 
 /** What a key that was stored is called. */
 export const addedKeyReference = (target: KeyTarget, { key, version }: AddedKey): string =>
-  version === null ? targetReference(target) : referenceOf(key, version)
+  version === null ? targetReference(target) : composeReference(key, version)
 
 /**
  * Locks the installation, so that nobody else makes, takes or wraps a key until the transaction
@@ -114,7 +114,7 @@ const inserts = {
     // A version that is still pending is used before another one is made.
     const pending = versions.find(({ state }) => state === 'pending')
     if (pending) {
-      const reference = referenceOf(keyName, pending.keyVersion)
+      const reference = composeReference(keyName, pending.keyVersion)
       throw new Problem('key_in_use', { detail: `${reference} is pending still.` })
     }
     const keyVersion = await drawKeyNumber(connection, keyName)
@@ -135,7 +135,7 @@ const inserts = {
     if (client?.kind !== 'network') {
       throw validationFailed({ pointer: '/clientId', detail: 'must be the id of a network client' })
     }
-    const algorithm = cipherOf(target)
+    const algorithm = selectCipher(target)
     const row = { clientId, keyName, algorithm, pinBlockFormats, ...key } as const
     if (!(await insertZoneKey(connection, row))) throw nameTaken()
     return null
@@ -147,7 +147,7 @@ const nameTaken = () => validationFailed({ pointer: '/key', detail: 'is the name
 /**
  * Formats 0, 1 and 3 are for TDES keys, format 4 for AES keys (ISO 9564-1); a MAC has its usage's.
  */
-export function cipherOf({
+export function selectCipher({
   macUsage,
   pinBlockFormats,
 }: Pick<ZoneTarget, 'pinBlockFormats' | 'macUsage'>): BlockCipher {
@@ -158,7 +158,7 @@ export function cipherOf({
 /** @throws `Problem` `key_refused` for a zone key that its PIN block formats are not for. */
 export function refuseOtherCipher(target: KeyTarget, algorithm: string): void {
   if (target.family !== 'zone') return
-  if (codesByCipher[cipherOf(target)] === algorithm) return
+  if (codesByCipher[selectCipher(target)] === algorithm) return
   throw new Problem('key_refused', { detail: 'These PIN block formats are for another algorithm.' })
 }
 

@@ -1,7 +1,7 @@
 import { isInstallationKey, keyCatalogue } from '../../hsm/contract/catalogue.ts'
 import type { Cryptoperiod } from '../../hsm/contract/key-lifecycle.ts'
 import { addHsmKeyUses, type DatedHsmKeyRow, listHsmKeys } from '../../storage/keys/hsm-keys.ts'
-import { type KeyContext, referenceOf } from './keys.ts'
+import { composeReference, type KeyContext } from './keys.ts'
 
 /**
  * So many uses of a version are on record before they are made: a statement a second is too many.
@@ -23,11 +23,11 @@ interface UseRecorder {
  */
 export function recordUses({ database, hsm }: Pick<KeyContext, 'database' | 'hsm'>): UseRecorder {
   const onRecord = new Map<string, number>()
-  const record = async (dueOf: (uses: number, recorded: number) => number) => {
+  const record = async (countDue: (uses: number, recorded: number) => number) => {
     for (const { keyName, keyVersion, uses } of hsm.countedUses()) {
-      const reference = referenceOf(keyName, keyVersion)
+      const reference = composeReference(keyName, keyVersion)
       const recorded = onRecord.get(reference) ?? 0
-      const due = dueOf(uses, recorded)
+      const due = countDue(uses, recorded)
       if (due === recorded) continue
       await addHsmKeyUses(database, { keyName, keyVersion }, due - recorded)
       onRecord.set(reference, due)

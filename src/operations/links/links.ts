@@ -10,7 +10,7 @@ import { lockInstallation } from '../../storage/engine/installation.ts'
 import { claimLease, releaseLease } from '../../storage/engine/leases.ts'
 import { findZoneMasterKey } from '../../storage/keys/key-blocks.ts'
 import * as storedLinks from '../../storage/links/links.ts'
-import { differences, nameOfChange, recordAct } from '../acts/acts.ts'
+import { differences, nameChange, recordAct } from '../acts/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 
 /** What the operations on links work with. */
@@ -68,7 +68,10 @@ export const listLinks = async (
   (await storedLinks.listLinksAfter(database, afterName, limit)).map(linkRecord)
 
 /** @throws `Problem` `not_found`. */
-export async function getLink({ database }: LinkContext, linkName: string): Promise<LinkRecord> {
+export async function findLinkRecord(
+  { database }: LinkContext,
+  linkName: string,
+): Promise<LinkRecord> {
   const link = await storedLinks.findLink(database, linkName)
   if (!link) throw new Problem('not_found')
   return linkRecord(link)
@@ -142,7 +145,7 @@ export const changeLink = (
     await refuseFaults(context, connection, after)
     await storedLinks.updateLink(connection, after)
     await recordAct(connection, operator, {
-      act: `link ${nameOfChange(before, after, { on: 'enabled', off: 'disabled' })}`,
+      act: `link ${nameChange(before, after, { on: 'enabled', off: 'disabled' })}`,
       subjectKind: 'client',
       subject: after.networkId,
       details: { linkName, ...differences(before, after) },

@@ -36,16 +36,16 @@ export function createMacs({ database, hsm }: Pick<KeyContext, 'database' | 'hsm
     fetchMethod: async (_, __, { context: { keyName, networkId } }) =>
       (await findZoneKey(database, networkId, keyName))?.keyBlock,
   })
-  const keyBlockOf = (context: MacKeyName): Promise<string | undefined> =>
+  const fetchKeyBlock = (context: MacKeyName): Promise<string | undefined> =>
     known.fetch(`${context.networkId} ${context.keyName}`, { context })
 
   return {
     async make(key, message) {
-      const keyBlock = await keyBlockOf(key)
+      const keyBlock = await fetchKeyBlock(key)
       return keyBlock === undefined ? null : hsm.generateMac(keyBlock, message)
     },
     async isRight(key, message, mac) {
-      const keyBlock = await keyBlockOf(key)
+      const keyBlock = await fetchKeyBlock(key)
       return keyBlock !== undefined && hsm.verifyMac(keyBlock, message, mac)
     },
   }
@@ -70,8 +70,8 @@ interface SentKey {
  * @returns `63` where the key is not what it should be or its index is taken, `91` where it cannot
  * be stored now: nothing was changed.
  */
-export async function takeSentKey(keys: KeyContext, sent: SentKey): Promise<'00' | '63' | '91'> {
-  const target = targetOf(sent)
+export async function importSentKey(keys: KeyContext, sent: SentKey): Promise<'00' | '63' | '91'> {
+  const target = parseTarget(sent)
   if (!target || !isKeyName(target.key)) return '63'
   const { keyBlock, keyCheckValue, networkId, requestId, zoneMasterKey } = sent
   const network: Requester = { clientId: networkId, requestId }
@@ -95,7 +95,7 @@ export async function takeSentKey(keys: KeyContext, sent: SentKey): Promise<'00'
  * What its key block says that a key is for; the HSM holds it to that (X9.143:2021, tables 5 and
  * 6).
  */
-function targetOf({ keyBlock, keyNames, networkId: clientId }: SentKey): KeyTarget | null {
+function parseTarget({ keyBlock, keyNames, networkId: clientId }: SentKey): KeyTarget | null {
   const [, usage = '', algorithm] = /^[BD][0-9]{4}([A-Z][0-9])([AT])/.exec(keyBlock) ?? []
   if (isMacUsage(usage)) {
     return { family: 'zone', key: keyNames.mac, clientId, pinBlockFormats: [], macUsage: usage }

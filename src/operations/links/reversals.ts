@@ -41,7 +41,7 @@ export interface LinkAdvices {
   reverse(reversal: NetworkReversal): Promise<'00' | '25' | AdviceFault>
 }
 
-type AdviceFault = ReturnType<typeof transactions.outcomeOfFault>
+type AdviceFault = ReturnType<typeof transactions.selectFaultOutcome>
 
 /** What the advices and reversals of networks work with. */
 type AdviceContext = Pick<AuthorizationContext, 'database' | 'hsm' | 'observe'>
@@ -75,7 +75,7 @@ export function createAdvices({ database, hsm: asked, observe }: AdviceContext):
         await record(advice, panFingerprints, false)
         return '00'
       } catch (error) {
-        return transactions.outcomeOfFault(error)
+        return transactions.selectFaultOutcome(error)
       }
     },
     async reverse({ original, ...advice }) {
@@ -94,7 +94,7 @@ export function createAdvices({ database, hsm: asked, observe }: AdviceContext):
         await record(advice, panFingerprints, isMatched)
         return isMatched ? '00' : '25'
       } catch (error) {
-        return transactions.outcomeOfFault(error)
+        return transactions.selectFaultOutcome(error)
       }
     },
   }

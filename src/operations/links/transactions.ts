@@ -57,7 +57,7 @@ export function tellingSilence({
 }
 
 /** What is answered where something is away. @throws what nobody foresaw. */
-export function outcomeOfFault(error: unknown): '91' | '94' | '96' {
+export function selectFaultOutcome(error: unknown): '91' | '94' | '96' {
   if (error instanceof HsmSilent) return '96'
   if (error instanceof Problem && error.code === 'unavailable') return '91'
   if (error instanceof Problem && error.code === 'idempotency_key_reused') return '94'

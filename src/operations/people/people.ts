@@ -38,7 +38,7 @@ export interface ConsoleSession {
   readonly notice: Uint8Array | null
 }
 
-const secretHashOf = (secret: string): Uint8Array => hash('sha256', secret, 'buffer')
+const hashSecret = (secret: string): Uint8Array => hash('sha256', secret, 'buffer')
 
 /** What a sign-in was bound to, and what it takes the place of. */
 interface SignInCircumstances {
@@ -63,11 +63,11 @@ export async function beginSession(
     await upsertPerson(connection, person)
     const sessionId = await insertSession(connection, {
       ...person,
-      secretHash: secretHashOf(secret),
-      signInHash: secretHashOf(signInSecret),
+      secretHash: hashSecret(secret),
+      signInHash: hashSecret(signInSecret),
     })
     if (sessionId === null) return null
-    if (formerSecret !== null) await endSession(connection, secretHashOf(formerSecret))
+    if (formerSecret !== null) await endSession(connection, hashSecret(formerSecret))
     await recordPersonAct(connection, person.personId, requestId, {
       act: 'signed_in',
       details: { session: sessionId, roles: person.roles },
@@ -124,7 +124,7 @@ export async function findConsoleSession(
   secret: string,
   isVisit: boolean,
 ): Promise<ConsoleSession | null> {
-  const secretHash = secretHashOf(secret)
+  const secretHash = hashSecret(secret)
   const row = await findSession(database, secretHash)
   if (!row) return null
   if (isVisit && row.isToBeSeen) await seeSession(database, secretHash)
@@ -146,21 +146,21 @@ export async function findConsoleSession(
 }
 
 /** Keeps what the next page of a session shows once. It is sealed: the database cannot read it. */
-export const keepNotice = (
+export const storeNotice = (
   { database }: PeopleContext,
   secret: string,
   notice: Uint8Array,
-): Promise<void> => storeSessionNotice(database, secretHashOf(secret), notice)
+): Promise<void> => storeSessionNotice(database, hashSecret(secret), notice)
 
 /**
  * Takes the notice of a session, which is then shown no more.
  * @returns false where another request took it.
  */
-export const takeNotice = (
+export const consumeNotice = (
   { database }: PeopleContext,
   secret: string,
   notice: Uint8Array,
-): Promise<boolean> => consumeSessionNotice(database, secretHashOf(secret), notice)
+): Promise<boolean> => consumeSessionNotice(database, hashSecret(secret), notice)
 
 /** Ends the session of a cookie, where it is open. */
 export async function signOut(
@@ -169,7 +169,7 @@ export async function signOut(
   requestId: string,
 ): Promise<void> {
   await database.transaction(async (connection) => {
-    const personId = await endSession(connection, secretHashOf(secret))
+    const personId = await endSession(connection, hashSecret(secret))
     if (personId === null) return
     await recordPersonAct(connection, personId, requestId, { act: 'signed_out', details: {} })
   })
@@ -189,7 +189,7 @@ type OpenSession = Pick<
 >
 
 /** Somebody who has signed in, with the sessions that are open. @throws `Problem` `not_found` */
-export async function getPerson(
+export async function findPersonRecord(
   { database }: PeopleContext,
   personId: string,
 ): Promise<PersonRow & { readonly sessions: readonly OpenSession[] }> {
@@ -203,7 +203,7 @@ export async function getPerson(
  * @returns how many that were
  * @throws `Problem` `not_found`
  */
-export async function endSessionsOf(
+export async function endPersonSessions(
   { database }: PeopleContext,
   { clientId, requestId }: Requester,
   personId: string,

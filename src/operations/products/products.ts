@@ -7,7 +7,7 @@ import { findAdministeredClient } from '../../storage/clients/clients.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { lockInstallation } from '../../storage/engine/installation.ts'
 import * as storedProducts from '../../storage/products/products.ts'
-import { differences, isSame, nameOfChange, recordAct } from '../acts/acts.ts'
+import { differences, isSame, nameChange, recordAct } from '../acts/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 
 /** What the operations on products work with. */
@@ -103,7 +103,7 @@ export const changeProduct = (
     const product = draft as productRules.Product
     await storedProducts.updateProduct(connection, product)
     await recordAct(connection, operator, {
-      act: nameOfChange(before, product, { on: 'resumed', off: 'retired' }),
+      act: nameChange(before, product, { on: 'resumed', off: 'retired' }),
       subjectKind: 'product',
       subject: String(productId),
       details: differences(before, product),
@@ -127,7 +127,7 @@ const allFaults = (
 /**
  * The installation's keys that a product may name. Which version is used, the life of the key says.
  */
-const keysOf = { cvk: ['cvk'], pvk: ['pvk'] } as const
+const keyNamesByUse = { cvk: ['cvk'], pvk: ['pvk'] } as const
 
 /**
  * Everything that is wrong with a product, by its own rules and beside what there is already.
@@ -148,10 +148,10 @@ async function ruleFaults(
     ...productRules.productFaults(draft),
     ...(['cvk', 'pvk'] as const)
       .filter((name) => typeof draft[name] === 'string' && draft[name] !== '')
-      .filter((name) => !keysOf[name].some((key) => key === draft[name]))
+      .filter((name) => !keyNamesByUse[name].some((key) => key === draft[name]))
       .map((name) => ({
         pointer: `/${name}`,
-        detail: `must be one of the keys for it: ${keysOf[name].join(', ')}`,
+        detail: `must be one of the keys for it: ${keyNamesByUse[name].join(', ')}`,
       })),
     ...(other === null
       ? []
@@ -160,7 +160,7 @@ async function ruleFaults(
 }
 
 /** One product, active or not. @throws `Problem` `not_found`. */
-export async function getProduct(
+export async function findProductRecord(
   { database }: ProductContext,
   productId: ProductId,
 ): Promise<productRules.Product> {

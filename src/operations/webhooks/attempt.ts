@@ -40,7 +40,7 @@ export async function tryDelivery(
   const startedAt = new Date()
   const startedMs = performance.now()
   const { secrets, url, urlSince, webhookId } = target
-  const body = bodyOf(due, webhookId)
+  const body = composeBody(due, webhookId)
   const outcome =
     body === null
       ? notKept
@@ -107,7 +107,7 @@ export const isGivenUp = (firstTriedAt: Date | null, urlSince: Date, now: Date):
  * The body of an event, the same at every try (Standard Webhooks, “Payload”).
  * @returns null for an event that is not kept any more: nobody knows what it said.
  */
-function bodyOf(
+function composeBody(
   { createdAt, details, groupKey, occurredAt, sequence, type }: DueDelivery,
   webhookId: string,
 ): string | null {

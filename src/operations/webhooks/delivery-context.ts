@@ -1,7 +1,7 @@
 import type { WebhookSecret } from '../../domain/webhook-secret.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import type { WebhookReference } from '../../storage/webhooks/webhooks.ts'
-import type { Retention } from '../events/prune.ts'
+import type { Retention } from '../events/expire.ts'
 import type { Rests } from '../events/rests.ts'
 import type { Post } from './post.ts'
 
@@ -36,5 +36,5 @@ export interface Stopping {
 }
 
 /** Seconds that an endpoint is leased for without being heard of. */
-export const leaseSecondsOf = ({ postTimeoutMs }: DeliveryContext): number =>
+export const computeLeaseSeconds = ({ postTimeoutMs }: DeliveryContext): number =>
   postTimeoutMs / 1_000 + 5

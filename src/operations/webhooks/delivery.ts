@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { claimQueues } from '../../storage/webhooks/queues.ts'
-import { pruneRegularly } from '../events/prune.ts'
+import { expireRegularly } from '../events/expire.ts'
 import { longestRestMs, publishEvents } from '../events/publish.ts'
-import { type DeliveryContext, leaseSecondsOf, type Stopping } from './delivery-context.ts'
+import { computeLeaseSeconds, type DeliveryContext, type Stopping } from './delivery-context.ts'
 import { drainQueue } from './drain.ts'
 
 /** How long requests on their way may take when the process is to end. */
@@ -21,7 +21,7 @@ export function startDelivery(context: DeliveryContext): RunningDelivery {
   const running = Promise.all([
     publishEvents(context, stop.signal),
     drainQueues(context, { stop: stop.signal, cut: cut.signal }),
-    pruneRegularly(context, stop.signal),
+    expireRegularly(context, stop.signal),
   ])
   return {
     async stop() {
@@ -42,7 +42,7 @@ const claimsMax = 8
 async function drainQueues(context: DeliveryContext, stopping: Stopping): Promise<void> {
   const { database, observe, rests } = context
   const rest = rests.begin(() => longestRestMs(database))
-  const seconds = leaseSecondsOf(context)
+  const seconds = computeLeaseSeconds(context)
   const drains = { healthy: new Set<Promise<void>>(), failing: new Set<Promise<void>>() }
   while (!stopping.stop.aborted) {
     let isSome = false

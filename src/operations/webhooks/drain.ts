@@ -5,7 +5,7 @@ import type { WebhookReference } from '../../storage/webhooks/webhooks.ts'
 import { pause } from '../events/rests.ts'
 import { type Target, tryDelivery } from './attempt.ts'
 import { createTryRecorder, type TryRecorder } from './attempt-recorder.ts'
-import { type DeliveryContext, leaseSecondsOf, type Stopping } from './delivery-context.ts'
+import { computeLeaseSeconds, type DeliveryContext, type Stopping } from './delivery-context.ts'
 
 /** Requests to one endpoint at once. */
 const requestsMax = 16
@@ -87,7 +87,7 @@ export async function drainQueue(
 async function drainStep(context: DeliveryContext, drain: Drain): Promise<boolean> {
   const { database } = context
   const { busy, holder, reference } = drain
-  const leaseSeconds = leaseSecondsOf(context)
+  const leaseSeconds = computeLeaseSeconds(context)
   // Counted from before the statement: the database counts from later.
   const askedMs = performance.now()
   const webhook = await storedQueues.renewQueue(database, reference, holder, leaseSeconds)

@@ -96,7 +96,7 @@ export const resendAsOperator = (
   request: RepeatableRequest | null,
 ): Promise<Answer<{ eventId: string }>> =>
   once(context, request, async (connection) => {
-    refuseDisabled(await webhookOf(connection, operator, act))
+    refuseDisabled(await findNamedWebhook(connection, operator, act))
     const eventId = await queueDelivery(connection, act, deliveryId)
     if (eventId === null) throw new Problem('not_found')
     await record(connection, operator, act, { act: 'delivery_resent', details: { eventId } })
@@ -115,7 +115,7 @@ export const replayAsOperator = (
   request: RepeatableRequest | null,
 ): Promise<Answer<{ since: string }>> =>
   once(context, request, async (connection) => {
-    refuseDisabled(await webhookOf(connection, operator, act))
+    refuseDisabled(await findNamedWebhook(connection, operator, act))
     await replayWebhook(connection, act.clientId, act.webhookId, since)
     await record(connection, operator, act, { act: 'webhook_replayed', details: { since } })
     return { since }
@@ -134,7 +134,7 @@ export const switchAsOperator = (
 ): Promise<Answer<null>> =>
   once(context, request, async (connection) => {
     const { clientId, webhookId } = act
-    const webhook = await webhookOf(connection, operator, act)
+    const webhook = await findNamedWebhook(connection, operator, act)
     if (webhook.status === status) return null
     if (status === 'Disabled') await disableWebhook(connection, clientId, webhookId, 'operator')
     else await updateWebhookRow(connection, clientId, webhookId, { ...webhook, status })
@@ -143,7 +143,7 @@ export const switchAsOperator = (
     return null
   })
 
-const webhookOf = (
+const findNamedWebhook = (
   connection: Connection,
   { requestId }: Requester,
   { clientId, webhookId }: WebhookOf,

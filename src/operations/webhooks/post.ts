@@ -3,7 +3,7 @@ import { holdsPan } from '../../domain/pan.ts'
 import { parseRetryAfter } from '../../domain/retry-after.ts'
 import { guardedRequests, type OutboundRules } from '../../outbound/guarded-request.ts'
 import { TargetRefused } from '../../outbound/resolve-host.ts'
-import { portOf } from '../../outbound/target-url.ts'
+import { parsePort } from '../../outbound/target-url.ts'
 
 /** What came of a request: `delivered` by a 2xx, or in a word why not. */
 export interface PostOutcome {
@@ -46,7 +46,7 @@ export function createPost(options: PostOptions): Post {
         signal,
       })
       const { statusCode = 0, socket } = response
-      const isPublic = options.verdictOf(socket.remoteAddress ?? '', portOf(url)) === 'public'
+      const isPublic = options.judgeAddress(socket.remoteAddress ?? '', parsePort(url)) === 'public'
       const excerpt = await readAnswer(response, signal)
       const retryAfterSeconds = [429, 503].includes(statusCode)
         ? parseRetryAfter(response.headers['retry-after'], new Date())
@@ -58,7 +58,7 @@ export function createPost(options: PostOptions): Post {
         ...(retryAfterSeconds !== null && { retryAfterSeconds }),
       }
     } catch (error) {
-      return stop.aborted ? null : { outcome: reasonOf(error, signal) }
+      return stop.aborted ? null : { outcome: classifyFailure(error, signal) }
     }
   }
 }
@@ -68,7 +68,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTFOUND: 'name_not_found',
 }
 
-function reasonOf(error: unknown, signal: AbortSignal): string {
+function classifyFailure(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'timed_out'
   if (error instanceof TargetRefused) return error.outcome
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''

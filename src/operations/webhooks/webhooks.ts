@@ -71,7 +71,7 @@ export async function createWebhook(
 }
 
 /** The requester's webhook. @throws `Problem` `not_found`. */
-export const getWebhook = async (
+export const findWebhookRecord = async (
   { database, hsm }: WebhookContext,
   requester: Requester,
   webhookId: string,

@@ -1,6 +1,6 @@
 import { examineLog } from '../../operations/audit-log/continuation.ts'
-import { readCheckState } from '../../operations/audit-log/findings.ts'
-import { readEnteringHealth } from '../../operations/audit-log/health.ts'
+import { findCheckState } from '../../operations/audit-log/findings.ts'
+import { describeEnteringHealth } from '../../operations/audit-log/health.ts'
 import { checkpointFile } from '../../storage/audit-log/checkpoint-file.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import type { Config } from '../config/config.ts'
@@ -38,7 +38,7 @@ export async function auditLogFindings(
 
 /** Whether acts are entered in the audit log. */
 export async function auditEnteringFindings(database: Database): Promise<Finding[]> {
-  const { isEntering, status, waitingMs } = await readEnteringHealth(database)
+  const { isEntering, status, waitingMs } = await describeEnteringHealth(database)
   const seconds = Math.round(waitingMs / 1_000)
   if (status === 'pass') return [good('audit-entering', 'No act waits for long to be entered.')]
   if (!isEntering) {
@@ -60,7 +60,7 @@ export async function auditEnteringFindings(database: Database): Promise<Finding
  * (docs/reference/audit-records.md).
  */
 export async function auditCheckFindings(database: Database, now: Date): Promise<Finding[]> {
-  const { cards, findings, finishedAt } = await readCheckState(database)
+  const { cards, findings, finishedAt } = await findCheckState(database)
   const [newest] = findings
   if (newest) {
     return [

@@ -8,7 +8,10 @@ import {
   type AuthorizationContext,
   createZoneKeyCache,
 } from '../../../src/operations/authorizations/authorization.ts'
-import { createQuestions, type NetworkQuestion } from '../../../src/operations/links/questions.ts'
+import {
+  createLinkAuthorizer,
+  type NetworkRequest,
+} from '../../../src/operations/links/authorization-requests.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { type IssuedCard, issueCard, otherDigits, pinBlock } from '../../support/network.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
@@ -41,7 +44,7 @@ const operations = (faults: {
 })
 
 let asked = 0
-const wrongPin = (): NetworkQuestion => {
+const wrongPin = (): NetworkRequest => {
   asked += 1
   return {
     networkId: 'demo-network',
@@ -61,7 +64,7 @@ const triesOf = async (): Promise<number> =>
   (await service.call('GET', `/card-pin/${card.publicToken}/pin/status`)).json.remainingTries
 
 test('a database that is away answers 91, and spends no try', async () => {
-  const questions = createQuestions(
+  const questions = createLinkAuthorizer(
     operations({ database: { query: away, readRow: away, change: away } }),
   )
   assert.equal((await questions.ask(wrongPin())).outcome, '91')
@@ -71,7 +74,7 @@ test('a database that is away answers 91, and spends no try', async () => {
 test('an HSM that is silent answers 96, whichever of its verbs is', async () => {
   const verbs = ['fingerprintPan', 'fingerprintRequest', 'openPinBlock', 'verifyPin'] as const
   for (const verb of verbs) {
-    const questions = createQuestions(operations({ hsm: { [verb]: away } }))
+    const questions = createLinkAuthorizer(operations({ hsm: { [verb]: away } }))
     assert.equal((await questions.ask(wrongPin())).outcome, '96', verb)
   }
   assert.equal(await triesOf(), 3)

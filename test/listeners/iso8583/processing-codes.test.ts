@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { serviceOf } from '../../../src/listeners/iso8583/network-messages.ts'
 import { loadProfiles } from '../../../src/listeners/iso8583/profile.ts'
-import { serviceOf } from '../../../src/listeners/iso8583/question.ts'
 import { issueCard, otherDigits } from '../../support/network.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
 import { connectSwitch, nextTrace, openLink, purchase, type Switch } from '../../support/switch.ts'

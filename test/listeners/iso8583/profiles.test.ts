@@ -6,9 +6,9 @@ import { test } from 'node:test'
 import { StartRefusal } from '../../../src/domain/problem.ts'
 import { answerTo, cvv2ResultOf } from '../../../src/listeners/iso8583/answer.ts'
 import { decode, encode } from '../../../src/listeners/iso8583/codec/message.ts'
+import { questionOf } from '../../../src/listeners/iso8583/network-messages.ts'
 import { loadProfiles } from '../../../src/listeners/iso8583/profile.ts'
 import { outcomes } from '../../../src/listeners/iso8583/profile-schema.ts'
-import { questionOf } from '../../../src/listeners/iso8583/question.ts'
 
 const folderOf = async (...profiles: readonly unknown[]): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'profiles-'))

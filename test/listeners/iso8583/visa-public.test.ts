@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { decode, encode } from '../../../src/listeners/iso8583/codec/message.ts'
-import { adviceOf, questionOf } from '../../../src/listeners/iso8583/question.ts'
+import { adviceOf, questionOf } from '../../../src/listeners/iso8583/network-messages.ts'
 import { issueCard, otherDigits } from '../../support/network.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
 import { connectSwitch, openLink, profileOf, purchase, type Switch } from '../../support/switch.ts'

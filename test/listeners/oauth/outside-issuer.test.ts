@@ -65,8 +65,12 @@ const metadataOf = (issuer: string, of = issuer): Answer => ({
   body: { issuer: of, jwks_uri: new URL('/keys', issuer).href },
 })
 
-const verdictOf = addressPolicy({ allowCidrs: ['127.0.0.0/8'], ownPorts: [], ports: null })
-const request = guardedRequests({ verdictOf, resolve: async () => ['127.0.0.1'], httpsOnly: false })
+const judgeAddress = addressPolicy({ allowCidrs: ['127.0.0.0/8'], ownPorts: [], ports: null })
+const request = guardedRequests({
+  judgeAddress,
+  resolve: async () => ['127.0.0.1'],
+  httpsOnly: false,
+})
 const fetchJson = jsonFetcher(request)
 
 const makeVerifier = (issuer: string, clientClaim?: string) =>

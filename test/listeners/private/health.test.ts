@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { readWithin } from '../../../src/listeners/private/read-within.ts'
-import { auditLeaseName, readEnteringHealth } from '../../../src/operations/audit-log/health.ts'
+import { auditLeaseName, describeEnteringHealth } from '../../../src/operations/audit-log/health.ts'
 import { recordFinding } from '../../../src/operations/audit-log/record-finding.ts'
 import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { auditEnteringFindings } from '../../../src/service/doctor/audit-check.ts'
@@ -134,12 +134,15 @@ test('an audit log that cannot be read fails, and its metric goes on', async () 
 
 test('those who ask at one time share one read of what is not entered', async () => {
   const service = await openTestService()
-  const [one, other] = [readEnteringHealth(service.database), readEnteringHealth(service.database)]
+  const [one, other] = [
+    describeEnteringHealth(service.database),
+    describeEnteringHealth(service.database),
+  ]
   assert.equal(one, other)
   await one
   // On a cluster the answer is good for two seconds.
   if (service.database.isCluster()) return
-  const later = readEnteringHealth(service.database)
+  const later = describeEnteringHealth(service.database)
   assert.notEqual(later, one)
   await later
 })

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { before, suite, test } from 'node:test'
 import { guardedScopes } from '../../../src/domain/approval.ts'
-import { stateDigestOf, subjectOf } from '../../../src/operations/approvals/subject.ts'
+import { computeStateDigest, parseSubject } from '../../../src/operations/approvals/subject.ts'
 import { client } from '../../support/builders.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { callAs, carryOut, newJwks, somebody } from './people.ts'
@@ -147,8 +147,8 @@ suite('an installation where everything that can be approved needs another perso
     // As if the client had held no such scope when the request was stored, a moment after the gate
     // read it.
     assert.equal((await callAs(service, sue, 'PATCH', path, { body: { scopes: [] } })).status, 200)
-    const subject = subjectOf({ clientId })
-    const digest = await stateDigestOf(service.database, 'disclosure-scopes', subject)
+    const subject = parseSubject({ clientId })
+    const digest = await computeStateDigest(service.database, 'disclosure-scopes', subject)
     await sql(
       service.database,
       `update approval set state_digest = decode($2, 'hex') where approval_id = $1::uuid

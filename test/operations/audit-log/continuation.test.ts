@@ -9,7 +9,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { parseCheckpoint } from '../../../packages/audit/checkpoints.ts'
 import { openNote, parseNote, parseVerifierKey } from '../../../packages/audit/notes.ts'
 import { readRoot } from '../../../packages/audit/tiles.ts'
-import { tilesOf } from '../../../src/operations/audit-log/audit-log.ts'
+import { createTileReader } from '../../../src/operations/audit-log/audit-log.ts'
 import { createFollower, createSigner } from '../../../src/operations/audit-log/sign.ts'
 import { followKeys } from '../../../src/operations/keys/rotate.ts'
 import { checkpointFile } from '../../../src/storage/audit-log/checkpoint-file.ts'
@@ -87,7 +87,7 @@ onEachEngine((engine) => {
       const signed = parseCheckpoint((await openNote(note, keys)).text)
       const { origin } = service.audit
       assert.deepEqual(signed, { origin, size, root: new Uint8Array(root) })
-      const rootNow = await readRoot(size, tilesOf(service.database, 1))
+      const rootNow = await readRoot(size, createTileReader(service.database, 1))
       assert.deepEqual(new Uint8Array(rootNow), signed.root)
     }
   })

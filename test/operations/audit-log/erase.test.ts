@@ -6,11 +6,11 @@ import { readRoot, tileWidth } from '../../../packages/audit/tiles.ts'
 import { computeCommitment } from '../../../packages/audit/tree.ts'
 import type { ClientKind } from '../../../src/domain/client.ts'
 import { isPublicToken } from '../../../src/domain/identifiers.ts'
-import { appendEntries, tilesOf } from '../../../src/operations/audit-log/audit-log.ts'
+import { appendEntries, createTileReader } from '../../../src/operations/audit-log/audit-log.ts'
 import { eraseDue, requestErasure } from '../../../src/operations/audit-log/erase.ts'
 import { followEntries } from '../../../src/operations/audit-log/follow.ts'
-import { readOpenings } from '../../../src/operations/audit-log/publish.ts'
-import { readReceipt } from '../../../src/operations/audit-log/receipts.ts'
+import { findOpenings } from '../../../src/operations/audit-log/publish.ts'
+import { findReceipt } from '../../../src/operations/audit-log/receipts.ts'
 import { createSequencer } from '../../../src/operations/audit-log/sequence.ts'
 import { createSigner } from '../../../src/operations/audit-log/sign.ts'
 import { lockAuditLog } from '../../../src/storage/audit-log/log.ts'
@@ -162,7 +162,7 @@ suite('what the audit log says is erased', () => {
     await sign()
     const size = (await entries()).length
     const whole = first + size
-    const tiles = tilesOf(service.database, 1)
+    const tiles = createTileReader(service.database, 1)
     const root = await readRoot(whole, tiles)
     const before = await entries()
     const answer = await request({ publicToken: card, reason: 'The cardholder asked for it.' })
@@ -209,13 +209,13 @@ suite('what the audit log says is erased', () => {
     const [erased, kept] = await entries()
     assert.ok(erased && kept)
     const openingOf = async (index: number) =>
-      (await readOpenings(service.audit, null, Math.floor(index / tileWidth)))
+      (await findOpenings(service.audit, null, Math.floor(index / tileWidth)))
         ?.split('\n')
         .at(index % tileWidth)
     assert.equal(await openingOf(first), `{"index":${first},"erased":true}`)
     assert.ok((await openingOf(first + 1))?.startsWith(`{"index":${first + 1},"salt":`))
     const caller = { clientId: 'client-1', requestId: 'r' }
-    const receiptOf = ({ entryId }: Entered) => readReceipt(service.audit, caller, entryId)
+    const receiptOf = ({ entryId }: Entered) => findReceipt(service.audit, caller, entryId)
     const head = 'c2sp.org/tlog-proof@v1\n'
     assert.ok((await receiptOf(erased))?.startsWith(`${head}index ${first}\n`))
     assert.match(

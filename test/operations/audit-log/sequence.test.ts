@@ -4,7 +4,7 @@ import { before, suite, test } from 'node:test'
 import { pino } from 'pino'
 import { readRoot } from '../../../packages/audit/tiles.ts'
 import { emptyRoot, nodeHash } from '../../../packages/audit/tree.ts'
-import { tilesOf } from '../../../src/operations/audit-log/audit-log.ts'
+import { createTileReader } from '../../../src/operations/audit-log/audit-log.ts'
 import { batchSize, createSequencer } from '../../../src/operations/audit-log/sequence.ts'
 import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { auditLogJob, startJobs } from '../../../src/service/background.ts'
@@ -141,7 +141,7 @@ const holdsAll = async (database: Database): Promise<StoredEntry[]> => {
   const leaves = entries.map(({ commitment }) =>
     hash('sha256', Buffer.concat([Buffer.of(0, 1), commitment]), 'buffer'),
   )
-  const root = await readRoot(entries.length, tilesOf(database, 1))
+  const root = await readRoot(entries.length, createTileReader(database, 1))
   assert.deepEqual(Buffer.from(root), Buffer.from(treeHash(leaves)))
   const [log] = await sql(database, 'select size::integer as size from audit_log')
   assert.deepEqual(log, { size: entries.length })

@@ -3,8 +3,8 @@ import { beforeEach, test } from 'node:test'
 import { parseCheckpoint } from '../../../packages/audit/checkpoints.ts'
 import { openNote, parseVerifierKey } from '../../../packages/audit/notes.ts'
 import { readRoot } from '../../../packages/audit/tiles.ts'
-import { tilesOf } from '../../../src/operations/audit-log/audit-log.ts'
-import { readCheckpoint, readVerifierKeys } from '../../../src/operations/audit-log/publish.ts'
+import { createTileReader } from '../../../src/operations/audit-log/audit-log.ts'
+import { composeVerifierKeys, findCheckpoint } from '../../../src/operations/audit-log/publish.ts'
 import { createSigner } from '../../../src/operations/audit-log/sign.ts'
 import { enterAll } from '../../support/audit.ts'
 import { issueCard } from '../../support/network.ts'
@@ -30,7 +30,7 @@ const age = () =>
   )
 
 const newest = async () => {
-  const note = await readCheckpoint(service.audit, null)
+  const note = await findCheckpoint(service.audit, null)
   assert(note)
   return { note, ...parseCheckpoint(note.slice(0, note.indexOf('\n\n') + 1)) }
 }
@@ -46,9 +46,9 @@ test('a checkpoint is of the committed tree, and verifies by the published keys'
   assert.equal(size, log?.size)
   assert.deepEqual(
     Buffer.from(root),
-    Buffer.from(await readRoot(size, tilesOf(service.database, 1))),
+    Buffer.from(await readRoot(size, createTileReader(service.database, 1))),
   )
-  const keys = (await readVerifierKeys(service.audit)).trim().split('\n').map(parseVerifierKey)
+  const keys = (await composeVerifierKeys(service.audit)).trim().split('\n').map(parseVerifierKey)
   assert.equal((await openNote(note, keys)).verified.length, 1)
 })
 
@@ -81,7 +81,7 @@ test('a checkpoint is remembered outside before it is published; one that was lo
   await assert.rejects(createSigner(failing)(), lost)
   const remembered = await outside.read()
   assert(remembered)
-  assert.equal(await readCheckpoint(service.audit, null), null)
+  assert.equal(await findCheckpoint(service.audit, null), null)
   assert.equal(await createSigner(service.audit)(), 'signed')
   const text = (note: string) => note.slice(0, note.indexOf('\n\n'))
   assert.equal(text((await newest()).note), text(remembered))

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { countAnswered } from '../../../src/operations/authorizations/records.ts'
-import { prune } from '../../../src/operations/events/prune.ts'
+import { expireRecords } from '../../../src/operations/events/expire.ts'
 import {
   ask,
   cvvTry,
@@ -269,7 +269,7 @@ onEachEngine((engine) => {
        where public_token = $1 and reference = 'old'`,
       [card.publicToken],
     )
-    await prune(service.database, { eventDays: 30, attemptDays: 400 })
+    await expireRecords(service.database, { eventDays: 30, attemptDays: 400 })
     const left = await recordsOf(card)
     assert.deepEqual(
       left.map(({ reference }: { reference: string }) => reference),

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
-import { type CardContext, getCard, listCards } from '../../../src/operations/cards/cards.ts'
+import { type CardContext, findCard, listCards } from '../../../src/operations/cards/cards.ts'
 import { revealPin } from '../../../src/operations/cards/pin.ts'
-import { changeCardStatus, readCardStatus, sweep } from '../../../src/operations/cards/status.ts'
+import { changeCardStatus, findCardStatus, sweep } from '../../../src/operations/cards/status.ts'
 import { expireCard } from '../../support/builders.ts'
 import { keyHashOf } from '../../support/identifiers.ts'
 import { openPostgres } from '../../support/postgres.ts'
@@ -179,10 +179,10 @@ for (const code of ['02', '00', '62'] as const) {
     const publicToken = await expiringCard(service, code)
     const before = at(service, lastInstant)
     const after = at(service, firstInstant)
-    assert.equal((await readCardStatus(before, caller, publicToken)).cardStatusCode, code)
-    assert.equal((await readCardStatus(after, caller, publicToken)).cardStatusCode, '54')
-    assert.equal((await getCard(before, caller, publicToken)).status !== 'Expired', true)
-    assert.equal((await getCard(after, caller, publicToken)).status, 'Expired')
+    assert.equal((await findCardStatus(before, caller, publicToken)).cardStatusCode, code)
+    assert.equal((await findCardStatus(after, caller, publicToken)).cardStatusCode, '54')
+    assert.equal((await findCard(before, caller, publicToken)).status !== 'Expired', true)
+    assert.equal((await findCard(after, caller, publicToken)).status, 'Expired')
     assert.deepEqual(await statusEvents(service, publicToken), [])
   })
 }
@@ -216,7 +216,7 @@ test('a card that had a final status keeps it beyond its last day', async () => 
   const publicToken = await expiringCard(service, '41')
   const after = at(service, firstInstant)
   await sweep(after)
-  assert.equal((await readCardStatus(after, caller, publicToken)).cardStatusCode, '41')
+  assert.equal((await findCardStatus(after, caller, publicToken)).cardStatusCode, '41')
   assert.deepEqual(await statusEvents(service, publicToken), [])
 })
 

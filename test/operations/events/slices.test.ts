@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, beforeEach, test } from 'node:test'
-import { makeSlices, prune } from '../../../src/operations/events/prune.ts'
+import { expireRecords, makeSlices } from '../../../src/operations/events/expire.ts'
 import { publishBatch } from '../../../src/operations/events/publish.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import {
@@ -122,11 +122,11 @@ onEachEngine(({ open }) => {
       `update event set occurred_at = ${daysAgo(29)} where public_token = $1 and sequence = 3`,
       [publicToken],
     )
-    await prune(database, retention)
+    await expireRecords(database, retention)
     assert.equal(await hasSlice(database, over), true)
     assert.equal(await count(database, 'event'), 3)
     while ((await publishBatch(database)) > 0);
-    await prune(database, retention)
+    await expireRecords(database, retention)
     assert.equal(await hasSlice(database, over), false)
     assert.equal(await hasSlice(database, living), true)
     const left = await sql(database, 'select sequence from event')
@@ -145,7 +145,7 @@ onEachEngine(({ open }) => {
     await sql(database, `update event set occurred_at = ${daysAgo(32)}`)
     await sql(database, `update published_event set occurred_at = ${daysAgo(32)}`)
     const kept = async (what: string, remaining: number) => {
-      await prune(database, retention)
+      await expireRecords(database, retention)
       assert.equal(await hasSlice(database, over), true, what)
       assert.equal(await count(database, 'published_event'), remaining, what)
     }
@@ -168,7 +168,7 @@ onEachEngine(({ open }) => {
     )
     await kept('one that is to be delivered', 1)
     await sql(database, `update delivery set status = 'Delivered', created_at = ${daysAgo(31)}`)
-    await prune(database, retention)
+    await expireRecords(database, retention)
     assert.equal(await hasSlice(database, over), false)
     assert.equal(await count(database, 'published_event'), 0)
   })
@@ -187,7 +187,7 @@ onEachEngine(({ open }) => {
     })
     const changing = (async () => {
       for (let length = 1; !isDone; length = (length % 90) + 1) {
-        await prune(second.database, { eventDays: 30 + length, attemptDays: 90 })
+        await expireRecords(second.database, { eventDays: 30 + length, attemptDays: 90 })
       }
     })()
     await Promise.all(cards.map(({ publicToken }) => act(second, publicToken, 8)))
@@ -245,7 +245,7 @@ onEachEngine(({ open }) => {
       (await service.call('GET', `/card-pin/${publicToken}/pin/status`)).json.remainingTries
     assert.equal(await status(), 1)
     const leftAfter = async (): Promise<number[]> => {
-      await prune(database, retention)
+      await expireRecords(database, retention)
       const text = 'select try_number as n from attempt order by try_number'
       return (await sql<{ n: number }>(database, text)).map(({ n }) => n)
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { roundProgressOf } from '../../../src/operations/keys/re-encryption.ts'
+import { computeRoundProgress } from '../../../src/operations/keys/re-encryption.ts'
 import { advanceKeys, followKeys } from '../../../src/operations/keys/rotate.ts'
 import type { ReEncryptionRow } from '../../../src/storage/keys/re-encryption.ts'
 import { openTestService, sql } from '../../support/service.ts'
@@ -80,7 +80,7 @@ test('how far a round is follows from the token that it has come to, and how lon
   const now = new Date('2030-01-01T00:10:00Z')
   const at = (columnName: string, position: string, more: Partial<ReEncryptionRow> = {}) => {
     const row = { columnName, position, roundStartedAt, finishedAt: null, ...more }
-    return roundProgressOf(row as ReEncryptionRow, now)
+    return computeRoundProgress(row as ReEncryptionRow, now)
   }
   const quarter = at('card.encrypted_pan', '3250000000')
   assert.ok(Math.abs(quarter.shareOfCards - 0.25) < 1e-9)

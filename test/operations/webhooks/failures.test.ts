@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { before, test } from 'node:test'
-import { prune } from '../../../src/operations/events/prune.ts'
+import { expireRecords } from '../../../src/operations/events/expire.ts'
 import { backOffSeconds, isGivenUp } from '../../../src/operations/webhooks/attempt.ts'
 import { createPost } from '../../../src/operations/webhooks/post.ts'
 import { addressPolicy } from '../../../src/outbound/address-policy.ts'
@@ -256,7 +256,7 @@ test('events, deliveries and what is left of deleted webhooks are forgotten in s
   const { publicToken } = await service.createCard()
   await until(() => receiver.received.length === 3)
   await enterAll(service.database)
-  await prune(service.database, { eventDays: 30, attemptDays: 400 })
+  await expireRecords(service.database, { eventDays: 30, attemptDays: 400 })
   const left = async (table: string) => (await sql(service.database, `select from ${table}`)).length
   assert.equal(await left('event'), 1)
   assert.ok((await left('published_event')) <= 1 + pending.length)
@@ -301,7 +301,7 @@ test('what is old is forgotten also behind hundreds that are still to be deliver
     [client, webhookId],
   )
   await enterAll(database)
-  await prune(database, { eventDays: 30, attemptDays: 400 })
+  await expireRecords(database, { eventDays: 30, attemptDays: 400 })
   for (const table of ['published_event', 'delivery']) {
     const text = `select from ${table} where client_id = $1`
     assert.equal((await sql(database, text, [client])).length, count / 2, table)
@@ -325,7 +325,7 @@ test('an endpoint that answers with an upgrade nobody asked for is a failed try,
   const address = server.address()
   assert.ok(address !== null && typeof address === 'object')
   const post = createPost({
-    verdictOf: addressPolicy({ allowCidrs: ['127.0.0.0/8'], ownPorts: [], ports: null }),
+    judgeAddress: addressPolicy({ allowCidrs: ['127.0.0.0/8'], ownPorts: [], ports: null }),
     resolve: async () => [],
     timeoutMs: 60_000,
     httpsOnly: false,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { before, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { prune } from '../../../src/operations/events/prune.ts'
+import { expireRecords } from '../../../src/operations/events/expire.ts'
 import { createEventStreams } from '../../../src/operations/events/streams.ts'
 import { startDelivery } from '../../../src/operations/webhooks/delivery.ts'
 import { suspensionFindings } from '../../../src/service/doctor/installation.ts'
@@ -118,7 +118,7 @@ onEachEngine(({ open }) => {
     ])
     await sql(database, `update delivery set created_at = ${age} where client_id = $1`, [clientId])
     await enterAll(database)
-    await prune(database, { eventDays: 30, attemptDays: 400 })
+    await expireRecords(database, { eventDays: 30, attemptDays: 400 })
 
     const again = await change({ scopes: without('webhooks.write') })
     assert.equal(again.deliveriesSuspendedSince, null)

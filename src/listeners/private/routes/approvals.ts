@@ -67,7 +67,7 @@ export function approvalRoutes({ app, approvals }: PrivateApi): void {
     },
     async (request) =>
       shownAnswer(
-        await operations.readApproval(approvals, callerOf(request), approvalIdOf(request)),
+        await operations.findShownApproval(approvals, callerOf(request), approvalIdOf(request)),
       ),
   )
 }

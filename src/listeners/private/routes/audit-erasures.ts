@@ -61,7 +61,7 @@ export function erasureRoutes({ app, audit }: PrivateApi): void {
     },
     async ({ params }) => {
       if (!isUuid(params.erasure)) throw new Problem('not_found')
-      return erasures.readErasure(audit, params.erasure)
+      return erasures.findShownErasure(audit, params.erasure)
     },
   )
 }

@@ -28,21 +28,21 @@ export function auditTreeRoutes({ app, audit }: PrivateApi): void {
     return sendPublished(request, reply, publishedDocument('text/plain; charset=utf-8', note))
   }
   app.get('/audit/checkpoint', { config: open, schema: text }, async (request, reply) =>
-    sendNote(request, reply, await publication.readCheckpoint(audit, null)),
+    sendNote(request, reply, await publication.findCheckpoint(audit, null)),
   )
   app.get('/audit/keys', { config: open, schema: text }, async (request, reply) =>
-    sendNote(request, reply, await publication.readVerifierKeys(audit)),
+    sendNote(request, reply, await publication.composeVerifierKeys(audit)),
   )
   const params = Type.Object({ log: Type.String() })
   app.get(
     '/audit/logs/:log/checkpoint',
     { config: open, schema: { ...text, params } },
     async (request, reply) =>
-      sendNote(request, reply, await publication.readCheckpoint(audit, logOf(request.params.log))),
+      sendNote(request, reply, await publication.findCheckpoint(audit, logOf(request.params.log))),
   )
   const mediaType = 'application/octet-stream'
   const tileBytes = async (log: number | null, path: string) => {
-    const tile = await publication.readTile(audit, log, tileOf(path))
+    const tile = await publication.findPublishedTile(audit, log, tileOf(path))
     if (!tile) throw new Problem('not_found')
     return Buffer.from(tile)
   }
@@ -123,7 +123,7 @@ export function auditorRoutes({ app, audit }: PrivateApi): void {
     async (request, reply) => {
       const { bundle, log } = request.params
       const index = /^(0|[1-9][0-9]{0,12})$/.test(bundle) ? Number(bundle) : null
-      const lines = index === null ? null : await publication.readOpenings(audit, logOf(log), index)
+      const lines = index === null ? null : await publication.findOpenings(audit, logOf(log), index)
       if (lines === null) throw new Problem('not_found')
       return reply.type('application/jsonl; charset=utf-8').send(lines)
     },

@@ -29,7 +29,7 @@ export function cardAuthorizationRoutes({ app, cards }: PrivateApi): void {
       const pageSize = parseLimit(limit)
       const before = readCursor(cursor, ([id]) => (isUuid(id) ? id : null))
       const page = { before, limit: pageSize + 1 }
-      const listed = await records.readAuthorizations(cards, cardOf(request), page)
+      const listed = await records.listAuthorizations(cards, cardOf(request), page)
       return pageOf(request, reply, listed, {
         limit: pageSize,
         positionOf: (last) => [last.authorizationId],
@@ -55,7 +55,7 @@ export function cardAuthorizationRoutes({ app, cards }: PrivateApi): void {
       const { authorizationId } = request.params
       const publicToken = cardOf(request)
       if (!isUuid(authorizationId)) throw new Problem('not_found')
-      return records.readAuthorization(cards, publicToken, authorizationId)
+      return records.findAuthorization(cards, publicToken, authorizationId)
     },
   )
 }

@@ -6,11 +6,11 @@ import { parsePan } from '../../../domain/pan.ts'
 import type { Problem } from '../../../domain/problem.ts'
 import {
   type CardSearch,
-  readSupportedCard,
+  findSupportedCard,
   searchAllCards,
   searchByPan,
 } from '../../../operations/cards/search.ts'
-import { readTimeline, type TimelinePosition } from '../../../operations/cards/timeline.ts'
+import { listTimeline, type TimelinePosition } from '../../../operations/cards/timeline.ts'
 import { callerOf, requireScope } from '../../http/authentication.ts'
 import * as pages from '../../http/pages.ts'
 import { exactlyOneOf } from '../../http/request.ts'
@@ -145,7 +145,7 @@ export function cardRoutes({ app, cards }: PrivateApi): void {
       },
     },
     async (request) => {
-      const { limits, ...card } = await readSupportedCard(cards, cardOf(request))
+      const { limits, ...card } = await findSupportedCard(cards, cardOf(request))
       return { ...card, limits: [...limits] }
     },
   )
@@ -167,7 +167,7 @@ export function cardRoutes({ app, cards }: PrivateApi): void {
     },
     async (request, reply) => {
       const { cursor, limit } = request.query
-      const { entries, next } = await readTimeline(cards, cardOf(request), {
+      const { entries, next } = await listTimeline(cards, cardOf(request), {
         after: pages.readCursor(cursor, parseTimelinePosition),
         limit: pages.parseLimit(limit),
       })

@@ -66,7 +66,7 @@ export function clientRoutes({ administration, app }: privateApi.PrivateApi): vo
     },
     async (request) =>
       clientAnswer(
-        await clientOperations.getClient(administration, privateApi.clientIdOf(request)),
+        await clientOperations.findClientRecord(administration, privateApi.clientIdOf(request)),
       ),
   )
 }
@@ -115,12 +115,12 @@ export function changeClientRoute({ administration, app, approvals }: privateApi
           kinds: ['administrator', 'disclosure-scopes', 'client-credentials', 'network'],
           async findKinds(change, request) {
             const clientId = privateApi.clientIdOf(request as ClientRequest)
-            const before = await clientOperations.getClient(administration, clientId)
+            const before = await clientOperations.findClientRecord(administration, clientId)
             return kindsOfClientChange(before, change)
           },
           async findFault(change, request) {
             const clientId = privateApi.clientIdOf(request as ClientRequest)
-            const before = await clientOperations.getClient(administration, clientId)
+            const before = await clientOperations.findClientRecord(administration, clientId)
             return findFaultOfScopes(before, change)
           },
         }),
@@ -173,7 +173,9 @@ export function rotateClientSecretRoute({
           kinds: ['administrator', 'client-credentials', 'network'],
           async findKinds(_, request) {
             const clientId = privateApi.clientIdOf(request as ClientRequest)
-            return kindsOfRotation(await clientOperations.getClient(administration, clientId))
+            return kindsOfRotation(
+              await clientOperations.findClientRecord(administration, clientId),
+            )
           },
           findFault: findFaultOfSecretHash,
         }),

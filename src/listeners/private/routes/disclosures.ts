@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../../domain/problem.ts'
-import { readReceiptOfAny } from '../../../operations/audit-log/receipts.ts'
+import { findAnyReceipt } from '../../../operations/audit-log/receipts.ts'
 import { listDisclosures } from '../../../operations/card-data/shown-cards.ts'
 import { pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import type { PrivateApi } from '../api.ts'
@@ -76,7 +76,7 @@ export function disclosureReceiptRoute({ app, audit }: PrivateApi): void {
     async (request, reply) => {
       const { entry } = request.params
       if (!isUuid(entry)) throw new Problem('not_found')
-      const receipt = await readReceiptOfAny(audit, entry)
+      const receipt = await findAnyReceipt(audit, entry)
       if (receipt === null) return reply.code(202).header('retry-after', 1).send(undefined)
       return reply.type('text/plain; charset=utf-8').send(receipt)
     },

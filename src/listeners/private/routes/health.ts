@@ -1,11 +1,11 @@
 import Type from 'typebox'
 import { readBrokenGlass } from '../../../operations/approvals/approvals.ts'
-import { readCheckState } from '../../../operations/audit-log/findings.ts'
+import { findCheckState } from '../../../operations/audit-log/findings.ts'
 import {
   type AuditLogHealth,
+  describeEnteringHealth,
   type EnteringHealth,
-  readAuditLogHealth,
-  readEnteringHealth,
+  findAuditLogHealth,
 } from '../../../operations/audit-log/health.ts'
 import type { PrivateApi } from '../api.ts'
 import { readWithin } from '../read-within.ts'
@@ -80,7 +80,7 @@ export function healthRoute(api: PrivateApi): void {
       [
         'audit-log:entering',
         async () => ({
-          'audit-log:entering': enteringCheck(await readEnteringHealth(audit.database)),
+          'audit-log:entering': enteringCheck(await describeEnteringHealth(audit.database)),
         }),
       ],
       ['events:unsent', async () => backlogChecks(await watching.backlog())],
@@ -211,7 +211,7 @@ function linkCheck(links: Watched<'links'>): Check {
 }
 
 async function auditChecks(audit: PrivateApi['audit']): Promise<Checks> {
-  const [log, rows] = [await readAuditLogHealth(audit), await readCheckState(audit.database)]
+  const [log, rows] = [await findAuditLogHealth(audit), await findCheckState(audit.database)]
   const [newest] = rows.findings
   return {
     ...(log && checksOf(log)),

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { readLimitsOfCard, readLimitsOfClient } from '../../../operations/cards/limits-of.ts'
+import { findCardLimits, listClientLimits } from '../../../operations/cards/limit-uses.ts'
 import { cardOf, clientIdOf, type PrivateApi, support } from '../api.ts'
 import { EffectiveLimitSchema, UsedLimitSchema } from '../schemas/limits.ts'
 
@@ -69,7 +69,7 @@ export function limitRoutes({ app, cards, effectiveLimits }: PrivateApi): void {
       },
     },
     async (request) => {
-      const { limits, productId, tries } = await readLimitsOfCard(cards, cardOf(request))
+      const { limits, productId, tries } = await findCardLimits(cards, cardOf(request))
       const product = { origin: 'product', from: String(productId) } as const
       return [
         ...limits.map((limit) => usedLimit(effectiveLimits, ofCard, limit)),
@@ -103,7 +103,7 @@ export function clientLimitsRoute({ app, cards, effectiveLimits, rate }: Private
     },
     async (request) => {
       const clientId = clientIdOf(request)
-      const limits = await readLimitsOfClient(cards, clientId)
+      const limits = await listClientLimits(cards, clientId)
       const shown = limits.map((limit) => usedLimit(effectiveLimits, ofClient, limit))
       const burst = effectiveLimits.find(({ name }) => name === 'calls-burst')
       if (!rate || !burst || burst.value === null) return shown

@@ -50,7 +50,7 @@ export function linkRoutes({ app, links }: PrivateApi): void {
       },
     },
     async (request) =>
-      linkAnswer(await linkOperations.getLink(links, linkNameOf(request.params.linkName))),
+      linkAnswer(await linkOperations.findLinkRecord(links, linkNameOf(request.params.linkName))),
   )
 }
 

@@ -1,7 +1,11 @@
 import Type from 'typebox'
 import { isPersonId } from '../../../domain/person.ts'
 import { Problem } from '../../../domain/problem.ts'
-import { endSessionsOf, getPerson, listPeople } from '../../../operations/people/people.ts'
+import {
+  endPersonSessions,
+  findPersonRecord,
+  listPeople,
+} from '../../../operations/people/people.ts'
 import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
 import { admin, adminOrAudit, operatorOf, type PrivateApi } from '../api.ts'
 import { PersonDetailSchema, PersonSchema, SessionsEndedSchema } from '../schemas/people.ts'
@@ -48,7 +52,7 @@ export function peopleRoutes({ administration: people, app }: PrivateApi): void 
       },
     },
     async (request) => {
-      const { sessions, ...person } = await getPerson(people, personIdOfPath(request))
+      const { sessions, ...person } = await findPersonRecord(people, personIdOfPath(request))
       return {
         ...personAnswer(person),
         sessions: sessions.map(({ authenticatedAt, roles, seenAt, sessionId, startedAt }) => ({
@@ -81,7 +85,7 @@ export function signPersonOutRoute({ administration: people, app }: PrivateApi):
       },
     },
     async (request) => ({
-      sessionsEnded: await endSessionsOf(people, operatorOf(request), personIdOfPath(request)),
+      sessionsEnded: await endPersonSessions(people, operatorOf(request), personIdOfPath(request)),
     }),
   )
 }

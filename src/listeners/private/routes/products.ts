@@ -62,7 +62,7 @@ export function administeredProductRoutes({ administration, app }: PrivateApi): 
     },
     async (request) =>
       productAnswer(
-        await productOperations.getProduct(administration, productIdOf(request.params)),
+        await productOperations.findProductRecord(administration, productIdOf(request.params)),
       ),
   )
 }

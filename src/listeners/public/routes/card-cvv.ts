@@ -1,4 +1,4 @@
-import { blockCvv, readTryStatus, unblock } from '../../../operations/cards/tries.ts'
+import { blockCvv, findTryStatus, unblock } from '../../../operations/cards/tries.ts'
 import { noContent, repeatable } from '../../http/repeatable.ts'
 import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
 import * as cardSchemas from '../schemas/cards.ts'
@@ -18,7 +18,7 @@ export function cardCvvRoutes({ app, base, issuing }: PublicApi): void {
         response: { 200: cardSchemas.TryStatusSchema },
       },
     },
-    async (request) => readTryStatus(issuing, actingOf(request), publicTokenOf(request), 'cvv'),
+    async (request) => findTryStatus(issuing, actingOf(request), publicTokenOf(request), 'cvv'),
   )
 
   app.put(

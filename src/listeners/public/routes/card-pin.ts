@@ -1,6 +1,6 @@
 import { Pin } from '../../../domain/pin.ts'
 import { type ChosenPin, revealPin, setPin } from '../../../operations/cards/pin.ts'
-import { readTryStatus, unblock } from '../../../operations/cards/tries.ts'
+import { findTryStatus, unblock } from '../../../operations/cards/tries.ts'
 import { noContent, repeatable } from '../../http/repeatable.ts'
 import { exactlyOneOf } from '../../http/request.ts'
 import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
@@ -94,7 +94,7 @@ export function pinStatusRoute({ app, base, issuing }: PublicApi): void {
         response: { 200: cardSchemas.TryStatusSchema },
       },
     },
-    async (request) => readTryStatus(issuing, actingOf(request), publicTokenOf(request), 'pin'),
+    async (request) => findTryStatus(issuing, actingOf(request), publicTokenOf(request), 'pin'),
   )
 }
 

@@ -3,9 +3,9 @@ import { parseExpiry } from '../../../domain/calendar.ts'
 import { isPositiveInteger, isPublicToken } from '../../../domain/identifiers.ts'
 import { mayLackPostalCode } from '../../../domain/postal-codes.ts'
 import { parseCardType } from '../../../domain/product.ts'
-import { getCard, listCards } from '../../../operations/cards/cards.ts'
+import { findCard, listCards } from '../../../operations/cards/cards.ts'
 import { createCard } from '../../../operations/cards/create-card.ts'
-import { changeCardStatus, readCardStatus } from '../../../operations/cards/status.ts'
+import { changeCardStatus, findCardStatus } from '../../../operations/cards/status.ts'
 import { type AttemptPosition, listAttempts } from '../../../operations/cards/tries.ts'
 import * as pages from '../../http/pages.ts'
 import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
@@ -67,7 +67,7 @@ export function findCardRoute({ app, base, issuing }: PublicApi): void {
         response: { 200: cardSchemas.CardSchema },
       },
     },
-    async (request) => getCard(issuing, actingOf(request), publicTokenOf(request)),
+    async (request) => findCard(issuing, actingOf(request), publicTokenOf(request)),
   )
 }
 
@@ -120,7 +120,7 @@ export function cardStatusRoutes({ app, base, issuing }: PublicApi): void {
         response: { 200: cardSchemas.CardStatusSchema },
       },
     },
-    async (request) => readCardStatus(issuing, actingOf(request), publicTokenOf(request)),
+    async (request) => findCardStatus(issuing, actingOf(request), publicTokenOf(request)),
   )
 
   app.put(

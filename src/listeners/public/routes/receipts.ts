@@ -1,8 +1,8 @@
 import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
-import { readVerifierKeys } from '../../../operations/audit-log/publish.ts'
-import { readReceipt } from '../../../operations/audit-log/receipts.ts'
+import { composeVerifierKeys } from '../../../operations/audit-log/publish.ts'
+import { findReceipt } from '../../../operations/audit-log/receipts.ts'
 import { preflightRoute, publishedDocument, sendPublished } from '../../http/published-document.ts'
 import { actingOf, type PublicApi } from '../api.ts'
 
@@ -40,7 +40,7 @@ export function readReceiptRoute({ app, audit, base }: PublicApi): void {
     async (request, reply) => {
       const { entry } = request.params
       if (!isUuid(entry)) throw new Problem('not_found')
-      const receipt = await readReceipt(audit, actingOf(request), entry)
+      const receipt = await findReceipt(audit, actingOf(request), entry)
       if (receipt === null)
         return reply.code(202).header('retry-after', retrySeconds).send(undefined)
       return reply.type('text/plain; charset=utf-8').send(receipt)
@@ -58,7 +58,7 @@ export function auditLogKeysRoute({ app, audit }: PublicApi): void {
     '/.well-known/audit-log-keys',
     { config: { access: 'open' }, schema: { hide: true, response: { 200: Type.Any() } } },
     async (request, reply) => {
-      const keys = publishedDocument('text/plain; charset=utf-8', await readVerifierKeys(audit))
+      const keys = publishedDocument('text/plain; charset=utf-8', await composeVerifierKeys(audit))
       return sendPublished(request, reply.header('access-control-allow-origin', '*'), keys)
     },
   )

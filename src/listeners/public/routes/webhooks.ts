@@ -85,7 +85,7 @@ export function findWebhookRoute({ app, base, issuing }: PublicApi): void {
       },
     },
     async (request) => {
-      const webhook = await webhookOperations.getWebhook(
+      const webhook = await webhookOperations.findWebhookRecord(
         issuing,
         actingOf(request),
         webhookIdOf(request),

@@ -3,7 +3,7 @@ import { Cvv2 } from '../../domain/cvv2.ts'
 import { holdsPan, type Pan, parsePan } from '../../domain/pan.ts'
 import { Secret } from '../../domain/secret.ts'
 import type { EntryMode } from '../../operations/authorizations/authorization.ts'
-import type { NetworkQuestion } from '../../operations/links/questions.ts'
+import type { NetworkRequest } from '../../operations/links/authorization-requests.ts'
 import type { NetworkAdvice, NetworkReversal } from '../../operations/links/reversals.ts'
 import type { TransactionNumbers } from '../../operations/links/transactions.ts'
 import type { FieldLayout, IsoMessage } from './codec/layout.ts'
@@ -60,7 +60,7 @@ export function questionOf(
   profile: Profile,
   { networkId, requestId }: Origin,
   message: IsoMessage,
-): NetworkQuestion | null {
+): NetworkRequest | null {
   const { fields, mti } = message
   const cvv2 = cvv2Of(profile, fields)
   if (cvv2 === 'malformed') return null
@@ -98,7 +98,7 @@ const steadyFormats: readonly string[] = ['ISO_FORMAT_0']
 function keptOf(
   { repeats }: Profile,
   { fields, mti }: IsoMessage,
-  pinBlock: NetworkQuestion['pinBlock'] | null,
+  pinBlock: NetworkRequest['pinBlock'] | null,
   cvv2: Cvv2 | null,
 ): Secret<string> {
   const kept = repeats.kept.map((field) => [field, saidIn(fields, field) ?? null])
@@ -181,7 +181,7 @@ function entryModeOf({ entryMode }: Profile, fields: Fields): EntryMode {
 }
 
 /** The block of field 52, under the key and in the format that the control information names. */
-function pinBlockOf({ pin }: Profile, fields: Fields): NetworkQuestion['pinBlock'] | null {
+function pinBlockOf({ pin }: Profile, fields: Fields): NetworkRequest['pinBlock'] | null {
   const data = fields[pin.field]
   if (data === undefined) return null
   const control = saidIn(fields, pin.control)
@@ -191,7 +191,7 @@ function pinBlockOf({ pin }: Profile, fields: Fields): NetworkQuestion['pinBlock
   return {
     data,
     // A format that is not known is one that no key is for.
-    format: (format ?? 'none') as NonNullable<NetworkQuestion['pinBlock']>['format'],
+    format: (format ?? 'none') as NonNullable<NetworkRequest['pinBlock']>['format'],
     key: pinKeyOf({ pin }, index),
   }
 }

@@ -4,7 +4,7 @@ import type { Limit } from '../../storage/cards/limits.ts'
 import * as stored from '../../storage/cards/search.ts'
 import { findClient } from '../../storage/clients/clients.ts'
 import type { CardContext } from './cards.ts'
-import { limitInUse, limitsOfCards } from './search.ts'
+import { collectCardLimits, limitInUse } from './search.ts'
 
 /** What is used of a limit on one card or one client, and when there is a use again. */
 interface UsedLimit {
@@ -18,50 +18,50 @@ interface UsedLimit {
 }
 
 /** A card's limits, used or not, with its tries; its product says how many of those there are. */
-interface LimitsOfCard {
+interface CardLimits {
   readonly productId: number
   readonly limits: readonly UsedLimit[]
   readonly tries: readonly UsedLimit[]
 }
 
 /** The limits on a card of any client. @throws `Problem` `card_not_found`. */
-export async function readLimitsOfCard(
+export async function findCardLimits(
   context: Pick<CardContext, 'database' | 'limits'>,
   publicToken: PublicToken,
-): Promise<LimitsOfCard> {
+): Promise<CardLimits> {
   const { database } = context
   const card = await stored.findCardOfAnyClient(database, publicToken)
   if (!card) throw new Problem('card_not_found')
   const rows = await stored.listCardLimits(database, publicToken)
-  const triesOf = (limitName: string, limit: number, spent: number, restored: number) => {
+  const describeTries = (limitName: string, limit: number, spent: number, restored: number) => {
     const used = Math.min(limit, spent - restored)
     const freeInSeconds = used < limit ? 0 : null
     return { limitName, allowed: limit, used, freeInSeconds, windowSeconds: null }
   }
   return {
     productId: card.productId,
-    limits: usedOf([...limitsOfCards(context).values()], rows),
+    limits: describeUses([...collectCardLimits(context).values()], rows),
     tries: [
-      triesOf('pin-tries', card.pinLimit, card.pinSpent, card.pinRestored),
-      triesOf('cvv-tries', card.cvvLimit, card.cvvSpent, card.cvvRestored),
+      describeTries('pin-tries', card.pinLimit, card.pinSpent, card.pinRestored),
+      describeTries('cvv-tries', card.cvvLimit, card.cvvSpent, card.cvvRestored),
     ],
   }
 }
 
 /** The limits of a client over all its cards. @throws `Problem` `not_found`. */
-export async function readLimitsOfClient(
+export async function listClientLimits(
   { database, limits }: Pick<CardContext, 'database' | 'limits'>,
   clientId: string,
 ): Promise<readonly UsedLimit[]> {
   if (!(await findClient(database, clientId))) throw new Problem('not_found')
   const all = [limits.reveals?.perClient, limits.badSessionKeys?.perClient]
-  return usedOf(
+  return describeUses(
     all.filter((limit) => !!limit),
     await stored.listClientLimits(database, clientId),
   )
 }
 
-const usedOf = (
+const describeUses = (
   limits: readonly Limit[],
   rows: readonly stored.LimitInUse[],
 ): readonly UsedLimit[] =>

@@ -42,7 +42,7 @@ export interface Retention {
 }
 
 /** Forgets what is old, now and then, until it is stopped. One process does, by lease. */
-export async function pruneRegularly(
+export async function expireRegularly(
   { database, observe, retention }: EventContext & { readonly retention: Retention },
   stop: AbortSignal,
 ): Promise<void> {
@@ -52,7 +52,7 @@ export async function pruneRegularly(
     try {
       // Nearly as long as the interval, and never given back: once an interval, whoever takes it.
       if (stop.aborted || !(await claimLease(database, 'prune-events', holder, 55))) continue
-      await prune(database, retention, stop)
+      await expireRecords(database, retention, stop)
     } catch (error) {
       observe.faulted(error, 'what is old could not be forgotten')
     }
@@ -64,7 +64,7 @@ export async function pruneRegularly(
  * Makes the slices that are needed next.
  * @throws AggregateError of what failed, after all else was seen to.
  */
-export async function prune(
+export async function expireRecords(
   database: Database,
   { attemptDays, eventDays }: Retention,
   stop: AbortSignal = new AbortController().signal,
@@ -114,14 +114,14 @@ export async function prune(
  * What is kept is spread over so many slices: each statement over them looks into all that it
  * cannot leave out.
  */
-const slicesOfRetention = 6
+const retentionSlices = 6
 /** Slices are there so many days before they are needed, at least. */
 const daysAhead = 7
 
 /** Makes the slices that events are written to next, unless they are there. */
 export async function makeSlices(database: Database, days: number): Promise<void> {
   const today = await findDatabaseDay(database)
-  const length = Math.ceil(days / slicesOfRetention)
+  const length = Math.ceil(days / retentionSlices)
   for (const table of slicedTables) {
     const newest = (await listSlices(database, table)).at(-1)
     let fromDay = Math.max(today, newest?.untilDay ?? today)

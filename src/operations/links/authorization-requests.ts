@@ -13,7 +13,7 @@ import { authorize } from '../authorizations/authorize.ts'
 import * as transactions from './transactions.ts'
 
 /** What a network asks on a link, which it may send again. */
-export interface NetworkQuestion extends Omit<AuthorizationRequest, 'card'> {
+export interface NetworkRequest extends Omit<AuthorizationRequest, 'card'> {
   /** Null: what stands in its place is none. */
   readonly pan: Pan | null
   /** The same for the same question, and for no other. */
@@ -25,7 +25,7 @@ export interface NetworkQuestion extends Omit<AuthorizationRequest, 'card'> {
 }
 
 /** What a question came to: as an authorization answers, or why it was not asked. */
-export interface QuestionAnswer {
+export interface NetworkAnswer {
   /**
    * `94`: another question under its key, or reversed before it came. `91`: the database is away.
    */
@@ -35,8 +35,8 @@ export interface QuestionAnswer {
   readonly replayed: boolean
 }
 
-export interface LinkQuestions {
-  ask(question: NetworkQuestion): Promise<QuestionAnswer>
+export interface LinkAuthorizer {
+  ask(question: NetworkRequest): Promise<NetworkAnswer>
 }
 
 /**
@@ -46,7 +46,7 @@ const lostAfterMs = 35_000
 const lookEveryMs = 50
 
 /** Asks what `POST /network/authorizations` asks, by the same operation. */
-export function createQuestions(context: AuthorizationContext): LinkQuestions {
+export function createLinkAuthorizer(context: AuthorizationContext): LinkAuthorizer {
   const hsm = transactions.tellingSilence(context)
   const asking = { ...context, hsm }
 
@@ -55,9 +55,9 @@ export function createQuestions(context: AuthorizationContext): LinkQuestions {
    * overtaken it.
    */
   async function askOnce(
-    { content, key, original, pan, transaction: _, ...asked }: NetworkQuestion,
+    { content, key, original, pan, transaction: _, ...asked }: NetworkRequest,
     hashed: transactions.HashedTransaction | null,
-  ): Promise<QuestionAnswer | null> {
+  ): Promise<NetworkAnswer | null> {
     const request = {
       clientId: asked.networkId,
       idempotencyKey: key,
@@ -77,7 +77,7 @@ export function createQuestions(context: AuthorizationContext): LinkQuestions {
     return { outcome: result.responseCode, authorization: result, replayed }
   }
 
-  async function ask(question: NetworkQuestion): Promise<QuestionAnswer> {
+  async function ask(question: NetworkRequest): Promise<NetworkAnswer> {
     const { networkId, pan, transaction } = question
     const hashed = pan && (await transactions.hashTransaction(hsm, networkId, pan, transaction))
     const hashes = hashed?.transactionHashes ?? []
@@ -93,11 +93,11 @@ export function createQuestions(context: AuthorizationContext): LinkQuestions {
 
   return {
     ask: (question) =>
-      ask(question).catch((error: unknown) => unasked(transactions.outcomeOfFault(error))),
+      ask(question).catch((error: unknown) => unasked(transactions.selectFaultOutcome(error))),
   }
 }
 
-const unasked = (outcome: QuestionAnswer['outcome']): QuestionAnswer => ({
+const unasked = (outcome: NetworkAnswer['outcome']): NetworkAnswer => ({
   outcome,
   authorization: null,
   replayed: false,

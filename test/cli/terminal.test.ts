@@ -30,7 +30,7 @@ const createLink = async (name: string, network: string, profile: string): Promi
 const playOn = async (...words: string[]): Promise<Ended> => {
   for (let tried = 0; ; tried += 1) {
     const ended = await run('terminal', ...words)
-    if (ended.code !== 3 || tried === 20) return ended
+    if (ended.code !== 3 || tried === 100) return ended
     await new Promise((resolve) => setTimeout(resolve, 500))
   }
 }

@@ -5,9 +5,9 @@ import {
   type DeliveryService,
   openDeliveryService,
 } from '../operations/webhooks/delivery-service.ts'
-import { until } from '../operations/webhooks/receiver.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { type CallerName, openServerDatabase } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 /** What a fuzzed service holds, and the placeholders that stand for it. */
 

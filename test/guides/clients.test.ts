@@ -54,7 +54,7 @@ const installed = process.env.TEST_PACKAGE
 
 const env = {
   RATE_LIMIT: 'off',
-  DELIVERY_TIMEOUT_MS: '1000',
+  DELIVERY_TIMEOUT_MS: '30000',
   // One card in ten thousand shows the PIN of a guide, and refuses it: these cards are known.
   SANDBOX_SEED: 'guides',
 }

@@ -38,7 +38,7 @@ const cardsOf = async (service: TestService, type: string): Promise<string[]> =>
 }
 
 test('a service that starts sweeps up all that a lost one left: a block that nobody was told of, a card that expired, what was taken once', {
-  timeout: 90_000,
+  timeout: 240_000,
 }, async () => {
   const lost = await openTestService()
   const { database, dataDir } = lost

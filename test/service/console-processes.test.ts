@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { until } from '../operations/webhooks/receiver.ts'
 import { type Browser, hiddenFields, openBrowser } from '../support/browser.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { openServerFolder, type Program, startProgram } from '../support/process.ts'
+import { until } from '../support/until.ts'
 
 const postgres = await openPostgres()
 

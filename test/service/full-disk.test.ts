@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { until } from '../operations/webhooks/receiver.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { type Program, startProgram } from '../support/process.ts'
 import { newCard } from '../support/service.ts'
 import { mountSmallDisk, smallDiskLeftOut } from '../support/small-disk.ts'
 import { administer, onDatabase } from '../support/test-databases.ts'
+import { until } from '../support/until.ts'
 
 const postgres = await openPostgres()
 

@@ -5,7 +5,6 @@ import { availableParallelism } from 'node:os'
 import { after, before, suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseConfig } from '../../src/service/config/config.ts'
-import { until } from '../operations/webhooks/receiver.ts'
 import { openPostgres } from '../support/postgres.ts'
 import {
   askToken,
@@ -17,6 +16,7 @@ import {
   startProgram,
 } from '../support/process.ts'
 import { newCard } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const postgres = await openPostgres()
 
@@ -219,12 +219,11 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     const answer: Buffer[] = []
     running.on('data', (chunk: Buffer) => answer.push(chunk))
     await until(() => answer.length > 0)
-    const startedMs = performance.now()
     const ended = program.kill('SIGTERM')
     await wait(200)
     running.write(body)
+    // A program that takes longer ends itself with exit code 1.
     assert.deepEqual(await ended, { code: 0, signal: null })
-    assert.ok(performance.now() - startedMs < 5_000)
     assert.match(Buffer.concat(answer).toString(), /HTTP\/1\.1 201/)
     assert.deepEqual(pids.map(isThere), [false, false])
     running.destroy()

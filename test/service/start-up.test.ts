@@ -6,10 +6,11 @@ import { readFile, stat, watch, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { produceEvents } from '../operations/webhooks/client-system.ts'
-import { openReceiver, type Receiver, until } from '../operations/webhooks/receiver.ts'
+import { openReceiver, type Receiver } from '../operations/webhooks/receiver.ts'
 import { isNightly } from '../support/cases.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { makeFolder, type Program, spawnProgram, startProgram } from '../support/process.ts'
+import { until } from '../support/until.ts'
 import { proveAllAreThere, streamUntilKilled } from './acknowledged.ts'
 
 const postgres = await openPostgres()
@@ -17,7 +18,7 @@ const postgres = await openPostgres()
 const isReady = async ({ privateUrl }: Program): Promise<boolean> =>
   (await fetch(`${privateUrl}/readyz`)).ok
 
-const common = { RATE_LIMIT: 'off' }
+const common = { RATE_LIMIT: 'off', DELIVERY_TIMEOUT_MS: '30000' }
 
 test('a data directory outlives whatever becomes of the programs on it', async (t) => {
   const dataDir = await makeFolder()
@@ -158,7 +159,8 @@ const leaveDelivery = async (program: Program): Promise<Receiver> => {
 const provesDelivery = async ({ received }: Receiver): Promise<void> => {
   const startedMs = performance.now()
   await until(() => received.length === 2)
-  assert.ok(performance.now() - startedMs < 2_000)
+  // The lease of the process that was killed is longer: 35 s.
+  assert.ok(performance.now() - startedMs < 20_000)
   assert.equal(received[0]?.id, received[1]?.id)
 }
 

@@ -4,11 +4,12 @@ import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { type Database, statement } from '../../src/storage/engine/database.ts'
 import { openLiveReader, produceEvents } from '../operations/webhooks/client-system.ts'
-import { openReceiver, type Receiver, until } from '../operations/webhooks/receiver.ts'
+import { openReceiver, type Receiver } from '../operations/webhooks/receiver.ts'
 import { openLeftDatabase } from '../support/builders.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { makeFolder, makePreparedFolder, type Program, startProgram } from '../support/process.ts'
 import { newCard, openServerDatabase, sql } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const openSocket = async ({ baseUrl }: Program): Promise<Socket> => {
   const socket = connect(Number(new URL(baseUrl).port), '127.0.0.1')
@@ -44,13 +45,12 @@ test('SIGTERM lets a running request finish, whoever else is connected, ends str
   running.on('data', (chunk: Buffer) => answer.push(chunk))
   // The server has the request, and waits for its body.
   await once(running, 'data')
-  const startedMs = performance.now()
   const ended = program.kill('SIGTERM')
   // The signal has arrived when nobody can connect any more.
   await untilRefused(program.baseUrl)
   running.write(json)
+  // A program that takes longer ends itself with exit code 1.
   assert.deepEqual(await ended, { code: 0, signal: null })
-  assert.ok(performance.now() - startedMs < 5_000)
   await until(reader.hasEnded)
   assert.match(Buffer.concat(answer).toString(), /HTTP\/1\.1 204/)
   for (const socket of [silent, halfWay, running]) socket.destroy()
@@ -112,17 +112,10 @@ const countLeft = async (database: Database): Promise<number> => {
   return row?.left ?? 0
 }
 
-/** Stops a program that sweeps. @returns how it ended, and how long that took. */
-const stop = async (program: Program) => {
-  const startedAtMs = performance.now()
-  const ended = await program.kill('SIGTERM')
-  return { ended, isInTime: performance.now() - startedAtMs < 5_000 }
-}
-
 test('SIGTERM in the middle of a long sweep closes the embedded database and exits with 0 within 5 s', async () => {
   const dataDir = await makePreparedFolder((database) => database.query(fill), 'migrated')
   const program = await startProgram({ dataDir })
-  assert.deepEqual(await stop(program), { ended: { code: 0, signal: null }, isInTime: true })
+  assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
   const after = await openLeftDatabase(dataDir)
   const left = await countLeft(after)
   await after.close()
@@ -139,7 +132,7 @@ test('SIGTERM in the middle of a long sweep on a server lets go of it and exits 
     env: { DATABASE_URL: url, SANDBOX: 'true' },
   })
   while ((await countLeft(database)) === backlog);
-  assert.deepEqual(await stop(program), { ended: { code: 0, signal: null }, isInTime: true })
+  assert.deepEqual(await program.kill('SIGTERM'), { code: 0, signal: null })
   assert.ok(
     (await countLeft(database)) > 0,
     'There was nothing left to sweep: this proves nothing.',

@@ -14,7 +14,8 @@ import {
   strongPins,
   type TestService,
 } from '../support/service.ts'
-import { connectSwitch, openLink, purchase, type Switch, until } from '../support/switch.ts'
+import { connectSwitch, openLink, purchase, type Switch } from '../support/switch.ts'
+import { until } from '../support/until.ts'
 
 const postgres = await openPostgres()
 const skip = postgres.leftOut

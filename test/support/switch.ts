@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
-import { setTimeout as wait } from 'node:timers/promises'
 import { createFrameReader, frameOf } from '../../src/listeners/iso8583/codec/frame.ts'
 import type { IsoMessage } from '../../src/listeners/iso8583/codec/layout.ts'
 import { decode, encode } from '../../src/listeners/iso8583/codec/message.ts'
@@ -54,18 +53,6 @@ export const profileOf = (name: string): Profile => {
   const profile = profiles.get(name)
   if (!profile) throw new Error(`There is no profile ${name}.`)
   return profile
-}
-
-/** Waits until it is so. */
-export const until = async (
-  isSo: () => Promise<boolean> | boolean,
-  withinMs = 60_000,
-): Promise<void> => {
-  const end = performance.now() + withinMs
-  while (!(await isSo())) {
-    if (performance.now() > end) throw new Error('It did not come to be so in time.')
-    await wait(50)
-  }
 }
 
 let traces = 0

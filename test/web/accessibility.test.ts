@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
+import { until } from '../support/until.ts'
 import { faults } from './support/axe.ts'
 import {
   artifacts,
@@ -140,16 +140,15 @@ suite('the demo', { skip: chromium.leftOut }, () => {
 const readShownPan = async (page: Page): Promise<string> =>
   (await page.locator('pinfold-card .pan .value').textContent()) ?? ''
 
-/** Role and name of what has the focus, as a screen reader tells them. */
-/** A busy browser takes a moment to say so. */
+/** A busy browser takes a moment to say what has the focus. */
 const untilFocused = async (
   devtools: Parameters<typeof readCard>[0],
   name: RegExp,
 ): Promise<void> => {
-  for (let looks = 0; looks < 100 && !name.test(await focused(devtools)); looks += 1) await wait(50)
-  assert.match(await focused(devtools), name)
+  await until(async () => name.test(await focused(devtools)))
 }
 
+/** Role and name of what has the focus, as a screen reader tells them. */
 const focused = async (devtools: Parameters<typeof readCard>[0]): Promise<string> => {
   const { nodes } = await devtools.send('Accessibility.getFullAXTree')
   const found = nodes.filter(({ properties = [] }) =>

@@ -11,6 +11,7 @@ import { openPkcs11Hsm, openPkcs11KeyEngine } from '../../../src/hsm/pkcs11/hsm.
 import { composeLabel, composeReference, findObjects } from '../../../src/hsm/pkcs11/objects.ts'
 import { openTokenSession, type TokenSettings } from '../../../src/hsm/pkcs11/session.ts'
 import { openSoftHsm } from '../../support/softhsm.ts'
+import { until } from '../../support/until.ts'
 import { drawTdesKey, memoryKeyStore } from '../implementation.ts'
 import { tokenProcesses } from './token-processes.ts'
 
@@ -156,8 +157,12 @@ suite('keys in a PKCS#11 token', { skip: softHsm.leftOut }, () => {
     await crash((await tokenProcesses()).find((pid) => !ofOthers.includes(pid)))
     await assert.rejects(token.ask('random', 1), isUnavailable)
     await softHsm.showTokens()
-    await wait(300)
-    assert.equal((await token.ask('random', 16)).length, 16)
+    const isAnswered = () =>
+      token.ask('random', 16).then(
+        (bytes) => bytes.length === 16,
+        () => false,
+      )
+    await until(isAnswered)
     const again = await openToken(settings)
     assert.deepEqual(again.checkValues, [checkValue])
     token.close()

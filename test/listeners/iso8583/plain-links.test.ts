@@ -11,7 +11,8 @@ import { createService } from '../../../src/service/service.ts'
 import { undivided } from '../../../src/storage/engine/database.ts'
 import { makeFolder } from '../../support/process.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
-import { freePort, openLink, until } from '../../support/switch.ts'
+import { freePort, openLink } from '../../support/switch.ts'
+import { until } from '../../support/until.ts'
 
 let service: TestService
 let dataDir: string

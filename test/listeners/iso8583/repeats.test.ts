@@ -27,8 +27,8 @@ import {
   openLink,
   purchase,
   type Switch,
-  until,
 } from '../../support/switch.ts'
+import { until } from '../../support/until.ts'
 
 const triesOf = async (
   service: TestService,
@@ -227,7 +227,7 @@ const atOnce = async (
     assert(rounds < count, 'Too many messages stayed without an answer.')
     const due = received.length + 50
     send(Buffer.concat(Array.from({ length: 50 }, () => frame)))
-    await until(() => received.length >= due, 20_000).catch(() => undefined)
+    await until(() => received.length >= due).catch(() => undefined)
   }
   return received.map((answer) => answer.fields['39'])
 }
@@ -255,7 +255,7 @@ const connectPatiently = async (link: { port: number; profile: string }): Promis
     try {
       return await connectSwitch(link)
     } catch (error) {
-      if (tried > 100) throw error
+      if (tried > 1_200) throw error
       await wait(100)
     }
   }

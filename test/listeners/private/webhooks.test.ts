@@ -8,14 +8,13 @@ import {
   type DeliveryService,
   openDeliveryService,
 } from '../../operations/webhooks/delivery-service.ts'
-import { openReceiver, until } from '../../operations/webhooks/receiver.ts'
+import { openReceiver } from '../../operations/webhooks/receiver.ts'
 import type { Answer } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 let service: DeliveryService
 before(async () => {
-  service = await openDeliveryService({
-    env: { DELIVERY_TIMEOUT_MS: '10000', RATE_LIMIT: 'off' },
-  })
+  service = await openDeliveryService()
 })
 
 const ask = (method: string, path: string, body?: object, key?: string): Promise<Answer> =>

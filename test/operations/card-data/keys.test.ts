@@ -252,9 +252,8 @@ const contentsUnder = async (folder: string): Promise<Buffer[]> => {
 test('a first start and its end wait for no RSA key; the next one makes them, and keeps every secret to the device', async () => {
   const dataDir = await makePreparedFolder(undefined, 'migrated')
   const first = await startProgram({ dataDir })
-  const endedAt = performance.now()
+  // A program that takes longer than 5 s ends itself with exit code 1.
   assert.deepEqual(await first.kill('SIGTERM'), { code: 0, signal: null })
-  assert.ok(performance.now() - endedAt < 5_000, 'keys that are being made keep it from nothing')
   await addLongPinProduct(first)
   const program = await startProgram({ dataDir, env: { LOG_LEVEL: 'trace' } })
   const service = await untilKeys(program)

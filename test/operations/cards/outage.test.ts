@@ -127,7 +127,7 @@ suite('while the database hangs, and closes nothing', { skip: postgres.leftOut }
     const server = await openPostgres({ fsync: true })
     atEndOfFile(server.stop)
     const { url } = await openServerDatabase(server, 1)
-    const options = { poolSize: 3, statementTimeoutMs: 2_000, onIdleError: () => undefined }
+    const options = { poolSize: 3, statementTimeoutMs: 5_000, onIdleError: () => undefined }
     const database = openPool({ connectionString: url, ...options })
     const service = await openTestService({ database })
     const { publicToken } = await service.createCard()

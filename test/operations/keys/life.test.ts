@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
+import { advanceKeys } from '../../../src/operations/keys/rotate.ts'
 import { keyJobs, startJobs } from '../../../src/service/background.ts'
 import { createLog } from '../../../src/service/log.ts'
 import { insertCard, type NewCardRow } from '../../../src/storage/cards/create-card.ts'
@@ -11,6 +11,7 @@ import { findGrantedProduct } from '../../../src/storage/products/products.ts'
 import { publicTokenOf } from '../../support/identifiers.ts'
 import { ask, cvvTry, type IssuedCard, issueCard, pinTry } from '../../support/network.ts'
 import { newCard, openTestService, sql, type TestService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 import { type Administer, keyStates, subjectOf } from './rotating.ts'
 
 let service: TestService
@@ -32,12 +33,8 @@ after(() => keeping?.stop())
 const stateOf = async (key: string, version: number) =>
   (await keyStates(administer)).find((row) => row.key === key && row.version === version)?.state
 
-const until = async (key: string, version: number, state: string) => {
-  for (let turn = 0; (await stateOf(key, version)) !== state; turn += 1) {
-    assert.ok(turn < 200, `${key}/${version} is not ${state}`)
-    await wait(50)
-  }
-}
+const untilState = (key: string, version: number, state: string): Promise<void> =>
+  until(async () => (await stateOf(key, version)) === state)
 
 const rotate = async (key: string): Promise<number> => {
   const { json, status, text } = await administer('POST', `//keys/${key}/rotate`)
@@ -70,8 +67,8 @@ test('cards keep the CVK and PVK that they were issued with; new ones get the ne
   assert.equal(await rotate('cvk'), 2)
   assert.equal(await rotate('pvk'), 2)
   assert.equal(await stateOf('cvk', 2), 'pending')
-  await until('cvk', 2, 'active')
-  await until('pvk', 2, 'active')
+  await untilState('cvk', 2, 'active')
+  await untilState('pvk', 2, 'active')
   const fresh = await issueCard(service)
   const sealed = await issueCard(service, { cardProduct: 1002 })
   const [row] = await sql(service.database, 'select cvk from card where public_token = $1', [
@@ -94,20 +91,20 @@ test('a repeated request is recognised, and a different one still refused, acros
   const body = newCard()
   const first = await service.call('POST', '/cards', { body, headers })
   await rotate('request-fingerprint')
-  await until('request-fingerprint', 2, 'active')
+  await untilState('request-fingerprint', 2, 'active')
   const again = await service.call('POST', '/cards', { body, headers })
   assert.deepEqual([again.status, again.json], [201, first.json])
   assert.equal(again.headers['idempotency-replayed'], 'true')
   const other = await service.call('POST', '/cards', { body: newCard({ designId: 'x' }), headers })
   assert.equal(other.json.code, 'idempotency_key_reused')
-  await wait(300)
+  await advanceKeys(service.keys)
   assert.equal(await stateOf('request-fingerprint', 1), 'active')
   await sql(
     service.database,
     `update hsm_key set activated_at = now() - interval '25 hours'
      where key_name = 'request-fingerprint' and key_version = 2`,
   )
-  await until('request-fingerprint', 1, 'retired')
+  await untilState('request-fingerprint', 1, 'retired')
 })
 
 const likeCreated = `select client_id as "clientId", product_id as "productId", card_type as "cardType",
@@ -170,10 +167,10 @@ test('a version is forgotten only when it is retired and nothing is under it', a
   const second = await administer('POST', '//keys/pan/rotate')
   assert.equal(second.status, 202, 'until it is active, it is the one that is rotated to')
   assert.equal(second.json.version, 2)
-  await until('pan', 2, 'active')
+  await untilState('pan', 2, 'active')
   const moving = await administer('POST', '//keys/pan/rotate')
   assert.equal(moving.json.code, 'key_in_use')
-  await until('pan', 1, 'retired')
+  await untilState('pan', 1, 'retired')
   const [card] = await sql<{ token: string; sealed: Uint8Array }>(
     service.database,
     'select public_token as token, encrypted_pan as sealed from card limit 1',
@@ -225,11 +222,11 @@ test('a row that does not open keeps its own key from retiring, and no other', a
   assert.ok(card)
   await put(Uint8Array.from(card.sealed, (byte, at) => (at === 20 ? byte ^ 1 : byte)))
   for (const key of ['personal-data', 'pin-storage']) await rotate(key)
-  await until('pin-storage', 1, 'retired')
-  await wait(500)
+  await untilState('pin-storage', 1, 'retired')
+  await advanceKeys(service.keys).catch(() => undefined)
   assert.equal(await stateOf('personal-data', 1), 'active')
   await put(card.sealed)
-  await until('personal-data', 1, 'retired')
+  await untilState('personal-data', 1, 'retired')
 })
 
 test('every act on a key is on record, with who asked for it', async () => {
@@ -258,10 +255,10 @@ test('a signing key is published before it signs, and verifies until its last to
   const read = (token: string) => service.call('GET', '/products', { token })
   const old = await service.token('cards.read')
   await rotate('token-signing')
-  for (let turn = 0; turn < 100 && (await published()).length < 2; turn += 1) await wait(10)
+  await until(async () => (await published()).length === 2)
   assert.deepEqual(await published(), ['token-signing-1', 'token-signing-2'])
   assert.equal(kidOf(await service.token('pin.read')), 'token-signing-1')
-  await until('token-signing', 2, 'active')
+  await untilState('token-signing', 2, 'active')
   const fresh = await service.token('cards.read pin.read')
   assert.equal(kidOf(fresh), 'token-signing-2')
   assert.deepEqual([(await read(old)).status, (await read(fresh)).status], [200, 200])
@@ -271,6 +268,6 @@ test('a signing key is published before it signs, and verifies until its last to
      where key_name = 'token-signing' and key_version = 2`,
   )
   const retired = async () => (await published()).join() === 'token-signing-2'
-  for (let turn = 0; turn < 200 && !(await retired()); turn += 1) await wait(50)
+  await until(retired)
   assert.deepEqual([(await read(old)).status, (await read(fresh)).status], [401, 200])
 })

@@ -6,8 +6,9 @@ import { queueUndelivered } from '../../../src/storage/webhooks/deliveries.ts'
 import { isNightly } from '../../support/cases.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase, openTestService, pool, sql } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 import { openDeliveryService } from './delivery-service.ts'
-import { openReceiver, until } from './receiver.ts'
+import { openReceiver } from './receiver.ts'
 
 /**
  * Several processes, several requests, and a replay beside what happens, on the webhooks of one
@@ -15,7 +16,7 @@ import { openReceiver, until } from './receiver.ts'
  */
 
 const postgres = await openPostgres()
-const env = { RATE_LIMIT: 'off', DELIVERY_TIMEOUT_MS: '1000' }
+const env = { RATE_LIMIT: 'off', DELIVERY_TIMEOUT_MS: '30000' }
 
 test('a client has 20 webhooks at most, however many are made at once', {
   skip: postgres.leftOut,
@@ -160,7 +161,7 @@ test('placing, delivering, sending again and replaying at once never wait for on
   for (const id of webhooks) await service.call('POST', `/webhooks/${id}/replay`, { body })
   const settled = `select from delivery where type <> 'webhook.ping' and status = 'Delivered'`
   const total = made * perCard * webhooks.length
-  await until(async () => (await sql(database, settled)).length === total, 30_000)
+  await until(async () => (await sql(database, settled)).length === total)
   await Promise.all(running.map((each) => each.stop()))
   const groups = await sql(database, 'select from delivery_group where pending <> 0')
   const pending = await sql(database, `select from delivery where status = 'Pending'`)

@@ -53,7 +53,7 @@ export const insist = async (
   body?: object,
 ): Promise<{ publicToken: string; webhookId: string; secret: string }> => {
   const headers = { 'idempotency-key': randomUUID() }
-  for (let attempt = 0; attempt < 600; attempt += 1) {
+  for (let attempt = 0; attempt < 2_400; attempt += 1) {
     const answer = await current()
       .call('POST', path, { token, headers, ...(body && { body }) })
       .catch(() => null)
@@ -72,7 +72,7 @@ export const readFeed = async (
 ): Promise<FeedEvent[]> => {
   const token = await tokenOf(program)
   const feed: FeedEvent[] = []
-  for (let tries = 0; tries < 600; ) {
+  for (let tries = 0; tries < 2_400; ) {
     const after = feed.at(-1) ?? begin
     const query = after ? `?after=${after.id}` : ''
     const page = await program.call('GET', `/events${query}`, { token })

@@ -25,7 +25,7 @@ export const openDeliveryService = async (
 ): Promise<DeliveryService> => {
   const service = await openTestService({
     ...options,
-    env: { RATE_LIMIT: 'off', DELIVERY_TIMEOUT_MS: '1000', ...options.env },
+    env: { RATE_LIMIT: 'off', DELIVERY_TIMEOUT_MS: '30000', ...options.env },
   })
   let running: RunningDelivery | null = null
   const start = (changed: Partial<DeliveryContext> = {}) => {

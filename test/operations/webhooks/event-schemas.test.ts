@@ -9,8 +9,9 @@ import { bodyExamples } from '../../../src/listeners/public/openapi/examples.ts'
 import { messageSchemas, PingMessageSchema } from '../../../src/listeners/public/schemas/events.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase, strongPins } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 import { type DeliveryService, openDeliveryService } from './delivery-service.ts'
-import { openReceiver, type Receiver, until } from './receiver.ts'
+import { openReceiver, type Receiver } from './receiver.ts'
 
 const postgres = await openPostgres()
 

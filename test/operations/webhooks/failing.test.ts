@@ -5,8 +5,9 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { webhookFindings } from '../../../src/service/doctor/installation.ts'
 import { sql } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 import { type DeliveryService, openDeliveryService } from './delivery-service.ts'
-import { openReceiver, until } from './receiver.ts'
+import { openReceiver } from './receiver.ts'
 
 let service: DeliveryService
 before(async () => {

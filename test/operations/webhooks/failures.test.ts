@@ -8,8 +8,9 @@ import { createPost } from '../../../src/operations/webhooks/post.ts'
 import { addressPolicy } from '../../../src/outbound/address-policy.ts'
 import { enterAll } from '../../support/audit.ts'
 import { sql } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 import { ageTries, type DeliveryService, openDeliveryService } from './delivery-service.ts'
-import { openReceiver, type Received, type Receiver, until } from './receiver.ts'
+import { openReceiver, type Receiver } from './receiver.ts'
 
 let service: DeliveryService
 before(async () => {
@@ -44,8 +45,16 @@ test('waits double from 1 s to 6 h, each 20 % more or less, and tries end after 
 })
 
 test('a failed delivery is tried again after 1 s, then 2, every try is on record, and the card waits', async () => {
-  let failures = 2
-  const receiver = await openReceiver(() => (failures-- > 0 ? 503 : 204))
+  /** From the end of a failed attempt to the instant that its retry was due, in milliseconds. */
+  const planned: number[] = []
+  const receiver = await openReceiver(async () => {
+    if (receiver.received.length > 3) return 204
+    // While an attempt is under way, its delivery still says when it was due.
+    const delivery = (await deliveriesOf(webhookId)).at(-1)
+    const last = delivery.tries.at(-1)
+    if (last) planned.push(Date.parse(delivery.nextTryAt) - Date.parse(last.at) - last.durationMs)
+    return planned.length < 2 ? 503 : 204
+  })
   const { webhookId } = await service.createWebhook(receiver.url)
   const { publicToken } = await service.createCard()
   await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
@@ -53,9 +62,13 @@ test('a failed delivery is tried again after 1 s, then 2, every try is on record
   const sequences = receiver.received.map(({ message }) => message.data.sequence)
   assert.deepEqual(sequences, [1, 1, 1, 2])
   const [one, two, three] = receiver.received.map(({ at }) => at)
-  const [firstWait, secondWait] = [Number(two) - Number(one), Number(three) - Number(two)]
-  assert.ok(firstWait > 790 && firstWait < 2_000, `${firstWait}`)
-  assert.ok(secondWait > 1_590 && secondWait < 3_400, `${secondWait}`)
+  assert.ok(Number(two) - Number(one) > 790)
+  assert.ok(Number(three) - Number(two) > 1_590)
+  // A busy machine takes a moment to store what came of an attempt.
+  for (const [at, most] of [1_200, 2_400].entries()) {
+    const ms = planned[at] ?? Number.NaN
+    assert.ok(ms > (most * 2) / 3 - 10 && ms < most + 5_000, `${ms}`)
+  }
   await until(async () => (await deliveriesOf(webhookId))[0]?.status === 'Delivered')
   const [, first] = await deliveriesOf(webhookId)
   assert.deepEqual(
@@ -207,37 +220,28 @@ test('an endpoint that answers 410 wants no more: it is disabled at once, and sa
 test('an endpoint that never answers holds up nobody else', async () => {
   const healthy = await openReceiver()
   await service.createWebhook(healthy.url, ['pin.unblocked'])
-  const alone = await latencyMs(healthy)
+  const webhookIds: string[] = []
   const silent: Receiver[] = []
   for (let endpoint = 0; endpoint < 5; endpoint += 1) {
     const receiver = await openReceiver(() => undefined)
     silent.push(receiver)
-    await service.createWebhook(receiver.url, ['pin.unblocked'])
+    webhookIds.push((await service.createWebhook(receiver.url, ['pin.unblocked'])).webhookId)
   }
-  const beside = await latencyMs(healthy)
-  assert.ok(silent.every(({ received }) => received.length > 0))
-  console.log(
-    `from act to receipt, median of ${samples}: ${alone.toFixed(0)} ms alone, ` +
-      `${beside.toFixed(0)} ms beside five endpoints that never answer`,
-  )
-  assert.ok(beside < alone + 700, `${alone} and ${beside}`)
-})
-
-const samples = Number(process.env.LATENCY_SAMPLES ?? 10)
-
-/** From the act to its receipt, the median. */
-async function latencyMs(receiver: Receiver): Promise<number> {
-  const took: number[] = []
-  for (let turn = 0; turn < samples; turn += 1) {
+  const { publicToken: first } = await service.createCard()
+  await service.call('POST', `/card-pin/${first}/pin/unblock`)
+  await until(() => silent.every(({ received }) => received.length === 1))
+  for (let card = 0; card < 10; card += 1) {
     const { publicToken } = await service.createCard()
-    const startedMs = performance.now()
     await service.call('POST', `/card-pin/${publicToken}/pin/unblock`)
-    const isOfCard = ({ message }: Received) => message.data.publicToken === publicToken
-    await until(() => receiver.received.some(isOfCard))
-    took.push((receiver.received.find(isOfCard)?.at ?? 0) - startedMs)
+    await until(() =>
+      healthy.received.some(({ message }) => message.data.publicToken === publicToken),
+    )
   }
-  return took.sort((a, b) => a - b)[Math.floor(samples / 2)] ?? 0
-}
+  // The first attempt at each of the others is still under way.
+  for (const webhookId of webhookIds) {
+    assert.deepEqual((await deliveriesOf(webhookId)).at(-1).tries, [])
+  }
+})
 
 test('events, deliveries and what is left of deleted webhooks are forgotten in small steps', async () => {
   const receiver = await openReceiver()

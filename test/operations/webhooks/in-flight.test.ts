@@ -6,14 +6,15 @@ import type { DeliveryContext } from '../../../src/operations/webhooks/delivery-
 import { freeEveryLease } from '../../../src/storage/engine/leases.ts'
 import { queueUndelivered } from '../../../src/storage/webhooks/deliveries.ts'
 import { sql } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 import { ageTries, type DeliveryService, openDeliveryService } from './delivery-service.ts'
-import { openReceiver, type Receiver, until } from './receiver.ts'
+import { openReceiver, type Receiver } from './receiver.ts'
 
 /** What happens to a delivery while a request with it is on its way. */
 
 let service: DeliveryService
 before(async () => {
-  service = await openDeliveryService({ env: { DELIVERY_TIMEOUT_MS: '30000' } })
+  service = await openDeliveryService()
 })
 
 /** A receiver that answers when a test says so. */

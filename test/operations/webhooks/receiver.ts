@@ -85,18 +85,6 @@ export const isSignedWith = (secret: string, { body, headers }: Received): boole
   }
 }
 
-/** Waits until something holds; fails after a while. */
-export const until = async (
-  holds: () => boolean | Promise<boolean>,
-  timeoutMs = 60_000,
-): Promise<void> => {
-  const endMs = performance.now() + timeoutMs
-  while (!(await holds())) {
-    if (performance.now() > endMs) throw new Error(`It did not come to be: ${holds}`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
-
 /** What a receiver got, held against what was told. */
 export type Journal = {
   /** Notes what came in, and whether it was accepted. */

@@ -11,6 +11,7 @@ import {
   type Program,
   startProgram,
 } from '../../support/process.ts'
+import { until } from '../../support/until.ts'
 import {
   baseUrl,
   type FeedEvent,
@@ -19,14 +20,7 @@ import {
   readFeed,
   tokenOf,
 } from './client-system.ts'
-import {
-  isSignedWith,
-  type Journal,
-  openJournal,
-  openReceiver,
-  type Receiver,
-  until,
-} from './receiver.ts'
+import { isSignedWith, type Journal, openJournal, openReceiver, type Receiver } from './receiver.ts'
 
 /** What two processes deliver while nothing fails. */
 const calm = {
@@ -49,6 +43,7 @@ const postgres = await openPostgres()
 const common = {
   BASE_URL: baseUrl,
   RATE_LIMIT: 'off',
+  DELIVERY_TIMEOUT_MS: '30000',
   LOG_LEVEL: process.env.STORM_LOG ?? 'silent',
 }
 
@@ -72,7 +67,7 @@ test('two processes on PostgreSQL', { skip: postgres.leftOut }, async (t) => {
 
 test('on PGlite, a receiver that fails and dies and a server that is killed lose, forge and reorder nothing', async () => {
   const dataDir = await makeMigratedFolder()
-  const start = () => startProgram({ dataDir, env: { ...common, DELIVERY_TIMEOUT_MS: '1000' } })
+  const start = () => startProgram({ dataDir, env: common })
   await storm([await start()], start)
 })
 

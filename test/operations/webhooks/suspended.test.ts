@@ -11,9 +11,10 @@ import type { Database } from '../../../src/storage/engine/database.ts'
 import { examineDatabase } from '../../../src/storage/engine/installation.ts'
 import { enterAll } from '../../support/audit.ts'
 import { newCard, sql } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 import { onEachEngine, type Services } from '../authorizations/engines.ts'
 import { administerOf } from '../clients/administer.ts'
-import { openReceiver, type Receiver, until } from './receiver.ts'
+import { openReceiver, type Receiver } from './receiver.ts'
 
 const clientId = 'demo-client'
 const migrations = fileURLToPath(new URL('../../../database/migrations', import.meta.url))
@@ -82,7 +83,7 @@ const sequencesAt = ({ received }: Receiver): unknown[] =>
 onEachEngine(({ open }) => {
   let opened: Services
   before(async () => {
-    opened = await open({ env: { DELIVERY_TIMEOUT_MS: '1000' } })
+    opened = await open({ env: { DELIVERY_TIMEOUT_MS: '30000' } })
   })
 
   test('a client that is disabled, or has lost both scopes, gets nothing; what waited comes later, in order', async (t) => {

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { sql } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 import { type DeliveryService, openDeliveryService } from './delivery-service.ts'
-import { isSignedWith, openReceiver, until } from './receiver.ts'
+import { isSignedWith, openReceiver } from './receiver.ts'
 
 let service: DeliveryService
 before(async () => {
   // Every receiver answers here: a second try would only be that of a busy machine.
-  service = await openDeliveryService({ env: { DELIVERY_TIMEOUT_MS: '10000' } })
+  service = await openDeliveryService()
 })
 
 /** Until every event has its place: what is placed earlier does not go to what is changed later. */
@@ -202,8 +203,10 @@ test('a webhook is changed, disabled and deleted by its client', async () => {
   assert.deepEqual(receiver.received.map(tokenOf), [publicToken])
   assert.equal((await service.call('DELETE', path)).status, 204)
   assert.equal((await service.call('DELETE', path)).status, 404)
+  const other = await openReceiver()
+  await service.createWebhook(other.url, ['card.created'])
   await service.createCard()
-  await new Promise((resolve) => setTimeout(resolve, 600))
+  await until(() => other.received.length === 1)
   assert.equal(receiver.received.length, 1)
 })
 
@@ -226,8 +229,9 @@ test('replay delivers everything since an instant that was not delivered, and no
     assert.deepEqual([refused.status, refused.json.errors[0].pointer], [422, '/since'])
   }
   await until(() => receiver.received.length === 2)
-  await new Promise((resolve) => setTimeout(resolve, 300))
-  assert.deepEqual(receiver.received.map(tokenOf), [got, missed])
+  const { publicToken: next } = await service.createCard()
+  await until(() => receiver.received.some((each) => tokenOf(each) === next))
+  assert.deepEqual(receiver.received.map(tokenOf), [got, missed, next])
   assert.ok(!receiver.received.some((each) => tokenOf(each) === before))
 })
 

@@ -12,13 +12,14 @@ import {
 } from '../../../src/storage/idempotency/idempotency.ts'
 import { administer, openReplicated } from '../../support/replicated-postgres.ts'
 import { sql } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 const pair = await openReplicated()
 
 /**
  * So soon that a test need not wait, and not so soon that a busy machine is taken for a dead one.
  */
-const statementTimeoutMs = 1_500
+const statementTimeoutMs = 4_000
 
 const open = (connectionString: string, poolSize = 3): Database =>
   openPostgres({ connectionString, poolSize, statementTimeoutMs, onIdleError: () => undefined })
@@ -75,20 +76,17 @@ const createDatabase = async (name: string): Promise<void> => {
 
 /** Asks until it is answered: what was broken is not for ever. */
 const untilAnswered = async (database: Database): Promise<void> => {
-  for (let tries = 0; tries < 200; tries += 1) {
-    const isAnswered = await sql(database, 'select 1 as one').then(
+  const isAnswered = () =>
+    sql(database, 'select 1 as one').then(
       () => true,
       () => false,
     )
-    if (isAnswered) return
-    await sleep(100)
-  }
-  throw new Error('The database did not come back.')
+  await until(isAnswered)
 }
 
 suite('a primary with a standby that commits wait for', {
   skip: pair.leftOut,
-  timeout: 120_000,
+  timeout: 600_000,
 }, () => {
   let database: Database
 
@@ -146,7 +144,7 @@ suite('a primary with a standby that commits wait for', {
 
   test('what begins with a script takes as long as it says, and whoever comes after it on that connection does not', async () => {
     const one = open(pair.urlOf('acts'), 1)
-    const slow = 'select pg_sleep(2.8)'
+    const slow = 'select pg_sleep(6)'
     await one.transaction(async (tx) => {
       await tx.script('set local statement_timeout = 0')
       await sql(tx, slow)
@@ -213,8 +211,12 @@ suite('a primary with a standby that commits wait for', {
     assert.equal(database.load?.().idle, 3)
     await administer(pair.primary(), 'alter system set default_transaction_read_only = on')
     await administer(pair.primary(), 'select pg_reload_conf()')
-    // What has arrived at each session it goes by when it is asked.
-    await sleep(200)
+    // Each session has to hear of it first.
+    const setting = `select current_setting('default_transaction_read_only') as value, pg_sleep(0.2)`
+    await until(async () => {
+      const settings = await Promise.all([1, 2, 3].map(() => sql(database, setting)))
+      return settings.every(([row]) => row?.value === 'on')
+    })
     await assert.rejects(sql(database, insert, ['refused']), unavailable(silent))
     assert.equal(database.load?.().idle, 0, 'none of the old ones is kept')
     await takeChanges()
@@ -240,10 +242,10 @@ suite('a primary with a standby that commits wait for', {
   test('who waited for a connection waits for its answer for as much less, and distrusts no server for that', async () => {
     const connectionString = primaryUrl()
     const onIdleError = (): void => undefined
-    const options = { connectionString, poolSize: 1, statementTimeoutMs: 3_000, onIdleError }
+    const options = { connectionString, poolSize: 1, statementTimeoutMs: 8_000, onIdleError }
     const one = openPostgres(options)
-    const first = sql(one, 'select pg_sleep(2.5)')
-    const second = sql(one, 'select pg_sleep(20)')
+    const first = sql(one, 'select pg_sleep(4)')
+    const second = sql(one, 'select pg_sleep(30)')
     await first
     await assert.rejects(second, (error) => {
       assert.ok(unavailable(silent)(error) && error instanceof Problem)
@@ -261,7 +263,7 @@ suite('a primary with a standby that commits wait for', {
     Object.assign(url, { username: 'guest', password: 'guest' })
     const guests = open(url.href, 2)
     await sql(guests, 'select 1 as one')
-    const both = [1, 2].map(() => sql(guests, 'select pg_sleep(0.5)'))
+    const both = [1, 2].map(() => sql(guests, 'select pg_sleep(3)'))
     const results = await Promise.allSettled(both)
     const refused = results.filter((result) => result.status === 'rejected')
     assert.equal(refused.length, 1)
@@ -272,7 +274,7 @@ suite('a primary with a standby that commits wait for', {
   })
 
   test('a server that starts anew breaks what runs, and is back by itself', async () => {
-    const running = assert.rejects(sql(database, 'select pg_sleep(1.2)'), unavailable(silent))
+    const running = assert.rejects(sql(database, 'select pg_sleep(60)'), unavailable(silent))
     // One session that is killed takes all others with it: the server trusts its memory no more.
     const killed = `copy (select 1) to program 'kill -9 $PPID'`
     await assert.rejects(administer(pair.primary(), killed))

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { markQueueDue, renewQueue } from '../../../src/storage/webhooks/queues.ts'
 import { disableWebhook } from '../../../src/storage/webhooks/webhooks.ts'
-import { until } from '../../operations/webhooks/receiver.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase, sql } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 const postgres = await openPostgres()
 

@@ -73,7 +73,7 @@ suite('what operators do all day', { skip: chromium.leftOut }, () => {
        * page again.
        */
       const untilShown = async (locator: Locator): Promise<void> => {
-        for (let looks = 0; !runsScripts && looks < 100; looks += 1) {
+        for (let looks = 0; !runsScripts && looks < 1_000; looks += 1) {
           if ((await locator.count()) > 0) break
           await locator.page().reload()
         }

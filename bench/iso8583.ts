@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import autocannon from 'autocannon'
-import { createFrameReader, frameOf } from '../src/listeners/iso8583/codec/frame.ts'
+import { composeFrame, createFrameReader } from '../src/listeners/iso8583/codec/frame.ts'
 import type { IsoMessage } from '../src/listeners/iso8583/codec/layout.ts'
 import { decode, encode } from '../src/listeners/iso8583/codec/message.ts'
 import { loadProfiles } from '../src/listeners/iso8583/profile.ts'
@@ -58,7 +58,7 @@ async function sell(
     sent.set(trace, performance.now())
     const instant = `1122${String(100_000 + Math.floor(traces / 1_000_000)).slice(-6)}`
     const message = encode(layout, { mti, fields: { 7: instant, 11: trace, ...fields } })
-    socket.write(frameOf(framing, message))
+    socket.write(composeFrame(framing, message))
   }
   const purchase = () => {
     const { block = '', card } = blocks[traces % blocks.length] ?? {}

@@ -1,8 +1,8 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { roles, scopesByRole } from '../domain/person.ts'
 import { Problem } from '../domain/problem.ts'
-import { scopesOfAccess } from '../listeners/http/authentication.ts'
-import { problemOf } from '../listeners/http/problems.ts'
+import { listNeededScopes } from '../listeners/http/authentication.ts'
+import { toProblem } from '../listeners/http/problems.ts'
 import { html } from './html.ts'
 import { type Frame, layout } from './layout.ts'
 import type { Page, Screen } from './screen.ts'
@@ -43,7 +43,7 @@ export const sendPage = (
 
 /** For whom it is, where it is for others. */
 export const refusedPage = (access: Screen['access']): Page => {
-  const needed = access === 'anyone' ? [] : scopesOfAccess(access)
+  const needed = access === 'anyone' ? [] : listNeededScopes(access)
   const allowed = roles.filter((role) => scopesByRole[role].some((each) => needed.includes(each)))
   return {
     title: 'Not for your role',
@@ -88,6 +88,6 @@ export function sendProblemPage(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const problem = problemOf(error, request, {})
+  const problem = toProblem(error, request, {})
   return sendPage(reply.headers(problem.headers), problemPage(problem, request))
 }

@@ -6,7 +6,7 @@ import { toMembers } from '../domain/members.ts'
 import { listPersonScopes, type Person } from '../domain/person.ts'
 import { Problem, type ProblemCode } from '../domain/problem.ts'
 import { problemKinds } from '../domain/problem-kinds.ts'
-import { scopesOfAccess } from '../listeners/http/authentication.ts'
+import { listNeededScopes } from '../listeners/http/authentication.ts'
 import { ProblemSchema } from '../listeners/http/openapi/problem-responses.ts'
 import { publishedDocument, sendPublished } from '../listeners/http/published-document.ts'
 import { plainInstance, type Server } from '../listeners/http/server.ts'
@@ -284,7 +284,7 @@ function visitOf(
 }
 
 const allows = ({ scopes }: Visit, access: Screen['access']): boolean =>
-  access === 'anyone' || scopesOfAccess(access).some((scope) => scopes.has(scope))
+  access === 'anyone' || listNeededScopes(access).some((scope) => scopes.has(scope))
 
 /** Members of a path or a query; the last of those that are given twice. */
 const readTexts = (members: unknown): Readonly<Record<string, string>> =>

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { toMembers } from '../domain/members.ts'
-import { type CallerAddresses, networkOf } from '../listeners/http/caller-address.ts'
+import { type CallerAddresses, toNetwork } from '../listeners/http/caller-address.ts'
 import type { RateLimiter } from '../listeners/http/rate-limit.ts'
 import {
   beginSession,
@@ -54,7 +54,7 @@ export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): 
   } as const
 
   mounted.get('/console/sign-in', { config, schema }, async (request, reply) => {
-    rate?.spend(networkOf(callers.addressOf(request.raw)))
+    rate?.spend(toNetwork(callers.findAddress(request.raw)))
     const { again, as, to } = toMembers(request.query)
     const secret = randomBytes(32).toString('base64url')
     const hint = typeof as === 'string' ? as : null
@@ -66,7 +66,7 @@ export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): 
   })
 
   mounted.get('/console/sign-in/callback', { config, schema }, async (request, reply) => {
-    rate?.spend(networkOf(callers.addressOf(request.raw)))
+    rate?.spend(toNetwork(callers.findAddress(request.raw)))
     const [secret = '', to = ''] = (request.cookies[signInCookie] ?? '').split('.')
     reply.clearCookie(signInCookie, cookie)
     const query = request.url.slice(request.url.indexOf('?') + 1)

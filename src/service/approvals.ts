@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { Gauge, type Registry } from 'prom-client'
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import type { Server } from '../listeners/http/server.ts'
-import { type ApprovalContext, readBrokenGlass } from '../operations/approvals/approvals.ts'
+import { type ApprovalContext, countBrokenGlassUses } from '../operations/approvals/approvals.ts'
 import type { SendApproved } from '../operations/approvals/carry-out.ts'
 import { createSequencer } from '../operations/audit-log/sequence.ts'
 import type { Database } from '../storage/engine/database.ts'
@@ -42,7 +42,7 @@ export function watchApprovals(
     registers: [registry],
     async collect() {
       this.reset()
-      const count = await readBrokenGlass(approvals).catch(() => null)
+      const count = await countBrokenGlassUses(approvals).catch(() => null)
       if (count !== null) this.set(count)
     },
   })

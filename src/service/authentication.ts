@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { ListenerName } from '../domain/client.ts'
 import { StartRefusal } from '../domain/problem.ts'
 import type { Hsm, TokenSigningKey } from '../hsm/contract/hsm.ts'
-import { clientCertificateOf } from '../listeners/http/tls.ts'
+import { findClientCertificate } from '../listeners/http/tls.ts'
 import {
   type AccessTokenVerifier,
   createAccessTokenVerifier,
@@ -76,7 +76,9 @@ function authenticationWith(
     audiences,
     clients: clientRegister(databases.clients),
     signingKeys,
-    clientCertificateOf: certificateListeners(config).has('public') ? clientCertificateOf : null,
+    findClientCertificate: certificateListeners(config).has('public')
+      ? findClientCertificate
+      : null,
     onError: (err) => log.error({ err }, 'no token could be issued'),
   })
   const callersOf = { public: databases.clients, private: databases.networks }

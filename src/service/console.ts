@@ -228,7 +228,7 @@ function withPeople(
       },
     },
     findClient: async () => null,
-    personOf: (claims) => personOf(claims, options),
+    findPerson: (claims) => personOf(claims, options),
   })
   return {
     async verify(header, presented) {

@@ -12,10 +12,9 @@ import type { Config } from './config/config.ts'
 import type { NetworkConfig } from './config/limits.ts'
 
 /**
- * Who lets calls begin. A card network has no limit but what is in flight, whatever limits are on:
- * a question waits, and is never refused for its number alone. Of the calls of clients half of what
- * is in work at once is always left to the others, and as many may wait as the rate lets a client
- * send at once.
+ * Admits calls. A card network is limited only in the requests in flight: further requests wait,
+ * and none is refused for its number alone. One client may use at most half of the calls in flight,
+ * and as many of its calls may wait as its rate allows in one burst.
  */
 export function createAdmissions({
   callWaitMs: waitMs,

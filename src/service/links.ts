@@ -69,7 +69,7 @@ export function createLinks({
   }
   const gateway = createGateway({
     services: {
-      questions: createLinkAuthorizer(authorizing),
+      authorizer: createLinkAuthorizer(authorizing),
       advices: createAdvices(authorizing),
       macs: createMacs({ ...keys, database: networks }),
       keys,

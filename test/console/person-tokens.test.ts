@@ -26,7 +26,7 @@ const verify = async (claims: Readonly<Record<string, unknown>>, typ = 'at+jwt')
     findClient: async () => {
       throw new Error('No client is looked up.')
     },
-    personOf: (given) =>
+    findPerson: (given) =>
       personOf(given, {
         ...{ issuer, groupsClaim: 'groups' },
         rolesOf: (groups) => groups.map((group) => group as Role),

@@ -1,6 +1,6 @@
 import { Compile } from 'typebox/compile'
 import { problemKinds } from '../../src/domain/problem-kinds.ts'
-import { problemCodesOf } from '../../src/listeners/http/openapi/document.ts'
+import { listProblemCodes } from '../../src/listeners/http/openapi/document.ts'
 import { authorizationServerPaths } from '../../src/listeners/oauth/authorization-server.ts'
 import type { Route } from '../support/routes.ts'
 import { canaryPan, canaryPin, isRefusedText, type SchemaNode } from './values.ts'
@@ -66,7 +66,7 @@ const statusesIn = (responses: object): ReadonlySet<number> =>
 const configuredStatuses = (route: Route): ReadonlySet<number> =>
   new Set([
     ...statusesIn(Object(route.schema.response)),
-    ...problemCodesOf(route).map((code) => problemKinds[code].status),
+    ...listProblemCodes(route).map((code) => problemKinds[code].status),
   ])
 
 export interface Answered {

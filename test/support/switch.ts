@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
-import { createFrameReader, frameOf } from '../../src/listeners/iso8583/codec/frame.ts'
+import { composeFrame, createFrameReader } from '../../src/listeners/iso8583/codec/frame.ts'
 import type { IsoMessage } from '../../src/listeners/iso8583/codec/layout.ts'
 import { decode, encode } from '../../src/listeners/iso8583/codec/message.ts'
 import { loadProfiles } from '../../src/listeners/iso8583/profile.ts'
@@ -143,7 +143,7 @@ export const playSwitch = (profile: Profile, socket: Socket): Switch => {
     const trace = fields['11'] ?? nextTrace()
     const answer = awaitTrace(trace)
     const whole = { 7: instant(), ...fields, 11: trace }
-    send(frameOf(profile.framing, encode(profile.layout, { mti, fields: whole })))
+    send(composeFrame(profile.framing, encode(profile.layout, { mti, fields: whole })))
     return answer
   }
   return {

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { pinKeys, requestCardData } from '../../../packages/sdk/device/device.ts'
 import { escapeLine } from '../../domain/terminal-text.ts'
 import { findResponseCode } from '../../listeners/iso8583/answer.ts'
-import { pinKeyOf } from '../../listeners/iso8583/network-messages.ts'
+import { composePinKeyName } from '../../listeners/iso8583/network-messages.ts'
 import { loadProfiles } from '../../listeners/iso8583/profile.ts'
 import type { LinkOutcome, Profile } from '../../listeners/iso8583/profile-schema.ts'
 import * as terminals from '../../listeners/iso8583/terminal.ts'
@@ -68,12 +68,13 @@ export const terminalCommand: cli.Command = {
     const profile = (await loadProfiles(readConfig().linkProfilesDir)).get(address.profile)
     if (!profile) throw new cli.UsageError(`There is no profile ${address.profile}.`)
     const keyIndex = cli.textOf(call, 'key-index') ?? '01'
-    const zoneKey = await findZoneKey(call, sandbox, address, pinKeyOf(profile, keyIndex))
+    const keyName = composePinKeyName(profile, keyIndex)
+    const zoneKey = await findZoneKey(call, sandbox, address, keyName)
     const card = await findCard(call, sandbox)
     const isSilent = call.options.json === true
     if (!zoneKey && !isSilent) {
       print(
-        `Purchases with a PIN are left out: the value of ${pinKeyOf(profile, keyIndex)} is not ` +
+        `Purchases with a PIN are left out: the value of ${keyName} is not ` +
           'known here. Name its file by --zone-key-file.\n',
       )
     }
@@ -200,7 +201,7 @@ interface Stage extends Pick<LinkAddress, 'host' | 'port'> {
 interface Scene {
   readonly title: string
   readonly outcome: LinkOutcome
-  readonly message: ReturnType<typeof terminals.purchaseOf>
+  readonly message: ReturnType<typeof terminals.createPurchase>
 }
 
 const otherDigits = (digits: string): string =>
@@ -209,14 +210,14 @@ const otherDigits = (digits: string): string =>
 /** What is asked with the card, as the profile has it. */
 function* writeScenes({ keyIndex, profile, zoneKey }: Stage, card: TestCard): Generator<Scene> {
   const bought = (mode: 'chip' | 'ecommerce') =>
-    terminals.presentedOn(profile, terminals.purchaseOf(card), mode)
+    terminals.presentedOn(profile, terminals.createPurchase(card), mode)
   if (zoneKey) {
     const withPin = (pin: string) =>
       terminals.withPin(bought('chip'), pin, zoneKey, profile.pin, keyIndex)
     const tried = withPin(otherDigits(card.pin))
     yield { title: 'a purchase with a wrong PIN', outcome: '55', message: tried }
     const title = 'its repeat: the same answer, and no second try'
-    yield { title, outcome: '55', message: terminals.repeatOf(tried) }
+    yield { title, outcome: '55', message: terminals.createRepeat(tried) }
     yield { title: 'a purchase with the right PIN', outcome: '00', message: withPin(card.pin) }
   }
   const online = terminals.withCvv2(profile, bought('ecommerce'), otherDigits(card.cvv2))

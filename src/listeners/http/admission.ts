@@ -43,13 +43,13 @@ interface Queue {
 /** An admission to this process. Nothing is kept of a caller that has neither begun nor waits. */
 export function createAdmission(bounds: AdmissionBounds): Admission {
   const { atOnce, waitingInAll = Number.POSITIVE_INFINITY, waitMs } = bounds
-  const atOnceOf = (caller: string) => boundFor(bounds.atOncePerCaller, caller)
+  const findBound = (caller: string) => boundFor(bounds.atOncePerCaller, caller)
   // In the order in which they are next: who has begun something goes to the end.
   const queues = new Map<string, Queue>()
   let running = 0
   let waitingCount = 0
   const isAtOwnBound = (caller: string, queue: Queue, weight: number): boolean =>
-    queue.running + weight > atOnceOf(caller)
+    queue.running + weight > findBound(caller)
 
   function beginNext(): void {
     for (const [caller, queue] of queues) {
@@ -86,7 +86,7 @@ export function createAdmission(bounds: AdmissionBounds): Admission {
   return {
     enter(caller, { gone, weight: asked = 1 } = {}) {
       if (gone?.aborted) return Promise.reject(gone.reason)
-      const weight = Math.min(asked, atOnceOf(caller))
+      const weight = Math.min(asked, findBound(caller))
       const queue = queues.get(caller) ?? { running: 0, waiting: new Set() }
       queues.set(caller, queue)
       const refuse = () => bounds.refuse(caller, isAtOwnBound(caller, queue, weight))

@@ -3,8 +3,8 @@ import type { Scope } from '../../domain/client.ts'
 import { Problem, type ProblemCode } from '../../domain/problem.ts'
 import type { AccessTokenVerifier, Caller } from '../oauth/access-token-verifier.ts'
 import type { RateLimiter } from './rate-limit.ts'
-import { authorizationOf, type BodyRule } from './request.ts'
-import { clientThumbprintOf } from './tls.ts'
+import { type BodyRule, parseAuthorization } from './request.ts'
+import { computeClientThumbprint } from './tls.ts'
 
 /** Who may call a route. */
 export type Access = Scope | readonly [Scope, ...Scope[]] | 'open'
@@ -61,19 +61,19 @@ export const authenticate =
   async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { access } = request.routeOptions.config
     if (request.is404 || access === 'open') return
-    const presented = clientThumbprintOf(request.raw.socket)
-    const caller = await verifier.verify(authorizationOf(request.raw), presented)
+    const presented = computeClientThumbprint(request.raw.socket)
+    const caller = await verifier.verify(parseAuthorization(request.raw), presented)
     request.caller = caller
     // A route that forgot to say what it needs is closed to everybody.
     if (access === undefined) throw new Problem('not_found')
-    requireScope(caller, ...scopesOfAccess(access))
+    requireScope(caller, ...listNeededScopes(access))
     // A card network has cards waiting at a till: it is let in one after the other, and never
     // turned away.
     if (rate && caller.kind !== 'network') reply.headers(rate.spend(caller.clientId))
   }
 
 /** The scopes of which a caller needs one. */
-export const scopesOfAccess = (access: Exclude<Access, 'open'>): readonly Scope[] =>
+export const listNeededScopes = (access: Exclude<Access, 'open'>): readonly Scope[] =>
   typeof access === 'string' ? [access] : access
 
 /** @throws `Problem` `insufficient_scope`, naming the first, where the caller has none of them. */
@@ -86,7 +86,7 @@ export function requireScope({ scopes }: Caller, ...wanted: readonly Scope[]): v
 }
 
 /** The caller of a route that needs a token. */
-export function callerOf(request: FastifyRequest): Caller {
+export function requireCaller(request: FastifyRequest): Caller {
   if (!request.caller) throw new Problem('unauthenticated')
   return request.caller
 }

@@ -13,7 +13,7 @@ export interface CallerAddresses {
    * one in `X-Forwarded-For` that no proxy has. What stands before it the caller may have written
    * itself.
    */
-  addressOf(request: Pick<IncomingMessage, 'socket' | 'headers'>): string
+  findAddress(request: Pick<IncomingMessage, 'socket' | 'headers'>): string
 }
 
 /**
@@ -25,7 +25,7 @@ export function callerAddresses(trustedProxies: readonly string[]): CallerAddres
   const isTrusted = addressesIn(trustedProxies)
   return {
     isProxy: isTrusted,
-    addressOf({ headers, socket }) {
+    findAddress({ headers, socket }) {
       let address = plainAddress(socket.remoteAddress ?? '') ?? noAddress
       const forwarded = String(headers['x-forwarded-for'] ?? '').split(',')
       while (isTrusted(address) && forwarded.length > 0) {
@@ -80,7 +80,7 @@ export function addressesIn(cidrs: readonly string[]): (given: string | undefine
  * Whom an address is charged to: itself in IPv4. In IPv6 its /64, which is the least that one
  * subscriber has (RFC 6177): single addresses of it cost nothing.
  */
-export function networkOf(address: string): string {
+export function toNetwork(address: string): string {
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('::')
   const groups = head === '' ? [] : head.split(':')

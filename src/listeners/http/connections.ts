@@ -1,6 +1,6 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { type CallerAddresses, networkOf, plainAddress } from './caller-address.ts'
+import { type CallerAddresses, plainAddress, toNetwork } from './caller-address.ts'
 
 /** How long a peer may take for its request, for a handshake, and to take some of its answer. */
 export const peerTimeoutMs = 10_000
@@ -40,25 +40,25 @@ export interface Connections {
 export function createConnections(options: ConnectionsOptions): Connections {
   const { callers, keepAliveMs, most, mostPerAddress, onRefused } = options
   const open = new Set<Socket>()
-  const countOf = new Map<string, number>()
+  const countsByAddress = new Map<string, number>()
 
   function accept(socket: Socket): void {
     const address = plainAddress(socket.remoteAddress ?? '')
-    const network = address === null || callers.isProxy(address) ? null : networkOf(address)
-    const count = network === null ? 0 : (countOf.get(network) ?? 0)
+    const network = address === null || callers.isProxy(address) ? null : toNetwork(address)
+    const count = network === null ? 0 : (countsByAddress.get(network) ?? 0)
     if (open.size >= most || count >= mostPerAddress) {
       onRefused(open.size >= most ? 'all' : 'address')
       socket.destroy()
       return
     }
     open.add(socket)
-    if (network !== null) countOf.set(network, count + 1)
+    if (network !== null) countsByAddress.set(network, count + 1)
     socket.once('close', () => {
       open.delete(socket)
       if (network === null) return
-      const left = (countOf.get(network) ?? 1) - 1
-      if (left > 0) countOf.set(network, left)
-      else countOf.delete(network)
+      const left = (countsByAddress.get(network) ?? 1) - 1
+      if (left > 0) countsByAddress.set(network, left)
+      else countsByAddress.delete(network)
     })
   }
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AggregatorRegistry, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
-import { patternOf } from './paths.ts'
+import { findPattern } from './paths.ts'
 
 /** What an operator can watch (the Prometheus text format). */
 export interface Metrics {
@@ -72,7 +72,7 @@ export function createMetrics(others: MetricsOfOthers | null = null): Metrics {
     async readTimes(of) {
       const own: object = await requests.get()
       const elsewhere = of === 'all' && others ? (await others.read()).flat() : []
-      return timesOf([own, ...elsewhere] as readonly ReadMetric[])
+      return listRouteTimes([own, ...elsewhere] as readonly ReadMetric[])
     },
     contentType: registry.contentType,
     registry,
@@ -80,7 +80,7 @@ export function createMetrics(others: MetricsOfOthers | null = null): Metrics {
       const labels = {
         listener,
         method: request.method,
-        route: routeOf(request),
+        route: findRoute(request),
         status: reply.statusCode,
       }
       requests.observe(labels, reply.elapsedTime / 1000)
@@ -99,7 +99,7 @@ interface ReadMetric {
 }
 
 /** The times of each route, over all statuses and processes. */
-function timesOf(metrics: readonly ReadMetric[]): readonly TimedRoute[] {
+function listRouteTimes(metrics: readonly ReadMetric[]): readonly TimedRoute[] {
   const routes = new Map<string, { readonly of: readonly string[]; readonly within: number[] }>()
   const bounds = new Map<number, number>()
   for (const { values } of metrics.filter(({ name }) => name === durationName)) {
@@ -124,4 +124,4 @@ function timesOf(metrics: readonly ReadMetric[]): readonly TimedRoute[] {
 }
 
 /** The pattern that a request's path matched: `/cards/:publicToken`. */
-export const routeOf = (request: FastifyRequest): string => patternOf(request) ?? 'none'
+export const findRoute = (request: FastifyRequest): string => findPattern(request) ?? 'none'

@@ -63,22 +63,22 @@ export function parseInstant(text: unknown): string | null {
 /** How many rows a page has, and what its cursor says of the last of them. */
 interface PageRules<Row> {
   readonly limit: number
-  readonly positionOf: (row: Row) => readonly (string | number)[]
+  readonly toPosition: (row: Row) => readonly (string | number)[]
 }
 
 /**
  * One page of rows, of which one more was read than is shown: it says whether there is a next page,
  * and then the answer's `Link` leads there.
  */
-export function pageOf<Row>(
+export function cutPage<Row>(
   request: FastifyRequest,
   reply: FastifyReply,
   rows: readonly Row[],
-  { limit, positionOf }: PageRules<Row>,
+  { limit, toPosition }: PageRules<Row>,
 ): Row[] {
   const page = rows.slice(0, limit)
   const last = rows.length > limit ? page.at(-1) : undefined
-  if (last) linkNext(request, reply, { cursor: writeCursor(positionOf(last)) })
+  if (last) linkNext(request, reply, { cursor: writeCursor(toPosition(last)) })
   return page
 }
 

@@ -25,7 +25,7 @@ declare module 'fastify' {
  * is refused would be thirty to each that answers.
  * @returns what refuses a request that came to no route: 405 with `Allow`, or 404.
  */
-export const refuserOfUnrouted = (
+export const createPathRefuser = (
   app: FastifyInstance,
   maxParamLength: number,
 ): ((request: FastifyRequest) => Problem) => {
@@ -49,7 +49,7 @@ export const refuserOfUnrouted = (
 }
 
 /** The pattern that a request's path matched, whether it takes the request's method or not. */
-export const patternOf = ({
+export const findPattern = ({
   is404,
   refusedPattern,
   routeOptions,

@@ -4,8 +4,8 @@ import type { Duplex } from 'node:stream'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../../domain/problem.ts'
 import { authorizationServerPaths } from '../oauth/authorization-server.ts'
-import { tokenErrorOf } from '../oauth/token-endpoint.ts'
-import { patternOf } from './paths.ts'
+import { toTokenError } from '../oauth/token-endpoint.ts'
+import { findPattern } from './paths.ts'
 import { apiVersion, bodyFaults } from './request.ts'
 import { type FormatDetails, schemaProblem } from './validation.ts'
 
@@ -40,7 +40,7 @@ export const replyWithProblem =
     // The caller left in the middle of its body: nobody hears the answer, and nothing is wrong
     // here.
     const isGone = error.code === 'ECONNRESET' && request.raw.destroyed && !request.raw.complete
-    const problem = isGone ? new Problem('malformed_request') : problemOf(error, request, formats)
+    const problem = isGone ? new Problem('malformed_request') : toProblem(error, request, formats)
     if (problem.status >= 500) {
       request.log.error({ requestId: request.id, err: problem.cause ?? error }, problem.title)
     }
@@ -52,13 +52,13 @@ export const replyWithProblem =
 export const sendProblem = (reply: FastifyReply, problem: Problem): FastifyReply => {
   const { id } = reply.request
   // Whoever asks for a token understands RFC 6749, whatever in this service refuses it.
-  const isTokenRequest = patternOf(reply.request) === authorizationServerPaths.token
+  const isTokenRequest = findPattern(reply.request) === authorizationServerPaths.token
   return reply
     .code(problem.status)
     .headers({ ...problem.headers, ...(isTokenRequest && { pragma: 'no-cache' }) })
     .type(isTokenRequest ? 'application/json; charset=utf-8' : problemType)
     .serializer((document: unknown) => JSON.stringify(document))
-    .send(isTokenRequest ? tokenErrorOf(problem) : problemDocument(problem, id))
+    .send(isTokenRequest ? toTokenError(problem) : problemDocument(problem, id))
 }
 
 /** What the framework refuses, in our own terms. */
@@ -75,7 +75,7 @@ const frameworkRefusals: Readonly<Record<string, () => Problem>> = {
 }
 
 /** What is thrown while a call is answered, by us or the framework, as a failure of the table. */
-export function problemOf(
+export function toProblem(
   error: FastifyError,
   request: FastifyRequest,
   formats: FormatDetails,

@@ -47,14 +47,14 @@ export function rateLimiter(
   const buckets = new LRUCache<string, Bucket>({ maxSize: callersMax, sizeCalculation: () => 1 })
   const policy = `"${counted}";q=${burst};w=${Math.ceil(burst / perSecond)}`
 
-  function tokensOf({ filledAtMs, tokens }: Bucket, now: number): number {
+  function countTokens({ filledAtMs, tokens }: Bucket, now: number): number {
     return Math.min(burst, tokens + ((now - filledAtMs) / 1000) * perSecond)
   }
 
   function refill(caller: string): Bucket {
     const now = nowMs()
     const bucket = buckets.get(caller) ?? { tokens: burst, filledAtMs: now }
-    bucket.tokens = tokensOf(bucket, now)
+    bucket.tokens = countTokens(bucket, now)
     bucket.filledAtMs = now
     buckets.set(caller, bucket)
     return bucket
@@ -89,7 +89,7 @@ export function rateLimiter(
     /** How many it has left; spends nothing. */
     left(caller) {
       const bucket = buckets.peek(caller)
-      return bucket ? Math.max(0, Math.floor(tokensOf(bucket, nowMs()))) : burst
+      return bucket ? Math.max(0, Math.floor(countTokens(bucket, nowMs()))) : burst
     },
   }
 }

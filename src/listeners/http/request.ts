@@ -26,7 +26,7 @@ export function riskyRequestId(request: Headers): string | null {
 }
 
 /** What a request is recorded under at first: the caller's own id, or one made for it. */
-export function requestIdOf(request: Headers): string {
+export function chooseRequestId(request: Headers): string {
   const given = givenRequestId(request)
   return given !== null && riskyRequestId(request) === null ? given : randomUUID()
 }
@@ -36,7 +36,7 @@ export function requestIdOf(request: Headers): string {
  * a card number is none: a tracer draws one of a few hundred so, and whoever wants a number in the
  * log every one.
  */
-export function traceIdOf(headers: IncomingHttpHeaders): string | null {
+export function parseTraceId(headers: IncomingHttpHeaders): string | null {
   const given = headers.traceparent
   const [, traceId] =
     /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/.exec(String(given ?? '')) ?? []
@@ -61,7 +61,7 @@ export const isHostClear = (request: RawHeaders & Pick<IncomingMessage, 'httpVer
  * second.
  * @throws `Problem` `malformed_request` when it is given more than once.
  */
-export function authorizationOf(request: RawHeaders): string | undefined {
+export function parseAuthorization(request: RawHeaders): string | undefined {
   if (timesGiven(request, 'authorization') > 1) {
     throw new Problem('malformed_request', { detail: 'Authorization must be given once.' })
   }
@@ -79,7 +79,7 @@ export function refuseOtherVersion(headers: IncomingHttpHeaders): void {
  * The idempotency key, in either spelling, or null.
  * @throws `Problem` `malformed_request` unless it is 1 to 255 visible ASCII characters, given once.
  */
-export function idempotencyKeyOf(headers: IncomingHttpHeaders): string | null {
+export function parseIdempotencyKey(headers: IncomingHttpHeaders): string | null {
   const spelled = [headers['idempotency-key'], headers.idempotencykey]
   const keys = [...new Set(spelled.filter((key) => key !== undefined))]
   if (keys.length === 0) return null
@@ -149,7 +149,7 @@ function refuseDuplicates(text: string): void {
 export type BodyRule = (body: Readonly<Record<string, unknown>>) => ProblemError | null
 
 /** Exactly one of these members is given. */
-export const exactlyOneOf =
+export const requireExactlyOne =
   (...names: readonly [string, string, ...string[]]): BodyRule =>
   (body) => {
     if (names.filter((name) => body[name] !== undefined).length === 1) return null

@@ -10,11 +10,11 @@ import type { Logger } from 'pino'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { AccessTokenVerifier } from '../oauth/access-token-verifier.ts'
 import { authenticate } from './authentication.ts'
-import { type CallerAddresses, networkOf } from './caller-address.ts'
+import { type CallerAddresses, toNetwork } from './caller-address.ts'
 import { type Connections, serverRules } from './connections.ts'
 import { type Admissions, boundInFlight } from './in-flight.ts'
-import { type Metrics, routeOf } from './metrics.ts'
-import { refuserOfUnrouted } from './paths.ts'
+import { findRoute, type Metrics } from './metrics.ts'
+import { createPathRefuser } from './paths.ts'
 import * as problems from './problems.ts'
 import type { RateLimiter } from './rate-limit.ts'
 import * as requests from './request.ts'
@@ -78,7 +78,7 @@ export function createServer(options: ServerOptions) {
     // As long as a URL may be: an identifier that is too long is simply not there, behind the
     // token.
     routerOptions: { maxParamLength: problems.urlLimit },
-    genReqId: requests.requestIdOf,
+    genReqId: requests.chooseRequestId,
     frameworkErrors: (error, request, reply) => {
       setCommonHeaders(request, reply)
       problems.replyWithProblem(details)(error, request, reply)
@@ -99,7 +99,7 @@ export function createServer(options: ServerOptions) {
       },
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
-  const unrouted = refuserOfUnrouted(plainInstance(app), problems.urlLimit)
+  const unrouted = createPathRefuser(plainInstance(app), problems.urlLimit)
   app.decorateRequest('caller', null)
   app.setErrorHandler(problems.replyWithProblem(details))
   app.setNotFoundHandler({}, (_, reply) => problems.sendProblem(reply, new Problem('not_found')))
@@ -187,7 +187,7 @@ function addHooks(
     // Whoever asks for what is not there needs no token, either.
     const isForAnybody = request.is404 || (access === 'open' && limitsItself !== true)
     if (options.openRate && isForAnybody) {
-      const network = networkOf(options.callers.addressOf(request.raw))
+      const network = toNetwork(options.callers.findAddress(request.raw))
       reply.headers(options.openRate.spend(network))
     }
     // Before its body is read, which would else be checked by a route that is not there.
@@ -198,7 +198,7 @@ function addHooks(
   app.addHook('preParsing', async (request) => {
     requests.refuseOtherVersion(request.headers)
     const { notRepeatable, repeatable } = request.routeOptions.config
-    if (repeatable || notRepeatable !== undefined) requests.idempotencyKeyOf(request.headers)
+    if (repeatable || notRepeatable !== undefined) requests.parseIdempotencyKey(request.headers)
   })
   app.addHook('preValidation', async (request) => {
     if (request.routeOptions.config.bodyRequired && request.body === undefined) {
@@ -222,11 +222,11 @@ function logAnswer(listener: string, request: FastifyRequest, reply: FastifyRepl
       requestId: request.id,
       listener,
       method: request.method,
-      route: routeOf(request),
+      route: findRoute(request),
       status: reply.statusCode,
       durationMs: Math.round(reply.elapsedTime * 10) / 10,
       clientId: request.caller?.clientId,
-      traceId: requests.traceIdOf(request.headers) ?? undefined,
+      traceId: requests.parseTraceId(request.headers) ?? undefined,
     },
     'answered',
   )

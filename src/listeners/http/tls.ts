@@ -37,7 +37,7 @@ const ciphers = [
 
 /** Makes HTTPS servers whose identity can be replaced while they serve. */
 export function tlsServers(options: TlsServersOptions): TlsServers {
-  let current = contextOf(options.identity)
+  let current = createContextOptions(options.identity)
   const servers = new Set<HttpsServer>()
   return {
     create(handler) {
@@ -59,7 +59,7 @@ export function tlsServers(options: TlsServersOptions): TlsServers {
       })
       if (options.clientCertificates === 'required') {
         server.on('secureConnection', (socket) => {
-          if (clientCertificateOf(socket)) return
+          if (findClientCertificate(socket)) return
           options.onFailure('ERR_WEAK_CLIENT_KEY')
           socket.destroy()
         })
@@ -70,7 +70,7 @@ export function tlsServers(options: TlsServersOptions): TlsServers {
       return server as unknown as Server
     },
     replace(identity) {
-      current = contextOf(identity)
+      current = createContextOptions(identity)
       // The server forgets what it is not given again, so that it gets the whole context.
       for (const server of servers) server.setSecureContext(current)
     },
@@ -78,7 +78,7 @@ export function tlsServers(options: TlsServersOptions): TlsServers {
 }
 
 /** What a connection is made by, on either side of it. */
-export const contextOf = (identity: TlsIdentity): SecureContextOptions => ({
+export const createContextOptions = (identity: TlsIdentity): SecureContextOptions => ({
   ...identity,
   minVersion: 'TLSv1.2',
   ciphers,
@@ -89,7 +89,7 @@ export const contextOf = (identity: TlsIdentity): SecureContextOptions => ({
  * The certificate that the caller's end of a connection proved to have, issued by an authority that
  * the listener trusts. Null: there is none, or another one.
  */
-export function clientCertificateOf(socket: Socket | null): X509Certificate | null {
+export function findClientCertificate(socket: Socket | null): X509Certificate | null {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return null
   const certificate = socket.getPeerX509Certificate()
   // OpenSSL takes an exponent of 1, with which anybody can seem to have the private key.
@@ -102,10 +102,10 @@ const thumbprints = new WeakMap<Socket, string | null>()
  * The thumbprint of that certificate (RFC 8705 section 3.1): SHA-256 of its DER, base64url. A
  * connection keeps its certificate as long as it lives, so it is computed once.
  */
-export function clientThumbprintOf(socket: Socket): string | null {
+export function computeClientThumbprint(socket: Socket): string | null {
   const known = thumbprints.get(socket)
   if (known !== undefined) return known
-  const certificate = clientCertificateOf(socket)
+  const certificate = findClientCertificate(socket)
   const thumbprint = certificate && createHash('sha256').update(certificate.raw).digest('base64url')
   thumbprints.set(socket, thumbprint)
   return thumbprint

@@ -1,7 +1,7 @@
 import { Problem } from '../../domain/problem.ts'
 import type { TokenAttempt } from '../oauth/token-endpoint.ts'
 import { type Admission, createAdmission } from './admission.ts'
-import { networkOf } from './caller-address.ts'
+import { toNetwork } from './caller-address.ts'
 import { type Rate, rateLimiter, type SpendSharing } from './rate-limit.ts'
 
 interface TokenRates {
@@ -50,7 +50,7 @@ export function tokenAttempts(
   )
   return {
     async verify({ address, clientId, gone }, work) {
-      const network = networkOf(address)
+      const network = toNetwork(address)
       const pair = JSON.stringify([clientId ?? null, network])
       // Whoever guesses at one client waits behind its own requests, and the others of its network
       // behind theirs. From the first failure on: what is charged comes back all the time, and lets

@@ -1,7 +1,7 @@
 import type { Authorization } from '../../operations/authorizations/authorization.ts'
 import type { IsoMessage } from './codec/layout.ts'
 import { writeParts } from './codec/parts.ts'
-import { classOf, functionOf } from './network-messages.ts'
+import { readClass, readFunction } from './network-messages.ts'
 import type { LinkOutcome, Profile } from './profile-schema.ts'
 
 /** The answer to a message: every key field as it came, the outcome, and what goes with it. */
@@ -32,14 +32,14 @@ export function answerTo(
 export function findResponseCode(profile: Profile, mti: string, outcome: LinkOutcome): string {
   const codes: Readonly<Record<string, string | undefined>> = profile.accepted
   // Reversals and messages of the network's own have one code each, as requests and as advices.
-  const isAdvice = functionOf(mti) === 'advice' && !['4', '8'].includes(classOf(mti))
-  const accepted = codes[isAdvice ? 'advice' : classOf(mti)]
+  const isAdvice = readFunction(mti) === 'advice' && !['4', '8'].includes(readClass(mti))
+  const accepted = codes[isAdvice ? 'advice' : readClass(mti)]
   const whole = profile.responses[outcome] ?? outcome
   return outcome === '00' ? (accepted ?? whole) : whole
 }
 
 /** What a network is shown of a CVV2 that it brought, where its profile has a place for it. */
-export function cvv2ResultOf(
+export function composeCvv2Result(
   { cvv2, layout }: Profile,
   { cvv }: Authorization,
 ): Readonly<Record<string, string>> {

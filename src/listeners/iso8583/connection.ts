@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { createFrameReader, FrameError, type Framing, frameOf } from './codec/frame.ts'
+import { composeFrame, createFrameReader, FrameError, type Framing } from './codec/frame.ts'
 import type { LinkFault } from './observer.ts'
 
 /**
@@ -87,7 +87,9 @@ export function createOutput({ framing, onFault, socket }: OutputOptions) {
       // Answers of one turn go out together.
       socket.cork()
       process.nextTick(() => socket.uncork())
-      const isTaken = socket.write(frameOf(framing, message, header?.length ? header : undefined))
+      const isTaken = socket.write(
+        composeFrame(framing, message, header?.length ? header : undefined),
+      )
       if (socket.writableLength > unreadBytesMax) onFault('not reading')
       else if (!isTaken) timer ??= setTimeout(() => onFault('not reading'), unreadMs)
     },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import type { Link, LinkUpkeep } from '../../operations/links/links.ts'
-import { clientThumbprintOf, contextOf, type TlsIdentity } from '../http/tls.ts'
+import { computeClientThumbprint, createContextOptions, type TlsIdentity } from '../http/tls.ts'
 import { within } from './connection.ts'
 import type { LinkObserver } from './observer.ts'
 import type { Profile } from './profile-schema.ts'
@@ -141,10 +141,10 @@ async function dialBound({
   const { certificates, host, linkName, port } = link
   const identity = link.tls ? tlsIdentity() : null
   if (link.tls && !identity) throw new Error('There is no certificate for links.')
-  const socket = await dial({ host, port, tls: identity && contextOf(identity) })
+  const socket = await dial({ host, port, tls: identity && createContextOptions(identity) })
   // Unheard, an error before the session has it would end the process.
   socket.on('error', () => undefined)
-  const thumbprint = clientThumbprintOf(socket)
+  const thumbprint = computeClientThumbprint(socket)
   const isNamed = certificates.length === 0 || certificates.includes(thumbprint ?? '')
   if (isNamed && (!link.tls || thumbprint !== null)) return socket
   socket.destroy()

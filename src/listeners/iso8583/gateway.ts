@@ -152,7 +152,7 @@ function runLink(
         onEnd()
       },
     })
-    const record = recordOf(session, upkeep, (error) => observe.faulted(linkName, error))
+    const record = createSessionRecord(session, upkeep, (error) => observe.faulted(linkName, error))
     sessions.set(session, record)
     observe.connected(linkName, session.state().peer)
     void record.note()
@@ -186,7 +186,7 @@ interface SessionRecord {
 }
 
 /** Written one after the other: what is written last is how it stays. */
-function recordOf(
+function createSessionRecord(
   session: RunningSession,
   upkeep: LinkUpkeep,
   faulted: (error: unknown) => void,

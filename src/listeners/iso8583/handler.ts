@@ -4,21 +4,21 @@ import type { LinkAuthorizer } from '../../operations/links/authorization-reques
 import type { Link } from '../../operations/links/links.ts'
 import { importSentKey, type LinkMacs } from '../../operations/links/macs.ts'
 import type { LinkAdvices } from '../../operations/links/reversals.ts'
-import { answerTo, cvv2ResultOf } from './answer.ts'
+import { answerTo, composeCvv2Result } from './answer.ts'
 import type { IsoMessage } from './codec/layout.ts'
 import { hasRightMac } from './message-mac.ts'
-import * as questions from './network-messages.ts'
+import * as messages from './network-messages.ts'
 import type { LinkObserver } from './observer.ts'
 import type { LinkOutcome, Profile } from './profile-schema.ts'
 
 /** What messages are answered by. */
 export interface LinkServices {
-  readonly questions: LinkAuthorizer
+  readonly authorizer: LinkAuthorizer
   readonly advices: LinkAdvices
   readonly macs: LinkMacs
   readonly keys: KeyContext
   readonly observe: LinkObserver
-  /** Lets a question begin. @throws `Problem` where it has waited too long. */
+  /** Resolves when a request may begin. @throws `Problem` when it has waited too long. */
   admit(networkId: string): Promise<() => void>
   newRequestId(): string
 }
@@ -52,9 +52,7 @@ interface Reply {
   readonly signsOn?: boolean
 }
 
-/**
- * A question that waited for so long before it began is not asked any more: whoever asked has gone.
- */
+/** A request that waited longer before it began is dropped: its sender has given up. */
 const deadlineMs = 4_000
 
 /** Answers one message of a conversation. */
@@ -67,14 +65,14 @@ export async function handle(
   const { bytes, message } = received
   if (isLate(received)) return late
   const { macs, observe } = services
-  const isNotification = questions.functionOf(message.mti) === 'notification'
+  const isNotification = messages.readFunction(message.mti) === 'notification'
   try {
     if (!(await hasRightMac({ macs, profile, networkId: link.networkId }, message, bytes))) {
       const refusal = isNotification ? unanswered : reply(conversation, message, '63')
       return { ...refusal, isForged: true }
     }
     if (isNotification) return unanswered
-    const work = handlers[workOf(profile, message) ?? '']
+    const work = handlers[findWork(profile, message) ?? '']
     if (!work) return reply(conversation, message, '12')
     return await work(services, conversation, received)
   } catch (error) {
@@ -84,9 +82,9 @@ export async function handle(
 }
 
 /** Names what is done with a message: its class and function; null where that is nothing. */
-export function workOf({ version }: Profile, { mti }: IsoMessage): string | null {
+export function findWork({ version }: Profile, { mti }: IsoMessage): string | null {
   const isOfVersion = mti.startsWith(version === '1993' ? '1' : '0')
-  const name = `${questions.classOf(mti)} ${questions.functionOf(mti)}`
+  const name = `${messages.readClass(mti)} ${messages.readFunction(mti)}`
   return isOfVersion && Object.hasOwn(handlers, name) ? name : null
 }
 
@@ -103,16 +101,16 @@ export function answerToUnreadable(
   readable: IsoMessage | null,
 ): IsoMessage | null {
   if (readable?.fields['11'] === undefined) return null
-  const isAnswered = !['answer', 'notification'].includes(questions.functionOf(readable.mti))
+  const isAnswered = !['answer', 'notification'].includes(messages.readFunction(readable.mti))
   return isAnswered ? answerTo(profile, readable, '30') : null
 }
 
 /** Whether what comes behind a message is to be understood as it is after it. */
 export function changesConversation({ management }: Profile, { fields, mti }: IsoMessage): boolean {
-  if (questions.functionOf(mti) === 'answer') return true
+  if (messages.readFunction(mti) === 'answer') return true
   const code = fields[management.field] ?? ''
   const isSigning = management.signOn.includes(code) || management.signOff.includes(code)
-  return questions.classOf(mti) === '8' && isSigning
+  return messages.readClass(mti) === '8' && isSigning
 }
 
 type Handler = (
@@ -128,27 +126,27 @@ const reply = (
   others?: Readonly<Record<string, string>>,
 ): Reply => ({ answer: answerTo(profile, message, outcome, others), outcome })
 
-const originOf = ({ newRequestId }: LinkServices, { link }: Conversation): questions.Origin => ({
+const createOrigin = ({ newRequestId }: LinkServices, { link }: Conversation): messages.Origin => ({
   linkName: link.linkName,
   networkId: link.networkId,
   requestId: newRequestId(),
 })
 
-/** Nothing is asked or told before the network has signed on, where its profile asks for that. */
+/** Where its profile requires it, a network signs on before it sends anything else. */
 const isOpen = ({ profile, signedOnAt }: Conversation): boolean =>
   !profile.signOn.required || signedOnAt !== null
 
-const ask: Handler = async (services, conversation, received) => {
+const authorize: Handler = async (services, conversation, received) => {
   const { message } = received
   if (!isOpen(conversation)) return reply(conversation, message, '91')
   const { link, profile } = conversation
-  const service = questions.serviceOf(profile, message)
+  const service = messages.selectService(profile, message)
   if (service !== 'authorized') {
     return reply(conversation, message, service === 'unsaid' ? '30' : '57')
   }
-  const origin = originOf(services, conversation)
-  const question = questions.questionOf(profile, origin, message)
-  if (!question) return reply(conversation, message, '30')
+  const origin = createOrigin(services, conversation)
+  const request = messages.parseRequest(profile, origin, message)
+  if (!request) return reply(conversation, message, '30')
   const leave = await services.admit(link.networkId).catch((error: unknown) => {
     if (error instanceof Problem && error.code === 'unavailable') return null
     throw error
@@ -156,9 +154,9 @@ const ask: Handler = async (services, conversation, received) => {
   if (!leave) return late
   try {
     if (isLate(received) || conversation.isEnded) return late
-    const { authorization, outcome, replayed } = await services.questions.ask(question)
-    const shown = question.cvv2 && authorization ? cvv2ResultOf(profile, authorization) : {}
-    const approval = outcome === '00' ? { 38: questions.approvalCodeOf(origin, message) } : {}
+    const { authorization, outcome, replayed } = await services.authorizer.authorize(request)
+    const shown = request.cvv2 && authorization ? composeCvv2Result(profile, authorization) : {}
+    const approval = outcome === '00' ? { 38: messages.computeApprovalCode(origin, message) } : {}
     return { ...reply(conversation, message, outcome, { ...shown, ...approval }), replayed }
   } finally {
     leave()
@@ -168,7 +166,7 @@ const ask: Handler = async (services, conversation, received) => {
 /** What the network did by itself is on record once, and moves nothing. */
 const advise: Handler = async (services, conversation, { message }) => {
   if (!isOpen(conversation)) return reply(conversation, message, '91')
-  const advice = questions.adviceOf(originOf(services, conversation), message)
+  const advice = messages.parseAdvice(createOrigin(services, conversation), message)
   return reply(conversation, message, await services.advices.take(advice))
 }
 
@@ -176,11 +174,11 @@ const advise: Handler = async (services, conversation, { message }) => {
 const reverse: Handler = async (services, conversation, { message }) => {
   if (!isOpen(conversation)) return reply(conversation, message, '91')
   const { link, profile } = conversation
-  const origin = originOf(services, conversation)
-  const reversal = questions.reversalOf(profile, origin, message)
+  const origin = createOrigin(services, conversation)
+  const reversal = messages.parseReversal(profile, origin, message)
   const outcome = await services.advices.reverse(reversal)
   if (outcome === '25') services.observe.unmatched(link.linkName)
-  const isAdvice = questions.functionOf(message.mti) === 'advice'
+  const isAdvice = messages.readFunction(message.mti) === 'advice'
   return reply(conversation, message, isAdvice && outcome === '25' ? '00' : outcome)
 }
 
@@ -214,7 +212,7 @@ async function takeKey(
   const { link, profile } = conversation
   // Whoever is not signed on brings no key, and none comes without one to bring it under.
   if (link.zoneMasterKey === null || !isOpen(conversation)) return '63'
-  const { networkId, requestId } = originOf(services, conversation)
+  const { networkId, requestId } = createOrigin(services, conversation)
   const mac = profile.mac?.keyName ?? 'mac-{index}'
   return importSentKey(services.keys, {
     ...given,
@@ -222,15 +220,15 @@ async function takeKey(
     requestId,
     zoneMasterKey: link.zoneMasterKey,
     keyNames: {
-      pin: questions.pinKeyOf(profile, index),
+      pin: messages.composePinKeyName(profile, index),
       mac: mac.replace('{index}', index),
     },
   })
 }
 
 const handlers: Readonly<Record<string, Handler>> = {
-  '1 request': ask,
-  '2 request': ask,
+  '1 request': authorize,
+  '2 request': authorize,
   '1 advice': advise,
   '2 advice': advise,
   '4 request': reverse,

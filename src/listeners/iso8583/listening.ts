@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, TLSSocket } from 'node:tls'
 import type { Link } from '../../operations/links/links.ts'
 import { addressesIn } from '../http/caller-address.ts'
-import { clientThumbprintOf, contextOf, type TlsIdentity } from '../http/tls.ts'
+import { computeClientThumbprint, createContextOptions, type TlsIdentity } from '../http/tls.ts'
 import type { LinkObserver } from './observer.ts'
 
 interface ListeningOptions {
@@ -71,7 +71,7 @@ export function listen(options: ListeningOptions): Listening {
       failed(new Error('There is no certificate for links.'))
       return
     }
-    server = serverOf(options, identity, take)
+    server = createLinkServer(options, identity, take)
     server.on('error', failed)
     server.listen({ host: link.host, port: link.port }, () => {
       lastFault = null
@@ -85,7 +85,7 @@ export function listen(options: ListeningOptions): Listening {
       if (!server || !identity || !current || current === identity) return
       identity = current
       const tlsServer = server as ReturnType<typeof createTlsServer>
-      tlsServer.setSecureContext(contextOf(current))
+      tlsServer.setSecureContext(createContextOptions(current))
     },
     async stop() {
       isOver = true
@@ -95,7 +95,7 @@ export function listen(options: ListeningOptions): Listening {
   }
 }
 
-function serverOf(
+function createLinkServer(
   { link, observe }: ListeningOptions,
   identity: TlsIdentity | null,
   take: (socket: Socket) => void,
@@ -110,7 +110,7 @@ function serverOf(
   // Who closes its half still gets its answers.
   const halves = { allowHalfOpen: true }
   const server = identity
-    ? createTlsServer({ ...halves, ...contextOf(identity), ...asking }, take)
+    ? createTlsServer({ ...halves, ...createContextOptions(identity), ...asking }, take)
     : createServer(halves, take)
   server.maxConnections = socketsMax
   server.on('tlsClientError', (error: NodeJS.ErrnoException) =>
@@ -127,7 +127,7 @@ function peerRule({ certificates, peers, tls }: Link): (socket: Socket) => boole
   const isNamed = addressesIn(['127.0.0.0/8', '::1/128', ...peers])
   return (socket) => {
     if (certificates.length === 0) return isNamed(socket.remoteAddress) && !hasRefusedKey(socket)
-    const thumbprint = tls ? clientThumbprintOf(socket) : null
+    const thumbprint = tls ? computeClientThumbprint(socket) : null
     return thumbprint !== null && certificates.includes(thumbprint)
   }
 }
@@ -136,4 +136,4 @@ function peerRule({ certificates, peers, tls }: Link): (socket: Socket) => boole
 const hasRefusedKey = (socket: Socket): boolean =>
   socket instanceof TLSSocket &&
   socket.getPeerX509Certificate() !== undefined &&
-  clientThumbprintOf(socket) === null
+  computeClientThumbprint(socket) === null

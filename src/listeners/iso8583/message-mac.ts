@@ -14,7 +14,7 @@ interface MacParts {
 /**
  * The name of the key that a message is authenticated under; null where its profile has no MACs.
  */
-export function macKeyOf({ mac }: Profile, { fields }: IsoMessage): string | null {
+export function findMacKeyName({ mac }: Profile, { fields }: IsoMessage): string | null {
   if (!mac) return null
   const index = fields[mac.control]?.slice(mac.indexAt, mac.indexAt + 2) || mac.without
   return mac.keyName.replace('{index}', index)
@@ -31,7 +31,7 @@ export async function hasRightMac(
   bytes: Uint8Array,
 ): Promise<boolean> {
   const { layout, mac } = profile
-  const keyName = macKeyOf(profile, message)
+  const keyName = findMacKeyName(profile, message)
   if (!mac || keyName === null) return true
   const given = message.fields[macField(message)]
   if (given === undefined) return false

@@ -12,7 +12,7 @@ import type { Version } from './codec/versions.ts'
 import type { Profile } from './profile-schema.ts'
 import { keyFields } from './profile-schema.ts'
 
-/** Which link of which network a message came on. */
+/** The link and the network that a message came from. */
 export interface Origin {
   readonly linkName: string
   readonly networkId: string
@@ -21,14 +21,14 @@ export interface Origin {
 
 type Fields = IsoMessage['fields']
 
-/** The value of a field. One of no characters says nothing, as if it were not there. */
-const saidIn = (fields: Fields, field: string): string | undefined => fields[field] || undefined
+/** The value of a field. An empty value counts as an absent one. */
+const findValue = (fields: Fields, field: string): string | undefined => fields[field] || undefined
 
-/** `1` of authorizations, `2` of financial messages, `4` of reversals, `8` of the network's own. */
-export const classOf = (mti: string): string => mti.charAt(1)
+/** `1` authorization, `2` financial, `4` reversal, `8` network management. */
+export const readClass = (mti: string): string => mti.charAt(1)
 
-/** What the third digit of a message type says that it is: an odd one answers what is before it. */
-export function functionOf(
+/** The function that the third digit of a message type names; an odd digit is an answer. */
+export function readFunction(
   mti: string,
 ): 'request' | 'advice' | 'notification' | 'other' | 'answer' {
   const digit = Number(mti.charAt(2))
@@ -36,14 +36,12 @@ export function functionOf(
   return ({ 0: 'request', 2: 'advice', 4: 'notification' } as const)[digit] ?? 'other'
 }
 
-/** The same for a message and its repeats. */
-const keyOf = ({ fields, mti }: IsoMessage): string =>
-  JSON.stringify([classOf(mti), ...keyFields.map((field) => fields[field] ?? '')])
+/** The idempotency key, which a message and its repeats share. */
+const composeKey = ({ fields, mti }: IsoMessage): string =>
+  JSON.stringify([readClass(mti), ...keyFields.map((field) => fields[field] ?? '')])
 
-/**
- * Whether a message asks for what is authorized here; `unsaid`: it does not say what it asks for.
- */
-export function serviceOf(
+/** Whether a message requests a service that is authorized; `unsaid`: field 3 is absent. */
+export function selectService(
   { processing }: Profile,
   { fields }: IsoMessage,
 ): 'authorized' | 'declined' | 'unsaid' {
@@ -55,32 +53,32 @@ export function serviceOf(
   return codes[code.slice(0, 2)] ?? 'declined'
 }
 
-/** What a message asks; null where a CVV2 is said to be there, and none is. */
-export function questionOf(
+/** Returns the authorization request, or null when a CVV2 is announced and malformed. */
+export function parseRequest(
   profile: Profile,
   { networkId, requestId }: Origin,
   message: IsoMessage,
 ): NetworkRequest | null {
   const { fields, mti } = message
-  const cvv2 = cvv2Of(profile, fields)
+  const cvv2 = parseCvv2(profile, fields)
   if (cvv2 === 'malformed') return null
-  const yymm = saidIn(fields, '14') ?? trackOf(fields)?.expiry
-  const pinBlock = pinBlockOf(profile, fields)
+  const yymm = findValue(fields, '14') ?? parseTrack(fields)?.expiry
+  const pinBlock = parsePinBlock(profile, fields)
   return {
     networkId,
     requestId,
-    pan: panOf(fields),
+    pan: parseSentPan(fields),
     // One that is no month is given, and no card has it.
     ...(yymm !== undefined && { expiryDate: `20${yymm.slice(0, 2)}-${yymm.slice(2)}` }),
-    entryMode: entryModeOf(profile, fields),
-    reference: referenceOf(fields),
+    entryMode: parseEntryMode(profile, fields),
+    reference: parseReference(fields),
     ...(pinBlock && { pinBlock }),
     ...(cvv2 && { cvv2 }),
-    key: keyOf(message),
-    content: keptOf(profile, message, pinBlock, cvv2),
-    transaction: numbersOf(fields),
+    key: composeKey(message),
+    content: composeContent(profile, message, pinBlock, cvv2),
+    transaction: pickNumbers(fields),
     original: {
-      messageClass: classOf(mti),
+      messageClass: readClass(mti),
       trace: fields['11'] ?? '',
       transmittedAt: fields[originals[profile.version].instant] ?? '',
       acquirer: withoutZeros(fields['32']),
@@ -88,70 +86,68 @@ export function questionOf(
   }
 }
 
-/** PIN blocks that are the same for the same PIN, card and key; the others have random digits. */
+/** PIN block formats without random digits: equal for the same PIN, card and key. */
 const steadyFormats: readonly string[] = ['ISO_FORMAT_0']
 
 /**
- * What a repeat has as the first message had it, in one spelling: its type, times and enciphered
- * PIN may differ.
+ * Composes the content that a repeat shares with its first message, in canonical form. The message
+ * type, times and the enciphered PIN may differ.
  */
-function keptOf(
+function composeContent(
   { repeats }: Profile,
   { fields, mti }: IsoMessage,
   pinBlock: NetworkRequest['pinBlock'] | null,
   cvv2: Cvv2 | null,
 ): Secret<string> {
-  const kept = repeats.kept.map((field) => [field, saidIn(fields, field) ?? null])
+  const kept = repeats.kept.map((field) => [field, findValue(fields, field) ?? null])
   const isSteady = pinBlock && steadyFormats.includes(pinBlock.format)
   const pin = isSteady ? pinBlock.data : (pinBlock?.format ?? null)
   const said = JSON.stringify([...kept, ['pin', pin], ['cvv2', cvv2?.reveal() ?? null]])
-  return new Secret(`ISO8583 ${classOf(mti)}\n${said}`)
+  return new Secret(`ISO8583 ${readClass(mti)}\n${said}`)
 }
 
-/** What an advice says that was done. */
-export function adviceOf({ linkName, networkId }: Origin, message: IsoMessage): NetworkAdvice {
+export function parseAdvice({ linkName, networkId }: Origin, message: IsoMessage): NetworkAdvice {
   const { fields, mti } = message
   return {
     networkId,
     linkName,
     messageType: mti,
-    key: keyOf(message),
+    key: composeKey(message),
     trace: fields['11'] ?? null,
     transmittedAt: fields['7'] ?? null,
     reference: fields['37'] ?? null,
     amount: fields['4'] ?? null,
     currency: fields['49'] ?? null,
     responseCode: fields['39'] ?? null,
-    pan: panOf(fields),
-    transaction: numbersOf(fields),
+    pan: parseSentPan(fields),
+    transaction: pickNumbers(fields),
   }
 }
 
-/** What a reversal takes back. */
-export const reversalOf = (
+export const parseReversal = (
   { version }: Profile,
   origin: Origin,
   message: IsoMessage,
 ): NetworkReversal => ({
-  ...adviceOf(origin, message),
-  original: originalOf(version, message.fields),
+  ...parseAdvice(origin, message),
+  original: parseOriginal(version, message.fields),
 })
 
-/** Where each version has the elements of an original, and which instant is among them. */
+/** The field and form of the original data elements in each version. */
 const originals = {
   '1987': { field: '90', instant: '7', form: /^(.{4})(.{6})(.{10})(.{11}).{11}$/ },
   // The acquirer has a length of its own before it.
   '1993': { field: '56', instant: '12', form: /^(.{4})(.{6})(.{12})(?:..(.*))?$/ },
 } as const satisfies Record<Version, object>
 
-function originalOf(version: Version, fields: Fields): NetworkReversal['original'] {
+function parseOriginal(version: Version, fields: Fields): NetworkReversal['original'] {
   const { field, form } = originals[version]
   const [, mti = '', trace = '', transmittedAt = '', acquirer] =
     form.exec(fields[field] ?? '') ?? []
   const known = (text: string): string => (/^0*$/.test(text) ? '' : text)
   if (known(trace) === '') return null
   return {
-    messageClass: known(mti) === '' ? '' : classOf(mti),
+    messageClass: known(mti) === '' ? '' : readClass(mti),
     trace,
     transmittedAt: known(transmittedAt),
     acquirer: withoutZeros(acquirer),
@@ -161,15 +157,15 @@ function originalOf(version: Version, fields: Fields): NetworkReversal['original
 const withoutZeros = (digits: string | undefined): string => (digits ?? '').replace(/^0+/, '')
 
 /** Track 2: the PAN, a separator, the expiry (ISO/IEC 7813). */
-const trackOf = (fields: Fields): { readonly pan: string; readonly expiry: string } | null => {
+const parseTrack = (fields: Fields): { readonly pan: string; readonly expiry: string } | null => {
   const [, pan, expiry] = /^([0-9]{12,19})[=D]([0-9]{4})/.exec(fields['35'] ?? '') ?? []
   return pan !== undefined && expiry !== undefined ? { pan, expiry } : null
 }
 
-const panOf = (fields: Fields): Pan | null =>
-  parsePan(saidIn(fields, '2') ?? trackOf(fields)?.pan ?? '')
+const parseSentPan = (fields: Fields): Pan | null =>
+  parsePan(findValue(fields, '2') ?? parseTrack(fields)?.pan ?? '')
 
-function entryModeOf({ entryMode }: Profile, fields: Fields): EntryMode {
+function parseEntryMode({ entryMode }: Profile, fields: Fields): EntryMode {
   const { at, atm, ecommerce, field, length, otherwise, values } = entryMode
   const isAtm =
     atm.merchantTypes.includes(fields[atm.merchantField] ?? '') &&
@@ -180,11 +176,11 @@ function entryModeOf({ entryMode }: Profile, fields: Fields): EntryMode {
   return values[(fields[field] ?? '').slice(at, at + length)] ?? otherwise
 }
 
-/** The block of field 52, under the key and in the format that the control information names. */
-function pinBlockOf({ pin }: Profile, fields: Fields): NetworkRequest['pinBlock'] | null {
+/** Returns the PIN block with the key and format that the control information names. */
+function parsePinBlock({ pin }: Profile, fields: Fields): NetworkRequest['pinBlock'] | null {
   const data = fields[pin.field]
   if (data === undefined) return null
-  const control = saidIn(fields, pin.control)
+  const control = findValue(fields, pin.control)
   const index = control?.slice(pin.indexAt, pin.indexAt + 2) ?? pin.without.index
   const named = control?.slice(pin.formatAt, pin.formatAt + 2)
   const format = named === undefined ? pin.without.format : pin.formats[named]
@@ -192,26 +188,26 @@ function pinBlockOf({ pin }: Profile, fields: Fields): NetworkRequest['pinBlock'
     data,
     // A format that is not known is one that no key is for.
     format: (format ?? 'none') as NonNullable<NetworkRequest['pinBlock']>['format'],
-    key: pinKeyOf({ pin }, index),
+    key: composePinKeyName({ pin }, index),
   }
 }
 
-/** The name of the zone key of an index. */
-export const pinKeyOf = ({ pin }: Pick<Profile, 'pin'>, index: string): string =>
+/** Returns the name of the zone key with an index. */
+export const composePinKeyName = ({ pin }: Pick<Profile, 'pin'>, index: string): string =>
   pin.keys?.[index] ?? pin.keyName.replace('{index}', index)
 
 /**
- * The CVV2; null where the profile says that none is present. What stands in its place and is none
- * must not pass for none.
+ * Returns the CVV2, or null when the message has none by its profile. A malformed value must not
+ * count as an absent one.
  */
-function cvv2Of(profile: Profile, fields: Fields): Cvv2 | 'malformed' | null {
+function parseCvv2(profile: Profile, fields: Fields): Cvv2 | 'malformed' | null {
   const { cvv2, layout } = profile
   const field = cvv2 && layout.fields[cvv2.field]
   const whole = cvv2 && fields[cvv2.field]
   if (!cvv2 || !field || whole === undefined || whole === null) return null
   const { at, length, part, presence } = cvv2
-  const isThere = presentCard.includes(entryModeOf(profile, fields))
-  const value = part === undefined ? whole : partOf(cvv2.field, field, part, whole, isThere)
+  const isThere = presentCard.includes(parseEntryMode(profile, fields))
+  const value = part === undefined ? whole : findPart(cvv2.field, field, part, whole, isThere)
   if (value === null) return 'malformed'
   if (value === undefined) return null
   if (presence && !value.slice(presence.at).startsWith(presence.value)) return null
@@ -220,11 +216,11 @@ function cvv2Of(profile: Profile, fields: Fields): Cvv2 | 'malformed' | null {
   return /^[0-9]{3,4}$/.test(digits) ? new Cvv2(digits) : 'malformed'
 }
 
-/** How a card is presented whose CVV2 is not asked for. */
+/** Entry modes in which the card is present and needs no CVV2. */
 const presentCard: readonly EntryMode[] = ['chip', 'contactless', 'magstripe', 'atm']
 
-/** A part of a field; undefined where it is not there, null where it may be and cannot be read. */
-function partOf(
+/** Returns a part of a field; undefined when it is absent, null when it may be unreadable. */
+function findPart(
   name: string,
   layout: FieldLayout,
   part: string,
@@ -236,33 +232,29 @@ function partOf(
   }
   const { isWhole, parts } = readOptionalParts(layout.parts, value)
   if (isWhole) return parts.get(part)
-  // Text of another form is none of tags; what begins with tags and does not hold together may have
-  // held a CVV2.
+  // A field that begins with tags and then breaks off may have held a CVV2.
   const beginsWithParts = parts.size > 0 || value.startsWith(part, layout.parts.header ?? 0)
   return beginsWithParts && !isCardPresent ? null : undefined
 }
 
-const numbersOf = (fields: Fields): TransactionNumbers => ({
+const pickNumbers = (fields: Fields): TransactionNumbers => ({
   reference: fields['37'] ?? '',
   terminal: fields['41'] ?? '',
   merchant: fields['42'] ?? '',
 })
 
-/**
- * As attempts have it on record: the network's own reference, or what stands for one that cannot be
- * kept.
- */
-function referenceOf(fields: Fields): string {
+/** Returns the network's reference, or a substitute when it may contain a PAN. */
+function parseReference(fields: Fields): string {
   const reference = (fields['37'] ?? '').trim()
   const isFit = /^[A-Za-z0-9-]{1,35}$/.test(reference)
   if (isFit && (/^[0-9]{12}$/.test(reference) || !holdsPan(reference))) return reference
   return `trace-${fields['11'] ?? 'none'}`
 }
 
-/** Six characters that an approval is known by: a repeat gets the same. */
-export function approvalCodeOf({ networkId }: Origin, message: IsoMessage): string {
+/** Returns the approval code: six characters, the same for a message and its repeats. */
+export function computeApprovalCode({ networkId }: Origin, message: IsoMessage): string {
   const hash = createHash('sha256')
-    .update(`${networkId}\n${keyOf(message)}`)
+    .update(`${networkId}\n${composeKey(message)}`)
     .digest()
   const number = hash.readUIntBE(0, 6) % 36 ** 6
   return number.toString(36).toUpperCase().padStart(6, '0')

@@ -4,10 +4,10 @@ import type { NetworkAnswer } from '../../operations/links/authorization-request
 import type { Layout } from './codec/layout.ts'
 import type { Version } from './codec/versions.ts'
 
-/** What a message came to: what a question did, or what is answered without one. */
+/** The outcome of a message: an authorization's, or one that needs no authorization. */
 export type LinkOutcome = NetworkAnswer['outcome'] | '12' | '25' | '30' | '57' | '63'
 
-/** Every outcome, so that a profile can be held to have a response code for each. */
+/** Every outcome. A profile must have a response code for each. */
 export const outcomes: readonly LinkOutcome[] = [
   ...([
     '00',
@@ -179,17 +179,14 @@ export const ProfileSchema = Type.Object(
       },
       closed,
     ),
-    /**
-     * What field 3 asks for: its first two digits, and whether that is done. What is not named is
-     * not done.
-     */
+    /** The first two digits of field 3, and whether they are authorized. Others are declined. */
     processing: Type.Object(
       {
         codes: Type.Record(
           Type.String({ pattern: '^[0-9]{2}$' }),
           Type.Enum(['authorized', 'declined']),
         ),
-        /** Function codes that ask for another thing, whatever the processing code says. */
+        /** Function codes that are declined whatever the processing code is. */
         declinedFunctions: Type.Optional(
           Type.Object({ field: FieldNumber, values: Texts }, closed),
         ),
@@ -197,8 +194,8 @@ export const ProfileSchema = Type.Object(
       closed,
     ),
     /**
-     * Fields that a repeat has as the first message had them. Another value is another question
-     * under the same key.
+     * Fields that a repeat shares with the first message. A different value makes it another
+     * request under the same key.
      */
     repeats: Type.Object({ kept: Type.Array(FieldNumber, { minItems: 1 }) }, closed),
     pin: Type.Object(

@@ -5,7 +5,7 @@ import { AjvCompiler } from '@fastify/ajv-compiler'
 import type { Static } from 'typebox'
 import { StartRefusal } from '../../domain/problem.ts'
 import type { FieldLayout, Layout } from './codec/layout.ts'
-import { layoutOf, type Version, type WireEncoding } from './codec/versions.ts'
+import { createLayout, type Version, type WireEncoding } from './codec/versions.ts'
 import {
   type FieldChangeSchema,
   keyFields,
@@ -15,7 +15,7 @@ import {
   type Profiles,
   type ProfileText,
 } from './profile-schema.ts'
-import { faultOfWriting } from './writable.ts'
+import { findWritingFault } from './writable.ts'
 
 const ownFolder = fileURLToPath(new URL('profiles', import.meta.url))
 
@@ -123,7 +123,7 @@ function merged(base: unknown, changes: unknown): unknown {
 
 function compile({ encoding, layout, ...profile }: ProfileText, faults: string[]): Profile | null {
   const version = profile.version as Version
-  const standard = layoutOf(version, encoding as WireEncoding)
+  const standard = createLayout(version, encoding as WireEncoding)
   const fields: Record<string, FieldLayout> = {}
   for (const [number, field] of Object.entries(standard.fields)) {
     const inText = layout.text && field.encoding === 'ascii' ? { encoding: layout.text } : {}
@@ -137,7 +137,7 @@ function compile({ encoding, layout, ...profile }: ProfileText, faults: string[]
   for (const [number, field] of Object.entries(fields)) {
     fields[number] = { ...field, tolerant: true }
   }
-  const own = faultsOf(profile, fields).map((fault) => `${profile.name}: ${fault}`)
+  const own = listFaults(profile, fields).map((fault) => `${profile.name}: ${fault}`)
   faults.push(...own)
   if (own.length > 0) return null
   const { bitmap = standard.bitmap, header } = layout
@@ -151,7 +151,7 @@ function compile({ encoding, layout, ...profile }: ProfileText, faults: string[]
       ...(header !== undefined && { header }),
     } as Layout,
   }
-  const unwritable = faultOfWriting(compiledProfile)
+  const unwritable = findWritingFault(compiledProfile)
   if (unwritable !== null) faults.push(`${profile.name}: ${unwritable}`)
   return unwritable === null ? compiledProfile : null
 }
@@ -173,7 +173,7 @@ function changedField(
 }
 
 /** What the schema cannot say: that what is named is there. */
-function faultsOf(
+function listFaults(
   {
     accepted,
     responses,

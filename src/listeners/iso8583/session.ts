@@ -10,12 +10,12 @@ import {
   answerToUnreadable,
   type Conversation,
   changesConversation,
+  findWork,
   handle,
   type LinkServices,
-  workOf,
 } from './handler.ts'
-import { hasRightMac, macKeyOf, sealed } from './message-mac.ts'
-import { functionOf } from './network-messages.ts'
+import { findMacKeyName, hasRightMac, sealed } from './message-mac.ts'
+import { readFunction } from './network-messages.ts'
 import type { LinkFault } from './observer.ts'
 import type { Profile } from './profile-schema.ts'
 
@@ -166,7 +166,7 @@ function createTalk(
     isEnded: false,
     fail,
     async transmit(message, asked) {
-      const bytes = await sealed(macParts, message, asked && macKeyOf(profile, asked.message))
+      const bytes = await sealed(macParts, message, asked && findMacKeyName(profile, asked.message))
       if (!talk.isEnded) output.send(bytes, asked?.header ?? null)
     },
     setSignedOn(isSignedOn) {
@@ -326,13 +326,13 @@ function answering(
     const { isForged = false, outcome, replayed = false, signsOn } = handled
     if (signsOn !== undefined) talk.setSignedOn(signsOn)
     if (handled.answer) await talk.transmit(handled.answer, { message, header })
-    const type = workOf(profile, message) ? message.mti : 'other'
+    const type = findWork(profile, message) ? message.mti : 'other'
     observe.answered(link.linkName, { type, outcome, replayed, at })
     count(['mac'], isForged)
   }
 
   async function take(frame: connections.ReceivedFrame, message: IsoMessage): Promise<void> {
-    if (functionOf(message.mti) !== 'answer') return answer(frame, message)
+    if (readFunction(message.mti) !== 'answer') return answer(frame, message)
     const isRight = await hasRightMac(talk.macParts, message, frame.message)
     count(['mac'], !isRight)
     if (isRight) settle(message)

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { EntryMode } from '../../operations/authorizations/authorization.ts'
 import { managementMessage } from './answer.ts'
 import { describe } from './codec/describe.ts'
-import { createFrameReader, frameOf } from './codec/frame.ts'
+import { composeFrame, createFrameReader } from './codec/frame.ts'
 import type { IsoMessage } from './codec/layout.ts'
 import { decode, encode } from './codec/message.ts'
 import { writeParts } from './codec/parts.ts'
@@ -70,7 +70,7 @@ export function openTerminal(
     waiting.set(trace, resolve)
     show('→', lines(message))
     const header = '00'.repeat(layout.header ?? 0)
-    socket.write(frameOf(framing, encode(layout, { header, ...message })))
+    socket.write(composeFrame(framing, encode(layout, { header, ...message })))
     return promise.finally(() => {
       clearTimeout(timer)
       waiting.delete(trace)
@@ -90,7 +90,7 @@ export function openTerminal(
 let purchases = 0
 
 /** A purchase of ten units, without what says that it is the cardholder's. */
-export function purchaseOf({ expiry, pan }: PresentedCard, now = new Date()): IsoMessage {
+export function createPurchase({ expiry, pan }: PresentedCard, now = new Date()): IsoMessage {
   purchases += 1
   const instant = now.toISOString().replace(/[-:T]/g, '').slice(4, 14)
   const trace = String((now.getTime() + purchases) % 1_000_000).padStart(6, '0')
@@ -215,7 +215,7 @@ export function withCvv2(
 }
 
 /** The message again, as its sender does that had no answer. */
-export const repeatOf = ({ fields, mti }: IsoMessage): IsoMessage => ({
+export const createRepeat = ({ fields, mti }: IsoMessage): IsoMessage => ({
   mti: `${mti.slice(0, 3)}1`,
   fields,
 })

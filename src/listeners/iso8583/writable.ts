@@ -1,4 +1,4 @@
-import { answerTo, cvv2ResultOf, managementMessage } from './answer.ts'
+import { answerTo, composeCvv2Result, managementMessage } from './answer.ts'
 import { CodecError, type FieldLayout, type IsoMessage } from './codec/layout.ts'
 import { encode } from './codec/message.ts'
 import type { Profile } from './profile-schema.ts'
@@ -14,7 +14,7 @@ const approvalCode = 'A1B2C3'
  * @returns why the first of them that cannot be written cannot be, as a sentence; null where all
  *   can be.
  */
-export function faultOfWriting(profile: Profile): string | null {
+export function findWritingFault(profile: Profile): string | null {
   for (const message of [...listAnswers(profile), ...listOwnMessages(profile)]) {
     try {
       encode(profile.layout, withMac(profile, message))
@@ -36,10 +36,10 @@ export function faultOfWriting(profile: Profile): string | null {
  */
 function listAnswers(profile: Profile): IsoMessage[] {
   const asked = answeredTypes.flatMap((type) => [
-    exampleOf(profile, type, true),
-    exampleOf(profile, type, false),
+    createExample(profile, type, true),
+    createExample(profile, type, false),
   ])
-  const authorization = exampleOf(profile, '10', true)
+  const authorization = createExample(profile, '10', true)
   return [
     ...asked.map((message) => answerTo(profile, message, '00', { 38: approvalCode })),
     ...outcomes.map((outcome) => answerTo(profile, authorization, outcome)),
@@ -48,7 +48,7 @@ function listAnswers(profile: Profile): IsoMessage[] {
 }
 
 /** A message of which all is there that goes back as it came. */
-function exampleOf(
+function createExample(
   { echoed, layout, version }: Profile,
   type: string,
   isLongest: boolean,
@@ -67,7 +67,7 @@ function exampleOf(
 /** The fields that show the result of a CVV2, for each result. */
 const cvv2Results = (profile: Profile): readonly Readonly<Record<string, string>>[] =>
   (['match', 'mismatch', 'not_checked', 'unresolved'] as const).map((result) =>
-    cvv2ResultOf(profile, {
+    composeCvv2Result(profile, {
       approved: false,
       responseCode: '00',
       reference: '',

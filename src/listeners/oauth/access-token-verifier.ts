@@ -49,7 +49,7 @@ export interface AccessTokenVerifierOptions {
    * Who a token is of whose issuer gives them to people, and not to clients; null: to nobody who
    * may call.
    */
-  personOf?(claims: Readonly<Record<string, unknown>>): Person | null
+  findPerson?(claims: Readonly<Record<string, unknown>>): Person | null
   /** The clock of the machine, never a movable one: tokens are dated by it. */
   now?(): Date
 }
@@ -139,7 +139,7 @@ function remembering(now: () => Date, verify: Verify): Verify {
 }
 
 async function verifyToken(
-  { audience, clientClaim, findClient, issuer, listener, personOf }: AccessTokenVerifierOptions,
+  { audience, clientClaim, findClient, issuer, listener, findPerson }: AccessTokenVerifierOptions,
   { algorithms, find }: IssuerKeys,
   currentDate: Date,
   token: string,
@@ -154,13 +154,13 @@ async function verifyToken(
   }).catch((error: unknown) => {
     throw error instanceof errors.JOSEError ? invalidToken(error) : error
   })
-  if (personOf) return callerOfPerson(personOf(payload), payload)
+  if (findPerson) return createPersonCaller(findPerson(payload), payload)
   const clientId = payload[clientClaim ?? 'client_id']
   const client = isClientId(clientId) ? await findClient(clientId) : null
   if (!client?.active || selectListener(client.kind) !== listener || payload.exp === undefined) {
     throw invalidToken()
   }
-  const boundThumbprint = boundThumbprintOf(payload.cnf)
+  const boundThumbprint = parseBoundThumbprint(payload.cnf)
   // Also where an outside issuer knows nothing of it, and for tokens from before it was asked.
   if (client.certificateBoundTokens && boundThumbprint === null) throw invalidToken()
   // RFC 9068 section 2.2.3: one string, separated by spaces.
@@ -179,7 +179,7 @@ async function verifyToken(
  * A person calls with all that its roles allow; without `auth_time` nobody can say that it is
  * fresh, and it approves nothing.
  */
-function callerOfPerson(person: Person | null, { auth_time, cnf, exp }: JWTPayload): Caller {
+function createPersonCaller(person: Person | null, { auth_time, cnf, exp }: JWTPayload): Caller {
   if (!person || exp === undefined) throw invalidToken()
   const scopes = [...listPersonScopes(person)].filter(
     (scope) => scope !== 'approve' || typeof auth_time === 'number',
@@ -190,7 +190,7 @@ function callerOfPerson(person: Person | null, { auth_time, cnf, exp }: JWTPaylo
     person,
     scopes: new Set(scopes),
     expiresAt: new Date(exp * 1_000),
-    boundThumbprint: boundThumbprintOf(cnf),
+    boundThumbprint: parseBoundThumbprint(cnf),
   }
 }
 
@@ -216,7 +216,7 @@ function bearerToken(header: string): string {
  * 3.1, RFC 8705 section 3.1). Null: the token is not bound.
  * @throws Problem `unauthenticated` where it is bound to what cannot be checked here
  */
-function boundThumbprintOf(confirmation: unknown): string | null {
+function parseBoundThumbprint(confirmation: unknown): string | null {
   if (confirmation === undefined) return null
   const members = toMembers(confirmation)
   const thumbprint = members['x5t#S256']

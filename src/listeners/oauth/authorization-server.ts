@@ -58,7 +58,7 @@ export function createAuthorizationServer(options: TokenEndpointOptions): Author
   const answerTokenRequest = createTokenEndpoint(options, authorizationServerPaths.token)
   const documents = {
     jwks: { mediaType: 'application/jwk-set+json', text: JSON.stringify({ keys: publicKeys }) },
-    metadata: { mediaType: 'application/json', text: JSON.stringify(metadataOf(options)) },
+    metadata: { mediaType: 'application/json', text: JSON.stringify(composeMetadata(options)) },
   }
   return {
     publicKeys,
@@ -72,8 +72,8 @@ export function createAuthorizationServer(options: TokenEndpointOptions): Author
 const uncounted: TokenAttempt = { succeeded: () => ({}), failed: () => ({}) }
 
 /** RFC 8414 section 2. The addresses come from the issuer, never from a Host header. */
-const metadataOf = ({
-  clientCertificateOf,
+const composeMetadata = ({
+  findClientCertificate,
   issuer,
 }: TokenEndpointOptions): Record<string, unknown> => ({
   issuer,
@@ -85,7 +85,7 @@ const metadataOf = ({
   token_endpoint_auth_methods_supported: clientAuthenticationMethods,
   token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
   // RFC 8705 section 3.3. The token endpoint is the same with a certificate: it needs no alias.
-  ...(clientCertificateOf && { tls_client_certificate_bound_access_tokens: true }),
+  ...(findClientCertificate && { tls_client_certificate_bound_access_tokens: true }),
 })
 
 /** The request with its body to be read once more: a body can be read from the wire only once. */

@@ -81,7 +81,7 @@ async function findMetadata(
   clientId: string,
 ): Promise<AdapterPayload | undefined> {
   const client = clientRules.isClientId(clientId) ? await clients.findClient(clientId) : null
-  const authentication = client?.active ? authenticationOf(client) : undefined
+  const authentication = client?.active ? selectAuthentication(client) : undefined
   if (!client || !authentication) return undefined
   const listener = clientRules.selectListener(client.kind)
   // What belongs to the other listener could never be used.
@@ -101,7 +101,7 @@ async function findMetadata(
 }
 
 /** One method a client: what has a key must not fall back to a secret. */
-function authenticationOf({
+function selectAuthentication({
   jwks,
   previousSecretHash,
   secretHash,

@@ -67,7 +67,7 @@ export function discoveredKeys(fetchJson: FetchJson, issuer: string): IssuerKeys
       try {
         return await (await keys)(header, token)
       } catch (error) {
-        if (faultsOfToken.some((fault) => error instanceof fault)) throw error
+        if (tokenFaults.some((fault) => error instanceof fault)) throw error
         await forgetUnlessFresh(keys)
         throw error instanceof Problem ? error : unavailable(error)
       }
@@ -76,7 +76,7 @@ export function discoveredKeys(fetchJson: FetchJson, issuer: string): IssuerKeys
 }
 
 /** What is thrown for a token that no key of the issuer fits, or that names none. */
-const faultsOfToken = [
+const tokenFaults = [
   errors.JWKSNoMatchingKey,
   errors.JWKSMultipleMatchingKeys,
   errors.JOSENotSupported,

@@ -31,7 +31,7 @@ export interface TokenEndpointOptions {
    * The certificate that a caller has proved to have on its connection, which its token can be
    * bound to. Null where the endpoint asks nobody for one.
    */
-  readonly clientCertificateOf: ((socket: Socket | null) => X509Certificate | null) | null
+  readonly findClientCertificate: ((socket: Socket | null) => X509Certificate | null) | null
   /**
    * Called with what went wrong on this side, for the log: a 500, a 503, a registered key of no
    * use.
@@ -83,7 +83,7 @@ export function createTokenEndpoint(
       throw new Error('A client was proved twice, or never asked.')
     ctx.set(attempt.succeeded(clientId))
   }
-  const provider = new Provider(options.issuer, configurationOf(options, path, onProved))
+  const provider = new Provider(options.issuer, createConfiguration(options, path, onProved))
   // The two seams that oidc-provider leaves for this: the stored hash, and `aud` as the issuer.
   provider.Client.prototype.compareClientSecret = function (secret) {
     const isRight = matchesWrittenHashes(secret, this.clientSecret ?? '')
@@ -119,7 +119,7 @@ export function createTokenEndpoint(
   }
 }
 
-const configurationOf = (
+const createConfiguration = (
   options: TokenEndpointOptions,
   path: string,
   onProved: (clientId: string) => void,
@@ -141,9 +141,9 @@ const configurationOf = (
     externalSigningSupport: { enabled: true, ack: 'experimental-01' },
     resourceIndicators: {
       enabled: true,
-      defaultResource: (_ctx, client) => audienceOf(client),
+      defaultResource: (_ctx, client) => readAudience(client),
       getResourceServerInfo: (ctx, resource, client) =>
-        resourceServerOf(ctx, resource, client, options),
+        createResourceServer(ctx, resource, client, options),
     },
     // On whatever the listeners speak: a client whose tokens are to be bound never gets another
     // kind.
@@ -151,7 +151,7 @@ const configurationOf = (
       enabled: true,
       certificateBoundAccessTokens: true,
       // By the answer: of the request there may be a copy, which has no connection.
-      getCertificate: ({ res }) => options.clientCertificateOf?.(res.socket) ?? undefined,
+      getCertificate: ({ res }) => options.findClientCertificate?.(res.socket) ?? undefined,
     },
     devInteractions: { enabled: false },
     dPoP: { enabled: false },
@@ -167,13 +167,13 @@ const configurationOf = (
 })
 
 /** The one resource that a client may ask for, with all scopes that it may have there. */
-function resourceServerOf(
+function createResourceServer(
   ctx: KoaContextWithOIDC,
   resource: string,
   client: Client,
   { signingKeys }: TokenEndpointOptions,
 ): ResourceServer {
-  const audience = audienceOf(client)
+  const audience = readAudience(client)
   if (resource !== audience) throw new errors.InvalidTarget()
   const scope = String(client.grantable_scope)
   const parameters = ctx.oidc.params ?? {}
@@ -195,7 +195,7 @@ function resourceServerOf(
   }
 }
 
-const audienceOf = (client: Client): string => String(client.audience)
+const readAudience = (client: Client): string => String(client.audience)
 
 /** The body of a refusal (RFC 6749 section 5.2). */
 interface TokenError {
@@ -208,7 +208,7 @@ interface TokenError {
  * code for a client that is to come back later: `temporarily_unavailable` is its own for that, from
  * section 4.1.2.1.
  */
-export function tokenErrorOf({ detail, status, title }: Problem): TokenError {
+export function toTokenError({ detail, status, title }: Problem): TokenError {
   const laterOrNever = status === 500 ? 'server_error' : 'temporarily_unavailable'
   const error = status === 429 || status >= 500 ? laterOrNever : 'invalid_request'
   return { error, error_description: detail ?? title }
@@ -241,7 +241,7 @@ function shapeTokenAnswer(ctx: KoaContextWithOIDC, unproved: TokenAttempt | null
 function answerProblem(ctx: KoaContextWithOIDC, problem: Problem): void {
   ctx.status = problem.status
   // What is away concerns nobody outside.
-  ctx.body = tokenErrorOf(problem.status === 503 ? new Problem('unavailable') : problem)
+  ctx.body = toTokenError(problem.status === 503 ? new Problem('unavailable') : problem)
   ctx.set(problem.headers)
 }
 

@@ -10,7 +10,7 @@ import type { CardDataContext } from '../../operations/card-data/card-data.ts'
 import type { ClientContext } from '../../operations/clients/clients.ts'
 import type { KeyContext } from '../../operations/keys/keys.ts'
 import type { LinkContext } from '../../operations/links/links.ts'
-import { callerOf } from '../http/authentication.ts'
+import { requireCaller } from '../http/authentication.ts'
 import type { Metrics } from '../http/metrics.ts'
 import { readCursor } from '../http/pages.ts'
 import type { RateLimiter } from '../http/rate-limit.ts'
@@ -87,13 +87,13 @@ export const keysAct = { access: ['admin', 'keys.write'], repeatable: true } as 
 export const keysChange = { ...keysAct, bodyRequired: true } as const
 
 /** Who administers, as its token says. */
-export const operatorOf = (request: FastifyRequest): Requester => {
-  const { carriesOut, clientId } = callerOf(request)
+export const createRequester = (request: FastifyRequest): Requester => {
+  const { carriesOut, clientId } = requireCaller(request)
   return { clientId, requestId: request.id, approvedBy: carriesOut?.approvedBy ?? null }
 }
 
 /** The client that a path names. @throws `Problem` `not_found` when it can be no client's id. */
-export function clientIdOf({ params }: { params: { clientId: string } }): string {
+export function parseClientId({ params }: { params: { clientId: string } }): string {
   if (!isClientId(params.clientId)) throw new Problem('not_found')
   return params.clientId
 }
@@ -106,7 +106,7 @@ export const clientAfter = (cursor: string | undefined): string =>
  * The card that a path names.
  * @throws `Problem` `card_not_found` when it can be no card's token.
  */
-export function cardOf({ params }: { params: { publicToken: string } }): PublicToken {
+export function parsePublicToken({ params }: { params: { publicToken: string } }): PublicToken {
   if (!isPublicToken(params.publicToken)) throw new Problem('card_not_found')
   return params.publicToken
 }

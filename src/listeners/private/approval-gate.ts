@@ -6,8 +6,8 @@ import { Problem, type ProblemError, validationFailed } from '../../domain/probl
 import { Secret } from '../../domain/secret.ts'
 import type { ApprovalContext } from '../../operations/approvals/approvals.ts'
 import { requestApproval } from '../../operations/approvals/ask.ts'
-import { callerOf, scopesOfAccess } from '../http/authentication.ts'
-import { answerOf, repeatable } from '../http/repeatable.ts'
+import { listNeededScopes, requireCaller } from '../http/authentication.ts'
+import { markReplay, repeatable } from '../http/repeatable.ts'
 import { ApprovalSchema } from './schemas/approvals.ts'
 
 type ApprovalKinds = readonly [ApprovalKind, ...ApprovalKind[]]
@@ -44,13 +44,13 @@ export function approvalByBody<Schema extends TSchema>(
   rule: BodyRule<Static<Schema>>,
 ): ApprovalRule {
   const { kinds } = rule
-  const bodyOf = (request: FastifyRequest) => request.body as Static<Schema>
+  const readBody = (request: FastifyRequest) => request.body as Static<Schema>
   return {
     kinds,
     body,
     findKinds: async (request) =>
-      rule.findKinds ? rule.findKinds(bodyOf(request), request) : kinds.slice(0, 1),
-    findFault: async (request) => rule.findFault?.(bodyOf(request), request) ?? null,
+      rule.findKinds ? rule.findKinds(readBody(request), request) : kinds.slice(0, 1),
+    findFault: async (request) => rule.findFault?.(readBody(request), request) ?? null,
   }
 }
 
@@ -84,11 +84,11 @@ export function guardByApproval(app: FastifyInstance, approvals: ApprovalContext
     if (kind === undefined) return
     const fault = await approval.findFault?.(request)
     if (fault) throw validationFailed(fault)
-    const asked = askedOf(request)
+    const asked = describeRequest(request)
     const wanted = {
       ...asked,
       kind,
-      access: scopesOfAccess(access),
+      access: listNeededScopes(access),
       requestId: request.id,
       members: { ...Object(request.params), ...asked.body },
     }
@@ -98,8 +98,8 @@ export function guardByApproval(app: FastifyInstance, approvals: ApprovalContext
       ...repeated,
       request: new Secret(`APPROVAL\n${repeated.request.reveal()}`),
     }
-    const answer = await requestApproval(approvals, callerOf(request), wanted, own)
-    const shown = answerOf(reply, answer)
+    const answer = await requestApproval(approvals, requireCaller(request), wanted, own)
+    const shown = markReplay(reply, answer)
     return reply
       .code(202)
       .header('location', `/approvals/${shown.approvalId}`)
@@ -122,7 +122,7 @@ export function judgeAgain(
   kinds: readonly ApprovalKind[],
   fault: ProblemError | null = null,
 ): void {
-  const isApprovedCall = callerOf(request).carriesOut !== undefined
+  const isApprovedCall = requireCaller(request).carriesOut !== undefined
   if (isApprovedCall && fault) throw validationFailed(fault)
   if (isApprovedCall || !kinds.some((kind) => required.has(kind))) return
   throw new Problem('unavailable', {
@@ -136,29 +136,28 @@ export function judgeAgain(
  * @throws `Problem` where it is another request: that would be a fault of ours.
  */
 function isApproved(request: FastifyRequest): boolean {
-  const { carriesOut } = callerOf(request)
+  const { carriesOut } = requireCaller(request)
   if (!carriesOut) return false
   const { body, method, path } = carriesOut
   // What was asked for before paths were written in one way has its path as it was sent.
-  const paths = [pathOf(request), request.url]
-  const isSame = JSON.stringify([method, body]) === JSON.stringify(bodyOf(request))
+  const paths = [composePath(request), request.url]
+  const isSame =
+    JSON.stringify([method, body]) === JSON.stringify([request.method, request.body ?? null])
   if (isSame && paths.includes(path)) return true
   throw new Problem('internal_error')
 }
 
-const askedOf = (request: FastifyRequest): AskedRequest => ({
+const describeRequest = (request: FastifyRequest): AskedRequest => ({
   method: request.method,
-  path: pathOf(request),
+  path: composePath(request),
   body: (request.body ?? null) as object | null,
 })
-
-const bodyOf = ({ body, method }: FastifyRequest) => [method, body ?? null]
 
 /**
  * The path in its one spelling: the route's, with its parameters decoded and nothing encoded
  * without need.
  */
-const pathOf = ({ params, routeOptions, url }: FastifyRequest): string => {
+const composePath = ({ params, routeOptions, url }: FastifyRequest): string => {
   const given = params as Readonly<Record<string, string>>
   const pattern = routeOptions.url ?? url
   return pattern.replaceAll(/:(\w+)/g, (_, name) => encodeURIComponent(given[name] ?? ''))

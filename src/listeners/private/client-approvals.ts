@@ -10,7 +10,7 @@ import type {
 } from './schemas/clients.ts'
 
 /** What another person approves of a new client of each kind, and of other credentials of one. */
-const kindOfCredentials = {
+const credentialKinds = {
   admin: 'administrator',
   network: 'network',
   client: 'client-credentials',
@@ -20,16 +20,16 @@ const isGuarded = (scopes: readonly string[] = []): boolean =>
   guardedScopes.some((scope) => scopes.includes(scope))
 
 /** The kinds of approval that the registration of a client is of. */
-export const kindsOfNewClient = ({
+export const listRegistrationKinds = ({
   kind,
   scopes,
 }: Static<typeof CreateClientSchema>): readonly ApprovalKind[] => {
-  if (kind !== 'client') return [kindOfCredentials[kind]]
+  if (kind !== 'client') return [credentialKinds[kind]]
   return isGuarded(scopes) ? ['disclosure-scopes'] : []
 }
 
 /** The kinds of approval that a change of a client is of. What takes away is of none. */
-export function kindsOfClientChange(
+export function listChangeKinds(
   before: ClientRecord,
   { active, certificateBoundTokens, jwks, scopes }: Static<typeof ChangeClientSchema>,
 ): readonly ApprovalKind[] {
@@ -37,26 +37,26 @@ export function kindsOfClientChange(
   if (before.kind !== 'client') {
     // Other keys are another holder, and so is one who is let in again.
     const isAnother = hasCredentials || active === true || scopes !== undefined
-    return isAnother ? [kindOfCredentials[before.kind]] : []
+    return isAnother ? [credentialKinds[before.kind]] : []
   }
   const isEnabled = active === true && !before.active && isGuarded(before.scopes)
   const added = scopes?.filter((scope) => !before.scopes.includes(scope))
   return [
     ...(isGuarded(added) || isEnabled ? (['disclosure-scopes'] as const) : []),
-    ...(hasCredentials && isGuarded(before.scopes) ? ([kindOfCredentials.client] as const) : []),
+    ...(hasCredentials && isGuarded(before.scopes) ? ([credentialKinds.client] as const) : []),
   ]
 }
 
 /** The kinds of approval that another secret of a client is of. */
-export const kindsOfRotation = ({ kind, scopes }: ClientRecord): readonly ApprovalKind[] =>
-  kind !== 'client' || isGuarded(scopes) ? [kindOfCredentials[kind]] : []
+export const listRotationKinds = ({ kind, scopes }: ClientRecord): readonly ApprovalKind[] =>
+  kind !== 'client' || isGuarded(scopes) ? [credentialKinds[kind]] : []
 
 interface NewCredentials {
   readonly jwks?: object
 }
 
 /** No secret can be shown once to a person who waits for another: a new client has keys. */
-export const findFaultOfKeys = ({ jwks }: NewCredentials): ProblemError | null =>
+export const findKeyFault = ({ jwks }: NewCredentials): ProblemError | null =>
   jwks === undefined
     ? { pointer: '/jwks', detail: 'must be given: no secret can be shown after an approval' }
     : null
@@ -65,7 +65,7 @@ export const findFaultOfKeys = ({ jwks }: NewCredentials): ProblemError | null =
  * A client that holds no guarded scope gets its secret from one person, who may still know it. It
  * gets a guarded scope together with keys, which the approver compares with their owner.
  */
-export const findFaultOfScopes = (
+export const findScopeFault = (
   { authentication, kind, scopes: held }: ClientRecord,
   { jwks, scopes }: Static<typeof ChangeClientSchema>,
 ): ProblemError | null => {
@@ -80,7 +80,7 @@ export const findFaultOfScopes = (
 /**
  * No secret can be shown after an approval: another secret comes from the requester, as its hash.
  */
-export const findFaultOfSecretHash = (
+export const findSecretHashFault = (
   body: Static<typeof RotateSecretSchema>,
 ): ProblemError | null =>
   body?.secretHash === undefined

@@ -1,7 +1,7 @@
 import { measureKeys } from '../../operations/keys/uses.ts'
 import { listLinks } from '../../operations/links/links.ts'
-import { readBacklog } from '../../operations/webhooks/deliveries.ts'
-import { readFailingWebhooks } from '../../operations/webhooks/operator-acts.ts'
+import { findBacklog } from '../../operations/webhooks/deliveries.ts'
+import { listFailingEndpoints } from '../../operations/webhooks/operator-acts.ts'
 import type { Metrics, TimedRoute } from '../http/metrics.ts'
 
 /** What is known is good for so long: whoever watches asks often, and several may. */
@@ -16,7 +16,7 @@ const linksMost = 1_000
 /** How it was at an instant, in this process where it is about calls. */
 interface Sample {
   readonly at: string
-  readonly backlog: Awaited<ReturnType<typeof readBacklog>>
+  readonly backlog: Awaited<ReturnType<typeof findBacklog>>
   readonly calls: Latency
 }
 
@@ -32,8 +32,8 @@ interface Latency {
  * What health and figures are read from: never more often than every two seconds, however many ask.
  */
 export interface Watching {
-  readonly backlog: () => ReturnType<typeof readBacklog>
-  readonly failingWebhooks: () => ReturnType<typeof readFailingWebhooks>
+  readonly backlog: () => ReturnType<typeof findBacklog>
+  readonly failingWebhooks: () => ReturnType<typeof listFailingEndpoints>
   readonly keys: () => ReturnType<typeof measureKeys>
   readonly links: () => ReturnType<typeof listLinks>
   /** The samples that this process keeps in its memory, the oldest first. */
@@ -45,7 +45,7 @@ export interface Watching {
 interface Watched {
   /** Has something done when the server closes. */
   onClose(stop: () => void): void
-  readonly cards: Parameters<typeof readBacklog>[0]
+  readonly cards: Parameters<typeof findBacklog>[0]
   readonly keys: Parameters<typeof measureKeys>[0]
   readonly links: Parameters<typeof listLinks>[0]
   readonly metrics: Metrics
@@ -53,17 +53,17 @@ interface Watched {
 
 /** Watches what health and figures tell of; a minute's sample is taken until the server closes. */
 export function createWatching({ cards, keys, links, metrics, onClose }: Watched): Watching {
-  const backlog = atMostEvery(goodForMs, () => readBacklog(cards))
+  const backlog = atMostEvery(goodForMs, () => findBacklog(cards))
   const samples: Sample[] = []
   let before: TimedRoute['within'] = []
   const sample = async () => {
     const measured = await backlog()
-    const now = sumOf(await metrics.readTimes('this'))
+    const now = sumRoutes(await metrics.readTimes('this'))
     const since = now.map(
       ([seconds, requests], at) => [seconds, requests - (before[at]?.[1] ?? 0)] as const,
     )
     before = now
-    samples.push({ at: new Date().toISOString(), backlog: measured, calls: latencyOf(since) })
+    samples.push({ at: new Date().toISOString(), backlog: measured, calls: computeLatency(since) })
     if (samples.length > samplesMost) samples.shift()
   }
   // What cannot be read now is missing from the picture, and the next minute is there again.
@@ -71,7 +71,7 @@ export function createWatching({ cards, keys, links, metrics, onClose }: Watched
   onClose(() => clearInterval(timer))
   return {
     backlog,
-    failingWebhooks: atMostEvery(goodForMs, () => readFailingWebhooks(cards)),
+    failingWebhooks: atMostEvery(goodForMs, () => listFailingEndpoints(cards)),
     keys: atMostEvery(goodForMs, () => measureKeys(keys)),
     links: atMostEvery(goodForMs, () => listLinks(links, '', linksMost)),
     samples: () => samples,
@@ -95,7 +95,7 @@ function atMostEvery<Value>(goodMs: number, read: () => Promise<Value>): () => P
 }
 
 /** All calls of some routes together. */
-const sumOf = (routes: readonly TimedRoute[]): TimedRoute['within'] =>
+const sumRoutes = (routes: readonly TimedRoute[]): TimedRoute['within'] =>
   (routes[0]?.within ?? []).map(([seconds], at) => [
     seconds,
     routes.reduce((sum, { within }) => sum + (within[at]?.[1] ?? 0), 0),
@@ -105,7 +105,7 @@ const sumOf = (routes: readonly TimedRoute[]): TimedRoute['within'] =>
  * The times within which shares of calls were answered, by the bounds between which they were
  * counted.
  */
-export function latencyOf(within: TimedRoute['within']): Latency {
+export function computeLatency(within: TimedRoute['within']): Latency {
   const calls = within.at(-1)?.[1] ?? 0
   const percentile = (share: number): number | null => {
     if (calls === 0) return null

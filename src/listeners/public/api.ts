@@ -5,7 +5,7 @@ import { Problem } from '../../domain/problem.ts'
 import type { AuditLogContext } from '../../operations/audit-log/audit-log.ts'
 import type { CardDataContext } from '../../operations/card-data/card-data.ts'
 import type { EventStreams } from '../../operations/events/streams.ts'
-import { callerOf } from '../http/authentication.ts'
+import { requireCaller } from '../http/authentication.ts'
 import type { Server } from '../http/server.ts'
 
 /** What the routes of the public listener work with. */
@@ -23,8 +23,8 @@ export interface PublicApi {
 }
 
 /** Who calls, as the operations know it. */
-export const actingOf = (request: FastifyRequest): Requester => ({
-  clientId: callerOf(request).clientId,
+export const createRequester = (request: FastifyRequest): Requester => ({
+  clientId: requireCaller(request).clientId,
   requestId: request.id,
 })
 
@@ -32,13 +32,13 @@ export const actingOf = (request: FastifyRequest): Requester => ({
  * The card that a path names.
  * @throws `Problem` `card_not_found` when it can be no card's token.
  */
-export function publicTokenOf({ params }: { params: { publicToken: string } }): PublicToken {
+export function parsePublicToken({ params }: { params: { publicToken: string } }): PublicToken {
   if (!isPublicToken(params.publicToken)) throw new Problem('card_not_found')
   return params.publicToken
 }
 
 /** The webhook that a path names. @throws `Problem` `not_found` when it can be no webhook's id. */
-export function webhookIdOf({ params }: { params: { webhookId: string } }): string {
+export function parseWebhookId({ params }: { params: { webhookId: string } }): string {
   if (!isUuid(params.webhookId)) throw new Problem('not_found')
   return params.webhookId
 }

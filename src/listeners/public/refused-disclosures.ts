@@ -3,7 +3,7 @@ import { isPublicToken } from '../../domain/identifiers.ts'
 import { toMembers } from '../../domain/members.ts'
 import type { Problem } from '../../domain/problem.ts'
 import { deviceKeyThumbprint } from '../../operations/card-data/card-data.ts'
-import { callerOf } from '../http/authentication.ts'
+import { requireCaller } from '../http/authentication.ts'
 import type { PublicApi } from './api.ts'
 
 /**
@@ -19,7 +19,7 @@ export const recordingRefusals =
     const { deviceKey, includePin } = toMembers(request.body)
     return issuing.refusedDisclosures.record(
       {
-        clientId: callerOf(request).clientId,
+        clientId: requireCaller(request).clientId,
         publicToken: isPublicToken(publicToken) ? publicToken : null,
         act,
         includesPin: act === 'pin.revealed' || includePin === true,

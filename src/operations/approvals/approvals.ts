@@ -192,8 +192,9 @@ export async function listApprovals(
 }
 
 /** How often somebody let their own request pass within the last 30 days. */
-export const readBrokenGlass = ({ database }: Pick<ApprovalContext, 'database'>): Promise<number> =>
-  countBrokenGlass(database)
+export const countBrokenGlassUses = ({
+  database,
+}: Pick<ApprovalContext, 'database'>): Promise<number> => countBrokenGlass(database)
 
 /** A step of an approval. */
 type ApprovalStep =

@@ -174,7 +174,7 @@ export interface Keeper {
  * Keeps an answer unless one is kept: the first is what everybody gets. So a request that was
  * merely slow, and whose repeat took it for lost, has one answer.
  */
-export async function keepAnswer(
+export async function storeFirstAnswer(
   { database, hsm, observe }: AuthorizationContext,
   { claimId, keyed, lost }: Keeper,
   result: Authorization,
@@ -215,7 +215,7 @@ export async function answerRepeat(
   if (answer) return idempotency.replayAnswer(context.hsm, keyed, { answer, claimId })
   // The first result was lost with its process, and so was its record.
   const lost = composeAnswer('96', card, request)
-  const kept = await keepAnswer(context, { keyed, claimId, lost }, lost)
+  const kept = await storeFirstAnswer(context, { keyed, claimId, lost }, lost)
   if (!kept.replayed && card) {
     const repeat = traceRequest(request)
     repeat.trail.note({ check: 'answer', result: 'unresolved', responseCode: '96' })

@@ -21,8 +21,8 @@ import {
   composeAnswer,
   composeRecord,
   type Keeper,
-  keepAnswer,
   type Outcomes,
+  storeFirstAnswer,
   type TracedRequest,
   uncheckedOutcomes,
 } from './answer.ts'
@@ -101,7 +101,7 @@ export async function answerBlocked(
   const record = composeRecord(asked, card, result.responseCode)
   // Both at once, so that nobody waits for longer.
   const [answer] = await Promise.all([
-    keepAnswer(context, keeper, result),
+    storeFirstAnswer(context, keeper, result),
     answerAuthorization(context.database, record, null),
   ])
   return answer
@@ -211,7 +211,7 @@ async function settleAndAnswer(
   const settled = await settleAuthorization(database, { spent, comparison }, record, sealed)
   const result = answer(settled.remaining)
   observe.checked(result)
-  if (!sealed || !keeper.keyed || !settled.answer) return keepAnswer(context, keeper, result)
+  if (!sealed || !keeper.keyed || !settled.answer) return storeFirstAnswer(context, keeper, result)
   if (!settled.isOwn) {
     const { claimId } = sealed
     return idempotency.replayAnswer(hsm, keeper.keyed, { answer: settled.answer, claimId })

@@ -12,54 +12,52 @@ import type {
 import { authorize } from '../authorizations/authorize.ts'
 import * as transactions from './transactions.ts'
 
-/** What a network asks on a link, which it may send again. */
+/** An authorization request that a network sends on a link, and may repeat. */
 export interface NetworkRequest extends Omit<AuthorizationRequest, 'card'> {
-  /** Null: what stands in its place is none. */
+  /** Null where the message has no PAN that can be read. */
   readonly pan: Pan | null
-  /** The same for the same question, and for no other. */
+  /** Identifies the request: a repeat has the same key, and no other request has it. */
   readonly key: string
-  /** All that is asked, in one spelling. */
+  /** The content of the request in canonical form. */
   readonly content: Secret<string>
   readonly transaction: transactions.TransactionNumbers
   readonly original: OriginalElements
 }
 
-/** What a question came to: as an authorization answers, or why it was not asked. */
+/** The answer to a request: the authorization's, or the reason why none was made. */
 export interface NetworkAnswer {
   /**
-   * `94`: another question under its key, or reversed before it came. `91`: the database is away.
+   * `94`: another request has its key, or a reversal came first. `91`: the database is unavailable.
    */
   readonly outcome: ResponseCode | '91' | '94'
-  /** Null where nothing was asked. */
+  /** Null where none was made. */
   readonly authorization: Authorization | null
   readonly replayed: boolean
 }
 
 export interface LinkAuthorizer {
-  ask(question: NetworkRequest): Promise<NetworkAnswer>
+  authorize(request: NetworkRequest): Promise<NetworkAnswer>
 }
 
-/**
- * A first request that has not answered by then was lost with its process, and answers so itself.
- */
+/** A first request without an answer after this time was lost with its process. */
 const lostAfterMs = 35_000
 const lookEveryMs = 50
 
-/** Asks what `POST /network/authorizations` asks, by the same operation. */
+/** Authorizes requests by the operation that `POST /network/authorizations` uses. */
 export function createLinkAuthorizer(context: AuthorizationContext): LinkAuthorizer {
-  const hsm = transactions.tellingSilence(context)
-  const asking = { ...context, hsm }
+  const hsm = transactions.distinguishOutages(context)
+  const linkContext = { ...context, hsm }
 
   /**
-   * The answer; null where the first question under its key is not answered yet, or a reversal has
-   * overtaken it.
+   * Returns the answer; null while the first request under its key has none, or when a reversal
+   * has overtaken it.
    */
-  async function askOnce(
-    { content, key, original, pan, transaction: _, ...asked }: NetworkRequest,
+  async function tryOnce(
+    { content, key, original, pan, transaction: _, ...sent }: NetworkRequest,
     hashed: transactions.HashedTransaction | null,
   ): Promise<NetworkAnswer | null> {
     const request = {
-      clientId: asked.networkId,
+      clientId: sent.networkId,
       idempotencyKey: key,
       request: content,
       bearsSecret: true,
@@ -68,36 +66,40 @@ export function createLinkAuthorizer(context: AuthorizationContext): LinkAuthori
       }),
     }
     const card = pan && hashed && { pan, panFingerprints: hashed.panFingerprints }
-    const answer = await authorize(asking, { ...asked, card }, request).catch((error: unknown) => {
-      if (error instanceof Problem && error.code === 'idempotency_key_in_use') return null
-      throw error
-    })
+    const answer = await authorize(linkContext, { ...sent, card }, request).catch(
+      (error: unknown) => {
+        if (error instanceof Problem && error.code === 'idempotency_key_in_use') return null
+        throw error
+      },
+    )
     if (!answer) return null
     const { replayed, result } = answer
     return { outcome: result.responseCode, authorization: result, replayed }
   }
 
-  async function ask(question: NetworkRequest): Promise<NetworkAnswer> {
-    const { networkId, pan, transaction } = question
+  async function authorizeSent(sent: NetworkRequest): Promise<NetworkAnswer> {
+    const { networkId, pan, transaction } = sent
     const hashed = pan && (await transactions.hashTransaction(hsm, networkId, pan, transaction))
     const hashes = hashed?.transactionHashes ?? []
     const until = performance.now() + lostAfterMs
     for (;;) {
-      const answer = await askOnce(question, hashed)
+      const answer = await tryOnce(sent, hashed)
       if (answer) return answer
-      if (await hasReversalMark(context.database, networkId, hashes)) return unasked('94')
-      if (performance.now() > until) return unasked('96')
+      if (await hasReversalMark(context.database, networkId, hashes)) return refuse('94')
+      if (performance.now() > until) return refuse('96')
       await wait(lookEveryMs)
     }
   }
 
   return {
-    ask: (question) =>
-      ask(question).catch((error: unknown) => unasked(transactions.selectFaultOutcome(error))),
+    authorize: (request) =>
+      authorizeSent(request).catch((error: unknown) =>
+        refuse(transactions.selectFaultOutcome(error)),
+      ),
   }
 }
 
-const unasked = (outcome: NetworkAnswer['outcome']): NetworkAnswer => ({
+const refuse = (outcome: NetworkAnswer['outcome']): NetworkAnswer => ({
   outcome,
   authorization: null,
   replayed: false,

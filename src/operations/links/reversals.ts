@@ -47,7 +47,7 @@ type AdviceFault = ReturnType<typeof transactions.selectFaultOutcome>
 type AdviceContext = Pick<AuthorizationContext, 'database' | 'hsm' | 'observe'>
 
 export function createAdvices({ database, hsm: asked, observe }: AdviceContext): LinkAdvices {
-  const hsm = transactions.tellingSilence({ hsm: asked, observe })
+  const hsm = transactions.distinguishOutages({ hsm: asked, observe })
   const hashed = async ({ networkId, pan, transaction }: NetworkAdvice) =>
     pan
       ? transactions.hashTransaction(hsm, networkId, pan, transaction)

@@ -35,11 +35,11 @@ export async function hashTransaction(
   return { panFingerprints, transactionHashes }
 }
 
-/** The HSM gave no answer where that is not an outcome of the question itself. */
+/** The HSM gave no answer, and that is no outcome of the request itself. */
 class HsmSilent extends Error {}
 
-/** The same HSM, whose silence is told from the database's, and reported. */
-export function tellingSilence({
+/** Wraps an HSM: its outages are reported, and differ from those of the database. */
+export function distinguishOutages({
   hsm,
   observe,
 }: Pick<AuthorizationContext, 'hsm' | 'observe'>): Hsm {
@@ -56,7 +56,7 @@ export function tellingSilence({
   }
 }
 
-/** What is answered where something is away. @throws what nobody foresaw. */
+/** Selects the answer to an outage. @throws any other error unchanged. */
 export function selectFaultOutcome(error: unknown): '91' | '94' | '96' {
   if (error instanceof HsmSilent) return '96'
   if (error instanceof Problem && error.code === 'unavailable') return '91'

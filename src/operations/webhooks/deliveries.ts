@@ -98,5 +98,5 @@ export const replayDeliveries = (
  * What has yet to go out, over all clients: of rows that can be many, no more are counted than 10
  * 000.
  */
-export const readBacklog = ({ database }: Pick<WebhookContext, 'database'>): Promise<Backlog> =>
+export const findBacklog = ({ database }: Pick<WebhookContext, 'database'>): Promise<Backlog> =>
   measureBacklog(database)

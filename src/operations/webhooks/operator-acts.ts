@@ -43,9 +43,9 @@ export const listWatchedWebhooks = async (
 ): Promise<WatchedWebhook[]> => (await listWatchedWebhookRows(database, filter)).map(watchedWebhook)
 
 /** A webhook of any client. @throws `Problem` `not_found`. */
-export async function getWatchedWebhook(
+export async function findWebhookOfClient(
   { database }: Pick<WebhookContext, 'database'>,
-  { clientId, webhookId }: WebhookOf,
+  { clientId, webhookId }: WebhookNames,
 ): Promise<WatchedWebhook> {
   const row = await findWatchedWebhook(database, clientId, webhookId)
   if (!row) throw new Problem('not_found')
@@ -56,7 +56,7 @@ export async function getWatchedWebhook(
 const failingMost = 1_000
 
 /** The enabled webhooks of all clients that fail, the one with the most failures in a row first. */
-export const readFailingWebhooks = ({
+export const listFailingEndpoints = ({
   database,
 }: Pick<WebhookContext, 'database'>): Promise<FailingWebhookRow[]> =>
   listFailingWebhooks(database, failingMost)
@@ -75,13 +75,13 @@ const watchedWebhook = ({
 })
 
 /** A webhook, by the client whose it is. */
-export interface WebhookOf {
+export interface WebhookNames {
   readonly clientId: string
   readonly webhookId: string
 }
 
 /** What an operator does to a client's webhook, and why. */
-interface OperatorAct extends WebhookOf {
+interface OperatorAct extends WebhookNames {
   readonly reason: string
 }
 
@@ -146,7 +146,7 @@ export const switchAsOperator = (
 const findNamedWebhook = (
   connection: Connection,
   { requestId }: Requester,
-  { clientId, webhookId }: WebhookOf,
+  { clientId, webhookId }: WebhookNames,
 ) => findOwnWebhook(connection, { clientId, requestId }, webhookId)
 
 async function record(

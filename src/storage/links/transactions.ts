@@ -21,7 +21,7 @@ export interface OriginalElements {
   readonly acquirer: string
 }
 
-/** A transaction that a network begins with a question, as its reversal may name it. */
+/** A transaction that a network begins with a request, as its reversal may name it. */
 export interface NewOriginal extends OriginalElements {
   /** One for each version of the key of the PAN's fingerprint. */
   readonly transactionHashes: readonly Uint8Array[]

@@ -5,8 +5,8 @@ import { connect, type Socket } from 'node:net'
 import { before, test } from 'node:test'
 import {
   callerAddresses,
-  networkOf,
   plainAddress,
+  toNetwork,
 } from '../../../src/listeners/http/caller-address.ts'
 import { ConfigError, readConfig } from '../../../src/service/config/config.ts'
 import { startLoopbackProxy } from '../../support/loopback-proxy.ts'
@@ -18,7 +18,7 @@ const callers = callerAddresses(['10.0.0.0/8', 'fd00::/8'])
 /** What a request from a peer, with this `X-Forwarded-For`, is taken to come from. */
 const addressOf = (peer: string, forwarded?: string): string => {
   const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
-  return callers.addressOf({
+  return callers.findAddress({
     socket: { remoteAddress: peer } as IncomingMessage['socket'],
     headers,
   })
@@ -73,13 +73,13 @@ test('an address has one form, with a port, a zone, brackets or as IPv4 mapped i
 })
 
 test('in IPv6 the /64 is charged, in IPv4 the address', () => {
-  assert.equal(networkOf('198.51.100.7'), '198.51.100.7')
+  assert.equal(toNetwork('198.51.100.7'), '198.51.100.7')
   for (const address of ['2001:db8:1:2::', '2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff']) {
-    assert.equal(networkOf(address), '2001:db8:1:2::/64')
+    assert.equal(toNetwork(address), '2001:db8:1:2::/64')
   }
-  assert.equal(networkOf('2001:db8::1'), '2001:db8:0:0::/64')
-  assert.equal(networkOf('::1'), '0:0:0:0::/64')
-  assert.equal(networkOf('2001::1:2:3:4:5'), '2001:0:0:1::/64')
+  assert.equal(toNetwork('2001:db8::1'), '2001:db8:0:0::/64')
+  assert.equal(toNetwork('::1'), '0:0:0:0::/64')
+  assert.equal(toNetwork('2001::1:2:3:4:5'), '2001:0:0:1::/64')
 })
 
 test('trusted proxies are blocks of addresses, and never half of everybody', () => {

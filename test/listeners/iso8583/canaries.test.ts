@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { frameOf } from '../../../src/listeners/iso8583/codec/frame.ts'
+import { composeFrame } from '../../../src/listeners/iso8583/codec/frame.ts'
 import { encode } from '../../../src/listeners/iso8583/codec/message.ts'
 import { issueCard } from '../../support/network.ts'
 import { openTestService, sql } from '../../support/service.ts'
@@ -66,13 +66,13 @@ test('no PAN, track, PIN block or CVV2 of a link comes to rest in a log, a metri
   const cut = [1, 2, 3, 4].map((count) => bytes.subarray(0, -count))
   for (const spoiled of [...cut, Buffer.concat([bytes, randomBytes(4)])]) {
     const answered = wire.awaitTrace(trace)
-    wire.send(frameOf(wire.profile.framing, spoiled))
+    wire.send(composeFrame(wire.profile.framing, spoiled))
     const { 2: _, ...others } = (await answered).fields
     answers.push(others)
   }
   for (let sent = 0; sent < 5; sent += 1) {
     const headless = Buffer.concat([Buffer.from('X'), bytes])
-    wire.send(frameOf(wire.profile.framing, headless))
+    wire.send(composeFrame(wire.profile.framing, headless))
   }
   await wire.closed
   await wait(200)

@@ -4,7 +4,7 @@ import { describe } from '../../../src/listeners/iso8583/codec/describe.ts'
 import { CodecError, type FieldLayout } from '../../../src/listeners/iso8583/codec/layout.ts'
 import { decode, encode } from '../../../src/listeners/iso8583/codec/message.ts'
 import { readParts, writeParts } from '../../../src/listeners/iso8583/codec/parts.ts'
-import { layoutOf } from '../../../src/listeners/iso8583/codec/versions.ts'
+import { createLayout } from '../../../src/listeners/iso8583/codec/versions.ts'
 import { vectorLayout, vectors, withField } from './vectors.ts'
 
 const bytesOf = (hex: string): Buffer => Buffer.from(hex, 'hex')
@@ -103,7 +103,7 @@ for (const { hex, id, layout, why } of vectors.refusals) {
 }
 
 test('a fault names its field and its place, and never a value', () => {
-  const layout = layoutOf('1987', 'ascii')
+  const layout = createLayout('1987', 'ascii')
   const message = {
     mti: '0100',
     fields: { 2: '4000001234567899', 4: '000000001000', 11: '000001' },
@@ -138,7 +138,7 @@ const changed = (bytes: Buffer, at: number, character: string): Buffer => {
 }
 
 test('letters do not become packed digits, and nothing short is padded', () => {
-  const layout = layoutOf('1987', 'bcd')
+  const layout = createLayout('1987', 'bcd')
   const refused = (fields: Record<string, string>, fault: string) =>
     assert.throws(() => encode(layout, { mti: '0100', fields }), { fault })
   refused({ 4: '00000000ABCD' }, 'not_of_type')
@@ -163,7 +163,7 @@ test('letters do not become packed digits, and nothing short is padded', () => {
 test('where bytes of packed digits are counted, a fill nibble F tells of an odd number', () => {
   const prefix = { digits: 1, encoding: 'binary', counts: 'bytes' } as const
   const pan = { type: 'n', encoding: 'bcd', max: 19, prefix, oddPad: 'right-f' } as const
-  const layout = withField(layoutOf('1987', 'bcd'), '2', pan)
+  const layout = withField(createLayout('1987', 'bcd'), '2', pan)
   for (const digits of ['400000123456789', '4000001234567899', '']) {
     const bytes = encode(layout, { mti: '0100', fields: { 2: digits } })
     assert.equal(decode(layout, bytes).fields['2'], digits)
@@ -181,18 +181,18 @@ test('the same message in ASCII, in packed digits and in EBCDIC', () => {
     90: '0'.repeat(42),
   }
   for (const encoding of ['ascii', 'bcd', 'ebcdic'] as const) {
-    const layout = layoutOf('1987', encoding)
+    const layout = createLayout('1987', encoding)
     const bytes = encode(layout, { mti: '0420', fields })
     assert.deepEqual(decode(layout, bytes), { mti: '0420', fields })
   }
   // Code page 1047, as jPOS and mainframes have it.
-  const ebcdic = encode(layoutOf('1987', 'ebcdic'), { mti: '0100', fields: { 41: '[A^|~] 1' } })
+  const ebcdic = encode(createLayout('1987', 'ebcdic'), { mti: '0100', fields: { 41: '[A^|~] 1' } })
   assert.equal(hexOf(ebcdic.subarray(-8)), 'ADC15F4FA1BD40F1')
 })
 
 test('a bitmap of 16 bytes always, and one in text', () => {
   const bitmap = { encoding: 'hex-ascii', size: 'always-16' } as const
-  const always = { ...layoutOf('1987', 'ascii'), bitmap }
+  const always = { ...createLayout('1987', 'ascii'), bitmap }
   const bytes = encode(always, { mti: '0800', fields: { 11: '000001' } })
   assert.equal(bytes.toString('latin1', 4, 36), '80200000000000000000000000000000')
   assert.deepEqual(decode(always, bytes).fields, { 11: '000001' })
@@ -216,7 +216,7 @@ test('an error names a field by its place in the layout, never by bytes of the m
     },
   } as const
   for (const [kind, changes] of Object.entries(kinds)) {
-    const layout = withField(layoutOf('1987', 'ascii'), '48', changes).fields['48']
+    const layout = withField(createLayout('1987', 'ascii'), '48', changes).fields['48']
     assert(layout)
     let refused = 0
     // A length that is wrong by one makes digits of a CVV2 a tag, or bits of a bitmap.
@@ -236,7 +236,7 @@ test('an error names a field by its place in the layout, never by bytes of the m
 
 test('tags of two digits behind a letter, and subfields in a row', () => {
   const tlv = { kind: 'tlv', header: 1, tagLength: 2, lengthDigits: 2 } as const
-  const layout = withField(layoutOf('1987', 'ascii'), '48', { parts: tlv })
+  const layout = withField(createLayout('1987', 'ascii'), '48', { parts: tlv })
   const field = layout.fields['48']
   assert(field)
   const parts = new Map([
@@ -270,7 +270,7 @@ test('tags of two digits behind a letter, and subfields in a row', () => {
 })
 
 test('chip data that do not hold together are refused', () => {
-  const layout = withField(layoutOf('1987', 'bcd'), '55', {
+  const layout = withField(createLayout('1987', 'bcd'), '55', {
     type: 'b',
     encoding: 'binary',
     parts: { kind: 'ber-tlv' },
@@ -293,7 +293,7 @@ test('chip data that do not hold together are refused', () => {
 })
 
 test('what is described of a message shows no PAN, track, PIN block or CVV2', () => {
-  const layout = withField(layoutOf('1987', 'ascii'), '55', {
+  const layout = withField(createLayout('1987', 'ascii'), '55', {
     type: 'b',
     encoding: 'binary',
     parts: { kind: 'ber-tlv' },

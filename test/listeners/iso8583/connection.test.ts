@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
-import { frameOf } from '../../../src/listeners/iso8583/codec/frame.ts'
+import { composeFrame } from '../../../src/listeners/iso8583/codec/frame.ts'
 import {
   createInput,
   createOutput,
@@ -34,7 +34,7 @@ test('frames that follow one another may take as long as they like in all', (t) 
     onFrames: (whole) => frames.push(...whole),
     onFault: (fault) => faults.push(fault),
   })
-  const one = frameOf(framing, Buffer.from('message'))
+  const one = composeFrame(framing, Buffer.from('message'))
   for (let sent = 0; sent < 6; sent += 1) {
     input.receive(one.subarray(0, 3))
     t.mock.timers.tick(140)
@@ -52,9 +52,9 @@ test('a frame that seems to be counted otherwise than agreed is told as that', a
     createInput(agreed).receive(bytes)
     return promise
   }
-  const packed = frameOf({ length: 'bcd-2' }, Buffer.alloc(60))
+  const packed = composeFrame({ length: 'bcd-2' }, Buffer.alloc(60))
   assert.match(await seen('binary-2', packed), /Read as bcd-2/)
-  const digits = frameOf({ length: 'ascii-4' }, Buffer.alloc(60))
+  const digits = composeFrame({ length: 'ascii-4' }, Buffer.alloc(60))
   assert.match(await seen('bcd-2', digits), /Read as ascii-4/)
 })
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  composeFrame,
   createFrameReader,
   FrameError,
   type Framing,
   frameBytesMax,
-  frameOf,
 } from '../../../src/listeners/iso8583/codec/frame.ts'
 import { decode } from '../../../src/listeners/iso8583/codec/message.ts'
 import { keepAliveOf } from './keep-alive.ts'
@@ -42,7 +42,7 @@ for (const { framing: name, hex, id, length, sessionControl } of vectors.frames)
       frames.map((frame) => frame.message.length),
       [sessionControl ? 0 : length],
     )
-    if (!sessionControl) assert.equal(hexOf(frameOf(framing, body)), hexOf(bytes))
+    if (!sessionControl) assert.equal(hexOf(composeFrame(framing, body)), hexOf(bytes))
   })
 }
 
@@ -63,10 +63,10 @@ test('the addresses of a header are turned round in the answer', () => {
   assert(base1)
   const message = Buffer.alloc(258 - 22)
   const base: Framing = { length: 'binary-2', header: { kind: 'base-1' } }
-  const answered = frameOf(base, message, Buffer.from(base1.hex, 'hex'))
+  const answered = composeFrame(base, message, Buffer.from(base1.hex, 'hex'))
   assert.equal(hexOf(answered.subarray(2, 24)), base1.swapped)
   const tpdu: Framing = { length: 'bcd-2', header: { kind: 'tpdu' } }
-  const frame = frameOf(tpdu, Buffer.from('abc'), Buffer.from('6000100020', 'hex'))
+  const frame = composeFrame(tpdu, Buffer.from('abc'), Buffer.from('6000100020', 'hex'))
   assert.equal(hexOf(frame), '00086000200010616263')
 })
 
@@ -80,7 +80,7 @@ test('frames in any pieces are the same frames', () => {
     const messages = ['first', 'the second', 'x'.repeat(4_000)].map((text) => Buffer.from(text))
     const stream = Buffer.concat([
       keepAliveOf(framing),
-      ...messages.map((message) => frameOf(framing, message)),
+      ...messages.map((message) => composeFrame(framing, message)),
     ])
     for (const piece of [1, 3, 1_000, stream.length]) {
       const reader = createFrameReader(framing)

@@ -12,13 +12,13 @@ import {
   type Layout,
 } from '../../../src/listeners/iso8583/codec/layout.ts'
 import { decode, encode } from '../../../src/listeners/iso8583/codec/message.ts'
-import { layoutOf } from '../../../src/listeners/iso8583/codec/versions.ts'
+import { createLayout } from '../../../src/listeners/iso8583/codec/versions.ts'
 import { cases } from '../../support/cases.ts'
 import { vectors, withField } from './vectors.ts'
 
 const own = (['1987', '1993'] as const).flatMap((version) =>
   (['ascii', 'bcd', 'ebcdic'] as const).map(
-    (encoding) => [`${version} ${encoding}`, layoutOf(version, encoding)] as const,
+    (encoding) => [`${version} ${encoding}`, createLayout(version, encoding)] as const,
   ),
 )
 
@@ -56,7 +56,7 @@ const composed: Layout = [
   ],
 ].reduce<Layout>(
   (layout, [field, changes]) => withField(layout, field as string, changes as Partial<FieldLayout>),
-  layoutOf('1987', 'bcd'),
+  createLayout('1987', 'bcd'),
 )
 
 const layouts: readonly (readonly [string, Layout])[] = [
@@ -203,7 +203,7 @@ const noiseMib = Number(process.env.ISO8583_NOISE_MIB ?? 16)
 
 test('noise leaves memory as it was', () => {
   const framing = { length: 'binary-2' } as const
-  const layout = layoutOf('1987', 'ascii')
+  const layout = createLayout('1987', 'ascii')
   const tally = { messages: 0, refused: 0, ended: 0 }
   let reader = createFrameReader(framing)
   const feed = (noise: Uint8Array) => {

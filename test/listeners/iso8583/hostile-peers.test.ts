@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { frameOf } from '../../../src/listeners/iso8583/codec/frame.ts'
+import { composeFrame } from '../../../src/listeners/iso8583/codec/frame.ts'
 import { encode } from '../../../src/listeners/iso8583/codec/message.ts'
 import { issueCard, otherDigits } from '../../support/network.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
@@ -55,7 +55,7 @@ test('a length in digits where a binary one is agreed ends the link, and says wh
 
 test('five messages in a row that cannot be read end the link, and four do not', async () => {
   const wire = await connectSignedOn()
-  const noise = () => wire.send(frameOf(wire.profile.framing, randomBytes(40)))
+  const noise = () => wire.send(composeFrame(wire.profile.framing, randomBytes(40)))
   for (let sent = 0; sent < 4; sent += 1) noise()
   assert.equal((await wire.ask('0800', { 70: '301' })).fields['39'], '00')
   for (let sent = 0; sent < 5; sent += 1) noise()
@@ -74,7 +74,7 @@ test('answers that nobody asked for are counted, and end nothing', async () => {
   const { framing, layout } = wire.profile
   const fields = { 7: '1122170000', 11: nextTrace(), 39: '00', 70: '301' }
   for (let sent = 0; sent < 8; sent += 1) {
-    wire.send(frameOf(framing, encode(layout, { mti: '0810', fields })))
+    wire.send(composeFrame(framing, encode(layout, { mti: '0810', fields })))
   }
   assert.equal((await wire.ask('0800', { 70: '301' })).fields['39'], '00')
   wire.close()

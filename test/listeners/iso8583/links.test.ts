@@ -13,7 +13,7 @@ import {
   type TlsOptions,
 } from 'node:tls'
 import { Problem } from '../../../src/domain/problem.ts'
-import { createFrameReader, frameOf } from '../../../src/listeners/iso8583/codec/frame.ts'
+import { composeFrame, createFrameReader } from '../../../src/listeners/iso8583/codec/frame.ts'
 import { decode, encode } from '../../../src/listeners/iso8583/codec/message.ts'
 import { linkFindings } from '../../../src/service/doctor/installation.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
@@ -48,7 +48,7 @@ const usual = (): Promise<TestService> => {
 let usualService: Promise<TestService> | undefined
 
 /** What a network begins with. */
-const signOnFrame = frameOf(
+const signOnFrame = composeFrame(
   profileOf('sandbox').framing,
   encode(profileOf('sandbox').layout, {
     mti: '0800',
@@ -76,7 +76,7 @@ const openNetwork = async (
         if (mti !== '0800') continue
         codes.push(fields['70'] ?? '')
         socket.write(
-          frameOf(framing, encode(layout, { mti: '0810', fields: { ...fields, 39: '00' } })),
+          composeFrame(framing, encode(layout, { mti: '0810', fields: { ...fields, 39: '00' } })),
         )
       }
     })

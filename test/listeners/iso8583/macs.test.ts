@@ -10,7 +10,7 @@ import { wrapKeyBlock } from '../../../src/crypto/key-block.ts'
 import { aesKeyCheckValue, tdesKeyCheckValue } from '../../../src/crypto/key-check-value.ts'
 import { messageMacs } from '../../../src/crypto/message-mac.ts'
 import { encipherTdesCbc } from '../../../src/crypto/tdes.ts'
-import { frameOf } from '../../../src/listeners/iso8583/codec/frame.ts'
+import { composeFrame } from '../../../src/listeners/iso8583/codec/frame.ts'
 import { encode } from '../../../src/listeners/iso8583/codec/message.ts'
 import { loadProfiles } from '../../../src/listeners/iso8583/profile.ts'
 import { insertZoneMasterKey } from '../../../src/storage/keys/key-blocks.ts'
@@ -124,7 +124,7 @@ const ask = async (
   if (spoil) mac[0] = (mac[0] ?? 0) ^ 1
   const whole = { ...drafted, [field]: mac.toString('hex').toUpperCase() }
   const answered = wire.awaitTrace(trace)
-  wire.send(frameOf(framing, encode(layout, { mti, fields: whole })))
+  wire.send(composeFrame(framing, encode(layout, { mti, fields: whole })))
   const answer = await answered
   const answerField = Object.keys(answer.fields).some((each) => Number(each) > 64) ? '128' : '64'
   const bytes = encode(layout, answer)
@@ -164,7 +164,7 @@ test('a message that cannot be read is answered 30 under a right MAC, and not at
     bytes.write('ABCD', bytes.indexOf('1122170000'), 'latin1')
     const mac = await messageMacs.retail(chainOf(key), bytes.subarray(0, -16))
     bytes.write(mac.toString('hex').toUpperCase(), bytes.length - 16, 'latin1')
-    wire.send(frameOf(framing, bytes))
+    wire.send(composeFrame(framing, bytes))
   }
   const before = wire.received.length
   await send('400001', drawTdesKey())
@@ -223,7 +223,7 @@ test('an answer under a wrong MAC counts as any other message', async () => {
   const { framing, layout } = wire.profile
   const forged = { 7: '1122170000', 11: '000001', 39: '00', 70: '301', 128: '0'.repeat(16) }
   for (let sent = 0; sent < 5; sent += 1) {
-    other.send(frameOf(framing, encode(layout, { mti: '0810', fields: forged })))
+    other.send(composeFrame(framing, encode(layout, { mti: '0810', fields: forged })))
   }
   await other.closed
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { before, test } from 'node:test'
-import { createFrameReader, frameOf } from '../../../src/listeners/iso8583/codec/frame.ts'
+import { composeFrame, createFrameReader } from '../../../src/listeners/iso8583/codec/frame.ts'
 import type { IsoMessage } from '../../../src/listeners/iso8583/codec/layout.ts'
 import { decode, encode } from '../../../src/listeners/iso8583/codec/message.ts'
 import { atEndOfFile } from '../../support/end-of-file.ts'
@@ -19,7 +19,7 @@ before(async () => {
 
 const { framing, layout } = profileOf('sandbox')
 const framed = (mti: string, fields: Record<string, string>): Buffer =>
-  frameOf(framing, encode(layout, { mti, fields: { 7: '1122170000', ...fields } }))
+  composeFrame(framing, encode(layout, { mti, fields: { 7: '1122170000', ...fields } }))
 
 test('a purchase right behind the answer to a sign-on of this side is authorized', async () => {
   const answered = Promise.withResolvers<IsoMessage>()
@@ -111,7 +111,7 @@ for (const [profile, version] of [
     for (const messageClass of ['1', '2', '3', '4', '5', '6', '7', '8']) {
       const fields = { 7: '1122170000', 11: nextTrace() }
       const mti = `${version}${messageClass}40`
-      wire.send(frameOf(wireFraming, encode(wireLayout, { mti, fields })))
+      wire.send(composeFrame(wireFraming, encode(wireLayout, { mti, fields })))
     }
     assert.match(await wire.signOn(), /^(00|800)$/)
     assert.deepEqual(wire.received, [])

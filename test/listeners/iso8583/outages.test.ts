@@ -67,7 +67,7 @@ test('a database that is away answers 91, and spends no try', async () => {
   const questions = createLinkAuthorizer(
     operations({ database: { query: away, readRow: away, change: away } }),
   )
-  assert.equal((await questions.ask(wrongPin())).outcome, '91')
+  assert.equal((await questions.authorize(wrongPin())).outcome, '91')
   assert.equal(await triesOf(), 3)
 })
 
@@ -75,7 +75,7 @@ test('an HSM that is silent answers 96, whichever of its verbs is', async () => 
   const verbs = ['fingerprintPan', 'fingerprintRequest', 'openPinBlock', 'verifyPin'] as const
   for (const verb of verbs) {
     const questions = createLinkAuthorizer(operations({ hsm: { [verb]: away } }))
-    assert.equal((await questions.ask(wrongPin())).outcome, '96', verb)
+    assert.equal((await questions.authorize(wrongPin())).outcome, '96', verb)
   }
   assert.equal(await triesOf(), 3)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { serviceOf } from '../../../src/listeners/iso8583/network-messages.ts'
+import { selectService } from '../../../src/listeners/iso8583/network-messages.ts'
 import { loadProfiles } from '../../../src/listeners/iso8583/profile.ts'
 import { issueCard, otherDigits } from '../../support/network.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
@@ -74,7 +74,7 @@ test('no built-in profile authorizes an inquiry, and an inquiry by its function 
   const profiles = await loadProfiles(null)
   for (const profile of profiles.values()) {
     const asked = (fields: Record<string, string>) =>
-      serviceOf(profile, { mti: profile.version === '1993' ? '1100' : '0100', fields })
+      selectService(profile, { mti: profile.version === '1993' ? '1100' : '0100', fields })
     assert.equal(asked({ 3: '000000' }), 'authorized')
     for (const code of Object.keys(declined)) assert.equal(asked({ 3: `${code}0000` }), 'declined')
     assert.equal(asked({}), 'unsaid')

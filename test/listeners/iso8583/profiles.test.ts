@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { StartRefusal } from '../../../src/domain/problem.ts'
-import { answerTo, cvv2ResultOf } from '../../../src/listeners/iso8583/answer.ts'
+import { answerTo, composeCvv2Result } from '../../../src/listeners/iso8583/answer.ts'
 import { decode, encode } from '../../../src/listeners/iso8583/codec/message.ts'
-import { questionOf } from '../../../src/listeners/iso8583/network-messages.ts'
+import { parseRequest } from '../../../src/listeners/iso8583/network-messages.ts'
 import { loadProfiles } from '../../../src/listeners/iso8583/profile.ts'
 import { outcomes } from '../../../src/listeners/iso8583/profile-schema.ts'
 
@@ -94,7 +94,7 @@ for (const [name, profile] of profiles) {
       const message = { mti, fields: { ...purchase, ...version, ...cvv2 } }
       const read = decode(profile.layout, encode(profile.layout, message))
       assert.deepEqual(read, message)
-      const question = questionOf(profile, origin, read)
+      const question = parseRequest(profile, origin, read)
       assert(question)
       assert.equal(question.pan?.reveal(), purchase[2])
       assert.equal(question.expiryDate, '2030-11')
@@ -127,7 +127,7 @@ for (const [name, profile] of profiles) {
   test(`what a CVV2 came to is shown where ${name} has a place for it`, () => {
     const outcomeOf = (result: 'match' | 'mismatch' | 'blocked' | 'unresolved') => {
       const cvv = { result, remainingTries: 1 }
-      const shown = cvv2ResultOf(profile, {
+      const shown = composeCvv2Result(profile, {
         ...{ approved: false, responseCode: '00', reference: 'R', cvv },
       })
       const message = { mti: profile.version === '1993' ? '1110' : '0110', fields: shown }
@@ -147,7 +147,7 @@ test('what is said to be a CVV2 and is none is no question', () => {
   const asked = (name: string, fields: Record<string, string>) => {
     const profile = profiles.get(name)
     assert(profile)
-    return questionOf(profile, origin, { mti: '0100', fields: { ...purchase, ...fields } })
+    return parseRequest(profile, origin, { mti: '0100', fields: { ...purchase, ...fields } })
   }
   assert.equal(asked('ascii-1987', { 48: '9203ABC' }), null)
   assert.equal(asked('ascii-1987', { 48: '920212' }), null)
@@ -160,7 +160,7 @@ test('a field of no characters says nothing', () => {
   const asked = (name: string, fields: Record<string, string>) => {
     const profile = profiles.get(name)
     assert(profile)
-    return questionOf(profile, origin, { mti: '0100', fields: { ...purchase, ...fields } })
+    return parseRequest(profile, origin, { mti: '0100', fields: { ...purchase, ...fields } })
   }
   const swiped = asked('ascii-1987', { 2: '', 35: '4000001234567899=30112011234' })
   assert.equal(swiped?.pan?.reveal(), '4000001234567899')
@@ -178,7 +178,7 @@ test('an ATM is known by its merchant type and processing code, a card that is n
   const profile = profiles.get('ascii-1987')
   assert(profile)
   const modeOf = (fields: Record<string, string>) =>
-    questionOf(profile, origin, { mti: '0100', fields: { ...purchase, ...fields } })?.entryMode
+    parseRequest(profile, origin, { mti: '0100', fields: { ...purchase, ...fields } })?.entryMode
   assert.equal(modeOf({ 3: '010000', 18: '6011', 22: '051' }), 'atm')
   assert.equal(modeOf({ 3: '000000', 18: '6011', 22: '051' }), 'chip')
   assert.equal(modeOf({ 22: '071' }), 'contactless')

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pinKeys, requestCardData } from '../../../packages/sdk/device/device.ts'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
-import { frameOf } from '../../../src/listeners/iso8583/codec/frame.ts'
+import { composeFrame } from '../../../src/listeners/iso8583/codec/frame.ts'
 import { encode } from '../../../src/listeners/iso8583/codec/message.ts'
-import { purchaseOf, withPin } from '../../../src/listeners/iso8583/terminal.ts'
+import { createPurchase, withPin } from '../../../src/listeners/iso8583/terminal.ts'
 import { onEachEngine } from '../../operations/authorizations/engines.ts'
 import { ageWhatWasLost } from '../../operations/authorizations/killed.ts'
 import { keepRsaKeys } from '../../operations/card-data/service.ts'
@@ -220,7 +220,7 @@ const atOnce = async (
   fields: Record<string, string>,
   count: number,
 ) => {
-  const frame = frameOf(framing, encode(layout, { mti, fields }))
+  const frame = composeFrame(framing, encode(layout, { mti, fields }))
   // No more than may be in work. What waited for too long is dropped, and is sent again, as a
   // network does.
   for (let rounds = 0; received.length < count; rounds += 1) {
@@ -244,7 +244,7 @@ const wrongOnceOf = async (program: Program) => {
   const sealed = await program.call('POST', path, { token, body: request.body })
   const { expiryDate, pan } = await request.open(sealed.json)
   const key = program.sandbox.network.zoneKeys.find((each) => each.key === 'zone-a')?.value ?? ''
-  const presented = purchaseOf({ pan, expiry: expiryDate })
+  const presented = createPurchase({ pan, expiry: expiryDate })
   const { fields } = withPin(presented, otherDigits(pin), Buffer.from(key, 'hex'))
   return { publicToken: publicToken as PublicToken, asked: { ...fields, 11: nextTrace() } }
 }

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe } from '../../../src/listeners/iso8583/codec/describe.ts'
-import { frameOf } from '../../../src/listeners/iso8583/codec/frame.ts'
+import { composeFrame } from '../../../src/listeners/iso8583/codec/frame.ts'
 import type { IsoMessage } from '../../../src/listeners/iso8583/codec/layout.ts'
 import { CodecError } from '../../../src/listeners/iso8583/codec/layout.ts'
 import { decode, decodeReadable, encode } from '../../../src/listeners/iso8583/codec/message.ts'
@@ -45,7 +45,7 @@ const endOfWait = async (): Promise<never> => {
 /** Sends a message by its bytes, and gives its answer. */
 const sendBytes = (to: Switch, trace: string, bytes: Uint8Array): Promise<IsoMessage> => {
   const answer = to.awaitTrace(trace)
-  to.send(frameOf(to.profile.framing, bytes))
+  to.send(composeFrame(to.profile.framing, bytes))
   return answer
 }
 
@@ -107,7 +107,7 @@ test('what cannot be read of an answer or a notification is not answered', async
   for (const mti of ['0110', '0140', '0240']) {
     const bytes = encode(layout, { mti, fields })
     bytes.write('ABCD', bytes.indexOf('000000001000'), 'latin1')
-    wire.send(frameOf(wire.profile.framing, bytes))
+    wire.send(composeFrame(wire.profile.framing, bytes))
   }
   assert.equal((await wire.ask('0800', { 70: '301' })).fields['39'], '00')
   assert.deepEqual(wire.received, [])
@@ -122,7 +122,7 @@ test('a purchase that is in work is answered before five unreadable messages end
   const holding = service.database.transaction(async () => held)
   const asked = other.ask('0100', purchase(service, card))
   for (let sent = 0; sent < 5; sent += 1) {
-    other.send(frameOf(other.profile.framing, randomBytes(40)))
+    other.send(composeFrame(other.profile.framing, randomBytes(40)))
   }
   setTimeout(release, 200)
   assert.equal((await asked).fields['39'], '00')
@@ -136,7 +136,7 @@ test('a purchase before a broken frame is answered before the link ends', async 
   assert.equal(await other.signOn(), '00')
   const trace = nextTrace()
   const fields = { ...purchase(service, card), 7: '1122170000', 11: trace }
-  const frame = frameOf(other.profile.framing, encode(layout, { mti: '0100', fields }))
+  const frame = composeFrame(other.profile.framing, encode(layout, { mti: '0100', fields }))
   const answer = other.awaitTrace(trace)
   other.send(Buffer.concat([frame, Buffer.from('FFFF', 'hex')]))
   assert.equal((await answer).fields['39'], '00')

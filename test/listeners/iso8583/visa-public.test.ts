@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { decode, encode } from '../../../src/listeners/iso8583/codec/message.ts'
-import { adviceOf, questionOf } from '../../../src/listeners/iso8583/network-messages.ts'
+import { parseAdvice, parseRequest } from '../../../src/listeners/iso8583/network-messages.ts'
 import { issueCard, otherDigits } from '../../support/network.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
 import { connectSwitch, openLink, profileOf, purchase, type Switch } from '../../support/switch.ts'
@@ -72,10 +72,10 @@ test('a purchase as public packagers of Visa’s messages write it is read and u
     assert.equal(message.fields[field], value, field)
   }
   assert.equal(message.fields['61'], '000000001000')
-  const question = questionOf(profile, origin, message)
+  const question = parseRequest(profile, origin, message)
   assert.equal(question?.pan?.reveal(), '4000001234567899')
   assert.equal(question?.entryMode, 'chip')
-  assert.equal(adviceOf(origin, message).currency, '978')
+  assert.equal(parseAdvice(origin, message).currency, '978')
   // A length of digits that its bytes do not have is no message.
   assert.throws(() => decode(profile.layout, bytesOf('0100', wireFields)))
 })
@@ -93,7 +93,7 @@ for (const [code, mode] of Object.entries({
 })) {
   test(`entry mode ${code} of Visa is ${mode}`, () => {
     const bytes = bytesOf('0100', { ...wireFields, 22: code, 32: '06123456' })
-    const question = questionOf(profile, origin, decode(profile.layout, bytes))
+    const question = parseRequest(profile, origin, decode(profile.layout, bytes))
     assert.equal(question?.entryMode, mode)
   })
 }

@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { StartRefusal } from '../../../src/domain/problem.ts'
-import { frameOf } from '../../../src/listeners/iso8583/codec/frame.ts'
+import { composeFrame } from '../../../src/listeners/iso8583/codec/frame.ts'
 import { encode } from '../../../src/listeners/iso8583/codec/message.ts'
 import { loadProfiles } from '../../../src/listeners/iso8583/profile.ts'
-import { faultOfWriting } from '../../../src/listeners/iso8583/writable.ts'
+import { findWritingFault } from '../../../src/listeners/iso8583/writable.ts'
 import { issueCard } from '../../support/network.ts'
 import { openTestService } from '../../support/service.ts'
 import { nextTrace, openLink, playSwitch, purchase } from '../../support/switch.ts'
@@ -25,7 +25,7 @@ const folderOf = async (...profiles: readonly object[]): Promise<string> => {
 
 test('every answer of the built-in profiles can be written', async () => {
   for (const profile of (await loadProfiles(null)).values()) {
-    assert.equal(faultOfWriting(profile), null, profile.name)
+    assert.equal(findWritingFault(profile), null, profile.name)
   }
 })
 
@@ -86,7 +86,7 @@ test('a layout with a header before the type is answered with the header that ca
     const trace = nextTrace()
     const answer = wire.awaitTrace(trace)
     const message = { header, mti, fields: { 7: '1122170000', ...fields, 11: trace } }
-    wire.send(frameOf(profile.framing, encode(profile.layout, message)))
+    wire.send(composeFrame(profile.framing, encode(profile.layout, message)))
     return answer
   }
   const card = await issueCard(service)

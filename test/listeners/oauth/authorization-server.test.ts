@@ -239,7 +239,7 @@ test('while the HSM is away, the answer is 503', async () => {
         issuer,
         audiences,
         clients: clientRegister(running.database),
-        clientCertificateOf: null,
+        findClientCertificate: null,
         signingKeys: [
           { ...signingKey('a'), sign: () => Promise.reject(new Problem('unavailable')) },
         ],
@@ -257,7 +257,7 @@ test('a server without a key, or with one audience for both listeners, does not 
     issuer: 'http://127.0.0.1:8080',
     audiences,
     clients: clientRegister(running.database),
-    clientCertificateOf: null,
+    findClientCertificate: null,
     signingKeys: [signingKey('a')],
     onError: () => undefined,
   }

@@ -47,7 +47,7 @@ test('all keys are published, and nothing of them but the public part', async ()
   const server = createAuthorizationServer({
     issuer,
     audiences,
-    clientCertificateOf: null,
+    findClientCertificate: null,
     signingKeys: [signingKey('first'), signingKey('second')],
     // Nothing of what is published comes from the register of clients.
     clients: { findClient: fail, rememberAssertion: fail },

@@ -84,7 +84,7 @@ export async function runAuthorizationServer(
       audiences,
       clients: clientRegister(wrap(database)),
       signingKeys: keys,
-      clientCertificateOf: null,
+      findClientCertificate: null,
       onError: (error) => failures.push(error),
     })
     return requestListenerOf(running)

@@ -1,7 +1,7 @@
 /** Numbers for charts: what has yet to go out, how long calls take, how worn keys are. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { latencyOf } from '../../../src/listeners/private/watching.ts'
+import { computeLatency } from '../../../src/listeners/private/watching.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 
 const readAs = async (service: TestService, path: string, scope = 'support.read') => {
@@ -50,13 +50,13 @@ test('shares of calls lie between the bounds in which they were counted', () => 
     [0.1, 99],
     [Number.POSITIVE_INFINITY, 100],
   ] as const
-  assert.deepEqual(latencyOf(within), { calls: 100, p50Ms: 10, p95Ms: 64.44, p99Ms: 100 })
+  assert.deepEqual(computeLatency(within), { calls: 100, p50Ms: 10, p95Ms: 64.44, p99Ms: 100 })
   const slow = [
     [0.01, 0],
     [Number.POSITIVE_INFINITY, 4],
   ] as const
-  assert.deepEqual(latencyOf(slow), { calls: 4, p50Ms: 10, p95Ms: 10, p99Ms: 10 })
-  assert.deepEqual(latencyOf([]), { calls: 0, p50Ms: null, p95Ms: null, p99Ms: null })
+  assert.deepEqual(computeLatency(slow), { calls: 4, p50Ms: 10, p95Ms: 10, p99Ms: 10 })
+  assert.deepEqual(computeLatency([]), { calls: 0, p50Ms: null, p95Ms: null, p99Ms: null })
 })
 
 test('each key of the installation shows its age, and one that is too old is due, which health says', async () => {

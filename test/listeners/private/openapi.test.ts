@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { scopesOfAccess } from '../../../src/listeners/http/authentication.ts'
+import { listNeededScopes } from '../../../src/listeners/http/authentication.ts'
 import { openWithRoutes, type Route } from '../../support/routes.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
 
@@ -93,7 +93,7 @@ test('each operation has a name of its own, a summary, a tag that is explained, 
     assert.ok(summary.length > 3, operationId)
     assert.ok(tags.length === 1 && known.includes(tags[0] ?? ''), `${operationId}: ${tags}`)
     const { access = 'open' } = route.config
-    const scopes = access === 'open' ? [] : scopesOfAccess(access)
+    const scopes = access === 'open' ? [] : listNeededScopes(access)
     assert.deepEqual(
       security,
       scopes.map((scope) => ({ oauth2: [scope] })),

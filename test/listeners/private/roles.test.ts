@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { type Role, roles, scopesByRole } from '../../../src/domain/person.ts'
-import { scopesOfAccess } from '../../../src/listeners/http/authentication.ts'
+import { listNeededScopes } from '../../../src/listeners/http/authentication.ts'
 import { type IdentityIssuer, openIdentityIssuer } from '../../support/identity-issuer.ts'
 import { makeFolder } from '../../support/process.ts'
 import { openWithRoutes, type Route } from '../../support/routes.ts'
@@ -57,7 +57,7 @@ for (const role of roles) {
       if (access === undefined || access === 'open') continue
       const { json, status, text } = await call(route, token)
       const name = `${route.method} ${route.url} as ${role}: ${text}`
-      const isAllowed = scopesOfAccess(access).some((scope) => scopes.includes(scope))
+      const isAllowed = listNeededScopes(access).some((scope) => scopes.includes(scope))
       if (isAllowed) assert.ok(![401, 403].includes(status), name)
       else assert.deepEqual([status, json.code], [403, 'insufficient_scope'], name)
     }

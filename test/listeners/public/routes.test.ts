@@ -4,7 +4,7 @@ import { before, test } from 'node:test'
 import { SerializerSelector } from '@fastify/fast-json-stringify-compiler'
 import { selectScopeListener } from '../../../src/domain/client.ts'
 import { problemKinds } from '../../../src/domain/problem-kinds.ts'
-import { scopesOfAccess } from '../../../src/listeners/http/authentication.ts'
+import { listNeededScopes } from '../../../src/listeners/http/authentication.ts'
 import { stringFormats } from '../../../src/listeners/public/schemas/formats.ts'
 import { openWithRoutes, type Route } from '../../support/routes.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
@@ -33,7 +33,7 @@ test('every route says which scope it needs, or that it is open, and belongs to 
     const access = config?.access
     assert.ok(access, `${method} ${url}`)
     if (access === 'open') continue
-    for (const scope of scopesOfAccess(access))
+    for (const scope of listNeededScopes(access))
       assert.equal(selectScopeListener(scope), listener, url)
   }
 })

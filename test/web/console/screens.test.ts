@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { acts, screensOf } from '../../../src/console/screens.ts'
 import { type Role, roles, scopesByRole } from '../../../src/domain/person.ts'
-import { scopesOfAccess } from '../../../src/listeners/http/authentication.ts'
+import { listNeededScopes } from '../../../src/listeners/http/authentication.ts'
 import { type Browser, hiddenFields, openBrowser } from '../../support/browser.ts'
 import { withoutIds } from '../../support/identifiers.ts'
 import { faults } from '../support/axe.ts'
@@ -118,7 +118,7 @@ suite('each role', () => {
       const held: readonly string[] = scopesByRole[role]
       for (const { access, path } of acts) {
         const isAllowed =
-          access === 'anyone' || scopesOfAccess(access).some((each) => held.includes(each))
+          access === 'anyone' || listNeededScopes(access).some((each) => held.includes(each))
         if (isAllowed) continue
         const { status, text } = await browser.send(
           service.url(path.replaceAll(/:\w+/g, '1')),

@@ -2,7 +2,7 @@ import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { RouteOptions } from 'fastify'
 import { type ListenerName, listScopes, type Scope } from '../../../domain/client.ts'
 import type { ProblemCode } from '../../../domain/problem.ts'
-import { scopesOfAccess } from '../authentication.ts'
+import { listNeededScopes } from '../authentication.ts'
 import { apiVersion } from '../request.ts'
 import { type Finishing, finishDocument, notesMember, type RouteNotes } from './finish-document.ts'
 
@@ -82,13 +82,13 @@ export const openapiOptions = (described: Description): FastifyDynamicSwaggerOpt
       return { url, schema: { ...schema, hide: true } }
     }
     const notes: RouteNotes = {
-      problemCodes: problemCodesOf(route),
+      problemCodes: listProblemCodes(route),
       isRepeatable: repeatable === true,
       isBodyRequired: bodyRequired === true,
       isDisclosure: discloses === true,
       isOpen: access === 'open',
     }
-    const scopes = access === 'open' ? [] : scopesOfAccess(access)
+    const scopes = access === 'open' ? [] : listNeededScopes(access)
     return {
       url,
       schema: {
@@ -103,7 +103,7 @@ export const openapiOptions = (described: Description): FastifyDynamicSwaggerOpt
 })
 
 /** The problem codes of a route, in the order of docs/reference/api.md, "Order of checks". */
-export function problemCodesOf({
+export function listProblemCodes({
   config,
   schema,
   url,

@@ -72,7 +72,7 @@ export const finishDocument = (finishing: Finishing): SwaggerTransformObject => 
     )
     const components = {
       schemas: Object.fromEntries(
-        bodySchemasOf(finishing).map(([name, schema]) => [name, referring.members(schema)]),
+        listBodySchemas(finishing).map(([name, schema]) => [name, referring.members(schema)]),
       ),
       responses: namedProblemResponses(paths),
       headers: namedHeaders,
@@ -91,7 +91,7 @@ function finishOperation(
 ): object {
   const { [notesMember]: notes, parameters = [], requestBody, responses, ...rest } = operation
   if (!notes) return operation
-  const contentOf = (content: Content): Record<string, object> =>
+  const finishContent = (content: Content): Record<string, object> =>
     mapValues(content, (media) => ({ schema: referring(media.schema) }))
   const example = examples[operation.operationId]
   const allParameters = [
@@ -111,7 +111,7 @@ function finishOperation(
       ...(notes.isDisclosure ? ['Audit-Entry'] : []),
       ...(notes.isOpen ? [] : ['RateLimit', 'RateLimit-Policy']),
     ]),
-    ...(response.content && { content: contentOf(response.content) }),
+    ...(response.content && { content: finishContent(response.content) }),
   }))
   return {
     ...rest,
@@ -119,7 +119,7 @@ function finishOperation(
     ...(requestBody && {
       requestBody: {
         required: notes.isBodyRequired,
-        content: mapValues(contentOf(requestBody.content), (media) => ({
+        content: mapValues(finishContent(requestBody.content), (media) => ({
           ...media,
           ...(example && { example }),
         })),
@@ -143,7 +143,7 @@ const mapValues = <Value, Mapped>(
 const unnamed = /^(?:.*(?:Params|Query)|NoContent|Nothing)$/
 
 /** The schemas of bodies by their names: `CreateCardSchema` is `CreateCard`. */
-const bodySchemasOf = ({ sources }: Pick<Finishing, 'sources'>) =>
+const listBodySchemas = ({ sources }: Pick<Finishing, 'sources'>) =>
   Object.entries<unknown>({ ...sources, EmptyBodySchema, ProblemSchema })
     .filter((entry): entry is [string, object] => entry[0].endsWith('Schema'))
     .map(([name, schema]) => [name.slice(0, -'Schema'.length), schema] as const)
@@ -151,7 +151,7 @@ const bodySchemasOf = ({ sources }: Pick<Finishing, 'sources'>) =>
     .sort(([one], [other]) => (one < other ? -1 : 1))
 
 /** What a schema is known by, wherever it was copied to. */
-const identityOf = (schema: unknown): string => stringify(schema) ?? ''
+const composeIdentity = (schema: unknown): string => stringify(schema) ?? ''
 
 /** Puts schemas as they stand in the document: by reference where they have a name. */
 interface Referring {
@@ -162,31 +162,31 @@ interface Referring {
 
 function referrer(finishing: Finishing): Referring {
   const names = new Map(
-    bodySchemasOf(finishing).map(([name, schema]) => [identityOf(schema), name]),
+    listBodySchemas(finishing).map(([name, schema]) => [composeIdentity(schema), name]),
   )
   const refer = (schema: unknown): unknown => {
     if (typeof schema !== 'object' || schema === null) return schema
     if (Array.isArray(schema)) return schema.map(refer)
-    const name = names.get(identityOf(schema))
-    return name === undefined ? membersOf(schema) : { $ref: `#/components/schemas/${name}` }
+    const name = names.get(composeIdentity(schema))
+    return name === undefined ? finishMembers(schema) : { $ref: `#/components/schemas/${name}` }
   }
-  const membersOf = (schema: object): object => {
+  const finishMembers = (schema: object): object => {
     const members = Object.entries(schema).map(([member, value]) => [member, refer(value)])
     const published = publishedFormat(finishing.formats, Object.fromEntries(members))
     const { enum: words, type } = published
     // Generators of code want one type: that of the listed values, and whether a body may be left
     // out is said by `required` of the request.
     if (Array.isArray(words) && type === undefined)
-      return { type: typeOfListed(words), ...published }
+      return { type: findListedType(words), ...published }
     if (!Array.isArray(type)) return published
     const types = type.filter((each) => each !== 'null')
     return { ...published, type: types.length === 1 ? types[0] : types }
   }
-  return { schema: refer, members: membersOf }
+  return { schema: refer, members: finishMembers }
 }
 
 /** The type of an enumeration's values: `integer`, `number`, `boolean` or `string`. */
-function typeOfListed(values: readonly unknown[]): string {
+function findListedType(values: readonly unknown[]): string {
   if (values.every((value) => Number.isInteger(value))) return 'integer'
   const [type = 'string', ...others] = new Set(values.map((value) => typeof value))
   return others.length === 0 ? type : 'string'

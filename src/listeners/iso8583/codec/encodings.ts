@@ -35,7 +35,7 @@ type EncodedLayout = Pick<FieldLayout, 'type' | 'oddPad' | 'prefix' | 'tolerant'
  * IBM code page 1047, which mainframes of networks use: the characters of Latin-1 that its bytes
  * stand for.
  */
-const latin1OfEbcdic = Buffer.from(
+const latin1ByEbcdic = Buffer.from(
   '000102039C09867F978D8E0B0C0D0E0F101112139D8508871819928F1C1D1E1F80818283840A171B88898A8B8C050607' +
     '909116939495960498999A9B14159E1A20A0E2E4E0E1E3E5E7F1A22E3C282B7C26E9EAEBE8EDEEEFECDF21242A293B5E' +
     '2D2FC2C4C0C1C3C5C7D1A62C255F3E3FF8C9CACBC8CDCECFCC603A2340273D22D8616263646566676869ABBBF0FDFEB1' +
@@ -44,7 +44,7 @@ const latin1OfEbcdic = Buffer.from(
     '30313233343536373839B3DBDCD9DA9F',
   'hex',
 )
-const ebcdicOfLatin1 = new Map([...latin1OfEbcdic].map((character, byte) => [character, byte]))
+const ebcdicByLatin1 = new Map([...latin1ByEbcdic].map((character, byte) => [character, byte]))
 
 /** A fault of a value that is written; who writes the field names it. */
 export class WriteFault extends Error {
@@ -67,7 +67,7 @@ const anyByte = /^[\p{Cc}\x20-\xff]*$/u
 /**
  * The characters that a text may have. A length before it says where it ends, whatever is in it.
  */
-function charactersOf({ prefix, tolerant, type }: EncodedLayout): RegExp {
+function allowedCharacters({ prefix, tolerant, type }: EncodedLayout): RegExp {
   if (!tolerant || type !== 'ans') return printable
   return prefix ? anyByte : printableLatin1
 }
@@ -76,23 +76,28 @@ function charactersOf({ prefix, tolerant, type }: EncodedLayout): RegExp {
  * The text that characters of Latin-1 make.
  * @throws CodecError of the first one that may not be in it.
  */
-function textOf(cursor: Cursor, start: number, characters: Buffer, layout: EncodedLayout): string {
+function decodeText(
+  cursor: Cursor,
+  start: number,
+  characters: Buffer,
+  layout: EncodedLayout,
+): string {
   const text = characters.toString('latin1')
-  const allowed = charactersOf(layout)
+  const allowed = allowedCharacters(layout)
   if (allowed.test(text)) return text
   const wrong = Array.from(text).findIndex((character) => !allowed.test(character))
   return fail(cursor, 'not_of_encoding', start + wrong)
 }
 
 function charactersIn(value: string, layout: EncodedLayout): Buffer {
-  const isAllowed = charactersOf(layout).test(value)
+  const isAllowed = allowedCharacters(layout).test(value)
   return isAllowed ? Buffer.from(value, 'latin1') : refuseWrite('not_of_encoding')
 }
 
 const ascii: Encoding = {
   read(cursor, units, layout) {
     const start = cursor.at
-    return textOf(cursor, start, Buffer.from(take(cursor, units)), layout)
+    return decodeText(cursor, start, Buffer.from(take(cursor, units)), layout)
   },
   write: charactersIn,
 }
@@ -100,11 +105,11 @@ const ascii: Encoding = {
 const ebcdic: Encoding = {
   read(cursor, units, layout) {
     const start = cursor.at
-    const characters = take(cursor, units).map((byte) => latin1OfEbcdic[byte] ?? 0)
-    return textOf(cursor, start, Buffer.from(characters), layout)
+    const characters = take(cursor, units).map((byte) => latin1ByEbcdic[byte] ?? 0)
+    return decodeText(cursor, start, Buffer.from(characters), layout)
   },
   write: (value, layout) =>
-    charactersIn(value, layout).map((character) => ebcdicOfLatin1.get(character) ?? 0),
+    charactersIn(value, layout).map((character) => ebcdicByLatin1.get(character) ?? 0),
 }
 
 /** First bytes of characters of two, three and four bytes. */

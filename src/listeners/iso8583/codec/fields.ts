@@ -34,7 +34,7 @@ const unfilledTrack = (track: string): string => track.toUpperCase().replace(/F+
  * Where a field ends that begins here, whatever is in it; null where that cannot be told. The
  * length before it is read.
  */
-export function endOfField({ ...cursor }: Cursor, layout: FieldLayout): number | null {
+export function findFieldEnd({ ...cursor }: Cursor, layout: FieldLayout): number | null {
   const { encoding, length, prefix, type } = layout
   if (encoding === 'utf-8') return null
   try {

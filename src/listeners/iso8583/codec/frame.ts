@@ -169,7 +169,7 @@ function withoutHeader(header: FrameHeader | undefined, body: Buffer): Frame {
 }
 
 /** A frame of a message, with the header that an answer has, or the first that is sent. */
-export function frameOf(framing: Framing, message: Uint8Array, header?: Buffer): Buffer {
+export function composeFrame(framing: Framing, message: Uint8Array, header?: Buffer): Buffer {
   const form = forms[framing.length]
   const body = Buffer.concat([answerHeader(framing.header, message.length, header), message])
   const length = form.write(body.length + (framing.inclusive ? form.bytes : 0))

@@ -1,7 +1,7 @@
 import { isInBitmap, readMessageBitmap, writeMessageBitmap } from './bitmap.ts'
 import { isChipData, readChipData } from './chip-data.ts'
 import { type Cursor, fail, take } from './encodings.ts'
-import { endOfField, readField, writeField } from './fields.ts'
+import { findFieldEnd, readField, writeField } from './fields.ts'
 import { CodecError, type FieldLayout, type IsoMessage, type Layout } from './layout.ts'
 import { refuseWrongParts } from './parts.ts'
 
@@ -23,7 +23,7 @@ export function decode(layout: Layout, bytes: Uint8Array): IsoMessage {
     fields[number] = readWhole(cursor, field)
   }
   if (cursor.at < bytes.length) fail({ ...cursor, field: 'end' }, 'bytes_left')
-  return messageOf(header, mti, fields)
+  return composeMessage(header, mti, fields)
 }
 
 /** The value of a field, whose parts hold together. @throws CodecError */
@@ -55,13 +55,13 @@ export function decodeReadable(layout: Layout, bytes: Uint8Array): IsoMessage | 
   for (const number of numbers) {
     cursor.field = String(number)
     const field = layout.fields[number]
-    const end = field ? endOfField(cursor, field) : null
+    const end = field ? findFieldEnd(cursor, field) : null
     if (!field || end === null) break
     const value = orNull(() => readField(cursor, field))
     if (value !== null) fields[number] = value
     cursor.at = end
   }
-  return messageOf(header, mti, fields)
+  return composeMessage(header, mti, fields)
 }
 
 function orNull<Value>(read: () => Value): Value | null {
@@ -73,7 +73,7 @@ function orNull<Value>(read: () => Value): Value | null {
   }
 }
 
-const messageOf = (
+const composeMessage = (
   header: Uint8Array | null,
   mti: string,
   fields: Readonly<Record<string, string>>,

@@ -116,12 +116,12 @@ const readers: { [K in Kind]: (cursor: Cursor, name: string, layout: Of<K>) => P
   },
   tlv(cursor, _, { header = 0, lengthDigits, tagLength }) {
     const parts = new Map<string, string>()
-    if (header > 0) parts.set('header', textOf(cursor, header))
+    if (header > 0) parts.set('header', takeText(cursor, header))
     while (cursor.at < cursor.bytes.length) {
-      const tag = textOf(cursor, tagLength)
-      const digits = textOf(cursor, lengthDigits)
+      const tag = takeText(cursor, tagLength)
+      const digits = takeText(cursor, lengthDigits)
       if (!/^[0-9]+$/.test(digits)) fail(cursor, 'not_digits')
-      add(cursor, parts, tag, textOf(cursor, Number(digits)))
+      add(cursor, parts, tag, takeText(cursor, Number(digits)))
     }
     return parts
   },
@@ -130,7 +130,7 @@ const readers: { [K in Kind]: (cursor: Cursor, name: string, layout: Of<K>) => P
     for (const [part, length] of Object.entries(lengths)) {
       if (cursor.at === cursor.bytes.length) break
       cursor.field = `${name}.${part}`
-      parts.set(part, textOf(cursor, length))
+      parts.set(part, takeText(cursor, length))
     }
     return whole(cursor, name, parts)
   },
@@ -155,7 +155,7 @@ const readers: { [K in Kind]: (cursor: Cursor, name: string, layout: Of<K>) => P
   },
 }
 
-const textOf = (cursor: Cursor, length: number): string =>
+const takeText = (cursor: Cursor, length: number): string =>
   Buffer.from(take(cursor, length)).toString('latin1')
 
 function add(cursor: Cursor, parts: Map<string, string>, tag: string, value: string): void {

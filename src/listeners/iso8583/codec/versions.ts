@@ -162,10 +162,10 @@ export const standardFields: Readonly<Record<Version, Readonly<Record<string, St
 export type WireEncoding = 'ascii' | 'bcd' | 'ebcdic'
 
 /** A version of the standard in one of its encodings. */
-export function layoutOf(version: Version, encoding: WireEncoding): Layout {
+export function createLayout(version: Version, encoding: WireEncoding): Layout {
   const bitmaps = { ascii: 'hex-ascii', bcd: 'binary', ebcdic: 'hex-ebcdic' } as const
   const fields = Object.entries(standardFields[version]).map(
-    ([number, { format }]) => [number, fieldOf(format, encoding, version)] as const,
+    ([number, { format }]) => [number, createFieldLayout(format, encoding, version)] as const,
   )
   return {
     mti: encoding,
@@ -175,7 +175,7 @@ export function layoutOf(version: Version, encoding: WireEncoding): Layout {
 }
 
 /** In `bcd` digits and lengths are packed, text is ASCII, and bytes are bytes. */
-function fieldOf(format: string, encoding: WireEncoding, version: Version): FieldLayout {
+function createFieldLayout(format: string, encoding: WireEncoding, version: Version): FieldLayout {
   const [, letters = '', dots = '', digits] = /^([a-z+]+)(\.*)([0-9]+)$/.exec(format) ?? []
   const type = letters as FieldType
   const isPacked = encoding === 'bcd' && ['n', 'z', 'x+n'].includes(type)

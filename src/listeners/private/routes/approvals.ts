@@ -5,9 +5,9 @@ import { Problem } from '../../../domain/problem.ts'
 import * as operations from '../../../operations/approvals/approvals.ts'
 import * as decisions from '../../../operations/approvals/decide.ts'
 import type { Answer } from '../../../operations/idempotency/idempotency.ts'
-import { callerOf } from '../../http/authentication.ts'
-import { pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
-import { answerOf, repeatable } from '../../http/repeatable.ts'
+import { requireCaller } from '../../http/authentication.ts'
+import { cutPage, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
+import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema } from '../../http/validation.ts'
 import type { PrivateApi } from '../api.ts'
 import * as approvalSchemas from '../schemas/approvals.ts'
@@ -46,10 +46,10 @@ export function approvalRoutes({ app, approvals }: PrivateApi): void {
       })
       const page = { after, limit: pageSize + 1 }
       const filter = { requesterId, state: state as operations.Approval['state'] | null }
-      const listed = await operations.listApprovals(approvals, callerOf(request), filter, page)
-      return pageOf(request, reply, listed, {
+      const listed = await operations.listApprovals(approvals, requireCaller(request), filter, page)
+      return cutPage(request, reply, listed, {
         limit: pageSize,
-        positionOf: ({ position }) => [position.requestedAt, position.approvalId],
+        toPosition: ({ position }) => [position.requestedAt, position.approvalId],
       }).map(listedAnswer)
     },
   )
@@ -67,7 +67,11 @@ export function approvalRoutes({ app, approvals }: PrivateApi): void {
     },
     async (request) =>
       shownAnswer(
-        await operations.findShownApproval(approvals, callerOf(request), approvalIdOf(request)),
+        await operations.findShownApproval(
+          approvals,
+          requireCaller(request),
+          parseApprovalId(request),
+        ),
       ),
   )
 }
@@ -100,7 +104,7 @@ export function decideApprovalRoutes({ app, approvals }: PrivateApi): void {
     },
     async (request, reply) => {
       const { payloadHash } = request.body
-      const decider = deciderOf(request)
+      const decider = createDecider(request)
       return decided(
         reply,
         await decisions.approve(approvals, decider, payloadHash, repeatable(request)),
@@ -122,7 +126,7 @@ export function decideApprovalRoutes({ app, approvals }: PrivateApi): void {
     },
     async (request, reply) => {
       const { reason } = request.body
-      const decider = deciderOf(request)
+      const decider = createDecider(request)
       return decided(
         reply,
         await decisions.refuseRequest(approvals, decider, reason, repeatable(request)),
@@ -147,7 +151,10 @@ export function ownApprovalRoutes({ app, approvals }: PrivateApi): void {
       },
     },
     async (request, reply) =>
-      decided(reply, await decisions.withdraw(approvals, deciderOf(request), repeatable(request))),
+      decided(
+        reply,
+        await decisions.withdraw(approvals, createDecider(request), repeatable(request)),
+      ),
   )
   app.post(
     '/approvals/:approvalId/break-glass',
@@ -170,7 +177,7 @@ export function ownApprovalRoutes({ app, approvals }: PrivateApi): void {
     },
     async (request, reply) => {
       const { reason } = request.body
-      const decider = deciderOf(request)
+      const decider = createDecider(request)
       return decided(
         reply,
         await decisions.breakGlass(approvals, decider, reason, repeatable(request)),
@@ -182,19 +189,19 @@ export function ownApprovalRoutes({ app, approvals }: PrivateApi): void {
 type ApprovalRequest = FastifyRequest<{ Params: { approvalId: string } }>
 
 /** @throws `Problem` `not_found` when it can be no approval's id. */
-function approvalIdOf({ params }: Pick<ApprovalRequest, 'params'>): string {
+function parseApprovalId({ params }: Pick<ApprovalRequest, 'params'>): string {
   if (!isUuid(params.approvalId)) throw new Problem('not_found')
   return params.approvalId
 }
 
-const deciderOf = (request: FastifyRequest) => ({
-  ...callerOf(request),
+const createDecider = (request: FastifyRequest) => ({
+  ...requireCaller(request),
   requestId: request.id,
-  approvalId: approvalIdOf(request as ApprovalRequest),
+  approvalId: parseApprovalId(request as ApprovalRequest),
 })
 
 const decided = (reply: FastifyReply, answer: Answer<operations.ShownApproval>) =>
-  shownAnswer(answerOf(reply, answer))
+  shownAnswer(markReplay(reply, answer))
 
 /** An approval in the form of its schema, whose lists can be changed. */
 const listedAnswer = ({ scopes, ...approval }: operations.Approval) => ({

@@ -2,9 +2,9 @@ import Type from 'typebox'
 import { isPublicToken, isUuid } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
 import * as erasures from '../../../operations/audit-log/erase.ts'
-import { answerOf, repeatable } from '../../http/repeatable.ts'
-import { exactlyOneOf } from '../../http/request.ts'
-import { adminChange, adminOrAudit, operatorOf, type PrivateApi } from '../api.ts'
+import { markReplay, repeatable } from '../../http/repeatable.ts'
+import { requireExactlyOne } from '../../http/request.ts'
+import { adminChange, adminOrAudit, createRequester, type PrivateApi } from '../api.ts'
 import { ErasureSchema, RequestErasureSchema } from '../schemas/audit-erasures.ts'
 
 const tags = ['Audit log']
@@ -16,7 +16,7 @@ export function erasureRoutes({ app, audit }: PrivateApi): void {
     {
       config: {
         ...adminChange,
-        bodyRules: [exactlyOneOf('publicToken', 'clientId')],
+        bodyRules: [requireExactlyOne('publicToken', 'clientId')],
         problems: ['erasure_refused'],
         approval: { kinds: ['erasure'] },
       },
@@ -39,11 +39,11 @@ export function erasureRoutes({ app, audit }: PrivateApi): void {
       const wanted = isPublicToken(publicToken) ? { publicToken, reason } : { clientId, reason }
       const answer = await erasures.requestErasure(
         audit,
-        operatorOf(request),
+        createRequester(request),
         wanted,
         repeatable(request),
       )
-      const erasure = answerOf(reply, answer)
+      const erasure = markReplay(reply, answer)
       return reply.code(202).header('location', `/audit/erasures/${erasure.erasure}`).send(erasure)
     },
   )

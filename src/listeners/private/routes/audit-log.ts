@@ -6,8 +6,8 @@ import { Problem } from '../../../domain/problem.ts'
 import * as publication from '../../../operations/audit-log/publish.ts'
 import { succeedAuditLog } from '../../../operations/audit-log/successor.ts'
 import { publishedDocument, sendPublished } from '../../http/published-document.ts'
-import { answerOf, repeatable } from '../../http/repeatable.ts'
-import { adminChange, adminOrAudit, operatorOf, type PrivateApi } from '../api.ts'
+import { markReplay, repeatable } from '../../http/repeatable.ts'
+import { adminChange, adminOrAudit, createRequester, type PrivateApi } from '../api.ts'
 import { AuditLogSchema, SucceedAuditLogSchema, SuccessionSchema } from '../schemas/audit-log.ts'
 
 const open = { access: 'open', problems: ['not_found'] } as const
@@ -38,11 +38,15 @@ export function auditTreeRoutes({ app, audit }: PrivateApi): void {
     '/audit/logs/:log/checkpoint',
     { config: open, schema: { ...text, params } },
     async (request, reply) =>
-      sendNote(request, reply, await publication.findCheckpoint(audit, logOf(request.params.log))),
+      sendNote(
+        request,
+        reply,
+        await publication.findCheckpoint(audit, parseLogNumber(request.params.log)),
+      ),
   )
   const mediaType = 'application/octet-stream'
   const tileBytes = async (log: number | null, path: string) => {
-    const tile = await publication.findPublishedTile(audit, log, tileOf(path))
+    const tile = await publication.findPublishedTile(audit, log, parseTilePath(path))
     if (!tile) throw new Problem('not_found')
     return Buffer.from(tile)
   }
@@ -65,7 +69,7 @@ export function auditTreeRoutes({ app, audit }: PrivateApi): void {
       schema: { ...bytes, params: Type.Object({ ...wildcard, log: Type.String() }) },
     },
     async (request, reply) => {
-      const tile = await tileBytes(logOf(request.params.log), request.params['*'])
+      const tile = await tileBytes(parseLogNumber(request.params.log), request.params['*'])
       reply.header('cache-control', 'public, max-age=31536000, immutable')
       return reply.type(mediaType).send(tile)
     },
@@ -73,13 +77,13 @@ export function auditTreeRoutes({ app, audit }: PrivateApi): void {
 }
 
 /** @throws `Problem` `not_found` when it can be no log's number. */
-function logOf(digits: string): number {
+function parseLogNumber(digits: string): number {
   if (!/^[1-9][0-9]{0,8}$/.test(digits)) throw new Problem('not_found')
   return Number(digits)
 }
 
 /** @throws `Problem` `not_found` when it can be no tile's path. */
-function tileOf(path: string) {
+function parseTilePath(path: string) {
   const [, level = '', name = '', width] = tileForm.exec(path) ?? []
   const index = Number(name.replaceAll(/[x/]/g, ''))
   const isPadded = name.startsWith('x000/')
@@ -123,7 +127,8 @@ export function auditorRoutes({ app, audit }: PrivateApi): void {
     async (request, reply) => {
       const { bundle, log } = request.params
       const index = /^(0|[1-9][0-9]{0,12})$/.test(bundle) ? Number(bundle) : null
-      const lines = index === null ? null : await publication.findOpenings(audit, logOf(log), index)
+      const lines =
+        index === null ? null : await publication.findOpenings(audit, parseLogNumber(log), index)
       if (lines === null) throw new Problem('not_found')
       return reply.type('application/jsonl; charset=utf-8').send(lines)
     },
@@ -153,8 +158,13 @@ export function succeedAuditLogRoute({ app, audit }: PrivateApi): void {
     },
     async (request, reply) => {
       const { reason } = request.body
-      const answer = await succeedAuditLog(audit, operatorOf(request), reason, repeatable(request))
-      const succession = answerOf(reply, answer)
+      const answer = await succeedAuditLog(
+        audit,
+        createRequester(request),
+        reason,
+        repeatable(request),
+      )
+      const succession = markReplay(reply, answer)
       return reply.code(201).header('location', '/audit/logs').send(succession)
     },
   )

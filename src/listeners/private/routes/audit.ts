@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { type ActPosition, listOperatorActs } from '../../../operations/acts/acts.ts'
-import { PageQuerySchema, pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
+import { cutPage, PageQuerySchema, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
 import { adminOrAudit, type PrivateApi } from '../api.ts'
 import { ActSchema } from '../schemas/products.ts'
 
@@ -23,9 +23,9 @@ export function listActsRoute({ administration, app }: PrivateApi): void {
       const pageSize = parseLimit(limit)
       const after = readCursor(cursor, parseActPosition)
       const acts = await listOperatorActs(administration, after, pageSize + 1)
-      return pageOf(request, reply, acts, {
+      return cutPage(request, reply, acts, {
         limit: pageSize,
-        positionOf: ({ at, number }) => [at, number],
+        toPosition: ({ at, number }) => [at, number],
       }).map(({ details, number: _, ...act }) => ({
         ...act,
         details: JSON.parse(details) as unknown,

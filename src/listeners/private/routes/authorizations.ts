@@ -8,9 +8,9 @@ import {
   pinBlockFormats,
 } from '../../../operations/authorizations/authorization.ts'
 import { authorize } from '../../../operations/authorizations/authorize.ts'
-import { callerOf } from '../../http/authentication.ts'
-import { answerOf, repeatable } from '../../http/repeatable.ts'
-import { exactlyOneOf } from '../../http/request.ts'
+import { requireCaller } from '../../http/authentication.ts'
+import { markReplay, repeatable } from '../../http/repeatable.ts'
+import { requireExactlyOne } from '../../http/request.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 import type { PrivateApi } from '../api.ts'
 
@@ -52,7 +52,7 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
         access: 'authorizations.write',
         repeatable: true,
         bodyRequired: true,
-        bodyRules: [exactlyOneOf('pan', 'publicToken')],
+        bodyRules: [requireExactlyOne('pan', 'publicToken')],
       },
       schema: {
         operationId: 'authorize',
@@ -74,12 +74,12 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
           ...question,
           card,
           ...(cvv2 !== undefined && { cvv2: new Cvv2(cvv2) }),
-          networkId: callerOf(request).clientId,
+          networkId: requireCaller(request).clientId,
           requestId: request.id,
         },
         repeatable(request, { bearsSecret: true }),
       )
-      return answerOf(reply, answer)
+      return markReplay(reply, answer)
     },
   )
 }

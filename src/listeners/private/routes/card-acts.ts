@@ -4,9 +4,9 @@ import { isPublicToken } from '../../../domain/identifiers.ts'
 import { toMembers } from '../../../domain/members.ts'
 import type { Problem } from '../../../domain/problem.ts'
 import * as acts from '../../../operations/cards/operator-acts.ts'
-import { callerOf } from '../../http/authentication.ts'
-import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
-import { cardOf, type PrivateApi, supportAct } from '../api.ts'
+import { requireCaller } from '../../http/authentication.ts'
+import { markReplay, noContent, repeatable } from '../../http/repeatable.ts'
+import { type PrivateApi, parsePublicToken, supportAct } from '../api.ts'
 import { approvalByBody } from '../approval-gate.ts'
 import * as cardSchemas from '../schemas/cards.ts'
 
@@ -15,7 +15,7 @@ const params = Type.Object({ publicToken: Type.String() })
 
 /** Who acts, as the record has it. */
 const operatorOnCards = (request: FastifyRequest): acts.Operator => ({
-  operatorId: callerOf(request).clientId,
+  operatorId: requireCaller(request).clientId,
   requestId: request.id,
 })
 
@@ -79,7 +79,7 @@ export function cardActRoutes({ app, cards }: PrivateApi): void {
       },
       async (request, reply) => {
         const { reason } = request.body
-        const what = { publicToken: cardOf(request), reason }
+        const what = { publicToken: parsePublicToken(request), reason }
         return noContent(
           reply,
           await act(cards, operatorOnCards(request), what, repeatable(request)),
@@ -127,7 +127,7 @@ export function unblockManyRoute({ app, approvals, cards }: PrivateApi): void {
       const many = { kind, reason, publicTokens: publicTokens.filter(isPublicToken) }
       const operator = operatorOnCards(request)
       const answer = await acts.unblockMany(cards, operator, many, repeatable(request))
-      return [...answerOf(reply, answer)]
+      return [...markReplay(reply, answer)]
     },
   )
 }
@@ -138,7 +138,7 @@ export function revealCardholderRoute({ app, cards }: PrivateApi): void {
     const { publicToken } = toMembers(request.params)
     return cards.refusedDisclosures.record(
       {
-        clientId: callerOf(request).clientId,
+        clientId: requireCaller(request).clientId,
         publicToken: isPublicToken(publicToken) ? publicToken : null,
         act: 'cardholder.revealed',
         includesPin: false,
@@ -173,9 +173,9 @@ export function revealCardholderRoute({ app, cards }: PrivateApi): void {
     },
     async (request, reply) => {
       const operator = operatorOnCards(request)
-      const card = cardOf(request)
+      const card = parsePublicToken(request)
       const answer = await acts.revealCardholder(cards, operator, card, repeatable(request))
-      const { entryId, ...names } = answerOf(reply, answer)
+      const { entryId, ...names } = markReplay(reply, answer)
       reply.header('audit-entry', entryId)
       return names
     },

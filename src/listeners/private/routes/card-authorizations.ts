@@ -2,9 +2,9 @@ import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
 import * as records from '../../../operations/authorizations/records.ts'
-import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
+import { cutPage, PageQuerySchema, parseLimit, readCursor } from '../../http/pages.ts'
 import { closed } from '../../http/validation.ts'
-import { cardOf, type PrivateApi, support } from '../api.ts'
+import { type PrivateApi, parsePublicToken, support } from '../api.ts'
 import * as schemas from '../schemas/card-authorizations.ts'
 
 /** What card networks asked of a card, and why it was declined. */
@@ -29,10 +29,10 @@ export function cardAuthorizationRoutes({ app, cards }: PrivateApi): void {
       const pageSize = parseLimit(limit)
       const before = readCursor(cursor, ([id]) => (isUuid(id) ? id : null))
       const page = { before, limit: pageSize + 1 }
-      const listed = await records.listAuthorizations(cards, cardOf(request), page)
-      return pageOf(request, reply, listed, {
+      const listed = await records.listAuthorizations(cards, parsePublicToken(request), page)
+      return cutPage(request, reply, listed, {
         limit: pageSize,
-        positionOf: (last) => [last.authorizationId],
+        toPosition: (last) => [last.authorizationId],
       })
     },
   )
@@ -53,7 +53,7 @@ export function cardAuthorizationRoutes({ app, cards }: PrivateApi): void {
     },
     async (request) => {
       const { authorizationId } = request.params
-      const publicToken = cardOf(request)
+      const publicToken = parsePublicToken(request)
       if (!isUuid(authorizationId)) throw new Problem('not_found')
       return records.findAuthorization(cards, publicToken, authorizationId)
     },

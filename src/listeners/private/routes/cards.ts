@@ -11,10 +11,10 @@ import {
   searchByPan,
 } from '../../../operations/cards/search.ts'
 import { listTimeline, type TimelinePosition } from '../../../operations/cards/timeline.ts'
-import { callerOf, requireScope } from '../../http/authentication.ts'
+import { requireCaller, requireScope } from '../../http/authentication.ts'
 import * as pages from '../../http/pages.ts'
-import { exactlyOneOf } from '../../http/request.ts'
-import { cardOf, type PrivateApi, support } from '../api.ts'
+import { requireExactlyOne } from '../../http/request.ts'
+import { type PrivateApi, parsePublicToken, support } from '../api.ts'
 import * as cardSchemas from '../schemas/cards.ts'
 
 const tags = ['Cards']
@@ -36,7 +36,7 @@ export function searchCardsRoute({ app, cards, metrics }: PrivateApi): void {
     panSearches.inc({ result: outcome })
     await cards.refusedDisclosures.record(
       {
-        clientId: callerOf(request).clientId,
+        clientId: requireCaller(request).clientId,
         publicToken: null,
         act: 'pan.searched',
         includesPin: false,
@@ -57,7 +57,7 @@ export function searchCardsRoute({ app, cards, metrics }: PrivateApi): void {
         problems: ['rate_limited'],
         beforeProblem: recordRefusal,
         bodyRules: [
-          exactlyOneOf(
+          requireExactlyOne(
             'publicToken',
             'pan',
             'panLastFour',
@@ -82,22 +82,22 @@ export function searchCardsRoute({ app, cards, metrics }: PrivateApi): void {
     async (request, reply) => {
       const { cursor, limit } = request.query
       if (request.body.pan !== undefined) {
-        requireScope(callerOf(request), 'support.pan')
+        requireScope(requireCaller(request), 'support.pan')
         const pan = parsePan(request.body.pan)
         // What can be no card's number is looked for nowhere.
         if (!pan) return []
-        const operator = { operatorId: callerOf(request).clientId, requestId: request.id }
+        const operator = { operatorId: requireCaller(request).clientId, requestId: request.id }
         const ofPan = await searchByPan(cards, operator, pan)
         panSearches.inc({ result: ofPan.length > 0 ? 'hit' : 'miss' })
         return ofPan
       }
-      const search = searchOf(request.body, cursor)
+      const search = parseSearch(request.body, cursor)
       if (!search) return []
       const pageSize = pages.parseLimit(limit)
       const found = await searchAllCards(cards, search, pageSize + 1)
-      return pages.pageOf(request, reply, found, {
+      return pages.cutPage(request, reply, found, {
         limit: pageSize,
-        positionOf: ({ authorization, createdAt, publicToken }) =>
+        toPosition: ({ authorization, createdAt, publicToken }) =>
           authorization ? [authorization.authorizationId] : [createdAt, publicToken],
       })
     },
@@ -112,7 +112,7 @@ type SearchBody = Partial<
  * What is looked for; null where no card can be found by it. One member is given: the route's rule
  * has seen to that.
  */
-function searchOf(
+function parseSearch(
   { authorizationReference, customerReference, panLastFour, publicToken }: SearchBody,
   cursor: string | undefined,
 ): CardSearch | null {
@@ -145,7 +145,7 @@ export function cardRoutes({ app, cards }: PrivateApi): void {
       },
     },
     async (request) => {
-      const { limits, ...card } = await findSupportedCard(cards, cardOf(request))
+      const { limits, ...card } = await findSupportedCard(cards, parsePublicToken(request))
       return { ...card, limits: [...limits] }
     },
   )
@@ -167,7 +167,7 @@ export function cardRoutes({ app, cards }: PrivateApi): void {
     },
     async (request, reply) => {
       const { cursor, limit } = request.query
-      const { entries, next } = await listTimeline(cards, cardOf(request), {
+      const { entries, next } = await listTimeline(cards, parsePublicToken(request), {
         after: pages.readCursor(cursor, parseTimelinePosition),
         limit: pages.parseLimit(limit),
       })

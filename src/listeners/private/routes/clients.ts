@@ -5,17 +5,17 @@ import {
   rotateClientSecret,
 } from '../../../operations/clients/client-credentials.ts'
 import * as clientOperations from '../../../operations/clients/clients.ts'
-import { PageQuerySchema, pageOf, parseLimit } from '../../http/pages.ts'
-import { answerOf, repeatable } from '../../http/repeatable.ts'
+import { cutPage, PageQuerySchema, parseLimit } from '../../http/pages.ts'
+import { markReplay, repeatable } from '../../http/repeatable.ts'
 import * as privateApi from '../api.ts'
 import { approvalByBody, judgeAgain } from '../approval-gate.ts'
 import {
-  findFaultOfKeys,
-  findFaultOfScopes,
-  findFaultOfSecretHash,
-  kindsOfClientChange,
-  kindsOfNewClient,
-  kindsOfRotation,
+  findKeyFault,
+  findScopeFault,
+  findSecretHashFault,
+  listChangeKinds,
+  listRegistrationKinds,
+  listRotationKinds,
 } from '../client-approvals.ts'
 import * as clientSchemas from '../schemas/clients.ts'
 
@@ -46,9 +46,9 @@ export function clientRoutes({ administration, app }: privateApi.PrivateApi): vo
         null,
         pageSize + 1,
       )
-      return pageOf(request, reply, clients, {
+      return cutPage(request, reply, clients, {
         limit: pageSize,
-        positionOf: (last) => [last.clientId],
+        toPosition: (last) => [last.clientId],
       }).map(clientAnswer)
     },
   )
@@ -66,7 +66,7 @@ export function clientRoutes({ administration, app }: privateApi.PrivateApi): vo
     },
     async (request) =>
       clientAnswer(
-        await clientOperations.findClientRecord(administration, privateApi.clientIdOf(request)),
+        await clientOperations.findClientRecord(administration, privateApi.parseClientId(request)),
       ),
   )
 }
@@ -79,8 +79,8 @@ export function createClientRoute({ administration, app }: privateApi.PrivateApi
         ...privateApi.adminChange,
         approval: approvalByBody(clientSchemas.CreateClientSchema, {
           kinds: ['administrator', 'disclosure-scopes', 'network'],
-          findKinds: kindsOfNewClient,
-          findFault: findFaultOfKeys,
+          findKinds: listRegistrationKinds,
+          findFault: findKeyFault,
         }),
       },
       schema: {
@@ -95,11 +95,11 @@ export function createClientRoute({ administration, app }: privateApi.PrivateApi
     async (request, reply) => {
       const answer = await clientOperations.createClient(
         administration,
-        privateApi.operatorOf(request),
+        privateApi.createRequester(request),
         request.body,
         repeatable(request),
       )
-      const client = clientAnswer(answerOf(reply, answer))
+      const client = clientAnswer(markReplay(reply, answer))
       return reply.code(201).header('location', `/clients/${client.clientId}`).send(client)
     },
   )
@@ -114,14 +114,14 @@ export function changeClientRoute({ administration, app, approvals }: privateApi
         approval: approvalByBody(clientSchemas.ChangeClientSchema, {
           kinds: ['administrator', 'disclosure-scopes', 'client-credentials', 'network'],
           async findKinds(change, request) {
-            const clientId = privateApi.clientIdOf(request as ClientRequest)
+            const clientId = privateApi.parseClientId(request as ClientRequest)
             const before = await clientOperations.findClientRecord(administration, clientId)
-            return kindsOfClientChange(before, change)
+            return listChangeKinds(before, change)
           },
           async findFault(change, request) {
-            const clientId = privateApi.clientIdOf(request as ClientRequest)
+            const clientId = privateApi.parseClientId(request as ClientRequest)
             const before = await clientOperations.findClientRecord(administration, clientId)
-            return findFaultOfScopes(before, change)
+            return findScopeFault(before, change)
           },
         }),
       },
@@ -140,21 +140,21 @@ export function changeClientRoute({ administration, app, approvals }: privateApi
     async (request, reply) => {
       const answer = await clientOperations.changeClient(
         administration,
-        privateApi.operatorOf(request),
+        privateApi.createRequester(request),
         {
-          clientId: privateApi.clientIdOf(request),
+          clientId: privateApi.parseClientId(request),
           draft: request.body,
           assertAllowed: (before) =>
             judgeAgain(
               approvals,
               request,
-              kindsOfClientChange(before, request.body),
-              findFaultOfScopes(before, request.body),
+              listChangeKinds(before, request.body),
+              findScopeFault(before, request.body),
             ),
         },
         repeatable(request),
       )
-      return clientAnswer(answerOf(reply, answer))
+      return clientAnswer(markReplay(reply, answer))
     },
   )
 }
@@ -172,12 +172,12 @@ export function rotateClientSecretRoute({
         approval: approvalByBody(clientSchemas.RotateSecretSchema, {
           kinds: ['administrator', 'client-credentials', 'network'],
           async findKinds(_, request) {
-            const clientId = privateApi.clientIdOf(request as ClientRequest)
-            return kindsOfRotation(
+            const clientId = privateApi.parseClientId(request as ClientRequest)
+            return listRotationKinds(
               await clientOperations.findClientRecord(administration, clientId),
             )
           },
-          findFault: findFaultOfSecretHash,
+          findFault: findSecretHashFault,
         }),
       },
       schema: {
@@ -195,16 +195,16 @@ export function rotateClientSecretRoute({
     async (request, reply) => {
       const answer = await rotateClientSecret(
         administration,
-        privateApi.operatorOf(request),
+        privateApi.createRequester(request),
         {
-          clientId: privateApi.clientIdOf(request),
+          clientId: privateApi.parseClientId(request),
           overlapHours: request.body?.overlapHours ?? 24,
           secretHash: request.body?.secretHash ?? null,
-          assertAllowed: (before) => judgeAgain(approvals, request, kindsOfRotation(before)),
+          assertAllowed: (before) => judgeAgain(approvals, request, listRotationKinds(before)),
         },
         repeatable(request),
       )
-      return answerOf(reply, answer)
+      return markReplay(reply, answer)
     },
   )
 }
@@ -229,14 +229,14 @@ export function confirmClientRoute({ administration, app }: privateApi.PrivateAp
     async (request, reply) => {
       const answer = await confirmClient(
         administration,
-        privateApi.operatorOf(request),
+        privateApi.createRequester(request),
         {
-          clientId: privateApi.clientIdOf(request),
+          clientId: privateApi.parseClientId(request),
           credentialsVersion: request.body.credentialsVersion,
         },
         repeatable(request),
       )
-      return clientAnswer(answerOf(reply, answer))
+      return clientAnswer(markReplay(reply, answer))
     },
   )
 }

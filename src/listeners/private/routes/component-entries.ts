@@ -3,12 +3,12 @@ import { isUuid } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
 import * as componentEntries from '../../../operations/keys/component-entries.ts'
 import { enterComponent } from '../../../operations/keys/enter-component.ts'
-import { PageQuerySchema, pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
-import { answerOf, repeatable } from '../../http/repeatable.ts'
+import { cutPage, PageQuerySchema, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
+import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'
-import { keysChange, keysRead, operatorOf, type PrivateApi } from '../api.ts'
+import { createRequester, keysChange, keysRead, type PrivateApi } from '../api.ts'
 import { ComponentEntrySchema } from '../schemas/component-entries.ts'
-import { checkValue, keyTargetOf, targetMembers } from '../schemas/keys.ts'
+import { checkValue, parseKeyTarget, targetMembers } from '../schemas/keys.ts'
 
 const tags = ['Keys']
 
@@ -33,9 +33,9 @@ export function componentEntryRoutes({ app, keys }: PrivateApi): void {
         return instant !== null && isUuid(entryId) ? { at: instant, entryId } : null
       })
       const entries = await componentEntries.listEntries(keys, after, pageSize + 1)
-      return pageOf(request, reply, entries, {
+      return cutPage(request, reply, entries, {
         limit: pageSize,
-        positionOf: ({ position }) => [position.at, position.entryId],
+        toPosition: ({ position }) => [position.at, position.entryId],
       }).map(entryAnswer)
     },
   )
@@ -83,14 +83,14 @@ export function openComponentEntryRoute({ app, keys }: PrivateApi): void {
     async (request, reply) => {
       const { algorithm, componentCount, keyCheckValue, lengthBytes, ...target } = request.body
       const form = { algorithm, lengthBytes }
-      const entry = { target: keyTargetOf(target), form, componentCount, keyCheckValue }
+      const entry = { target: parseKeyTarget(target), form, componentCount, keyCheckValue }
       const answer = await componentEntries.openEntry(
         keys,
-        operatorOf(request),
+        createRequester(request),
         entry,
         repeatable(request),
       )
-      return reply.code(201).send(entryAnswer(answerOf(reply, answer)))
+      return reply.code(201).send(entryAnswer(markReplay(reply, answer)))
     },
   )
 }
@@ -131,7 +131,9 @@ export function enterComponentRoute({ app, keys }: PrivateApi): void {
     async (request) => {
       const { entryId } = request.params
       if (!isUuid(entryId)) throw new Problem('not_found')
-      return entryAnswer(await enterComponent(keys, operatorOf(request), entryId, request.body))
+      return entryAnswer(
+        await enterComponent(keys, createRequester(request), entryId, request.body),
+      )
     },
   )
 }

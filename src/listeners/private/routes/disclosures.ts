@@ -3,7 +3,7 @@ import { isUuid } from '../../../domain/identifiers.ts'
 import { Problem, validationFailed } from '../../../domain/problem.ts'
 import { findAnyReceipt } from '../../../operations/audit-log/receipts.ts'
 import { listDisclosures } from '../../../operations/card-data/shown-cards.ts'
-import { pageOf, parseLimit, readCursor } from '../../http/pages.ts'
+import { cutPage, parseLimit, readCursor } from '../../http/pages.ts'
 import type { PrivateApi } from '../api.ts'
 import { DisclosureSchema, DisclosuresQuerySchema } from '../schemas/disclosures.ts'
 
@@ -42,9 +42,9 @@ export function listDisclosuresRoute({ app, audit }: PrivateApi): void {
         after,
         limit: pageSize + 1,
       })
-      return pageOf(request, reply, found, {
+      return cutPage(request, reply, found, {
         limit: pageSize,
-        positionOf: ({ index, log }) => [log, index],
+        toPosition: ({ index, log }) => [log, index],
       })
     },
   )

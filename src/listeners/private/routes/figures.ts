@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { keysOrSupport, type PrivateApi, support } from '../api.ts'
 import { KeyWearSchema, LatencyFiguresSchema, QueueFiguresSchema } from '../schemas/figures.ts'
-import { latencyOf } from '../watching.ts'
+import { computeLatency } from '../watching.ts'
 
 const tags = ['Figures']
 
@@ -40,7 +40,7 @@ export function figureRoutes({ app, metrics, watching }: PrivateApi): void {
     async () => ({
       routes: (await metrics.readTimes('all')).map(({ within, ...route }) => ({
         ...route,
-        ...latencyOf(within),
+        ...computeLatency(within),
       })),
       overTime: watching.samples().map(({ at, calls }) => ({ at, ...calls })),
     }),

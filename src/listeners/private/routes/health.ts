@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { readBrokenGlass } from '../../../operations/approvals/approvals.ts'
+import { countBrokenGlassUses } from '../../../operations/approvals/approvals.ts'
 import { findCheckState } from '../../../operations/audit-log/findings.ts'
 import {
   type AuditLogHealth,
@@ -214,14 +214,14 @@ async function auditChecks(audit: PrivateApi['audit']): Promise<Checks> {
   const [log, rows] = [await findAuditLogHealth(audit), await findCheckState(audit.database)]
   const [newest] = rows.findings
   return {
-    ...(log && checksOf(log)),
+    ...(log && composeAuditLogChecks(log)),
     'audit-log:rows': newest
       ? { status: 'warn', output: `${rows.findings.length} in 30 days; ${newest.found}` }
       : { status: 'pass' },
   }
 }
 
-function checksOf({ isCosigned, refusal, unsignedMs }: AuditLogHealth): Checks {
+function composeAuditLogChecks({ isCosigned, refusal, unsignedMs }: AuditLogHealth): Checks {
   const seconds = Math.round(unsignedMs / 1_000)
   const observed = { observedValue: seconds, observedUnit: 's' }
   const waited = `Entries are under no checkpoint for ${seconds} s.`
@@ -247,7 +247,7 @@ function enteringCheck({ status, waitingMs }: EnteringHealth): Check {
 }
 
 async function approvalChecks(approvals: PrivateApi['approvals']): Promise<Checks> {
-  const broken = await readBrokenGlass(approvals)
+  const broken = await countBrokenGlassUses(approvals)
   const check: Check =
     broken === 0 ? { status: 'pass' } : { status: 'warn', output: `${broken} in 30 days` }
   return { 'approvals:broken-glass': check }

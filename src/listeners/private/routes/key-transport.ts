@@ -1,8 +1,8 @@
 import Type from 'typebox'
 import { exportKey, importKey } from '../../../operations/keys/key-transport.ts'
-import { answerOf, repeatable } from '../../http/repeatable.ts'
+import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'
-import { keysChange, operatorOf, type PrivateApi } from '../api.ts'
+import { createRequester, keysChange, type PrivateApi } from '../api.ts'
 import * as keySchemas from '../schemas/keys.ts'
 
 const tags = ['Keys']
@@ -33,13 +33,13 @@ export function importKeyRoute({ app, keys }: PrivateApi): void {
     async (request, reply) => {
       const { keyBlock: block, keyCheckValue = null, zoneMasterKey, ...target } = request.body
       const key = {
-        target: keySchemas.keyTargetOf(target),
+        target: keySchemas.parseKeyTarget(target),
         zoneMasterKey,
         keyBlock: block,
         keyCheckValue,
       }
-      const answer = await importKey(keys, operatorOf(request), key, repeatable(request))
-      return reply.code(201).send(answerOf(reply, answer))
+      const answer = await importKey(keys, createRequester(request), key, repeatable(request))
+      return reply.code(201).send(markReplay(reply, answer))
     },
   )
 }
@@ -78,7 +78,10 @@ export function exportKeyRoute({ app, keys }: PrivateApi): void {
     async (request, reply) => {
       const { clientId = null, key, version = null, zoneMasterKey } = request.body
       const asked = { key, version, clientId, zoneMasterKey }
-      return answerOf(reply, await exportKey(keys, operatorOf(request), asked, repeatable(request)))
+      return markReplay(
+        reply,
+        await exportKey(keys, createRequester(request), asked, repeatable(request)),
+      )
     },
   )
 }

@@ -10,10 +10,10 @@ import { generateKey } from '../../../operations/keys/make-key.ts'
 import { deleteKey, retireKey, retireNamedKey } from '../../../operations/keys/retire.ts'
 import { rotateKey } from '../../../operations/keys/rotate.ts'
 import { rotateMasterKey } from '../../../operations/keys/rotate-master-key.ts'
-import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
-import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
+import { cutPage, PageQuerySchema, parseLimit, readCursor } from '../../http/pages.ts'
+import { markReplay, noContent, repeatable } from '../../http/repeatable.ts'
 import { closed } from '../../http/validation.ts'
-import { keysAct, keysChange, keysRead, operatorOf, type PrivateApi } from '../api.ts'
+import { createRequester, keysAct, keysChange, keysRead, type PrivateApi } from '../api.ts'
 import * as keySchemas from '../schemas/keys.ts'
 import { parseActPosition } from './audit.ts'
 
@@ -37,9 +37,9 @@ export function keyRoutes({ app, keys }: PrivateApi): void {
       const pageSize = parseLimit(request.query.limit)
       const after = readCursor(request.query.cursor, parseKeyPosition)
       const listed = await listKeys(keys, after, pageSize + 1)
-      return pageOf(request, reply, listed.map(showKey), {
+      return cutPage(request, reply, listed.map(showKey), {
         limit: pageSize,
-        positionOf: (last) => [last.family, last.key, last.version ?? 0, last.clientId ?? ''],
+        toPosition: (last) => [last.family, last.key, last.version ?? 0, last.clientId ?? ''],
       })
     },
   )
@@ -59,9 +59,9 @@ export function keyRoutes({ app, keys }: PrivateApi): void {
       const pageSize = parseLimit(request.query.limit)
       const after = readCursor(request.query.cursor, parseActPosition)
       const acts = await listKeyActs(keys, after, pageSize + 1)
-      return pageOf(request, reply, acts, {
+      return cutPage(request, reply, acts, {
         limit: pageSize,
-        positionOf: ({ at, number }) => [at, number],
+        toPosition: ({ at, number }) => [at, number],
       })
     },
   )
@@ -91,12 +91,12 @@ export function newKeyRoutes({ app, keys }: PrivateApi): void {
     async (request, reply) => {
       const { exportable = false, ...body } = request.body
       const key = {
-        target: keySchemas.keyTargetOf(body),
-        form: keySchemas.formOf(body),
+        target: keySchemas.parseKeyTarget(body),
+        form: keySchemas.parseKeyForm(body),
         exportable,
       }
-      const answer = await generateKey(keys, operatorOf(request), key, repeatable(request))
-      return reply.code(201).send(answerOf(reply, answer))
+      const answer = await generateKey(keys, createRequester(request), key, repeatable(request))
+      return reply.code(201).send(markReplay(reply, answer))
     },
   )
   app.post(
@@ -119,8 +119,8 @@ export function newKeyRoutes({ app, keys }: PrivateApi): void {
     },
     async (request, reply) => {
       const { key } = request.params
-      const answer = await rotateKey(keys, operatorOf(request), key, repeatable(request))
-      return reply.code(202).send(answerOf(reply, answer))
+      const answer = await rotateKey(keys, createRequester(request), key, repeatable(request))
+      return reply.code(202).send(markReplay(reply, answer))
     },
   )
 }
@@ -151,8 +151,11 @@ export function rotateMasterKeyRoute({ app, keys }: PrivateApi): void {
     },
     async (request, reply) => {
       const checkValue = request.body.keyCheckValue?.toUpperCase() ?? null
-      const operator = operatorOf(request)
-      return answerOf(reply, await rotateMasterKey(keys, operator, checkValue, repeatable(request)))
+      const operator = createRequester(request)
+      return markReplay(
+        reply,
+        await rotateMasterKey(keys, operator, checkValue, repeatable(request)),
+      )
     },
   )
 }
@@ -174,8 +177,8 @@ export function endKeyRoutes({ app, keys }: PrivateApi): void {
       },
     },
     async (request, reply) => {
-      const { key, version } = keySchemas.versionOf(request)
-      const operator = operatorOf(request)
+      const { key, version } = keySchemas.parseKeyVersion(request)
+      const operator = createRequester(request)
       return noContent(
         reply,
         await retireKey(keys, operator, { keyName: key, keyVersion: version }, repeatable(request)),
@@ -195,8 +198,8 @@ export function endKeyRoutes({ app, keys }: PrivateApi): void {
       },
     },
     async (request, reply) => {
-      const { key, version } = keySchemas.versionOf(request)
-      const operator = operatorOf(request)
+      const { key, version } = keySchemas.parseKeyVersion(request)
+      const operator = createRequester(request)
       return noContent(
         reply,
         await deleteKey(keys, operator, { keyName: key, keyVersion: version }, repeatable(request)),
@@ -226,7 +229,12 @@ export function retireZoneKeyRoute({ app, keys }: PrivateApi): void {
       const { clientId = null, key } = request.body
       return noContent(
         reply,
-        await retireNamedKey(keys, operatorOf(request), { key, clientId }, repeatable(request)),
+        await retireNamedKey(
+          keys,
+          createRequester(request),
+          { key, clientId },
+          repeatable(request),
+        ),
       )
     },
   )

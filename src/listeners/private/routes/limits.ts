@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { findCardLimits, listClientLimits } from '../../../operations/cards/limit-uses.ts'
-import { cardOf, clientIdOf, type PrivateApi, support } from '../api.ts'
+import { type PrivateApi, parseClientId, parsePublicToken, support } from '../api.ts'
 import { EffectiveLimitSchema, UsedLimitSchema } from '../schemas/limits.ts'
 
 const tags = ['Limits']
@@ -69,7 +69,7 @@ export function limitRoutes({ app, cards, effectiveLimits }: PrivateApi): void {
       },
     },
     async (request) => {
-      const { limits, productId, tries } = await findCardLimits(cards, cardOf(request))
+      const { limits, productId, tries } = await findCardLimits(cards, parsePublicToken(request))
       const product = { origin: 'product', from: String(productId) } as const
       return [
         ...limits.map((limit) => usedLimit(effectiveLimits, ofCard, limit)),
@@ -102,7 +102,7 @@ export function clientLimitsRoute({ app, cards, effectiveLimits, rate }: Private
       },
     },
     async (request) => {
-      const clientId = clientIdOf(request)
+      const clientId = parseClientId(request)
       const limits = await listClientLimits(cards, clientId)
       const shown = limits.map((limit) => usedLimit(effectiveLimits, ofClient, limit))
       const burst = effectiveLimits.find(({ name }) => name === 'calls-burst')

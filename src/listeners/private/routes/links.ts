@@ -3,9 +3,9 @@ import { isKeyName } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
 import * as linkOperations from '../../../operations/links/links.ts'
 import { listAdvices } from '../../../operations/links/reversals.ts'
-import { PageQuerySchema, pageOf, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
-import { answerOf, repeatable } from '../../http/repeatable.ts'
-import { adminChange, adminOrSupport, operatorOf, type PrivateApi } from '../api.ts'
+import { cutPage, PageQuerySchema, parseInstant, parseLimit, readCursor } from '../../http/pages.ts'
+import { markReplay, repeatable } from '../../http/repeatable.ts'
+import { adminChange, adminOrSupport, createRequester, type PrivateApi } from '../api.ts'
 import { approvalByBody } from '../approval-gate.ts'
 import { AdviceSchema, ChangeLinkSchema, CreateLinkSchema, LinkSchema } from '../schemas/links.ts'
 
@@ -31,9 +31,9 @@ export function linkRoutes({ app, links }: PrivateApi): void {
       const pageSize = parseLimit(limit)
       const after = readCursor(cursor, ([name]) => (isKeyName(name) ? name : null)) ?? ''
       const listed = await linkOperations.listLinks(links, after, pageSize + 1)
-      return pageOf(request, reply, listed, {
+      return cutPage(request, reply, listed, {
         limit: pageSize,
-        positionOf: (last) => [last.linkName],
+        toPosition: (last) => [last.linkName],
       }).map(linkAnswer)
     },
   )
@@ -50,7 +50,9 @@ export function linkRoutes({ app, links }: PrivateApi): void {
       },
     },
     async (request) =>
-      linkAnswer(await linkOperations.findLinkRecord(links, linkNameOf(request.params.linkName))),
+      linkAnswer(
+        await linkOperations.findLinkRecord(links, parseLinkName(request.params.linkName)),
+      ),
   )
 }
 
@@ -75,16 +77,16 @@ export function listLinkAdvicesRoute({ app, links }: PrivateApi): void {
     async (request, reply) => {
       const { cursor, limit } = request.query
       const pageSize = parseLimit(limit)
-      const linkName = linkNameOf(request.params.linkName)
+      const linkName = parseLinkName(request.params.linkName)
       const before = readCursor(cursor, ([at, adviceHash]) => {
         const receivedAt = parseInstant(at)
         const isHash = typeof adviceHash === 'string' && /^[0-9a-f]{64}$/.test(adviceHash)
         return receivedAt !== null && isHash ? { receivedAt, adviceHash } : null
       })
       const listed = await listAdvices(links, linkName, before, pageSize + 1)
-      return pageOf(request, reply, listed, {
+      return cutPage(request, reply, listed, {
         limit: pageSize,
-        positionOf: (last) => [last.receivedAt, last.adviceHash],
+        toPosition: (last) => [last.receivedAt, last.adviceHash],
       }).map(({ adviceHash: _, ...advice }) => advice)
     },
   )
@@ -113,9 +115,9 @@ export function createLinkRoute({ app, links }: PrivateApi): void {
         ...given
       } = request.body
       const link = { ...given, certificates, peers, tls, zoneMasterKey, active: true }
-      const operator = operatorOf(request)
+      const operator = createRequester(request)
       const answer = await linkOperations.createLink(links, operator, link, repeatable(request))
-      return reply.code(201).send(linkAnswer(answerOf(reply, answer)))
+      return reply.code(201).send(linkAnswer(markReplay(reply, answer)))
     },
   )
 }
@@ -142,10 +144,10 @@ export function changeLinkRoute({ app, links }: PrivateApi): void {
       },
     },
     async (request, reply) => {
-      const change = { ...request.body, linkName: linkNameOf(request.params.linkName) }
-      const operator = operatorOf(request)
+      const change = { ...request.body, linkName: parseLinkName(request.params.linkName) }
+      const operator = createRequester(request)
       const answer = await linkOperations.changeLink(links, operator, change, repeatable(request))
-      return linkAnswer(answerOf(reply, answer))
+      return linkAnswer(markReplay(reply, answer))
     },
   )
 }
@@ -157,7 +159,7 @@ const isDisabling = ({ active, ...others }: LinkChange): boolean =>
   active === false && Object.keys(others).length === 0
 
 /** @throws `Problem` `not_found` when a path can name no link. */
-function linkNameOf(name: string): string {
+function parseLinkName(name: string): string {
   if (!isKeyName(name)) throw new Problem('not_found')
   return name
 }

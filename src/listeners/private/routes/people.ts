@@ -6,8 +6,8 @@ import {
   findPersonRecord,
   listPeople,
 } from '../../../operations/people/people.ts'
-import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
-import { admin, adminOrAudit, operatorOf, type PrivateApi } from '../api.ts'
+import { cutPage, PageQuerySchema, parseLimit, readCursor } from '../../http/pages.ts'
+import { admin, adminOrAudit, createRequester, type PrivateApi } from '../api.ts'
 import { PersonDetailSchema, PersonSchema, SessionsEndedSchema } from '../schemas/people.ts'
 
 const tags = ['People']
@@ -33,9 +33,9 @@ export function peopleRoutes({ administration: people, app }: PrivateApi): void 
       const isId = (id: unknown): id is string => typeof id === 'string' && isPersonId(id)
       const after = readCursor(cursor, ([id]) => (isId(id) ? id : null)) ?? ''
       const listed = await listPeople(people, after, pageSize + 1)
-      return pageOf(request, reply, listed, {
+      return cutPage(request, reply, listed, {
         limit: pageSize,
-        positionOf: ({ personId }) => [personId],
+        toPosition: ({ personId }) => [personId],
       }).map(personAnswer)
     },
   )
@@ -52,7 +52,7 @@ export function peopleRoutes({ administration: people, app }: PrivateApi): void 
       },
     },
     async (request) => {
-      const { sessions, ...person } = await findPersonRecord(people, personIdOfPath(request))
+      const { sessions, ...person } = await findPersonRecord(people, parsePersonId(request))
       return {
         ...personAnswer(person),
         sessions: sessions.map(({ authenticatedAt, roles, seenAt, sessionId, startedAt }) => ({
@@ -85,13 +85,17 @@ export function signPersonOutRoute({ administration: people, app }: PrivateApi):
       },
     },
     async (request) => ({
-      sessionsEnded: await endPersonSessions(people, operatorOf(request), personIdOfPath(request)),
+      sessionsEnded: await endPersonSessions(
+        people,
+        createRequester(request),
+        parsePersonId(request),
+      ),
     }),
   )
 }
 
 /** @throws `Problem` `not_found` when it can be no person's id. */
-function personIdOfPath({ params: { personId } }: { params: { personId: string } }): string {
+function parsePersonId({ params: { personId } }: { params: { personId: string } }): string {
   if (!isPersonId(personId)) throw new Problem('not_found')
   return personId
 }

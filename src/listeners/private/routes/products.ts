@@ -3,16 +3,16 @@ import { isProductId, type ProductId, parseProductId } from '../../../domain/ide
 import { Problem } from '../../../domain/problem.ts'
 import type { Product, ProductDraft } from '../../../domain/product.ts'
 import * as productOperations from '../../../operations/products/products.ts'
-import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
-import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
+import { cutPage, PageQuerySchema, parseLimit, readCursor } from '../../http/pages.ts'
+import { markReplay, noContent, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema, shapeFaults } from '../../http/validation.ts'
 import {
   adminAct,
   adminChange,
   adminOrSupport,
-  clientIdOf,
-  operatorOf,
+  createRequester,
   type PrivateApi,
+  parseClientId,
 } from '../api.ts'
 import {
   AdministeredProductSchema,
@@ -42,9 +42,9 @@ export function administeredProductRoutes({ administration, app }: PrivateApi): 
       const pageSize = parseLimit(limit)
       const after = readCursor(cursor, ([id]) => (isProductId(id) ? id : null))
       const products = await productOperations.listAllProducts(administration, after, pageSize + 1)
-      return pageOf(request, reply, products, {
+      return cutPage(request, reply, products, {
         limit: pageSize,
-        positionOf: (last) => [last.productId],
+        toPosition: (last) => [last.productId],
       }).map(productAnswer)
     },
   )
@@ -62,7 +62,7 @@ export function administeredProductRoutes({ administration, app }: PrivateApi): 
     },
     async (request) =>
       productAnswer(
-        await productOperations.findProductRecord(administration, productIdOf(request.params)),
+        await productOperations.findProductRecord(administration, requireProductId(request.params)),
       ),
   )
 }
@@ -86,11 +86,11 @@ export function createProductRoute({ administration, app }: PrivateApi): void {
       const asked = { draft: request.body as ProductDraft, shapeFaults: shapeFaults(request) }
       const answer = await productOperations.createProduct(
         administration,
-        operatorOf(request),
+        createRequester(request),
         asked,
         repeatable(request),
       )
-      const product = productAnswer(answerOf(reply, answer))
+      const product = productAnswer(markReplay(reply, answer))
       return reply.code(201).header('location', `/products/${product.productId}`).send(product)
     },
   )
@@ -115,15 +115,15 @@ export function changeProductRoute({ administration, app }: PrivateApi): void {
     async (request, reply) => {
       const answer = await productOperations.changeProduct(
         administration,
-        operatorOf(request),
+        createRequester(request),
         {
-          productId: productIdOf(request.params),
+          productId: requireProductId(request.params),
           draft: request.body as ProductDraft,
           shapeFaults: shapeFaults(request),
         },
         repeatable(request),
       )
-      return productAnswer(answerOf(reply, answer))
+      return productAnswer(markReplay(reply, answer))
     },
   )
 }
@@ -152,13 +152,13 @@ export function grantRoutes({ administration, app }: PrivateApi): void {
         response: { 204: Type.Null() },
       },
       handler: async (request, reply) => {
-        const productId = productIdOf(request.params)
-        const grant = { clientId: clientIdOf(request), productId, isGranted }
+        const productId = requireProductId(request.params)
+        const grant = { clientId: parseClientId(request), productId, isGranted }
         return noContent(
           reply,
           await productOperations.setGrant(
             administration,
-            operatorOf(request),
+            createRequester(request),
             grant,
             repeatable(request),
           ),
@@ -171,7 +171,7 @@ export function grantRoutes({ administration, app }: PrivateApi): void {
 const productAnswer = (product: Product) => ({ ...product, cardTypes: [...product.cardTypes] })
 
 /** The product that a path names. @throws `Problem` `not_found` when it can be no product's id. */
-function productIdOf(params: { readonly productId: string }): ProductId {
+function requireProductId(params: { readonly productId: string }): ProductId {
   const productId = parseProductId(params.productId)
   if (productId === null) throw new Problem('not_found')
   return productId

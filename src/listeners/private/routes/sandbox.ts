@@ -7,7 +7,7 @@ import {
   entryModes,
 } from '../../../operations/authorizations/authorization.ts'
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
-import { answerOf, repeatable } from '../../http/repeatable.ts'
+import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 import { admin, adminChange, type PrivateApi } from '../api.ts'
 
@@ -71,7 +71,7 @@ export function sandboxClockRoutes({ app }: Pick<PrivateApi, 'app'>, { clock }: 
       },
     },
     async (request, reply) =>
-      answerOf(reply, await clock.moveTo(new Date(request.body.now), repeatable(request))),
+      markReplay(reply, await clock.moveTo(new Date(request.body.now), repeatable(request))),
   )
 }
 
@@ -110,7 +110,7 @@ export function sandboxSimulatorRoute({ app }: Pick<PrivateApi, 'app'>, sandbox:
       }
       const caller = { clientId: null, requestId: request.id }
       const repeat = repeatable(request, { bearsSecret: true })
-      return answerOf(reply, await sandbox.simulate(caller, simulation, repeat))
+      return markReplay(reply, await sandbox.simulate(caller, simulation, repeat))
     },
   )
 }

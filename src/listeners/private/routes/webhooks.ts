@@ -4,9 +4,9 @@ import { isDeliveryId, isUuid } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
 import { listDeliveries } from '../../../operations/webhooks/deliveries.ts'
 import * as watching from '../../../operations/webhooks/operator-acts.ts'
-import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
-import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
-import { clientIdOf, operatorOf, type PrivateApi, support, supportAct } from '../api.ts'
+import { cutPage, PageQuerySchema, parseLimit, readCursor } from '../../http/pages.ts'
+import { markReplay, noContent, repeatable } from '../../http/repeatable.ts'
+import { createRequester, type PrivateApi, parseClientId, support, supportAct } from '../api.ts'
 import { ReasonSchema } from '../schemas/cards.ts'
 import * as schemas from '../schemas/webhooks.ts'
 
@@ -14,12 +14,12 @@ const tags = ['Webhooks']
 const webhookPath = '/clients/:clientId/webhooks/:webhookId'
 
 /** The webhook that a path names. @throws `Problem` `not_found` when it can be none. */
-function webhookOf(request: {
+function parseWebhookNames(request: {
   params: { clientId: string; webhookId: string }
-}): watching.WebhookOf {
+}): watching.WebhookNames {
   const { webhookId } = request.params
   if (!isUuid(webhookId)) throw new Problem('not_found')
-  return { clientId: clientIdOf(request), webhookId }
+  return { clientId: parseClientId(request), webhookId }
 }
 
 /** The webhooks of every client, and what each got. */
@@ -47,9 +47,9 @@ export function watchedWebhookRoutes({ app, cards }: PrivateApi): void {
         after,
         limit: pageSize + 1,
       })
-      return pageOf(request, reply, found, {
+      return cutPage(request, reply, found, {
         limit: pageSize,
-        positionOf: (last) => [last.clientId, last.webhookId],
+        toPosition: (last) => [last.clientId, last.webhookId],
       }).map(webhookAnswer)
     },
   )
@@ -65,7 +65,8 @@ export function watchedWebhookRoutes({ app, cards }: PrivateApi): void {
         response: { 200: schemas.WatchedWebhookSchema },
       },
     },
-    async (request) => webhookAnswer(await watching.getWatchedWebhook(cards, webhookOf(request))),
+    async (request) =>
+      webhookAnswer(await watching.findWebhookOfClient(cards, parseWebhookNames(request))),
   )
 }
 
@@ -86,7 +87,7 @@ export function watchedDeliveriesRoute({ app, cards }: PrivateApi): void {
       },
     },
     async (request, reply) => {
-      const { clientId, webhookId } = webhookOf(request)
+      const { clientId, webhookId } = parseWebhookNames(request)
       const pageSize = parseLimit(request.query.limit)
       const deliveries = await listDeliveries(
         cards,
@@ -97,9 +98,9 @@ export function watchedDeliveriesRoute({ app, cards }: PrivateApi): void {
           limit: pageSize + 1,
         },
       )
-      return pageOf(request, reply, deliveries, {
+      return cutPage(request, reply, deliveries, {
         limit: pageSize,
-        positionOf: (last) => [last.deliveryId],
+        toPosition: (last) => [last.deliveryId],
       }).map((delivery) => ({ ...delivery, tries: [...delivery.tries] }))
     },
   )
@@ -129,10 +130,10 @@ export function sendAgainRoutes({ app, cards }: PrivateApi): void {
     async (request, reply) => {
       const { deliveryId } = request.params
       if (!isDeliveryId(deliveryId)) throw new Problem('not_found')
-      const act = { ...webhookOf(request), deliveryId, ...request.body }
-      const operator = operatorOf(request)
+      const act = { ...parseWebhookNames(request), deliveryId, ...request.body }
+      const operator = createRequester(request)
       reply.code(202)
-      return answerOf(
+      return markReplay(
         reply,
         await watching.resendAsOperator(cards, operator, act, repeatable(request)),
       )
@@ -152,10 +153,10 @@ export function sendAgainRoutes({ app, cards }: PrivateApi): void {
       },
     },
     async (request, reply) => {
-      const act = { ...webhookOf(request), ...request.body }
-      const operator = operatorOf(request)
+      const act = { ...parseWebhookNames(request), ...request.body }
+      const operator = createRequester(request)
       reply.code(202)
-      return answerOf(
+      return markReplay(
         reply,
         await watching.replayAsOperator(cards, operator, act, repeatable(request)),
       )
@@ -187,8 +188,8 @@ export function switchWebhookRoutes({ app, cards }: PrivateApi): void {
         },
       },
       async (request, reply) => {
-        const act = { ...webhookOf(request), status, ...request.body }
-        const operator = operatorOf(request)
+        const act = { ...parseWebhookNames(request), status, ...request.body }
+        const operator = createRequester(request)
         return noContent(
           reply,
           await watching.switchAsOperator(cards, operator, act, repeatable(request)),

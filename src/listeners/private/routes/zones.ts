@@ -1,12 +1,12 @@
 import Type from 'typebox'
 import { createClient } from '../../../operations/clients/clients.ts'
 import { listZones, retireZone, type ZoneRecord } from '../../../operations/keys/zones.ts'
-import { PageQuerySchema, pageOf, parseLimit } from '../../http/pages.ts'
-import { answerOf, repeatable } from '../../http/repeatable.ts'
+import { cutPage, PageQuerySchema, parseLimit } from '../../http/pages.ts'
+import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema } from '../../http/validation.ts'
 import * as privateApi from '../api.ts'
 import { approvalByBody } from '../approval-gate.ts'
-import { findFaultOfKeys } from '../client-approvals.ts'
+import { findKeyFault } from '../client-approvals.ts'
 import { CreateZoneSchema, ZoneSchema } from '../schemas/clients.ts'
 
 const tags = ['Zones']
@@ -29,9 +29,9 @@ export function listZonesRoute({ administration, app }: privateApi.PrivateApi): 
       const { cursor, limit } = request.query
       const pageSize = parseLimit(limit)
       const zones = await listZones(administration, privateApi.clientAfter(cursor), pageSize + 1)
-      return pageOf(request, reply, zones, {
+      return cutPage(request, reply, zones, {
         limit: pageSize,
-        positionOf: (last) => [last.clientId],
+        toPosition: (last) => [last.clientId],
       }).map(zoneAnswer)
     },
   )
@@ -45,7 +45,7 @@ export function createZoneRoute({ administration, app }: privateApi.PrivateApi):
         ...privateApi.adminChange,
         approval: approvalByBody(CreateZoneSchema, {
           kinds: ['network'],
-          findFault: findFaultOfKeys,
+          findFault: findKeyFault,
         }),
       },
       schema: {
@@ -65,11 +65,11 @@ export function createZoneRoute({ administration, app }: privateApi.PrivateApi):
     async (request, reply) => {
       const answer = await createClient(
         administration,
-        privateApi.operatorOf(request),
+        privateApi.createRequester(request),
         { ...request.body, kind: 'network', scopes: ['authorizations.write'] },
         repeatable(request),
       )
-      const { active, clientId, clientName, clientSecret } = answerOf(reply, answer)
+      const { active, clientId, clientName, clientSecret } = markReplay(reply, answer)
       const zone = { clientId, clientName, active, keys: [] }
       return reply.code(201).send({ ...zone, ...(clientSecret !== undefined && { clientSecret }) })
     },
@@ -91,10 +91,13 @@ export function retireZoneRoute({ administration, app }: privateApi.PrivateApi):
       },
     },
     async (request, reply) => {
-      const clientId = privateApi.clientIdOf(request)
-      const operator = privateApi.operatorOf(request)
+      const clientId = privateApi.parseClientId(request)
+      const operator = privateApi.createRequester(request)
       return zoneAnswer(
-        answerOf(reply, await retireZone(administration, operator, clientId, repeatable(request))),
+        markReplay(
+          reply,
+          await retireZone(administration, operator, clientId, repeatable(request)),
+        ),
       )
     },
   )

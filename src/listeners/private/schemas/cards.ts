@@ -79,7 +79,7 @@ const ActorSchema = Type.Object(
   { description: 'Who acted.' },
 )
 
-const TryStatusOfCardSchema = Type.Object({
+const CardTryStatusSchema = Type.Object({
   status: Type.Enum(['Unblocked', 'Blocked'] as const),
   description: Type.String(),
   remainingTries: Type.Integer(),
@@ -92,8 +92,8 @@ export const SupportedCardSchema = Type.Object({
   schemeName: Type.String(),
   designId: orNull,
   pinRevealable: Type.Boolean(),
-  pinStatus: TryStatusOfCardSchema,
-  cvvStatus: TryStatusOfCardSchema,
+  pinStatus: CardTryStatusSchema,
+  cvvStatus: CardTryStatusSchema,
   statusReason: Type.Union(
     [Type.Object({ at: instant, by: ActorSchema, reason: orNull }), Type.Null()],
     { description: 'What gave it its status; null where that is not kept any more.' },
@@ -110,7 +110,7 @@ export const SupportedCardSchema = Type.Object({
   ),
 })
 
-const ActSchemaOfCard = Type.Object({
+const CardActSchema = Type.Object({
   entryId: Type.String({ description: 'The id of its entry in the audit log.' }),
   type: Type.String({ examples: ['card.status_changed'] }),
   sequence: Type.Union([Type.Integer(), Type.Null()], {
@@ -144,7 +144,7 @@ export const TimelineEntrySchema = Type.Object(
   {
     at: instant,
     kind: Type.Enum(['change', 'disclosure', 'attempt', 'authorization'] as const),
-    act: Type.Optional(ActSchemaOfCard),
+    act: Type.Optional(CardActSchema),
     attempt: Type.Optional(
       Type.Object({
         entryId: Type.String(),

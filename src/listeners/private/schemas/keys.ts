@@ -49,7 +49,7 @@ export const VersionParamsSchema = Type.Object({ key: Type.String(), version: Ty
 export const versionMax = 99_999
 
 /** The version that a path names. @throws `Problem` `not_found` when it can be none. */
-export function versionOf({ params }: { params: Static<typeof VersionParamsSchema> }) {
+export function parseKeyVersion({ params }: { params: Static<typeof VersionParamsSchema> }) {
   const { key, version } = params
   if (!isKeyName(key) || !/^[1-9][0-9]{0,4}$/.test(version)) throw new Problem('not_found')
   return { key, version: Number(version) }
@@ -59,7 +59,7 @@ export function versionOf({ params }: { params: Static<typeof VersionParamsSchem
  * @throws `Problem` `validation_failed` when members of a zone key are missing, or given for
  *   another key.
  */
-export function keyTargetOf({
+export function parseKeyTarget({
   clientId,
   family,
   key,
@@ -86,7 +86,7 @@ export function keyTargetOf({
 }
 
 /** @throws `Problem` `validation_failed` when one is given without the other. */
-export function formOf({
+export function parseKeyForm({
   algorithm,
   lengthBytes,
 }: {

@@ -1,6 +1,6 @@
 import Type from 'typebox'
 
-const OriginSchemaOfLimit = Type.Enum(['default', 'variable', 'product'] as const, {
+const LimitOriginSchema = Type.Enum(['default', 'variable', 'product'] as const, {
   description: 'Where the value comes from.',
 })
 
@@ -10,7 +10,7 @@ export const EffectiveLimitSchema = Type.Object({
     description: 'Null: there is no such limit, because limits are turned off.',
   }),
   unit: Type.String({ examples: ['disclosures an hour'] }),
-  origin: OriginSchemaOfLimit,
+  origin: LimitOriginSchema,
   variable: Type.String({
     description: 'The variable that it comes from, or by which it is changed.',
   }),
@@ -29,7 +29,7 @@ export const UsedLimitSchema = Type.Object({
   freeInSeconds: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Until there is a use again: 0 where there is one, null where that takes an act.',
   }),
-  origin: OriginSchemaOfLimit,
+  origin: LimitOriginSchema,
   from: Type.String({
     description: 'The variable, or the `productId`, that it comes from.',
     examples: ['REVEALS_PER_CARD_HOUR', '1001'],

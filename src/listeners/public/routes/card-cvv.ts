@@ -1,6 +1,6 @@
 import { blockCvv, findTryStatus, unblock } from '../../../operations/cards/tries.ts'
 import { noContent, repeatable } from '../../http/repeatable.ts'
-import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
+import { createRequester, type PublicApi, parsePublicToken } from '../api.ts'
 import * as cardSchemas from '../schemas/cards.ts'
 
 export function cardCvvRoutes({ app, base, issuing }: PublicApi): void {
@@ -18,7 +18,8 @@ export function cardCvvRoutes({ app, base, issuing }: PublicApi): void {
         response: { 200: cardSchemas.TryStatusSchema },
       },
     },
-    async (request) => findTryStatus(issuing, actingOf(request), publicTokenOf(request), 'cvv'),
+    async (request) =>
+      findTryStatus(issuing, createRequester(request), parsePublicToken(request), 'cvv'),
   )
 
   app.put(
@@ -42,8 +43,8 @@ export function cardCvvRoutes({ app, base, issuing }: PublicApi): void {
     },
     async (request, reply) => {
       const { status, ...note } = request.body
-      const caller = actingOf(request)
-      const publicToken = publicTokenOf(request)
+      const caller = createRequester(request)
+      const publicToken = parsePublicToken(request)
       const repeat = repeatable(request)
       const answer =
         status === 'Blocked'

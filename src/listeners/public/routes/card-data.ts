@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { toMembers } from '../../../domain/members.ts'
 import * as cardDataOperations from '../../../operations/card-data/card-data.ts'
-import { callerOf, requireScope } from '../../http/authentication.ts'
+import { requireCaller, requireScope } from '../../http/authentication.ts'
 import {
   type PublishedDocument,
   preflightRoute,
@@ -9,8 +9,8 @@ import {
   sendPreflight,
   sendPublished,
 } from '../../http/published-document.ts'
-import { alwaysWith, exactlyOneOf, onlyWith } from '../../http/request.ts'
-import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
+import { alwaysWith, onlyWith, requireExactlyOne } from '../../http/request.ts'
+import { createRequester, type PublicApi, parsePublicToken } from '../api.ts'
 import { recordingRefusals } from '../refused-disclosures.ts'
 import { CardDataSchema, type GetCardDataBody, GetCardDataSchema } from '../schemas/card-data.ts'
 import { CardParamsSchema } from '../schemas/cards.ts'
@@ -21,7 +21,7 @@ has no effect.`
 
 /** One form, whole, and nothing of the other. */
 const oneForm = [
-  exactlyOneOf('key', 'deviceKey'),
+  requireExactlyOne('key', 'deviceKey'),
   onlyWith('paddingMode', 'key'),
   onlyWith('encryptionKeyLength', 'key'),
   onlyWith('hashingAlgorithm', 'key'),
@@ -55,20 +55,20 @@ export function getCardDataRoute({ app, base, baseUrl, issuing }: PublicApi): vo
       // Before anything is said of the body: who may not ask for the PIN learns that first.
       preValidation: async (request) => {
         const { includePin } = toMembers(request.body)
-        if (includePin === true) requireScope(callerOf(request), 'pin.encrypted')
+        if (includePin === true) requireScope(requireCaller(request), 'pin.encrypted')
       },
     },
     async (request, reply) => {
       const { body } = request
-      const form = formOf(body, baseUrl)
+      const form = selectForm(body, baseUrl)
       const question = {
-        publicToken: publicTokenOf(request),
+        publicToken: parsePublicToken(request),
         includePin: body.includePin ?? false,
         ...form,
       }
       const { entryId, sealed } = await cardDataOperations.revealCardData(
         issuing,
-        actingOf(request),
+        createRequester(request),
         question,
       )
       reply.header('audit-entry', entryId)
@@ -90,7 +90,7 @@ type Form = cardDataOperations.CardDataRequest extends infer Question
   : never
 
 /** The one that is given: the route's rules have seen to that. */
-function formOf({ deviceKey, key, nonce }: GetCardDataBody, issuer: string): Form {
+function selectForm({ deviceKey, key, nonce }: GetCardDataBody, issuer: string): Form {
   if (key !== undefined) return { form: 'sessionKey', key }
   if (deviceKey !== undefined && nonce !== undefined) {
     const { crv, kty, x, y } = deviceKey
@@ -105,7 +105,7 @@ const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base6
 /** The public keys of card data. A page of any origin may fetch them: they are nobody's secret. */
 export function cardDataKeySetRoute({ app, issuing }: PublicApi): void {
   let made: { readonly keyIds: string; readonly document: PublishedDocument } | null = null
-  const documentOf = (keys: readonly cardDataOperations.CardDataKey[]): PublishedDocument => {
+  const composeDocument = (keys: readonly cardDataOperations.CardDataKey[]): PublishedDocument => {
     // A key id never comes to name another key.
     const keyIds = keys.map(({ keyId }) => keyId).join()
     if (made?.keyIds !== keyIds) {
@@ -135,7 +135,7 @@ export function cardDataKeySetRoute({ app, issuing }: PublicApi): void {
     '/.well-known/jwks.json',
     { config: { access: 'open' }, schema: { hide: true, response: { 200: Type.Any() } } },
     async (request, reply) => {
-      const document = documentOf(await cardDataOperations.listCardDataKeys(issuing))
+      const document = composeDocument(await cardDataOperations.listCardDataKeys(issuing))
       return sendPublished(request, reply.header('access-control-allow-origin', '*'), document)
     },
   )

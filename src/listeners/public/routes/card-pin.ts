@@ -2,8 +2,8 @@ import { Pin } from '../../../domain/pin.ts'
 import { type ChosenPin, revealPin, setPin } from '../../../operations/cards/pin.ts'
 import { findTryStatus, unblock } from '../../../operations/cards/tries.ts'
 import { noContent, repeatable } from '../../http/repeatable.ts'
-import { exactlyOneOf } from '../../http/request.ts'
-import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
+import { requireExactlyOne } from '../../http/request.ts'
+import { createRequester, type PublicApi, parsePublicToken } from '../api.ts'
 import { recordingRefusals } from '../refused-disclosures.ts'
 import * as cardSchemas from '../schemas/cards.ts'
 
@@ -15,7 +15,7 @@ export function setPinRoute({ app, base, issuing }: PublicApi): void {
         access: 'pin.write',
         repeatable: true,
         bodyRequired: true,
-        bodyRules: [exactlyOneOf('pin', 'cardPin', 'encryptedPin')],
+        bodyRules: [requireExactlyOne('pin', 'cardPin', 'encryptedPin')],
         ciphertexts: ['encryptedPin'],
         problems: ['card_closed', 'weak_pin', 'invalid_encrypted_pin'],
       },
@@ -30,12 +30,12 @@ export function setPinRoute({ app, base, issuing }: PublicApi): void {
       },
     },
     async (request, reply) => {
-      const chosen = chosenPinOf(request.body)
+      const chosen = selectChosenPin(request.body)
       const { cardPin: _, encryptedPin: __, pin: ___, ...note } = request.body
       const answer = await setPin(
         issuing,
-        actingOf(request),
-        { publicToken: publicTokenOf(request), chosen, note },
+        createRequester(request),
+        { publicToken: parsePublicToken(request), chosen, note },
         repeatable(request, { bearsSecret: true }),
       )
       return noContent(reply, answer)
@@ -44,7 +44,7 @@ export function setPinRoute({ app, base, issuing }: PublicApi): void {
 }
 
 /** The one that is given: the route's rule has seen to that. */
-function chosenPinOf({ cardPin, encryptedPin, pin }: cardSchemas.SetPinBody): ChosenPin {
+function selectChosenPin({ cardPin, encryptedPin, pin }: cardSchemas.SetPinBody): ChosenPin {
   if (pin !== undefined) return { pin: new Pin(pin), pointer: '/pin' }
   if (cardPin !== undefined) return { pin: new Pin(cardPin), pointer: '/cardPin' }
   if (encryptedPin !== undefined) return { encryptedPin }
@@ -73,8 +73,8 @@ export function revealPinRoute({ app, base, issuing }: PublicApi): void {
       },
     },
     async (request, reply) => {
-      const acting = actingOf(request)
-      const { entryId, pin } = await revealPin(issuing, acting, publicTokenOf(request))
+      const acting = createRequester(request)
+      const { entryId, pin } = await revealPin(issuing, acting, parsePublicToken(request))
       reply.header('audit-entry', entryId)
       return { pin: pin.reveal() }
     },
@@ -94,7 +94,8 @@ export function pinStatusRoute({ app, base, issuing }: PublicApi): void {
         response: { 200: cardSchemas.TryStatusSchema },
       },
     },
-    async (request) => findTryStatus(issuing, actingOf(request), publicTokenOf(request), 'pin'),
+    async (request) =>
+      findTryStatus(issuing, createRequester(request), parsePublicToken(request), 'pin'),
   )
 }
 
@@ -116,8 +117,8 @@ export function unblockPinRoute({ app, base, issuing }: PublicApi): void {
     async (request, reply) => {
       const answer = await unblock(
         issuing,
-        actingOf(request),
-        { publicToken: publicTokenOf(request), kind: 'pin', note: request.body ?? {} },
+        createRequester(request),
+        { publicToken: parsePublicToken(request), kind: 'pin', note: request.body ?? {} },
         repeatable(request),
       )
       return noContent(reply, answer)

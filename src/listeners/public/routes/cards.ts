@@ -8,9 +8,9 @@ import { createCard } from '../../../operations/cards/create-card.ts'
 import { changeCardStatus, findCardStatus } from '../../../operations/cards/status.ts'
 import { type AttemptPosition, listAttempts } from '../../../operations/cards/tries.ts'
 import * as pages from '../../http/pages.ts'
-import { answerOf, noContent, repeatable } from '../../http/repeatable.ts'
+import { markReplay, noContent, repeatable } from '../../http/repeatable.ts'
 import type { BodyRule } from '../../http/request.ts'
-import { actingOf, type PublicApi, publicTokenOf } from '../api.ts'
+import { createRequester, type PublicApi, parsePublicToken } from '../api.ts'
 import * as cardSchemas from '../schemas/cards.ts'
 
 export function createCardRoute({ app, base, issuing }: PublicApi): void {
@@ -46,8 +46,8 @@ export function createCardRoute({ app, base, issuing }: PublicApi): void {
       if (cardType === null) throw new Error('The schema accepted an unknown card type.')
       const expiry = expiryDate === undefined ? null : parseExpiry(expiryDate)
       const card = { ...members, cardType, ...(expiry && { expiry }) }
-      const answer = await createCard(issuing, actingOf(request), card, repeatable(request))
-      const created = answerOf(reply, answer)
+      const answer = await createCard(issuing, createRequester(request), card, repeatable(request))
+      const created = markReplay(reply, answer)
       reply.code(201).header('location', `${base}/cards/${created.publicToken}`)
       return created
     },
@@ -67,7 +67,7 @@ export function findCardRoute({ app, base, issuing }: PublicApi): void {
         response: { 200: cardSchemas.CardSchema },
       },
     },
-    async (request) => findCard(issuing, actingOf(request), publicTokenOf(request)),
+    async (request) => findCard(issuing, createRequester(request), parsePublicToken(request)),
   )
 }
 
@@ -87,7 +87,7 @@ export function listCardsRoute({ app, base, issuing }: PublicApi): void {
     },
     async (request, reply) => {
       const { cardStatusCode, cursor, customerReference, limit } = request.query
-      const { cards, next } = await listCards(issuing, actingOf(request), {
+      const { cards, next } = await listCards(issuing, createRequester(request), {
         customerReference: customerReference ?? null,
         statusCode: cardStatusCode ?? null,
         after: pages.readCursor(cursor, ([at, publicToken]) => {
@@ -120,7 +120,7 @@ export function cardStatusRoutes({ app, base, issuing }: PublicApi): void {
         response: { 200: cardSchemas.CardStatusSchema },
       },
     },
-    async (request) => findCardStatus(issuing, actingOf(request), publicTokenOf(request)),
+    async (request) => findCardStatus(issuing, createRequester(request), parsePublicToken(request)),
   )
 
   app.put(
@@ -146,8 +146,8 @@ export function cardStatusRoutes({ app, base, issuing }: PublicApi): void {
       const { cardStatusCode, ...note } = request.body
       const answer = await changeCardStatus(
         issuing,
-        actingOf(request),
-        { publicToken: publicTokenOf(request), to: cardStatusCode, note },
+        createRequester(request),
+        { publicToken: parsePublicToken(request), to: cardStatusCode, note },
         repeatable(request),
       )
       return noContent(reply, answer)
@@ -175,8 +175,8 @@ export function listAttemptsRoute({ app, base, issuing }: PublicApi): void {
       const after = pages.readCursor(cursor, ([pin, cvv]): AttemptPosition | null =>
         isPositiveInteger(pin) && isPositiveInteger(cvv) ? { pin, cvv } : null,
       )
-      const publicToken = publicTokenOf(request)
-      const page = await listAttempts(issuing, actingOf(request), {
+      const publicToken = parsePublicToken(request)
+      const page = await listAttempts(issuing, createRequester(request), {
         publicToken,
         after,
         limit: pages.parseLimit(limit),

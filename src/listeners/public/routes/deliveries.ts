@@ -7,10 +7,10 @@ import {
   resendDelivery,
 } from '../../../operations/webhooks/deliveries.ts'
 import { pingWebhook } from '../../../operations/webhooks/webhooks.ts'
-import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
-import { answerOf, repeatable } from '../../http/repeatable.ts'
+import { cutPage, PageQuerySchema, parseLimit, readCursor } from '../../http/pages.ts'
+import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema } from '../../http/validation.ts'
-import { actingOf, type PublicApi, webhookIdOf } from '../api.ts'
+import { createRequester, type PublicApi, parseWebhookId } from '../api.ts'
 import * as webhookSchemas from '../schemas/webhooks.ts'
 
 const config = { access: 'webhooks.write', repeatable: true } as const
@@ -35,12 +35,12 @@ export function pingWebhookRoute({ app, base, issuing }: PublicApi): void {
     async (request, reply) => {
       const answer = await pingWebhook(
         issuing,
-        actingOf(request),
-        webhookIdOf(request),
+        createRequester(request),
+        parseWebhookId(request),
         repeatable(request),
       )
       reply.code(202)
-      return answerOf(reply, answer)
+      return markReplay(reply, answer)
     },
   )
 }
@@ -64,14 +64,14 @@ export function listDeliveriesRoute({ app, base, issuing }: PublicApi): void {
       const { cursor, limit } = request.query
       const pageSize = parseLimit(limit)
       const before = readCursor(cursor, ([id]) => (isDeliveryId(id) ? id : null))
-      const deliveries = await listDeliveries(issuing, actingOf(request), {
-        webhookId: webhookIdOf(request),
+      const deliveries = await listDeliveries(issuing, createRequester(request), {
+        webhookId: parseWebhookId(request),
         before,
         limit: pageSize + 1,
       })
-      const page = pageOf(request, reply, deliveries, {
+      const page = cutPage(request, reply, deliveries, {
         limit: pageSize,
-        positionOf: (last) => [last.deliveryId],
+        toPosition: (last) => [last.deliveryId],
       })
       return page.map((delivery) => ({ ...delivery, tries: [...delivery.tries] }))
     },
@@ -98,12 +98,12 @@ export function resendDeliveryRoute({ app, base, issuing }: PublicApi): void {
       if (!isDeliveryId(deliveryId)) throw new Problem('not_found')
       const answer = await resendDelivery(
         issuing,
-        actingOf(request),
-        { webhookId: webhookIdOf(request), deliveryId },
+        createRequester(request),
+        { webhookId: parseWebhookId(request), deliveryId },
         repeatable(request),
       )
       reply.code(202)
-      return answerOf(reply, answer)
+      return markReplay(reply, answer)
     },
   )
 }
@@ -128,12 +128,12 @@ export function replayWebhookRoute({ app, base, issuing }: PublicApi): void {
     async (request, reply) => {
       const answer = await replayDeliveries(
         issuing,
-        actingOf(request),
-        { webhookId: webhookIdOf(request), since: request.body.since },
+        createRequester(request),
+        { webhookId: parseWebhookId(request), since: request.body.since },
         repeatable(request),
       )
       reply.code(202)
-      return answerOf(reply, answer)
+      return markReplay(reply, answer)
     },
   )
 }

@@ -6,9 +6,9 @@ import { isUuid } from '../../../domain/identifiers.ts'
 import { validationFailed } from '../../../domain/problem.ts'
 import { type EventFilter, listEvents } from '../../../operations/events/events.ts'
 import type { EventStream, EventStreams } from '../../../operations/events/streams.ts'
-import { callerOf as authenticatedCaller } from '../../http/authentication.ts'
+import { requireCaller as authenticatedCaller } from '../../http/authentication.ts'
 import { linkNext, parseLimit } from '../../http/pages.ts'
-import { actingOf, type PublicApi } from '../api.ts'
+import { createRequester, type PublicApi } from '../api.ts'
 import { EventSchema, ListEventsQuerySchema } from '../schemas/events.ts'
 
 export function listEventsRoute({ app, base, eventStreams, issuing }: PublicApi): void {
@@ -39,7 +39,7 @@ export function listEventsRoute({ app, base, eventStreams, issuing }: PublicApi)
       }
       const pageSize = parseLimit(limit)
       // One more than asked for says whether there is a next page.
-      const events = await listEvents(issuing, actingOf(request), filter, pageSize + 1)
+      const events = await listEvents(issuing, createRequester(request), filter, pageSize + 1)
       const page = events.slice(0, pageSize)
       const last = events.length > pageSize ? page.at(-1) : undefined
       if (last) linkNext(request, reply, { after: last.id })
@@ -66,7 +66,7 @@ async function stream(
   }
   const after = lastEventId ?? filter.after
   const opened = await streams.open(clientId, { ...filter, after }, expiresAt)
-  const lines = Readable.from(linesOf(opened), { objectMode: false, highWaterMark: 65_536 })
+  const lines = Readable.from(composeLines(opened), { objectMode: false, highWaterMark: 65_536 })
   endWithReader(opened, request, reply, expiresAt)
   return (
     reply
@@ -109,7 +109,7 @@ function endWithReader(
 /**
  * In the form of the HTML standard, section 9.2: each event one block, a comment as a sign of life.
  */
-async function* linesOf({ after, events }: EventStream): AsyncGenerator<string> {
+async function* composeLines({ after, events }: EventStream): AsyncGenerator<string> {
   // A reader that breaks off before its first event can go on from here.
   yield after === null ? ': live\n\n' : `id: ${after}\n: live\n\n`
   for await (const some of events) {

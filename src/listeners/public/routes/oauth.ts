@@ -49,7 +49,7 @@ export function oauthRoutes(
         if (!attempts) return handle()
         const gone = new AbortController()
         reply.raw.once('close', () => gone.abort(new Problem('malformed_request')))
-        const address = callers.addressOf(request.raw)
+        const address = callers.findAddress(request.raw)
         const clientId = claimedClientId(request.headers.authorization, body)
         return attempts.verify({ address, clientId, gone: gone.signal }, handle)
       },

@@ -2,8 +2,8 @@ import Type from 'typebox'
 import { isProductId } from '../../../domain/identifiers.ts'
 import { parseCardType } from '../../../domain/product.ts'
 import { listProducts } from '../../../operations/products/products.ts'
-import { pageOf, parseLimit, readCursor } from '../../http/pages.ts'
-import { actingOf, type PublicApi } from '../api.ts'
+import { cutPage, parseLimit, readCursor } from '../../http/pages.ts'
+import { createRequester, type PublicApi } from '../api.ts'
 import { ListProductsQuerySchema, ProductSchema } from '../schemas/cards.ts'
 
 export function listProductsRoute({ app, base, issuing }: PublicApi): void {
@@ -23,15 +23,15 @@ export function listProductsRoute({ app, base, issuing }: PublicApi): void {
     async (request, reply) => {
       const { cardType, currencyCode, cursor, limit } = request.query
       const pageSize = parseLimit(limit)
-      const products = await listProducts(issuing, actingOf(request), {
+      const products = await listProducts(issuing, createRequester(request), {
         cardType: cardType === undefined ? null : parseCardType(cardType),
         currencyCode: currencyCode ?? null,
         afterProductId: readCursor(cursor, ([id]) => (isProductId(id) ? id : null)),
         limit: pageSize + 1,
       })
-      const page = pageOf(request, reply, products, {
+      const page = cutPage(request, reply, products, {
         limit: pageSize,
-        positionOf: (last) => [last.productId],
+        toPosition: (last) => [last.productId],
       })
       return page.map((product) => ({ ...product, cardTypes: [...product.cardTypes] }))
     },

@@ -4,7 +4,7 @@ import { Problem } from '../../../domain/problem.ts'
 import { composeVerifierKeys } from '../../../operations/audit-log/publish.ts'
 import { findReceipt } from '../../../operations/audit-log/receipts.ts'
 import { preflightRoute, publishedDocument, sendPublished } from '../../http/published-document.ts'
-import { actingOf, type PublicApi } from '../api.ts'
+import { createRequester, type PublicApi } from '../api.ts'
 
 /** How soon a receipt that is not there yet is worth asking for again. */
 const retrySeconds = 1
@@ -40,7 +40,7 @@ export function readReceiptRoute({ app, audit, base }: PublicApi): void {
     async (request, reply) => {
       const { entry } = request.params
       if (!isUuid(entry)) throw new Problem('not_found')
-      const receipt = await findReceipt(audit, actingOf(request), entry)
+      const receipt = await findReceipt(audit, createRequester(request), entry)
       if (receipt === null)
         return reply.code(202).header('retry-after', retrySeconds).send(undefined)
       return reply.type('text/plain; charset=utf-8').send(receipt)

@@ -8,9 +8,9 @@ import {
   entryModes,
 } from '../../../operations/authorizations/authorization.ts'
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
-import { answerOf, repeatable } from '../../http/repeatable.ts'
+import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
-import { actingOf, type PublicApi } from '../api.ts'
+import { createRequester, type PublicApi } from '../api.ts'
 
 const secret = { 'x-secret': true } as const
 
@@ -72,7 +72,7 @@ export function simulatorRoute({ app, base }: PublicApi, simulate: Simulate): vo
         ...(cvv !== undefined && { cvv: new Cvv2(cvv) }),
       }
       const repeat = repeatable(request, { bearsSecret: true })
-      return answerOf(reply, await simulate(actingOf(request), simulation, repeat))
+      return markReplay(reply, await simulate(createRequester(request), simulation, repeat))
     },
   )
 }

@@ -3,10 +3,10 @@ import { isUuid } from '../../../domain/identifiers.ts'
 import { validationFailed } from '../../../domain/problem.ts'
 import type { WebhookSecret } from '../../../domain/webhook-secret.ts'
 import * as webhookOperations from '../../../operations/webhooks/webhooks.ts'
-import { PageQuerySchema, pageOf, parseLimit, readCursor } from '../../http/pages.ts'
-import { answerOf, repeatable } from '../../http/repeatable.ts'
+import { cutPage, PageQuerySchema, parseLimit, readCursor } from '../../http/pages.ts'
+import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema } from '../../http/validation.ts'
-import { actingOf, type PublicApi, webhookIdOf } from '../api.ts'
+import { createRequester, type PublicApi, parseWebhookId } from '../api.ts'
 import { NoContentSchema } from '../schemas/cards.ts'
 import * as webhookSchemas from '../schemas/webhooks.ts'
 
@@ -28,11 +28,11 @@ export function createWebhookRoute({ app, base, faultOfTarget, issuing }: Public
       refuseTarget(faultOfTarget, request.body)
       const answer = await webhookOperations.createWebhook(
         issuing,
-        actingOf(request),
+        createRequester(request),
         request.body,
         repeatable(request),
       )
-      const { events, secret, ...webhook } = answerOf(reply, answer)
+      const { events, secret, ...webhook } = markReplay(reply, answer)
       reply.code(201).header('location', `${base}/webhooks/${webhook.webhookId}`)
       return { ...webhook, events: [...events], ...revealed(secret) }
     },
@@ -58,13 +58,13 @@ export function listWebhooksRoute({ app, base, issuing }: PublicApi): void {
       const after = readCursor(cursor, ([id]) => (isUuid(id) ? id : null))
       const webhooks = await webhookOperations.listWebhooks(
         issuing,
-        actingOf(request),
+        createRequester(request),
         after,
         pageSize + 1,
       )
-      const page = pageOf(request, reply, webhooks, {
+      const page = cutPage(request, reply, webhooks, {
         limit: pageSize,
-        positionOf: (last) => [last.webhookId],
+        toPosition: (last) => [last.webhookId],
       })
       return page.map((webhook) => ({ ...webhook, events: [...webhook.events] }))
     },
@@ -87,8 +87,8 @@ export function findWebhookRoute({ app, base, issuing }: PublicApi): void {
     async (request) => {
       const webhook = await webhookOperations.findWebhookRecord(
         issuing,
-        actingOf(request),
-        webhookIdOf(request),
+        createRequester(request),
+        parseWebhookId(request),
       )
       return { ...webhook, events: [...webhook.events] }
     },
@@ -114,11 +114,11 @@ export function updateWebhookRoute({ app, base, faultOfTarget, issuing }: Public
       refuseTarget(faultOfTarget, request.body)
       const answer = await webhookOperations.updateWebhook(
         issuing,
-        actingOf(request),
-        { webhookId: webhookIdOf(request), settings: request.body },
+        createRequester(request),
+        { webhookId: parseWebhookId(request), settings: request.body },
         repeatable(request),
       )
-      const { events, ...webhook } = answerOf(reply, answer)
+      const { events, ...webhook } = markReplay(reply, answer)
       return { ...webhook, events: [...events] }
     },
   )
@@ -139,7 +139,11 @@ export function deleteWebhookRoute({ app, base, issuing }: PublicApi): void {
       },
     },
     async (request, reply) => {
-      await webhookOperations.deleteWebhook(issuing, actingOf(request), webhookIdOf(request))
+      await webhookOperations.deleteWebhook(
+        issuing,
+        createRequester(request),
+        parseWebhookId(request),
+      )
       return reply.code(204).send(null)
     },
   )
@@ -165,11 +169,11 @@ export function rotateWebhookSecretRoute({ app, base, issuing }: PublicApi): voi
     async (request, reply) => {
       const answer = await webhookOperations.rotateWebhookSecret(
         issuing,
-        actingOf(request),
-        webhookIdOf(request),
+        createRequester(request),
+        parseWebhookId(request),
         repeatable(request),
       )
-      const { secret, webhookId } = answerOf(reply, answer)
+      const { secret, webhookId } = markReplay(reply, answer)
       return { webhookId, ...revealed(secret) }
     },
   )
@@ -180,7 +184,7 @@ const revealed = (secret: WebhookSecret | undefined): { readonly secret?: string
   secret ? { secret: secret.reveal() } : {}
 
 /** @throws `Problem` `validation_failed` for an address that is never called. */
-function refuseTarget(faultOf: PublicApi['faultOfTarget'], { url }: { url: string }): void {
-  const detail = faultOf(url)
+function refuseTarget(findFault: PublicApi['faultOfTarget'], { url }: { url: string }): void {
+  const detail = findFault(url)
   if (detail !== null) throw validationFailed({ pointer: '/url', detail })
 }

@@ -110,21 +110,21 @@ function parseOptions(options: Options, words: readonly string[]) {
 }
 
 /** The text of an option, if it was given. */
-export const textOf = ({ options }: Call, name: string): string | undefined => {
+export const findText = ({ options }: Call, name: string): string | undefined => {
   const value = options[name]
   return typeof value === 'string' ? value : undefined
 }
 
 /** @throws UsageError when it was not given. */
-export function neededOf(call: Call, name: string): string {
-  const text = textOf(call, name)
+export function requireText(call: Call, name: string): string {
+  const text = findText(call, name)
   if (text === undefined) throw new UsageError(`--${name} is missing.`)
   return text
 }
 
 /** @throws UsageError unless it is a number. */
-export function numberOf(call: Call, name: string): number | undefined {
-  const text = textOf(call, name)
+export function parseNumber(call: Call, name: string): number | undefined {
+  const text = findText(call, name)
   if (text === undefined || /^-?[0-9]{1,12}$/.test(text)) {
     return text === undefined ? undefined : Number(text)
   }
@@ -132,8 +132,8 @@ export function numberOf(call: Call, name: string): number | undefined {
 }
 
 /** @throws UsageError unless it is yes or no. */
-export function yesNoOf(call: Call, name: string): boolean | undefined {
-  const text = textOf(call, name)
+export function parseYesNo(call: Call, name: string): boolean | undefined {
+  const text = findText(call, name)
   if (text === undefined || text === 'yes' || text === 'no') {
     return text === undefined ? undefined : text === 'yes'
   }
@@ -141,8 +141,8 @@ export function yesNoOf(call: Call, name: string): boolean | undefined {
 }
 
 /** What stands between commas. */
-export const listOf = (call: Call, name: string): string[] | undefined =>
-  textOf(call, name)
+export const parseList = (call: Call, name: string): string[] | undefined =>
+  findText(call, name)
     ?.split(',')
     .filter((each) => each !== '')
 

@@ -29,7 +29,7 @@ export function endWithOutput(exitCode: number): void {
 }
 
 /** Asks for something on standard error, and leaves the cursor behind the question. */
-export const printQuestion = (text: string): void => {
+export const printPrompt = (text: string): void => {
   process.stderr.write(`${escapeLine(text)}: `)
 }
 
@@ -50,7 +50,7 @@ export const line = (words: TemplateStringsArray, ...parts: readonly unknown[]):
 /** Rows in columns, for a person, under their names. */
 export function table(columns: readonly string[], rows: readonly (readonly unknown[])[]): string {
   if (rows.length === 0) return 'There is none.'
-  const lines = [columns, ...rows.map((row) => row.map(cellOf))]
+  const lines = [columns, ...rows.map((row) => row.map(formatCell))]
   const widths = columns.map((_, at) => Math.max(...lines.map((cells) => cells[at]?.length ?? 0)))
   return lines
     .map((cells) =>
@@ -66,13 +66,13 @@ export function table(columns: readonly string[], rows: readonly (readonly unkno
 export function sheet(record: object): string {
   const entries = Object.entries(record).map(([name, value]) => [escapeLine(name), value] as const)
   const width = Math.max(...entries.map(([name]) => name.length))
-  return entries.map(([name, value]) => `${name.padEnd(width)}  ${cellOf(value)}`).join('\n')
+  return entries.map(([name, value]) => `${name.padEnd(width)}  ${formatCell(value)}`).join('\n')
 }
 
-function cellOf(value: unknown): string {
+function formatCell(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
-  if (Array.isArray(value)) return value.map(cellOf).join(',')
+  if (Array.isArray(value)) return value.map(formatCell).join(',')
   return escapeLine(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 

@@ -122,19 +122,19 @@ function helpAsked(words: readonly string[]): string | null {
   const named = words.filter((word) => !word.startsWith('-'))
   const isAsked = words.some((word) => word === '--help' || word === '-h')
   if (named.length === 0 || (named[0] === 'help' && named.length === 1)) {
-    return words.length === 0 || isAsked || named.length === 1 ? helpOfAll() : null
+    return words.length === 0 || isAsked || named.length === 1 ? composeOverview() : null
   }
   const group = commands.filter(({ words: name }) => name.startsWith(`${named[0]} `))
   if (named.length === 1 && group.length > 0) {
     return `pinfold ${named[0]}\n\n${summaries(group)}\n\n${more}`
   }
-  return isAsked ? helpOf(find(words).command) : null
+  return isAsked ? composeHelp(find(words).command) : null
 }
 
 const more = 'pinfold COMMAND --help says more of each, with an example.'
 
 /** What `pinfold --help` says. */
-const helpOfAll = (): string => `Pinfold, a card-issuing core.
+const composeOverview = (): string => `Pinfold, a card-issuing core.
 
 ${summaries(commands)}
   demo  the whole journey over HTTP, each request and answer shown (pinfold demo --help)
@@ -152,10 +152,10 @@ Exit codes: 0 done, 1 refused or faults found, 2 not understood, 3 no server ans
 be opened, 4 asked for, and waiting for another person.`
 
 /** What the help of one command says. */
-function helpOf(command: cli.Command): string {
+function composeHelp(command: cli.Command): string {
   const { description, example, options, summary } = command
   const paragraphs = [
-    `pinfold ${synopsisOf(command)}${options ? ' [options]' : ''}`,
+    `pinfold ${composeSynopsis(command)}${options ? ' [options]' : ''}`,
     `  ${summary}`,
     description?.replaceAll(/^/gm, '  '),
     options && optionLines(options),
@@ -166,9 +166,9 @@ function helpOf(command: cli.Command): string {
 }
 
 const summaries = (commands: readonly cli.Command[]): string =>
-  inColumns(commands.map((command) => [synopsisOf(command), command.summary]))
+  inColumns(commands.map((command) => [composeSynopsis(command), command.summary]))
 
-const synopsisOf = ({ names = [], words }: cli.Command): string => [words, ...names].join(' ')
+const composeSynopsis = ({ names = [], words }: cli.Command): string => [words, ...names].join(' ')
 
 const optionLines = (options: cli.Options): string =>
   inColumns(

@@ -25,10 +25,10 @@ const size = { width: 640, height: 190, left: 44, bottom: 24, top: 10 } as const
 const inner = { width: size.width - size.left - 6, height: size.height - size.bottom - size.top }
 /** Series have a colour each, by their place; the style sheet has six. */
 const colours = 6
-const colourOf = (at: number): string => `series-${(at % colours) + 1}`
+const selectColour = (at: number): string => `series-${(at % colours) + 1}`
 
 /** A round number that no value is above. */
-function ceilingOf(values: readonly number[]): number {
+function roundUp(values: readonly number[]): number {
   const most = Math.max(1, ...values)
   const power = 10 ** Math.floor(Math.log10(most))
   return ([1, 2, 5, 10].find((each) => each * power >= most) ?? 10) * power
@@ -44,7 +44,7 @@ export function stackedBars(drawing: Drawing): Html {
   const totals = points.map(({ values }) =>
     values.reduce<number>((sum, each) => sum + (each ?? 0), 0),
   )
-  const ceiling = ceilingOf(totals)
+  const ceiling = roundUp(totals)
   const step = inner.width / Math.max(1, points.length)
   const bars = points.map(({ values }, at) => {
     let height = 0
@@ -54,7 +54,7 @@ export function stackedBars(drawing: Drawing): Html {
       const [x, y] = [size.left + at * step, size.top + inner.height - height]
       return (
         tall > 0 &&
-        html`<rect class="${colourOf(of)}" x="${round(x + 0.5)}" y="${round(y)}"
+        html`<rect class="${selectColour(of)}" x="${round(x + 0.5)}" y="${round(y)}"
           width="${round(Math.max(1, step - 1))}" height="${round(tall)}"/>`
       )
     })
@@ -71,7 +71,7 @@ export function stackedBars(drawing: Drawing): Html {
 export function lines(drawing: Drawing): Html {
   const { points, series } = drawing
   const measured = points.flatMap(({ values }) => values.filter((each) => each !== null))
-  const ceiling = ceilingOf(measured)
+  const ceiling = roundUp(measured)
   const step = inner.width / Math.max(1, points.length - 1)
   const drawn = series.map((_, of) => {
     let isOpen = false
@@ -85,7 +85,7 @@ export function lines(drawing: Drawing): Html {
       isOpen = value !== null
       return command
     })
-    return html`<path class="line ${colourOf(of)}" d="${path.join('')}"/>`
+    return html`<path class="line ${selectColour(of)}" d="${path.join('')}"/>`
   })
   return figure(drawing, measured.length > 0, [grid(ceiling, points), drawn], series)
 }
@@ -120,7 +120,7 @@ function figure(
 ): Html {
   if (!isMeasured) return html`<figure><p class="empty">${empty}</p></figure>`
   const legend = series.map(
-    (name, of) => html`<span class="key ${colourOf(of)}"><span>${name}</span></span>`,
+    (name, of) => html`<span class="key ${selectColour(of)}"><span>${name}</span></span>`,
   )
   const columns = series.map((name) => html`<th scope="col" class="number">${name}</th>`)
   return html`<figure>

@@ -18,8 +18,8 @@ import {
   sendProblemPage,
   signedOutPage,
 } from './answers.ts'
-import { liveVersionOf } from './live-version.ts'
-import { keepAnswer, takeAnswer } from './notice.ts'
+import { computeLiveVersion } from './live-version.ts'
+import { consumeOneTimeAnswer, storeOneTimeAnswer } from './notice.ts'
 import type { PeopleIssuer } from './people-issuer.ts'
 import {
   type Act,
@@ -31,10 +31,10 @@ import {
 } from './screen.ts'
 import {
   type CookieSession,
-  formTokenOf,
+  deriveFormToken,
+  findSession,
   parseForm,
   refuseForeignForm,
-  sessionOf,
 } from './session.ts'
 import { issuerRoutes, type SignInOptions, signInRoutes } from './sign-in.ts'
 
@@ -133,14 +133,16 @@ async function showScreen(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
-  const session = await sessionOf(options, request)
+  const session = await findSession(options, request)
   const isByScript = request.headers['sec-fetch-dest'] === 'empty'
   if (!session) {
     if (isByScript) return sendPage(reply, signedOutPage(request.url))
     return reply.redirect(`/console/sign-in?to=${encodeURIComponent(request.url)}`, 303)
   }
-  const answer = isByScript ? null : await takeAnswer(options.people, session, request.url)
-  const visit = visitOf(options, session, request, request.url, { kept: answer?.kept ?? {} })
+  const answer = isByScript
+    ? null
+    : await consumeOneTimeAnswer(options.people, session, request.url)
+  const visit = createVisit(options, session, request, request.url, { kept: answer?.kept ?? {} })
   const notice = answer?.notice ?? null
   const frame = {
     visit,
@@ -151,7 +153,7 @@ async function showScreen(
     const page = allows(visit, screen.access)
       ? await screen.show(visit)
       : refusedPage(screen.access)
-    const version = liveVersionOf(page.body)
+    const version = computeLiveVersion(page.body)
     const isKnown = version !== null && request.headers['if-none-match'] === `"${version}"`
     return isKnown ? reply.code(304).send() : sendPage(reply, page, frame)
   } catch (error) {
@@ -166,12 +168,12 @@ async function performAct(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const form = parseForm(request.body)
-  const session = await sessionOf(options, request)
+  const session = await findSession(options, request)
   const here = findFormPage(options, act, request)
   if (!session) return sendPage(reply, signedOutPage(here))
   refuseForeignForm(options, request, session, form)
   const formKey = form[formFieldNames.key] ?? null
-  const visit = visitOf(options, session, request, here, { formKey })
+  const visit = createVisit(options, session, request, here, { formKey })
   const frame = {
     visit,
     notice: null,
@@ -188,7 +190,7 @@ async function performAct(
     // Whatever a form says of where to go: nobody is led elsewhere.
     if (!/^\/console(?:[/?#][!-[\]-~]*)?$/.test(outcome.to)) throw new Problem('malformed_request')
     const { kept = {}, notice = null, to } = outcome
-    if (notice) await keepAnswer(options.people, session.secret, { to, notice, kept })
+    if (notice) await storeOneTimeAnswer(options.people, session.secret, { to, notice, kept })
     return reply.redirect(to, 303)
   } catch (error) {
     return sendPage(reply, problemPage(error, request), frame)
@@ -202,7 +204,7 @@ async function keepReason(
   to: string,
   { reason }: Form,
 ): Promise<void> {
-  if (reason) await keepAnswer(people, secret, { to, notice: null, kept: { reason } })
+  if (reason) await storeOneTimeAnswer(people, secret, { to, notice: null, kept: { reason } })
 }
 
 /**
@@ -237,7 +239,7 @@ const readingScopes: Partial<Record<Scope, readonly Scope[]>> = {
   approve: [],
 }
 
-function visitOf(
+function createVisit(
   { callAs, isReadOnly, isSandbox }: ConsoleOptions,
   { person, secret }: CookieSession,
   { id: requestId, params, query }: FastifyRequest,
@@ -266,7 +268,7 @@ function visitOf(
     scopes,
     isSandbox,
     isReadOnly,
-    formToken: formTokenOf(secret),
+    formToken: deriveFormToken(secret),
     here,
     kept,
     params: readTexts(params),
@@ -274,7 +276,7 @@ function visitOf(
     call,
     async read(path, schema) {
       const answer = await call('GET', path)
-      if (answer.status >= 400) throw problemOfAnswer(answer)
+      if (answer.status >= 400) throw toProblem(answer)
       if (Check(schema, answer.body)) return answer.body
       throw new Problem('internal_error', {
         cause: new Error(`The answer to GET ${path} is not what its schema says.`),
@@ -298,7 +300,7 @@ const readTexts = (members: unknown): Readonly<Record<string, string>> =>
 const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(problemKinds, code)
 
 /** The failure that the private listener answered. */
-export function problemOfAnswer({ body, status }: ApiAnswer): Problem {
+export function toProblem({ body, status }: ApiAnswer): Problem {
   if (!Check(ProblemSchema, body) || !isProblemCode(body.code)) {
     return new Problem('internal_error', { cause: new Error(`It was answered ${status}.`) })
   }

@@ -1,4 +1,4 @@
-import { problemOfAnswer } from './console.ts'
+import { toProblem } from './console.ts'
 import { ledTo, refusal } from './desk-parts.ts'
 import { html } from './html.ts'
 import type { Lead, Page, Visit } from './screen.ts'
@@ -23,7 +23,7 @@ export async function actAndReturn(
   const answer = await visit.call(method, address, body)
   const led = ledTo(answer, { to, notice: { tone: 'good', lines: ['Done, and on record.'] } })
   if (led) return led
-  const problem = problemOfAnswer(answer)
+  const problem = toProblem(answer)
   return {
     title: 'Nothing was done',
     status: problem.status,

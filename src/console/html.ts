@@ -28,11 +28,11 @@ const entities: Readonly<Record<string, string>> = {
  * attributes alike. No value may stand in a script, a style or an attribute without quotes.
  */
 export const html = (parts: TemplateStringsArray, ...values: readonly Content[]): Html =>
-  new Html(String.raw({ raw: parts }, ...values.map(markupOf)))
+  new Html(String.raw({ raw: parts }, ...values.map(renderMarkup)))
 
-function markupOf(content: Content): string {
+function renderMarkup(content: Content): string {
   if (content === null || content === undefined || content === false) return ''
   if (content instanceof Html) return content.toString()
-  if (typeof content === 'object') return content.map(markupOf).join('')
+  if (typeof content === 'object') return content.map(renderMarkup).join('')
   return String(content).replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')
 }

@@ -1,5 +1,5 @@
 import { type Content, type Html, html } from './html.ts'
-import { liveVersionOf } from './live-version.ts'
+import { computeLiveVersion } from './live-version.ts'
 import { noticeContent } from './notice.ts'
 import { formFields, type Notice, type Page, type Screen, type Visit } from './screen.ts'
 
@@ -20,7 +20,7 @@ const script = 'web/console/main.ts'
 
 /** A whole page. Without a frame: nobody is signed in, or it is not known who. */
 export function layout({ body, title }: Page, frame: Frame | null): Html {
-  const version = liveVersionOf(body)
+  const version = computeLiveVersion(body)
   return html`<!doctype html>
 <html lang="en">
 <head>

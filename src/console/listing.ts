@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox'
-import { problemOfAnswer } from './console.ts'
+import { toProblem } from './console.ts'
 import { cursorAfter } from './desk-parts.ts'
 import { type Content, type Html, html } from './html.ts'
 import { path, type Visit } from './screen.ts'
@@ -26,7 +26,7 @@ export async function list<Schema extends TSchema>(
     'GET',
     `${address}${joint}limit=${limit}${cursor ? path`&cursor=${cursor}` : ''}`,
   )
-  if (answer.status !== 200) throw problemOfAnswer(answer)
+  if (answer.status !== 200) throw toProblem(answer)
   return { entries: answer.body as Static<Schema>[], next: cursorAfter(answer) }
 }
 

@@ -13,7 +13,7 @@ const formFieldMarkup = new RegExp(
  * nothing in it is live. An open page asks with it whether there is anything new, and is answered
  * by nothing where there is not.
  */
-export function liveVersionOf(body: Html): string | null {
+export function computeLiveVersion(body: Html): string | null {
   const regions = String(body).match(regionMarkup)
   if (!regions) return null
   const text = regions.join('').replaceAll(formFieldMarkup, '')

@@ -24,11 +24,11 @@ const tagLength = 16
  * The database has the hash of a session's secret, and so cannot open what is sealed under the
  * secret.
  */
-const keyOf = (secret: string): Buffer => createHmac('sha256', secret).update('notice').digest()
+const deriveKey = (secret: string): Buffer => createHmac('sha256', secret).update('notice').digest()
 
 function sealAnswer(secret: string, answer: OneTimeAnswer): Uint8Array {
   const nonce = randomBytes(nonceLength)
-  const cipher = createCipheriv(algorithm, keyOf(secret), nonce, { authTagLength: tagLength })
+  const cipher = createCipheriv(algorithm, deriveKey(secret), nonce, { authTagLength: tagLength })
   const text = JSON.stringify({ ...answer, untilMs: Date.now() + goodForMs })
   return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
 }
@@ -37,7 +37,9 @@ function sealAnswer(secret: string, answer: OneTimeAnswer): Uint8Array {
 function openAnswer(secret: string, sealed: Uint8Array): OneTimeAnswer | null {
   const bytes = Buffer.from(sealed)
   const nonce = bytes.subarray(0, nonceLength)
-  const decipher = createDecipheriv(algorithm, keyOf(secret), nonce, { authTagLength: tagLength })
+  const decipher = createDecipheriv(algorithm, deriveKey(secret), nonce, {
+    authTagLength: tagLength,
+  })
   try {
     decipher.setAuthTag(bytes.subarray(-tagLength))
     const text = [decipher.update(bytes.subarray(nonceLength, -tagLength)), decipher.final()]
@@ -49,7 +51,7 @@ function openAnswer(secret: string, sealed: Uint8Array): OneTimeAnswer | null {
 }
 
 /** Keeps an answer for the page that it is of. */
-export const keepAnswer = (
+export const storeOneTimeAnswer = (
   people: PeopleContext,
   secret: string,
   answer: OneTimeAnswer,
@@ -59,7 +61,7 @@ export const keepAnswer = (
  * Takes the answer that a session keeps for the page at an address: null where it keeps none for
  * it.
  */
-export async function takeAnswer(
+export async function consumeOneTimeAnswer(
   people: PeopleContext,
   { notice, secret }: Pick<CookieSession, 'notice' | 'secret'>,
   address: string,
@@ -78,7 +80,7 @@ export async function moveAnswer(
   secret: string,
 ): Promise<void> {
   const answer = notice && openAnswer(former, notice)
-  if (answer) await keepAnswer(people, secret, answer)
+  if (answer) await storeOneTimeAnswer(people, secret, answer)
 }
 
 /** A notice, as the page shows it. */

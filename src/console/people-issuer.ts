@@ -110,7 +110,7 @@ async function createApp(options: PeopleIssuerOptions): Promise<FastifyInstance>
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
   const kid = randomBytes(8).toString('base64url')
   const key = { ...(await exportJWK(privateKey)), alg: 'ES256', use: 'sig', kid }
-  const provider = new Provider(options.issuer, configurationOf(options, key))
+  const provider = new Provider(options.issuer, createConfiguration(options, key))
   provider.proxy = true
   const app = Fastify()
   // The library reads bodies by itself.
@@ -181,9 +181,9 @@ function memoryAdapter({ keptMost = keptMostUsually }: PeopleIssuerOptions): Ada
   }
 }
 
-const configurationOf = (options: PeopleIssuerOptions, key: JWK): Configuration => ({
+const createConfiguration = (options: PeopleIssuerOptions, key: JWK): Configuration => ({
   adapter: memoryAdapter(options),
-  clients: clientsOf(options),
+  clients: listClients(options),
   jwks: { keys: [key] },
   scopes: ['openid', 'profile', 'groups'],
   claims: { openid: ['sub'], profile: ['name'], groups: ['groups'] },
@@ -213,7 +213,7 @@ const configurationOf = (options: PeopleIssuerOptions, key: JWK): Configuration 
     const person = options.people.find(({ subject }) => subject === code?.accountId)
     return { auth_time: code?.authTime, name: person?.name, groups: person?.groups }
   },
-  interactions: interactionsOf(options),
+  interactions: createInteractions(options),
   cookies: {
     keys: [randomBytes(32).toString('base64url')],
     names: cookieNames(options),
@@ -226,7 +226,7 @@ const configurationOf = (options: PeopleIssuerOptions, key: JWK): Configuration 
   },
   renderError: (ctx, { error, error_description }) => {
     ctx.type = 'html'
-    ctx.body = String(pageOf(`Nobody was signed in: ${error_description ?? error}.`))
+    ctx.body = String(renderPage(`Nobody was signed in: ${error_description ?? error}.`))
   },
 })
 
@@ -253,7 +253,7 @@ const accessTokensFor = (audience: string) => ({
  * The console, and the command line, which is called back at a port of its own (RFC 8252 section
  * 7.3).
  */
-const clientsOf = ({ clientId, redirectUri }: PeopleIssuerOptions): Configuration['clients'] =>
+const listClients = ({ clientId, redirectUri }: PeopleIssuerOptions): Configuration['clients'] =>
   [
     { client_id: clientId, redirect_uris: [redirectUri] },
     {
@@ -274,7 +274,10 @@ const clientsOf = ({ clientId, redirectUri }: PeopleIssuerOptions): Configuratio
  * console gets a code only after the person agrees: the command line is called back at any port of
  * this machine, where another program may listen.
  */
-function interactionsOf({ clientId, issuer }: PeopleIssuerOptions): Configuration['interactions'] {
+function createInteractions({
+  clientId,
+  issuer,
+}: PeopleIssuerOptions): Configuration['interactions'] {
   const policy = interactionPolicy.base()
   const isLinkFollowed = new interactionPolicy.Check(
     'link_followed',
@@ -294,7 +297,7 @@ function interactionsOf({ clientId, issuer }: PeopleIssuerOptions): Configuratio
   return { policy, url: (_ctx, { uid }) => `${new URL(issuer).pathname}/interaction/${uid}` }
 }
 
-const pageOf = (text: string, form = html``) =>
+const renderPage = (text: string, form = html``) =>
   html`<!doctype html>
     <html lang="en">
     <head><meta charset="utf-8"><title>Sign in to the sandbox</title></head>
@@ -332,9 +335,9 @@ function interactionRoutes(
       reply.hijack()
       return provider.interactionFinished(raw, reply.raw, { login: { accountId: linked.subject } })
     }
-    if (!known) return String(pageOf('Follow one of the links that the start printed.'))
+    if (!known) return String(renderPage('Follow one of the links that the start printed.'))
     const form = html`<form method="post"><button>Sign in again as ${known.name}</button></form>`
-    return String(pageOf('There are no passwords here.', form))
+    return String(renderPage('There are no passwords here.', form))
   })
   app.post(path, async ({ raw }, reply) => {
     const { prompt, session } = await provider.interactionDetails(raw, reply.raw)
@@ -342,7 +345,7 @@ function interactionRoutes(
       return reply
         .code(403)
         .type('text/html')
-        .send(String(pageOf('Follow a link.')))
+        .send(String(renderPage('Follow a link.')))
     reply.hijack()
     return provider.interactionFinished(
       raw,
@@ -365,7 +368,7 @@ const consentPage = (
   { client_id: asks, redirect_uri: to }: UnknownObject,
   refusal: string,
 ) =>
-  pageOf(
+  renderPage(
     `The program ${String(asks)} at ${String(to)} asks to act as ${name}. Allow it only if you ` +
       'have just started it yourself.',
     html`<form method="post"><button>Allow it to act as ${name}</button></form>

@@ -19,7 +19,7 @@ export interface RelyingPartyOptions {
   /** The claim that names a person's groups. */
   readonly groupsClaim: string
   /** Which roles the groups have. */
-  rolesOf(groups: readonly string[]): readonly Role[]
+  listRoles(groups: readonly string[]): readonly Role[]
   /** The way out of this service. */
   readonly fetch: oidc.CustomFetch
 }
@@ -93,16 +93,18 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
       try {
         const url = new URL(`${redirectUri}?${query}`)
         const tokens = await oidc.authorizationCodeGrant(configuration, url, checks)
-        return personOf(await claimsOf(configuration, tokens, options), options) ?? 'not_proved'
+        return (
+          parsePerson(await fetchClaims(configuration, tokens, options), options) ?? 'not_proved'
+        )
       } catch (error) {
         if (error instanceof oidc.AuthorizationResponseError) return 'refused_by_issuer'
         const isOfBrowser =
           error instanceof oidc.ResponseBodyError
             ? error.error === 'invalid_grant'
-            : error instanceof oidc.ClientError && faultsOfBrowser.includes(error.code ?? '')
+            : error instanceof oidc.ClientError && browserFaults.includes(error.code ?? '')
         // All else is the issuer's fault, or that of the configuration, and goes to the log.
         if (isOfBrowser) return 'not_proved'
-        throw awayOf(error)
+        throw describeOutage(error)
       }
     },
   }
@@ -136,7 +138,7 @@ function discovering({ clientId, credentials, fetch: ask, issuer }: RelyingParty
         ],
       })
       .catch((cause: unknown) => {
-        throw awayOf(cause)
+        throw describeOutage(cause)
       })
     const { jwks_uri: jwksUri } = configuration.serverMetadata()
     // The library asks for the address in its normal form.
@@ -147,7 +149,7 @@ function discovering({ clientId, credentials, fetch: ask, issuer }: RelyingParty
 }
 
 /** What the issuer says of a person. Some issuers tell groups at the UserInfo endpoint alone. */
-async function claimsOf(
+async function fetchClaims(
   configuration: oidc.Configuration,
   tokens: Awaited<ReturnType<typeof oidc.authorizationCodeGrant>>,
   { groupsClaim }: Pick<RelyingPartyOptions, 'groupsClaim'>,
@@ -188,14 +190,14 @@ async function authenticationBy(
  * What a browser can bring that is not right: another state or code, a token for somebody else, or
  * one too old.
  */
-const faultsOfBrowser = [
+const browserFaults = [
   'OAUTH_INVALID_RESPONSE',
   'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
   'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
   'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
 ]
 
-const awayOf = (cause: unknown): Problem =>
+const describeOutage = (cause: unknown): Problem =>
   new Problem('unavailable', {
     detail: 'The issuer of identities does not answer, or not as it should.',
     cause,
@@ -204,9 +206,13 @@ const awayOf = (cause: unknown): Problem =>
 /**
  * The person that an issuer's claims say, and the roles that the configuration has for its groups.
  */
-export function personOf(
+export function parsePerson(
   claims: Readonly<Record<string, unknown>>,
-  { groupsClaim, issuer, rolesOf }: Pick<RelyingPartyOptions, 'issuer' | 'groupsClaim' | 'rolesOf'>,
+  {
+    groupsClaim,
+    issuer,
+    listRoles,
+  }: Pick<RelyingPartyOptions, 'issuer' | 'groupsClaim' | 'listRoles'>,
 ): Person | null {
   const { auth_time: authTime, sub: subject } = claims
   if (typeof subject !== 'string' || subject === '') return null
@@ -215,8 +221,8 @@ export function personOf(
     personId: derivePersonId({ issuer, subject }),
     issuer,
     subject,
-    name: nameOf(claims, subject),
-    roles: rolesOf(groups),
+    name: selectName(claims, subject),
+    roles: listRoles(groups),
     authenticatedAt: new Date(isPastSecond(authTime) ? authTime * 1_000 : 0),
   }
 }
@@ -231,7 +237,7 @@ const isPastSecond = (time: unknown): time is number =>
 const nameLengthMax = 100
 
 /** A name for people to read: one line, whatever it says. */
-function nameOf(claims: Readonly<Record<string, unknown>>, subject: string): string {
+function selectName(claims: Readonly<Record<string, unknown>>, subject: string): string {
   const { email, name, preferred_username: userName } = claims
   const given = [name, userName, email, subject].find((each) => typeof each === 'string' && each)
   const line = String(given)

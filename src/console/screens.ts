@@ -11,7 +11,7 @@ import { limitsScreen } from './screens/limits.ts'
 import { linkScreen, networksScreen, switchLinkAct } from './screens/networks.ts'
 import { peopleScreen, personScreen, signPersonOutAct } from './screens/people.ts'
 import { productsScreen, switchProductAct } from './screens/products.ts'
-import { askTerminalAct, moveClockAct, sandboxScreen } from './screens/sandbox.ts'
+import { authorizeAct, moveClockAct, sandboxScreen } from './screens/sandbox.ts'
 import { searchAct, searchScreen } from './screens/search.ts'
 import { unblockCardsAct, unblockCardsScreen } from './screens/unblock-cards.ts'
 import { webhookActs, webhookScreen, webhooksScreen } from './screens/webhooks.ts'
@@ -42,7 +42,7 @@ const everywhere: readonly Screen[] = [
 ]
 
 /** The screens of an installation: a sandbox has one more. */
-export const screensOf = (isSandbox: boolean): readonly Screen[] =>
+export const listScreens = (isSandbox: boolean): readonly Screen[] =>
   isSandbox ? [...everywhere, sandboxScreen] : everywhere
 
 /** Every act of a form. */
@@ -61,5 +61,5 @@ export const acts: readonly Act[] = [
   succeedLogAct,
   signPersonOutAct,
   moveClockAct,
-  askTerminalAct,
+  authorizeAct,
 ]

@@ -21,7 +21,7 @@ export interface CookieSession extends ConsoleSession {
 }
 
 /** The session of a request's cookie, or null. Pages that ask by script keep none open. */
-export async function sessionOf(
+export async function findSession(
   { people, url }: SessionOptions,
   request: FastifyRequest,
 ): Promise<CookieSession | null> {
@@ -43,7 +43,7 @@ export function cookieName(url: string, suffix = ''): string {
 }
 
 /** What a form of this session must have in it: nobody without the cookie can know it. */
-export const formTokenOf = (secret: string): string =>
+export const deriveFormToken = (secret: string): string =>
   createHmac('sha256', secret).update('form').digest('base64url')
 
 /**
@@ -57,7 +57,7 @@ export function refuseForeignForm(
   { secret }: Pick<CookieSession, 'secret'>,
   form: Form,
 ): void {
-  const expected = Buffer.from(formTokenOf(secret))
+  const expected = Buffer.from(deriveFormToken(secret))
   const given = Buffer.from(form[formFieldNames.token] ?? '')
   const isToken = given.length === expected.length && timingSafeEqual(given, expected)
   const site = headers['sec-fetch-site']

@@ -16,10 +16,10 @@ import type { PeopleIssuer } from './people-issuer.ts'
 import type { RelyingParty } from './relying-party.ts'
 import {
   cookieName,
+  findSession,
   parseForm,
   refuseForeignForm,
   type SessionOptions,
-  sessionOf,
 } from './session.ts'
 
 /** What people sign in by. */
@@ -81,7 +81,7 @@ export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): 
       const advice = 'Ask whoever gives out roles at your company.'
       return sendPage(reply, notSignedIn(`${outcome.name} has no role here. ${advice}`))
     }
-    const former = await sessionOf(options, request)
+    const former = await findSession(options, request)
     const session = await beginSession(people, outcome, {
       signInSecret: secret,
       formerSecret: former?.secret ?? null,
@@ -95,7 +95,7 @@ export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): 
   })
 
   mounted.post('/console/sign-out', { config, schema }, async (request, reply) => {
-    const session = await sessionOf(options, request)
+    const session = await findSession(options, request)
     if (session) {
       refuseForeignForm(options, request, session, parseForm(request.body))
       await signOut(people, session.secret, request.id)

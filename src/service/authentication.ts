@@ -81,12 +81,12 @@ function authenticationWith(
       : null,
     onError: (err) => log.error({ err }, 'no token could be issued'),
   })
-  const callersOf = { public: databases.clients, private: databases.networks }
+  const databasesByListener = { public: databases.clients, private: databases.networks }
   const fetchJson = issuerFetcher(config)
   const verifier = (listener: ListenerName, outside: OutsideIssuer | null) =>
     createAccessTokenVerifier({
       listener,
-      findClient: (clientId) => findClient(callersOf[listener], clientId),
+      findClient: (clientId) => findClient(databasesByListener[listener], clientId),
       ...(outside
         ? { ...outside, keys: { discoverFrom: outside.issuer, fetchJson } }
         : {

@@ -60,7 +60,7 @@ export function startBackground(
       ...[
         (stop: AbortSignal) => sweep(context, stop),
         (stop: AbortSignal) => recordLostBlocks(context, stop),
-        (stop: AbortSignal) => forgetUsedOnce(database, new Date(), stop),
+        (stop: AbortSignal) => expireOneTimeRecords(database, new Date(), stop),
       ].map((run) => ({ everyMs: 30_000, failure: 'a sweep failed', run })),
       {
         everyMs: 30_000,
@@ -167,7 +167,7 @@ const clockMarginMs = 5 * 60_000
  * of people that are over.
  * @param stop ends it between two steps.
  */
-export async function forgetUsedOnce(
+export async function expireOneTimeRecords(
   connection: Connection,
   now: Date,
   stop: AbortSignal = new AbortController().signal,

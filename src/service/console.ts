@@ -8,8 +8,12 @@ import {
   type PeopleIssuer,
   type SandboxPerson,
 } from '../console/people-issuer.ts'
-import { createRelyingParty, personOf, type RelyingPartyOptions } from '../console/relying-party.ts'
-import { acts, screensOf } from '../console/screens.ts'
+import {
+  createRelyingParty,
+  parsePerson,
+  type RelyingPartyOptions,
+} from '../console/relying-party.ts'
+import { acts, listScreens } from '../console/screens.ts'
 import { isRole, type Role } from '../domain/person.ts'
 import { StartRefusal } from '../domain/problem.ts'
 import { findRsaJwkFault } from '../domain/rsa-key.ts'
@@ -47,7 +51,7 @@ const sandboxPeople: readonly { readonly name: string; readonly role: Role }[] =
  * The people of a sandbox, with the links that sign in as them: as secret as the secret that they
  * are drawn from.
  */
-export const peopleOfSandbox = (secret: string): readonly SandboxPerson[] =>
+export const listSandboxOperators = (secret: string): readonly SandboxPerson[] =>
   sandboxPeople.map(({ name, role }) => {
     const subject = name.toLowerCase().replace(' ', '-')
     const link = createHmac('sha256', secret).update(`sign in ${subject}`).digest('base64url')
@@ -78,7 +82,7 @@ interface Console {
  * @throws `StartRefusal` where the credentials of the console cannot be read.
  */
 export async function createConsole(config: Config, wiring: ConsoleWiring): Promise<Console> {
-  const identities = await identitiesOf(config, wiring)
+  const identities = await createIdentities(config, wiring)
   if (!identities) return { verifier: wiring.verifier, mount: null }
   const { fetch, peopleIssuer, tokens, ...party } = identities
   const { database, peers: _, sandbox: __, verifier, ...limits } = wiring
@@ -96,7 +100,7 @@ export async function createConsole(config: Config, wiring: ConsoleWiring): Prom
         peopleIssuer,
         isSandbox: config.sandbox,
         isReadOnly,
-        screens: screensOf(config.sandbox),
+        screens: listScreens(config.sandbox),
         acts,
         readAssets: readConsoleAssets,
         callAs: (person, scopes, call) =>
@@ -124,7 +128,7 @@ interface Identities extends RelyingPartyOptions {
   readonly tokens: { readonly audience: string } | null
 }
 
-async function identitiesOf(
+async function createIdentities(
   config: Config,
   { peers, sandbox }: ConsoleWiring,
 ): Promise<Identities | null> {
@@ -141,8 +145,10 @@ async function identitiesOf(
       groupsClaim,
       redirectUri,
       peopleIssuer: null,
-      credentials: await credentialsOf(outside),
-      rolesOf: (groups) => [...new Set(groups.flatMap((group) => rolesOfGroups.get(group) ?? []))],
+      credentials: await readCredentials(outside),
+      listRoles: (groups) => [
+        ...new Set(groups.flatMap((group) => rolesOfGroups.get(group) ?? [])),
+      ],
       fetch: identityFetcher(config),
       tokens: audience === null ? null : { audience },
     }
@@ -150,7 +156,7 @@ async function identitiesOf(
   if (!sandbox) return null
   const issuer = `${privateUrl}/console/issuer`
   const clientId = 'pinfold-console'
-  const people = peopleOfSandbox(sandbox.admin.clientSecret)
+  const people = listSandboxOperators(sandbox.admin.clientSecret)
   const own = createPeopleIssuer({
     clientId,
     redirectUri,
@@ -166,7 +172,7 @@ async function identitiesOf(
     peopleIssuer,
     credentials: null,
     groupsClaim: 'groups',
-    rolesOf: (groups) => groups.filter(isRole),
+    listRoles: (groups) => groups.filter(isRole),
     // What is asked of another one over the network.
     async fetch(url, { body, headers, method }) {
       const { pathname, search } = new URL(url)
@@ -186,7 +192,7 @@ async function identitiesOf(
 }
 
 /** How the console proves who it is, from the file that the configuration names. */
-async function credentialsOf({ jwkFile, secretFile }: ConsoleIssuer) {
+async function readCredentials({ jwkFile, secretFile }: ConsoleIssuer) {
   const file = secretFile ?? jwkFile ?? ''
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw new StartRefusal(`${file} cannot be read.`, { cause })
@@ -228,7 +234,7 @@ function withPeople(
       },
     },
     findClient: async () => null,
-    findPerson: (claims) => personOf(claims, options),
+    findPerson: (claims) => parsePerson(claims, options),
   })
   return {
     async verify(header, presented) {

@@ -24,7 +24,7 @@ export const createIssuing = (
   database,
   hsm,
   now,
-  limits: limits ? limitsOf(limits) : noLimits,
+  limits: limits ? composeLimits(limits) : noLimits,
   sessionKeys: admitSessionKeys(),
   refusedDisclosures: recordRefusals(database),
 })
@@ -36,7 +36,7 @@ const noLimits: CardLimits = {
   panSearches: null,
 }
 
-const limitsOf = (limits: Limits): CardLimits => ({
+const composeLimits = (limits: Limits): CardLimits => ({
   reveals: hourly('reveal', 'disclosures', {
     perCard: limits.revealsPerCardHour,
     perClient: limits.revealsPerClientHour,

@@ -266,7 +266,7 @@ const clientStatementTimeoutMs = 5_000
  * networks, a fifth for what runs by itself, where one that is taken for long must leave another.
  * Null: too few to divide.
  */
-export function poolSizesOf(total: number): Record<PoolName, number> | null {
+export function computePoolSizes(total: number): Record<PoolName, number> | null {
   if (total < dividedFrom) return null
   const background = Math.max(2, Math.floor(total / 5))
   const networks = Math.max(1, Math.floor((total * 3) / 10))
@@ -291,7 +291,7 @@ function openServer(
       },
       shortage,
     )
-  const sizes = poolSizesOf(databasePoolSize)
+  const sizes = computePoolSizes(databasePoolSize)
   if (sizes === null) return undivided(open(databasePoolSize))
   const clients = open(sizes.clients, clientStatementTimeoutMs)
   const networks = open(sizes.networks)
@@ -324,12 +324,12 @@ async function openEmbedded(config: Config): Promise<Databases> {
 }
 
 /** What this program runs as. */
-export const installationKindOf = ({ sandbox }: Config): Installation['kind'] =>
+export const selectInstallationKind = ({ sandbox }: Config): Installation['kind'] =>
   sandbox ? 'sandbox' : 'production'
 
 /** @throws `StartRefusal` when a database belongs to an installation of another kind. */
 export function refuseOtherKind(config: Config, remembered: Installation['kind']): void {
-  const ours = installationKindOf(config)
+  const ours = selectInstallationKind(config)
   if (remembered === ours) return
   throw new StartRefusal(`This database is a ${remembered}'s, and this program runs as ${ours}.`)
 }

@@ -25,7 +25,7 @@ import {
 import { insertHsmKey, listHsmKeys } from '../storage/keys/hsm-keys.ts'
 import type { Config } from './config/config.ts'
 import type { Pkcs11Config } from './config/variables.ts'
-import { installationKindOf, refuseOtherKind } from './database.ts'
+import { refuseOtherKind, selectInstallationKind } from './database.ts'
 
 /**
  * Opens the HSM that the configuration names, on the keys of this installation.
@@ -46,8 +46,8 @@ async function openOnMasterKeys(config: Config, database: Database) {
     if (!(cause instanceof KeyRefusal)) throw cause
     throw new StartRefusal(`The master key cannot be used: ${cause.message}`)
   })
-  const keyStore = keyStoreOf(database, () => masterKey.currentCheckValue())
-  return openSoftwareHsm({ masterKey, keyStore, ...optionsOf(config) })
+  const keyStore = createKeyStore(database, () => masterKey.currentCheckValue())
+  return openSoftwareHsm({ masterKey, keyStore, ...createOptions(config) })
 }
 
 async function openOnToken(config: Config, settings: Pkcs11Config, database: Database) {
@@ -64,17 +64,21 @@ async function openOnToken(config: Config, settings: Pkcs11Config, database: Dat
         `${token.checkValues.join(', ')}.`,
     )
   }
-  return openPkcs11Hsm({ token, keyStore: keyStoreOf(database, () => due), ...optionsOf(config) })
+  return openPkcs11Hsm({
+    token,
+    keyStore: createKeyStore(database, () => due),
+    ...createOptions(config),
+  })
 }
 
-const optionsOf = ({ databaseUrl, keyRefreshMs, sandboxSeed }: Config) => ({
+const createOptions = ({ databaseUrl, keyRefreshMs, sandboxSeed }: Config) => ({
   // Nobody else changes the keys of an embedded database: what was read once stays true.
   staleAfterMs:
     databaseUrl === null ? Number.POSITIVE_INFINITY : keyTimings(keyRefreshMs).staleAfterMs,
   ...(sandboxSeed !== null && { drawDigits: seededDigits(sandboxSeed) }),
 })
 
-const keyStoreOf = (database: Database, currentCheckValue: () => string): KeyStore => ({
+const createKeyStore = (database: Database, currentCheckValue: () => string): KeyStore => ({
   list: () => listHsmKeys(database),
   add: (key) =>
     database.transaction(async (connection) => {
@@ -109,7 +113,7 @@ async function rememberOurs(
   database: Database,
   masterKeyCheckValue: string,
 ): Promise<string> {
-  const kind = installationKindOf(config)
+  const kind = selectInstallationKind(config)
   const remembered = await rememberInstallation(database, { kind, masterKeyCheckValue })
   refuseOtherKind(config, remembered.kind)
   return remembered.masterKeyCheckValue

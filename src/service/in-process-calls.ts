@@ -27,7 +27,7 @@ export interface InProcessCalls {
   /** The listener's verifier, which also knows whom this process calls as. */
   readonly verifier: AccessTokenVerifier
   /** An `Authorization` header that is good for one call as somebody, in this process alone. */
-  authorizationOf(caller: Caller): string
+  createAuthorization(caller: Caller): string
   callAs(app: Server, host: string, caller: Caller, call: InProcessCall): Promise<InProcessAnswer>
 }
 
@@ -40,13 +40,13 @@ const scheme = 'InProcess '
  */
 export function inProcessCalls(verifier: AccessTokenVerifier): InProcessCalls {
   const callers = new Map<string, Caller>()
-  const authorizationOf = (caller: Caller): string => {
+  const createAuthorization = (caller: Caller): string => {
     const authorization = `${scheme}${randomBytes(32).toString('base64url')}`
     callers.set(authorization, caller)
     return authorization
   }
   return {
-    authorizationOf,
+    createAuthorization,
     verifier: {
       async verify(header, presented) {
         if (!header?.startsWith(scheme)) return verifier.verify(header, presented)
@@ -57,7 +57,7 @@ export function inProcessCalls(verifier: AccessTokenVerifier): InProcessCalls {
       },
     },
     async callAs(app, host, caller, { body, idempotencyKey, method, path, requestId }) {
-      const authorization = authorizationOf(caller)
+      const authorization = createAuthorization(caller)
       try {
         const answer = await app.inject({
           method: method as 'GET',

@@ -10,7 +10,7 @@ import type { LogLevel } from './config/config.ts'
 export const createLog = (
   level: LogLevel,
   destination: DestinationStream = process.stdout.isTTY
-    ? { write: (line) => process.stdout.write(wordsOf(JSON.parse(line))) }
+    ? { write: (line) => process.stdout.write(formatLine(JSON.parse(line))) }
     : pino.destination(),
 ): Logger =>
   pino(
@@ -54,7 +54,7 @@ interface LogLine {
 /**
  * A line of the log as a person reads it: `12:00:03 answered method=GET route=/readyz status=200`.
  */
-export function wordsOf({ err, level, msg, time, ...rest }: LogLine): string {
+export function formatLine({ err, level, msg, time, ...rest }: LogLine): string {
   const label = pino.levels.labels[level] ?? String(level)
   const mark = level === pino.levels.values.info ? '' : `${label.toUpperCase()} `
   const clock = new Date(time).toTimeString().slice(0, 8)

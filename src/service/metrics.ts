@@ -75,7 +75,7 @@ interface KeyFigure {
 }
 
 /** Shows it. Where the database is away nothing is said of keys, and everything else still is. */
-const showOfKeys = (registry: Registry, { help, measure, name }: KeyFigure): Gauge =>
+const createKeyGauge = (registry: Registry, { help, measure, name }: KeyFigure): Gauge =>
   new Gauge({
     name,
     help,
@@ -132,7 +132,7 @@ export function watchKeys(registry: Registry, { database }: KeyContext): void {
       measure: ofRounds(({ secondsLeft }) => secondsLeft),
     },
   ]
-  for (const figure of figures) showOfKeys(registry, figure)
+  for (const figure of figures) createKeyGauge(registry, figure)
 }
 
 /** More than are ever kept. */

@@ -123,15 +123,15 @@ async function listen(
   reusePort: boolean,
 ): Promise<void> {
   try {
-    await privateServer.listen(addressOf(privateListener, reusePort))
-    await publicServer.listen(addressOf(publicListener, reusePort))
+    await privateServer.listen(selectAddress(privateListener, reusePort))
+    await publicServer.listen(selectAddress(publicListener, reusePort))
   } catch (error) {
     await Promise.all([privateServer.close(), publicServer.close()])
     throw error
   }
 }
 
-const addressOf = ({ host, port }: Listener, reusePort: boolean) => ({ host, port, reusePort })
+const selectAddress = ({ host, port }: Listener, reusePort: boolean) => ({ host, port, reusePort })
 
 /** Whoever is connected and has asked for nothing yet must not keep the service from stopping. */
 async function finish(server: Service['publicServer'], connections: Connections): Promise<void> {

@@ -37,7 +37,7 @@ import { createApprovals, sendApproved, watchApprovals } from './approvals.ts'
 import { createAuditLog, watchAuditLog } from './audit-log.ts'
 import { createAuthentication, registerAdministrators } from './authentication.ts'
 import type { Config } from './config/config.ts'
-import { createConsole, peopleOfSandbox } from './console.ts'
+import { createConsole, listSandboxOperators } from './console.ts'
 import { createIssuing, createKeyManagement } from './contexts.ts'
 import { createDelivering } from './delivery.ts'
 import { createDemo } from './demo.ts'
@@ -278,7 +278,7 @@ async function seed(config: Config, database: Database, hsm: Hsm): Promise<Sandb
   const seeding = { database, hsm, hashSecret: hashClientSecret, linkPort }
   const credentials = await seedSandbox(seeding)
   const tokenEndpoint = `${baseUrl}/oauth/token`
-  const known = config.console.issuer ? [] : peopleOfSandbox(credentials.admin.clientSecret)
+  const known = config.console.issuer ? [] : listSandboxOperators(credentials.admin.clientSecret)
   const people = known.map(({ groups, link, name }) => ({
     name,
     role: groups.join(),

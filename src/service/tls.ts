@@ -58,7 +58,7 @@ function openListener(
   if ('faults' in first) throw new ConfigError(first.faults)
   let lastSeen = described(first)
   observer.inUse(listener, first.material)
-  let identity = identityOf(first.material)
+  let identity = createIdentity(first.material)
   const servers = tlsServers({
     identity,
     clientCertificates,
@@ -78,14 +78,14 @@ function openListener(
         observer.refused(listener, opened.faults)
         return
       }
-      identity = identityOf(opened.material)
+      identity = createIdentity(opened.material)
       servers.replace(identity)
       observer.replaced(listener, opened.material)
     },
   }
 }
 
-const identityOf = (material: TlsMaterial): TlsIdentity => ({
+const createIdentity = (material: TlsMaterial): TlsIdentity => ({
   cert: material.certificates,
   key: material.privateKey.reveal(),
   ...(material.clientAuthorities !== null && { ca: material.clientAuthorities }),

@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { line, sheet, table } from '../../src/cli/output.ts'
 import { escapeLine, escapeText } from '../../src/domain/terminal-text.ts'
-import { wordsOf } from '../../src/service/log.ts'
+import { formatLine } from '../../src/service/log.ts'
 import { shortLived } from '../support/node-flags.ts'
 import { bareEnvironment } from '../support/process.ts'
 
@@ -45,7 +45,7 @@ test('a foreign text cannot end a line of a table, of a record or of a sentence'
 })
 
 test('a line of the log shows no foreign text that turns the order of what is read', () => {
-  const shown = wordsOf({ level: 30, time: '2026-11-22T00:00:00Z', msg: 'a\u202eb\u009bc' })
+  const shown = formatLine({ level: 30, time: '2026-11-22T00:00:00Z', msg: 'a\u202eb\u009bc' })
   assert.match(shown, /a\\u202eb\\u009bc\n$/)
 })
 

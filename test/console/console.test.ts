@@ -130,7 +130,7 @@ const openConsole = (database: Database, isReadOnly = false, url = plainUrl) => 
     relyingParty: createRelyingParty({
       ...{ issuer, clientId: 'console', credentials: null },
       ...{ redirectUri: `${url}/console/sign-in/callback`, groupsClaim: 'groups' },
-      rolesOf: () => [],
+      listRoles: () => [],
       fetch: async () => Response.json({ issuer, authorization_endpoint: `${issuer}/auth` }),
     }),
     async callAs(person, scopes, call) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
-import { personOf } from '../../src/console/relying-party.ts'
+import { parsePerson } from '../../src/console/relying-party.ts'
 import { derivePersonId, type Role } from '../../src/domain/person.ts'
 import { createAccessTokenVerifier } from '../../src/listeners/oauth/access-token-verifier.ts'
 
@@ -27,9 +27,9 @@ const verify = async (claims: Readonly<Record<string, unknown>>, typ = 'at+jwt')
       throw new Error('No client is looked up.')
     },
     findPerson: (given) =>
-      personOf(given, {
+      parsePerson(given, {
         ...{ issuer, groupsClaim: 'groups' },
-        rolesOf: (groups) => groups.map((group) => group as Role),
+        listRoles: (groups) => groups.map((group) => group as Role),
       }),
   }).verify(`Bearer ${token}`)
 }

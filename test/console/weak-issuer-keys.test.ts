@@ -35,7 +35,7 @@ async function signInByWeakKey(jwksUri: string): Promise<void> {
   const party = createRelyingParty({
     ...{ issuer, clientId: 'console', credentials: null, groupsClaim: 'groups' },
     redirectUri: 'https://console.test/callback',
-    rolesOf: () => ['viewer'],
+    listRoles: () => ['viewer'],
     fetch: async (address) =>
       Response.json(answers[new URL(address).pathname]?.() ?? {}, { status: 200 }),
   })

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { billOfMaterials } from '../../scripts/package/bill-of-materials.ts'
 import { type Lock, readLock, runtimePackages } from '../../scripts/package/lock.ts'
 import { root } from '../../scripts/package/program.ts'
-import { wordsOf } from '../../src/service/log.ts'
+import { formatLine } from '../../src/service/log.ts'
 import { unpackDatabase } from '../../src/storage/engine/made-database.ts'
 import { shortLived } from '../support/node-flags.ts'
 import { pgliteImage } from '../support/pglite-image.ts'
@@ -221,13 +221,16 @@ test('every package of the lock file has a digest, which npm ci holds it to', as
 test('on a terminal a line of the log is words, and no text of others moves its cursor', () => {
   const time = '2026-11-23T10:00:00.000Z'
   const line = { level: 30, time, msg: 'answered', route: '/cards', status: 200, note: 'a "b"' }
-  assert.match(wordsOf(line), /^\d\d:\d\d:00 answered route=\/cards status=200 note="a \\"b\\""\n$/)
+  assert.match(
+    formatLine(line),
+    /^\d\d:\d\d:00 answered route=\/cards status=200 note="a \\"b\\""\n$/,
+  )
   const ofDatabase = { type: 'error', code: '53100', cause: { type: 'Error' } }
-  const full = wordsOf({ level: 40, time, msg: 'not kept', err: ofDatabase })
+  const full = formatLine({ level: 40, time, msg: 'not kept', err: ofDatabase })
   assert.match(full, /WARN not kept type=error code=53100 cause=\{"type":"Error"\}\n$/)
   const err = { stack: 'Error: \u001b[2J\n    at here' }
   assert.match(
-    wordsOf({ level: 50, time, msg: 'broke', err }),
+    formatLine({ level: 50, time, msg: 'broke', err }),
     /^\d\d:\d\d:00 ERROR broke\n {2}Error: \\u001b\[2J\n {6}at here\n$/,
   )
 })

@@ -6,7 +6,7 @@ import { before, mock, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pino } from 'pino'
 import {
-  forgetUsedOnce,
+  expireOneTimeRecords,
   keyMakingJob,
   startBackground,
   startJobs,
@@ -91,7 +91,7 @@ test('what was taken once is forgotten in one turn however much there is, and no
       [publicToken, jtiHash, expiresAt],
     )
   }
-  await forgetUsedOnce(service.database, now)
+  await expireOneTimeRecords(service.database, now)
   const kept = [minutesAgo(4).getTime()]
   assert.deepEqual(await remembered('client_assertion'), kept)
   assert.deepEqual(await remembered('pin_envelope'), kept)

@@ -8,7 +8,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'
 import type pg from 'pg'
 import { expireRecords, makeSlices } from '../../src/operations/events/expire.ts'
-import { forgetUsedOnce } from '../../src/service/background.ts'
+import { expireOneTimeRecords } from '../../src/service/background.ts'
 import { examine } from '../../src/service/doctor/examine.ts'
 import type { Database, Statement } from '../../src/storage/engine/database.ts'
 import { readFunctionFiles } from '../../src/storage/engine/functions.ts'
@@ -145,7 +145,7 @@ suite('a role that owns the schema, and one that serves', { skip: postgres.leftO
     await enterAll(database)
     await signAll(service.audit)
     await expireRecords(database, { eventDays: 30, attemptDays: 90 })
-    await forgetUsedOnce(database, new Date())
+    await expireOneTimeRecords(database, new Date())
     const slices = await sql(
       database,
       `select from pg_inherits where inhparent in ('event'::regclass, 'published_event'::regclass)`,

@@ -197,7 +197,7 @@ export const openTestService = async (options: TestServiceOptions = {}): Promise
       inject(service, config.processorPath, method, path, given, authorization)
     if (given.token === undefined && given.as === 'approver') {
       const person = { ...approver, authenticatedAt: new Date() }
-      return send(service.calls.authorizationOf(callerOfPerson(person)))
+      return send(service.calls.createAuthorization(callerOfPerson(person)))
     }
     const as = given.as === 'approver' ? undefined : given.as
     const bearer = given.token === undefined ? await token(undefined, as) : given.token

@@ -18,7 +18,7 @@ interface Party {
   readonly name: string | null
 }
 
-const nameOf = (party: Party | null): string => party?.name ?? party?.id ?? '-'
+const describeParty = (party: Party | null): string => party?.name ?? party?.id ?? '-'
 
 const reason = {
   reason: { type: 'string', value: 'TEXT', help: 'why; it stays on record' },
@@ -39,7 +39,7 @@ export const approvalCommands: readonly cli.Command[] = [
     example: 'pinfold approvals list --state waiting',
     run: (call) =>
       asAdministrator(call, async ({ readAll }) => {
-        const state = cli.textOf(call, 'state')
+        const state = cli.findText(call, 'state')
         const query = state === undefined ? '' : `?state=${encodeURIComponent(state)}`
         const approvals = await readAll<Approval>(`/approvals${query}`)
         const rows = approvals.map((approval) => [
@@ -47,9 +47,9 @@ export const approvalCommands: readonly cli.Command[] = [
           approval.state,
           approval.kind,
           `${approval.method} ${approval.path}`,
-          nameOf(approval.requestedBy),
+          describeParty(approval.requestedBy),
           approval.requestedAt.slice(0, 19),
-          nameOf(approval.decidedBy),
+          describeParty(approval.decidedBy),
         ])
         const headings = ['APPROVAL', 'STATE', 'KIND', 'REQUEST', 'ASKED BY', 'AT', 'DECIDED BY']
         return { json: approvals, text: table(headings, rows) }
@@ -76,7 +76,7 @@ export const approvalCommands: readonly cli.Command[] = [
       'pinfold approvals approve 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 --payload-hash 9f2c… ' +
       '--as-person',
     run: async (call) =>
-      decide(call, 'POST', '/approve', { payloadHash: cli.neededOf(call, 'payload-hash') }),
+      decide(call, 'POST', '/approve', { payloadHash: cli.requireText(call, 'payload-hash') }),
   },
   {
     words: 'approvals refuse',
@@ -85,7 +85,8 @@ export const approvalCommands: readonly cli.Command[] = [
     options: reason,
     example:
       "pinfold approvals refuse 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 --reason 'Nobody knows them'",
-    run: async (call) => decide(call, 'POST', '/refuse', { reason: cli.neededOf(call, 'reason') }),
+    run: async (call) =>
+      decide(call, 'POST', '/refuse', { reason: cli.requireText(call, 'reason') }),
   },
   {
     words: 'approvals withdraw',
@@ -103,7 +104,7 @@ export const approvalCommands: readonly cli.Command[] = [
       'pinfold approvals break-glass 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 ' +
       "--reason 'Nobody else is awake'",
     run: async (call) =>
-      decide(call, 'POST', '/break-glass', { reason: cli.neededOf(call, 'reason') }),
+      decide(call, 'POST', '/break-glass', { reason: cli.requireText(call, 'reason') }),
   },
 ]
 
@@ -111,7 +112,7 @@ const decide = (call: cli.Call, method: string, act: string, body?: object): Pro
   asAdministrator(call, async ({ ask }) => {
     const path = `/approvals/${encodeURIComponent(call.names[0] ?? '')}${act}`
     const { requestedBy, decidedBy, ...approval } = await ask<Approval>(method, path, body)
-    const people = { requestedBy: nameOf(requestedBy), decidedBy: nameOf(decidedBy) }
+    const people = { requestedBy: describeParty(requestedBy), decidedBy: describeParty(decidedBy) }
     return {
       json: { ...approval, requestedBy, decidedBy },
       text: sheet({ ...approval, ...people }),

@@ -77,7 +77,7 @@ function createSource({ readBytes }: ServiceConnection, mostBytes: number): Sour
     const bytes = (await readBytes(path, most))?.bytes ?? null
     left -= bytes?.length ?? 0
     if (left >= 0) return bytes
-    const limit = `more than ${Math.floor(mostBytes / bytesOfMebibyte)} MiB`
+    const limit = `more than ${Math.floor(mostBytes / bytesPerMebibyte)} MiB`
     throw new Unreachable(`The audit log has ${limit}: --most-mib allows an export more.`)
   }
   return {
@@ -93,7 +93,7 @@ function createSource({ readBytes }: ServiceConnection, mostBytes: number): Sour
   }
 }
 
-export const bytesOfMebibyte = 1_048_576
+export const bytesPerMebibyte = 1_048_576
 
 /** @returns how many entries were written; 0 of a log without a checkpoint. */
 async function exportLog(source: Source, log: number, target: Target): Promise<number> {
@@ -126,7 +126,7 @@ async function exportLog(source: Source, log: number, target: Target): Promise<n
   }
   if (!checkpoint) return 0
   const { bytes, size } = checkpoint
-  await inTurn(pathsOf(size), onProgress, async (path) => {
+  await inTurn(listPaths(size), onProgress, async (path) => {
     await write(path, await source.readNeeded(`${at}/${path}`, mostBytesOf(path)), false)
   })
   await keepCheckpoint(target, Buffer.from(bytes).toString())
@@ -152,7 +152,7 @@ function* numbers(first: number, end: number): Generator<number> {
 }
 
 /** Every tile and bundle of a tree (c2sp.org/tlog-tiles). */
-function* pathsOf(size: number): Generator<string> {
+function* listPaths(size: number): Generator<string> {
   for (const { full, level, partial } of tilesOfSize(size)) {
     for (const each of level === 0 ? [0, 'entries' as const] : [level]) {
       for (const index of numbers(0, full)) yield tilePath(each, index)

@@ -1,4 +1,4 @@
-import { type Command, neededOf } from '../command.ts'
+import { type Command, requireText } from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import { sheet, table } from '../output.ts'
 import { parseLogNames } from './log-names.ts'
@@ -52,7 +52,7 @@ export const auditLogCommands: readonly Command[] = [
     example: "pinfold audit succeed --reason 'Restored from the backup of 3 May, 02:00'",
     run: (call) =>
       asAdministrator(call, async ({ ask }) => {
-        const reason = neededOf(call, 'reason')
+        const reason = requireText(call, 'reason')
         const begun = await ask<Succession>('POST', '/audit/successor', { reason })
         return { json: begun, text: sheet({ log: begun.log, origin: begun.origin }) }
       }),

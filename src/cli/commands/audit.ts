@@ -23,7 +23,7 @@ import { asAdministrator, asClient } from '../connection/connection.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
 import { FileRefusal, listWithin, readNamedFile, readWithin, writeWithin } from '../files.ts'
 import { createProgress, line, printBeside, sheet } from '../output.ts'
-import { bytesOfMebibyte, exportLogs } from './audit-export.ts'
+import { bytesPerMebibyte, exportLogs } from './audit-export.ts'
 
 /** How much an export reads unless it is told otherwise: a hundred million entries take less. */
 const usualMebibytes = 65_536
@@ -49,7 +49,7 @@ const quorumOption: cli.Options = {
   },
 }
 
-const exitsOf =
+const exitCodes =
   'Ends with 0: all is good; 1: there are findings, a line each; 2: it could not be checked.'
 
 export const auditCommands: readonly cli.Command[] = [
@@ -73,7 +73,7 @@ export const auditCommands: readonly cli.Command[] = [
       asAdministrator(call, async (service) => {
         const progress = createProgress()
         const folder = resolve(call.names[0] ?? '.')
-        const mostBytes = (cli.numberOf(call, 'most-mib') ?? usualMebibytes) * bytesOfMebibyte
+        const mostBytes = (cli.parseNumber(call, 'most-mib') ?? usualMebibytes) * bytesPerMebibyte
         const logs = await exportLogs(service, folder, mostBytes, progress.show).finally(
           progress.end,
         )
@@ -85,7 +85,7 @@ export const auditCommands: readonly cli.Command[] = [
     words: 'audit verify',
     names: ['FOLDER'],
     summary: 'verifies an export, without a server',
-    description: exitsOf,
+    description: exitCodes,
     options: {
       ...keysOption,
       since: {
@@ -107,7 +107,7 @@ export const auditCommands: readonly cli.Command[] = [
     run: (call) =>
       judged(async () => {
         const folder = resolve(call.names[0] ?? '.')
-        const since = cli.textOf(call, 'since')
+        const since = cli.findText(call, 'since')
         const progress = createProgress()
         const report = await verifyFolder(
           (path) => orFault(readWithin(folder, path, mostBytesOf(path))),
@@ -115,15 +115,15 @@ export const auditCommands: readonly cli.Command[] = [
             keys: await givenKeys(call),
             remembered: since === undefined ? [] : [await readNamedFile(since)],
             list: (name) => orFault(listWithin(folder, name)),
-            quorum: quorumOf(call),
-            acceptedSuccessors: cli.listOf(call, 'accept-successor'),
+            quorum: parseQuorum(call),
+            acceptedSuccessors: cli.parseList(call, 'accept-successor'),
             onProgress: (origin, seen, size) =>
               progress.show(`${origin}: entry ${seen} of ${size}`),
           },
         ).finally(progress.end)
         const { erasures, findings, logs, notes } = report
         const lines = [
-          ...findings.map(lineOf),
+          ...findings.map(formatFinding),
           ...report.unchecked.map((each) => line`could not be checked: ${each}`),
           ...notes.map((each) => line`note: ${each}`),
           ...erasures.map(erasureLine),
@@ -152,7 +152,7 @@ export const auditCommands: readonly cli.Command[] = [
     names: ['RECEIPT'],
     summary: 'verifies a receipt: a file, or the id of an entry, whose receipt is fetched',
     description:
-      `${exitsOf}\n` +
+      `${exitCodes}\n` +
       "A file needs --keys and no server. Of an entry the keys are the server's own unless " +
       'they are given.',
     options: {
@@ -169,20 +169,20 @@ export const auditCommands: readonly cli.Command[] = [
         if (!isEntry && !given) throw new cli.UsageError('--keys is missing.')
         const fetched = isEntry ? await fetchReceipt(call, name) : null
         const file = fetched?.file ?? (await readNamedFile(name))
-        const output = cli.textOf(call, 'output')
+        const output = cli.findText(call, 'output')
         if (fetched && output !== undefined) await writeFile(output, file)
         const { checkpoint, entry, index } = await verifyReceipt(
           file,
           given ?? fetched?.keys ?? [],
           isEntry ? name.toLowerCase() : undefined,
-          quorumOf(call),
+          parseQuorum(call),
         )
         const { cosignedBy, origin, size, uncheckedBy } = checkpoint
         const witnesses = cosignedBy.map((each) => each.name)
         const place = { log: origin, index, size, witnesses, unchecked: uncheckedBy }
         return {
           json: { ...place, entry },
-          text: sheet({ ...place, ...withoutNamesOf(place, entry) }),
+          text: sheet({ ...place, ...prefixMembers(place, entry) }),
           exitCode: verdicts[uncheckedBy.length > 0 ? 'unchecked' : 'good'],
         }
       }),
@@ -191,7 +191,7 @@ export const auditCommands: readonly cli.Command[] = [
     words: 'audit monitor',
     names: ['URL'],
     summary: 'looks whether a published log goes on from what it was at the last look',
-    description: `URL is where the tree is: of the private listener /audit. ${exitsOf}`,
+    description: `URL is where the tree is: of the private listener /audit. ${exitCodes}`,
     options: {
       ...keysOption,
       ...quorumOption,
@@ -206,11 +206,11 @@ export const auditCommands: readonly cli.Command[] = [
       judged(async () => {
         const [url = ''] = call.names
         if (!URL.canParse(url)) throw new cli.UsageError(`${url} is no URL.`)
-        cli.neededOf(call, 'keys')
+        cli.requireText(call, 'keys')
         const keys = (await givenKeys(call)) ?? []
-        const everySeconds = cli.numberOf(call, 'every')
-        const seen = memoryIn(cli.textOf(call, 'state'))
-        const quorum = quorumOf(call)
+        const everySeconds = cli.parseNumber(call, 'every')
+        const seen = memoryIn(cli.findText(call, 'state'))
+        const quorum = parseQuorum(call)
         const look = (note: string | null) => lookAtGrowth(fetchBelow(url), keys, note, quorum)
         return followGrowth(look, seen, everySeconds)
       }),
@@ -218,7 +218,7 @@ export const auditCommands: readonly cli.Command[] = [
 ]
 
 /** Members of an entry, none of which can stand for what is said of the receipt itself. */
-const withoutNamesOf = (place: object, entry: Readonly<Record<string, unknown>>): object =>
+const prefixMembers = (place: object, entry: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(
     Object.entries(entry).map(([name, value]) => [name in place ? `entry.${name}` : name, value]),
   )
@@ -259,12 +259,12 @@ async function judged(work: () => Promise<cli.Outcome>): Promise<cli.Outcome> {
   }
 }
 
-const lineOf = ({ code, detail, origin, where }: Finding): string =>
+const formatFinding = ({ code, detail, origin, where }: Finding): string =>
   line`${code} ${where} of ${origin || 'the log'}: ${detail}`
 
 /** @throws UsageError unless it is a number of witnesses. */
-function quorumOf(call: cli.Call): number | undefined {
-  const quorum = cli.numberOf(call, 'quorum')
+function parseQuorum(call: cli.Call): number | undefined {
+  const quorum = cli.parseNumber(call, 'quorum')
   if (quorum === undefined || quorum >= 0) return quorum
   throw new cli.UsageError('--quorum must be 0 or more.')
 }
@@ -285,7 +285,7 @@ function erasureLine({ erasure, index, log, of, origin, ranges, ...asked }: Eras
 
 /** @throws UsageError where they are named and there are none. */
 async function givenKeys(call: cli.Call): Promise<VerifierKey[] | undefined> {
-  const path = cli.textOf(call, 'keys')
+  const path = cli.findText(call, 'keys')
   if (path === undefined) return undefined
   const keys = readKeys(await readNamedFile(path))
   if (keys.length === 0) throw new cli.UsageError(`${path} holds no verifier keys that are right.`)
@@ -363,7 +363,7 @@ function memoryIn(file: string | undefined) {
 function growthOutcome({ checkpoint: { origin, size }, findings }: Growth): cli.Outcome {
   return {
     json: { log: origin, size, findings },
-    text: findings.map(lineOf).join('\n') || line`${origin}: ${size} entries`,
+    text: findings.map(formatFinding).join('\n') || line`${origin}: ${size} entries`,
     exitCode: verdicts[findings.length > 0 ? 'found' : 'good'],
   }
 }

@@ -49,7 +49,7 @@ export const cardCommands: readonly cli.Command[] = [
       "--born 1990-04-17 --address 'Calle Mayor 1' --post-code 28013 --country ESP",
     run: (call) =>
       asClient(call, async ({ ask, base }) => {
-        const card = await ask<Card>('POST', `${base}/cards`, await newCardOf(call))
+        const card = await ask<Card>('POST', `${base}/cards`, await parseNewCard(call))
         return { json: card, text: sheet(card) }
       }),
   },
@@ -61,8 +61,8 @@ export const cardCommands: readonly cli.Command[] = [
     run: (call) =>
       asClient(call, async ({ base, readAll }) => {
         const filter = cli.given({
-          customerReference: cli.textOf(call, 'reference'),
-          cardStatusCode: cli.textOf(call, 'status'),
+          customerReference: cli.findText(call, 'reference'),
+          cardStatusCode: cli.findText(call, 'status'),
         }) as Record<string, string>
         const cards = await readAll<Card>(`${base}/cards?${new URLSearchParams(filter)}`)
         const rows = cards.map((card) => [
@@ -85,7 +85,7 @@ export const cardCommands: readonly cli.Command[] = [
     example: 'pinfold cards show 4820117360',
     run: (call) =>
       asClient(call, async ({ ask, base }) => {
-        const card = await ask<Card>('GET', `${base}/cards/${tokenOf(call)}`)
+        const card = await ask<Card>('GET', `${base}/cards/${parseToken(call)}`)
         return { json: card, text: sheet(card) }
       }),
   },
@@ -99,34 +99,34 @@ export const cardCommands: readonly cli.Command[] = [
   },
 ]
 
-async function newCardOf(call: cli.Call): Promise<object> {
-  const file = cli.textOf(call, 'file')
+async function parseNewCard(call: cli.Call): Promise<object> {
+  const file = cli.findText(call, 'file')
   if (file !== undefined) return readJsonFile(file)
-  cli.neededOf(call, 'product')
+  cli.requireText(call, 'product')
   return cli.given({
-    cardType: cli.textOf(call, 'type') ?? 'Virtual',
-    cardProduct: cli.numberOf(call, 'product'),
+    cardType: cli.findText(call, 'type') ?? 'Virtual',
+    cardProduct: cli.parseNumber(call, 'product'),
     cardHolder: {
-      firstName: cli.neededOf(call, 'first-name'),
-      lastName: cli.neededOf(call, 'last-name'),
-      dateOfBirth: cli.neededOf(call, 'born'),
+      firstName: cli.requireText(call, 'first-name'),
+      lastName: cli.requireText(call, 'last-name'),
+      dateOfBirth: cli.requireText(call, 'born'),
     },
     address: {
-      addressLine1: cli.neededOf(call, 'address'),
-      postCode: cli.neededOf(call, 'post-code'),
-      country: cli.neededOf(call, 'country'),
+      addressLine1: cli.requireText(call, 'address'),
+      postCode: cli.requireText(call, 'post-code'),
+      country: cli.requireText(call, 'country'),
     },
-    customerReference: cli.textOf(call, 'reference'),
-    activateNow: cli.yesNoOf(call, 'activate-now'),
+    customerReference: cli.findText(call, 'reference'),
+    activateNow: cli.parseYesNo(call, 'activate-now'),
   })
 }
 
 const status = (call: cli.Call): Promise<cli.Outcome> =>
   asClient(call, async ({ ask, base }) => {
-    const path = `${base}/cards/${tokenOf(call)}/status`
-    const cardStatusCode = cli.textOf(call, 'set')
+    const path = `${base}/cards/${parseToken(call)}/status`
+    const cardStatusCode = cli.findText(call, 'set')
     if (cardStatusCode !== undefined) {
-      const description = cli.textOf(call, 'description')
+      const description = cli.findText(call, 'description')
       await ask('PUT', path, cli.given({ cardStatusCode, description }))
     }
     // What is printed is what a read returns, as the specification asks.
@@ -135,7 +135,7 @@ const status = (call: cli.Call): Promise<cli.Outcome> =>
   })
 
 /** The card that was named. @throws UsageError unless it can be a card's. */
-function tokenOf({ names: [name = ''] }: cli.Call): string {
+function parseToken({ names: [name = ''] }: cli.Call): string {
   if (isPublicToken(name)) return name
   throw new cli.UsageError('CARD must be the publicToken of a card: ten digits.')
 }
@@ -176,20 +176,23 @@ export const simulateCommand: cli.Command = {
         'POST',
         `${base}/simulator/authorizations`,
         cli.given({
-          publicToken: tokenOf(call),
-          pin: cli.textOf(call, 'pin'),
-          cvv: cli.textOf(call, 'cvv'),
-          expiryDate: cli.textOf(call, 'expiry'),
-          entryMode: cli.textOf(call, 'mode'),
+          publicToken: parseToken(call),
+          pin: cli.findText(call, 'pin'),
+          cvv: cli.findText(call, 'cvv'),
+          expiryDate: cli.findText(call, 'expiry'),
+          entryMode: cli.findText(call, 'mode'),
         }),
       )
       const { approved, cvv, pin, responseCode } = answer
       const verdict = `${approved ? 'Approved' : 'Declined'}, response code ${responseCode}.`
-      return { json: answer, text: [verdict, lineOf('PIN', pin), lineOf('CVV', cvv)].join('\n') }
+      return {
+        json: answer,
+        text: [verdict, formatResult('PIN', pin), formatResult('CVV', cvv)].join('\n'),
+      }
     }),
 }
 
-const lineOf = (name: string, result: Result | undefined): string =>
+const formatResult = (name: string, result: Result | undefined): string =>
   result
     ? `${name}: ${result.result}, ${result.remainingTries} tries left`
     : `${name}: not looked at`

@@ -82,10 +82,10 @@ export const clientCommands: readonly cli.Command[] = [
       asAdministrator(call, async ({ ask }) => {
         const client = await ask<Client>('POST', '/clients', {
           clientId: call.names[0],
-          kind: cli.textOf(call, 'kind') ?? 'client',
-          ...(await membersOf(call)),
-          clientName: cli.neededOf(call, 'name'),
-          scopes: cli.neededOf(call, 'scopes').split(','),
+          kind: cli.findText(call, 'kind') ?? 'client',
+          ...(await parseMembers(call)),
+          clientName: cli.requireText(call, 'name'),
+          scopes: cli.requireText(call, 'scopes').split(','),
         })
         return { json: client, text: withSecretNote(sheet(client), client.clientSecret) }
       }),
@@ -96,7 +96,7 @@ export const clientCommands: readonly cli.Command[] = [
     summary: 'what is given of a client; the rest stays',
     options: settings,
     example: 'pinfold clients change acme --scopes cards.read',
-    run: async (call) => change(call, 'PATCH', await membersOf(call)),
+    run: async (call) => change(call, 'PATCH', await parseMembers(call)),
   },
   {
     words: 'clients disable',
@@ -127,11 +127,11 @@ export const clientCommands: readonly cli.Command[] = [
     example: 'pinfold clients rotate-secret acme --overlap-hours 48',
     run: (call) =>
       asAdministrator(call, async ({ ask }) => {
-        const overlapHours = cli.numberOf(call, 'overlap-hours')
+        const overlapHours = cli.parseNumber(call, 'overlap-hours')
         const rotated = await ask<{ clientSecret?: string }>(
           'POST',
-          `${pathOf(call)}/rotate-secret`,
-          cli.given({ overlapHours, secretHash: cli.textOf(call, 'secret-hash') }),
+          `${composePath(call)}/rotate-secret`,
+          cli.given({ overlapHours, secretHash: cli.findText(call, 'secret-hash') }),
         )
         return { json: rotated, text: withSecretNote(sheet(rotated), rotated.clientSecret) }
       }),
@@ -151,19 +151,22 @@ export const clientCommands: readonly cli.Command[] = [
     run: (call) =>
       asAdministrator(call, async ({ ask }) => {
         const credentialsVersion =
-          cli.numberOf(call, 'credentials-version') ??
-          (await ask<Client>('GET', pathOf(call))).credentialsVersion
-        const client = await ask<Client>('POST', `${pathOf(call)}/confirm`, { credentialsVersion })
+          cli.parseNumber(call, 'credentials-version') ??
+          (await ask<Client>('GET', composePath(call))).credentialsVersion
+        const client = await ask<Client>('POST', `${composePath(call)}/confirm`, {
+          credentialsVersion,
+        })
         return { json: client, text: sheet(client) }
       }),
   },
 ]
 
-const pathOf = ({ names: [name = ''] }: cli.Call): string => `/clients/${encodeURIComponent(name)}`
+const composePath = ({ names: [name = ''] }: cli.Call): string =>
+  `/clients/${encodeURIComponent(name)}`
 
 const change = (call: cli.Call, method: string, body?: object): Promise<cli.Outcome> =>
   asAdministrator(call, async ({ ask }) => {
-    const client = await ask<Client>(method, pathOf(call), body)
+    const client = await ask<Client>(method, composePath(call), body)
     return { json: client, text: sheet(client) }
   })
 
@@ -171,13 +174,13 @@ const change = (call: cli.Call, method: string, body?: object): Promise<cli.Outc
 export const withSecretNote = (text: string, secret: string | undefined): string =>
   secret === undefined ? text : `${text}\n\nKeep the secret now: it is not shown again.`
 
-async function membersOf(call: cli.Call): Promise<Record<string, unknown>> {
-  const file = cli.textOf(call, 'public-jwk')
+async function parseMembers(call: cli.Call): Promise<Record<string, unknown>> {
+  const file = cli.findText(call, 'public-jwk')
   return cli.given({
-    clientName: cli.textOf(call, 'name'),
-    scopes: cli.listOf(call, 'scopes'),
-    certificateBoundTokens: cli.yesNoOf(call, 'bound-tokens'),
-    productIds: cli.listOf(call, 'products')?.map(Number),
+    clientName: cli.findText(call, 'name'),
+    scopes: cli.parseList(call, 'scopes'),
+    certificateBoundTokens: cli.parseYesNo(call, 'bound-tokens'),
+    productIds: cli.parseList(call, 'products')?.map(Number),
     jwks: file === undefined ? undefined : await readJsonFile(file),
   })
 }

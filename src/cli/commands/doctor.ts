@@ -51,14 +51,14 @@ export const doctorCommand: Command = {
  */
 async function examineAll(options: ConnectionOptions): Promise<readonly Finding[]> {
   const named = {
-    url: addressOf('--url', options.url),
-    privateUrl: addressOf('--private-url', options['private-url']),
+    url: parseAddress('--url', options.url),
+    privateUrl: parseAddress('--private-url', options['private-url']),
   }
   if (named.url !== null || named.privateUrl !== null) return examineElsewhere(named)
   const caller = readCallerConfig()
   const configured = {
-    url: addressOf('PINFOLD_URL', caller.url),
-    privateUrl: addressOf('PINFOLD_PRIVATE_URL', caller.privateUrl),
+    url: parseAddress('PINFOLD_URL', caller.url),
+    privateUrl: parseAddress('PINFOLD_PRIVATE_URL', caller.privateUrl),
   }
   const { examine } = await import('../../service/doctor/examine.ts')
   const findings = await examine(processEnvironment())
@@ -72,7 +72,7 @@ async function examineElsewhere(addresses: ServerAddresses): Promise<readonly Fi
 }
 
 /** @throws UsageError where it is given and is no address of a server. */
-function addressOf(name: string, text: string | null | undefined): string | null {
+function parseAddress(name: string, text: string | null | undefined): string | null {
   if (text === null || text === undefined) return null
   const address = URL.canParse(text) ? new URL(text) : null
   if (!address || !/^https?:$/.test(address.protocol) || address.username || address.password) {

@@ -1,6 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { eventBlocks } from '../../../packages/sdk/client/resources/events.ts'
-import { type Command, numberOf, Refused, textOf, Unreachable, UsageError } from '../command.ts'
+import {
+  type Command,
+  findText,
+  parseNumber,
+  Refused,
+  Unreachable,
+  UsageError,
+} from '../command.ts'
 import { asClient } from '../connection/connection.ts'
 import type { Open } from '../connection/requests.ts'
 import { line, print, printBeside } from '../output.ts'
@@ -20,14 +27,14 @@ export const eventsCommand: Command = {
   run: (call) =>
     asClient(call, async (service) => {
       if (!service.open) throw new Unreachable('No server runs here: pinfold start, then follow.')
-      const most = numberOf(call, 'count') ?? Number.POSITIVE_INFINITY
+      const most = parseNumber(call, 'count') ?? Number.POSITIVE_INFINITY
       if (most < 1) throw new UsageError('--count must be 1 or more.')
-      const types = textOf(call, 'types')
+      const types = findText(call, 'types')
       const query = types === undefined ? '' : `?${new URLSearchParams({ types })}`
       let printed = 0
       const path = `${service.base}/events${query}`
-      for await (const event of follow(service.open, path, textOf(call, 'after'))) {
-        print(call.options.json ? JSON.stringify(JSON.parse(event)) : lineOf(event))
+      for await (const event of follow(service.open, path, findText(call, 'after'))) {
+        print(call.options.json ? JSON.stringify(JSON.parse(event)) : formatEvent(event))
         printed += 1
         if (printed >= most) break
       }
@@ -79,7 +86,7 @@ async function openStream(open: Open, path: string, last: string | undefined) {
   return eventBlocks(text ?? new ReadableStream<string>())
 }
 
-function lineOf(text: string): string {
+function formatEvent(text: string): string {
   const { data, timestamp, type } = JSON.parse(text) as {
     type: string
     timestamp: string

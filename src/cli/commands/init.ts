@@ -12,20 +12,20 @@ interface NewFile {
   readonly use: string
 }
 
-const copyOf = (path: string) => () => readFile(new URL(path, deploy), 'utf8')
+const createCopy = (path: string) => () => readFile(new URL(path, deploy), 'utf8')
 
 const files: Readonly<Record<string, NewFile>> = {
   'pinfold.env': {
-    text: copyOf('init/pinfold.env'),
+    text: createCopy('init/pinfold.env'),
     mode: 0o600,
     use: 'how it runs; npx pinfold start reads it',
   },
   'client.mjs': {
-    text: copyOf('init/client.mjs'),
+    text: createCopy('init/client.mjs'),
     use: 'a client system: node client.mjs, beside a service that runs',
   },
   'compose.yaml': {
-    text: copyOf('container/compose.yaml'),
+    text: createCopy('container/compose.yaml'),
     use: 'two processes on a PostgreSQL server: docker compose up --build',
   },
   '.env': {

@@ -37,11 +37,11 @@ export function givenTarget(call: cli.Call): Record<string, unknown> {
   const [key] = call.names
   if (key === undefined) throw new cli.UsageError('The name of the key is missing.')
   if (call.options['zone-master']) return { family: 'zone-master', key }
-  const clientId = cli.textOf(call, 'zone')
+  const clientId = cli.findText(call, 'zone')
   if (clientId === undefined) return { family: 'installation', key }
-  const macUsage = cli.textOf(call, 'mac-usage')
+  const macUsage = cli.findText(call, 'mac-usage')
   if (macUsage !== undefined) return { family: 'zone', key, clientId, macUsage }
-  const pinBlockFormats = cli.listOf(call, 'formats')
+  const pinBlockFormats = cli.parseList(call, 'formats')
   if (!pinBlockFormats) throw new cli.UsageError('A zone key needs --formats or --mac-usage.')
   return { family: 'zone', key, clientId, pinBlockFormats }
 }
@@ -49,8 +49,8 @@ export function givenTarget(call: cli.Call): Record<string, unknown> {
 /** Algorithm and length, if they were given. */
 export const givenForm = (call: cli.Call): Record<string, unknown> =>
   cli.given({
-    algorithm: cli.textOf(call, 'algorithm')?.toUpperCase(),
-    lengthBytes: cli.numberOf(call, 'bytes'),
+    algorithm: cli.findText(call, 'algorithm')?.toUpperCase(),
+    lengthBytes: cli.parseNumber(call, 'bytes'),
   })
 
 export const keptOutcome = (kept: KeptKey, what: string): cli.Outcome => {

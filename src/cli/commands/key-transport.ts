@@ -4,7 +4,7 @@ import { text as readAll } from 'node:stream/consumers'
 import * as cli from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
-import { printBeside, printQuestion } from '../output.ts'
+import { printBeside, printPrompt } from '../output.ts'
 import {
   checkValueOption,
   formOptions,
@@ -49,14 +49,14 @@ export const importKeyCommand: cli.Command = {
     'block.txt',
   run: (call) =>
     asAdministrator(call, async ({ ask }) => {
-      const entry = cli.textOf(call, 'entry')
+      const entry = cli.findText(call, 'entry')
       if (entry !== undefined) return enterComponent(ask, call, entry)
-      if (cli.textOf(call, 'components') !== undefined) return openEntry(ask, call)
+      if (cli.findText(call, 'components') !== undefined) return openEntry(ask, call)
       const body = cli.given({
         ...givenTarget(call),
-        zoneMasterKey: cli.neededOf(call, 'under'),
+        zoneMasterKey: cli.requireText(call, 'under'),
         keyBlock: await readSecret('Key block'),
-        keyCheckValue: cli.textOf(call, 'check-value'),
+        keyCheckValue: cli.findText(call, 'check-value'),
       })
       return keptOutcome(await ask<KeptKey>('POST', '/keys/import', body), 'is taken in')
     }),
@@ -76,9 +76,9 @@ export const exportKeyCommand: cli.Command = {
     asAdministrator(call, async ({ ask }) => {
       const body = cli.given({
         key: call.names[0],
-        zoneMasterKey: cli.neededOf(call, 'under'),
-        version: cli.numberOf(call, 'version'),
-        clientId: cli.textOf(call, 'zone'),
+        zoneMasterKey: cli.requireText(call, 'under'),
+        version: cli.parseNumber(call, 'version'),
+        clientId: cli.findText(call, 'zone'),
       })
       const json = await ask<{ keyBlock: string }>('POST', '/keys/export', body)
       return { json, text: json.keyBlock }
@@ -91,8 +91,8 @@ async function openEntry(ask: Ask, call: cli.Call): Promise<cli.Outcome> {
   const json = await ask<ComponentEntry>('POST', '/component-entries', {
     ...givenTarget(call),
     ...givenForm(call),
-    componentCount: cli.numberOf(call, 'components'),
-    keyCheckValue: cli.neededOf(call, 'check-value'),
+    componentCount: cli.parseNumber(call, 'components'),
+    keyCheckValue: cli.requireText(call, 'check-value'),
   })
   const text =
     `Entry ${json.entryId} waits for ${json.componentCount} components, each from another ` +
@@ -101,8 +101,8 @@ async function openEntry(ask: Ask, call: cli.Call): Promise<cli.Outcome> {
 }
 
 async function enterComponent(ask: Ask, call: cli.Call, entryId: string): Promise<cli.Outcome> {
-  const person = cli.neededOf(call, 'person')
-  const keyCheckValue = cli.neededOf(call, 'check-value')
+  const person = cli.requireText(call, 'person')
+  const keyCheckValue = cli.requireText(call, 'check-value')
   const component = await readSecret(`Component of ${person}`)
   const path = `/component-entries/${encodeURIComponent(entryId)}/components`
   const json = await ask<ComponentEntry>('POST', path, { person, component, keyCheckValue })
@@ -113,7 +113,7 @@ async function enterComponent(ask: Ask, call: cli.Call, entryId: string): Promis
 /** What nobody may read over a shoulder or in a shell's history: asked for unseen, or piped in. */
 async function readSecret(question: string): Promise<string> {
   if (!process.stdin.isTTY) return (await readAll(process.stdin)).replaceAll(/\s/g, '')
-  printQuestion(question)
+  printPrompt(question)
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() })
   const reader = createInterface({ input: process.stdin, output: unseen, terminal: true })
   const text = await new Promise<string>((resolve) => reader.question('', resolve))

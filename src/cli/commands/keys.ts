@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Call, type Command, given, type Outcome, textOf, UsageError } from '../command.ts'
+import { type Call, type Command, findText, given, type Outcome, UsageError } from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
 import { createProgress, line, table } from '../output.ts'
@@ -139,7 +139,7 @@ type Ask = ServiceConnection['ask']
 async function rotate({ ask, readAll }: ServiceConnection, call: Call): Promise<Outcome> {
   const [key = ''] = call.names
   if (key === 'master-key') {
-    const body = given({ keyCheckValue: textOf(call, 'check-value') })
+    const body = given({ keyCheckValue: findText(call, 'check-value') })
     const path = '/keys/master-key/rotate'
     const json = await ask<{ after: string; keyBlocks: number }>('POST', path, body)
     const text =
@@ -191,7 +191,7 @@ function progressText(progress: NonNullable<Key['reEncryption']>): string {
 
 async function retire(ask: Ask, call: Call): Promise<Outcome> {
   const [key = '', version = ''] = call.names
-  const clientId = textOf(call, 'zone')
+  const clientId = findText(call, 'zone')
   if (clientId !== undefined || call.options['zone-master']) {
     await ask('POST', '/keys/zones/retire', given({ key, clientId }))
     return { json: null, text: `${key} is retired.` }

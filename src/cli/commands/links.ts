@@ -1,4 +1,4 @@
-import { type Command, given, listOf, neededOf, numberOf, textOf } from '../command.ts'
+import { type Command, findText, given, parseList, parseNumber, requireText } from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import { sheet, table } from '../output.ts'
 
@@ -46,15 +46,15 @@ const linkOptions = {
   'zone-master-key': { type: 'string', value: 'ZMK', help: 'what keys are exchanged under' },
 } as const
 
-const linkOf = (call: Parameters<Command['run']>[0]) =>
+const parseLink = (call: Parameters<Command['run']>[0]) =>
   given({
-    host: textOf(call, 'host'),
-    port: numberOf(call, 'port'),
-    profile: textOf(call, 'profile'),
+    host: findText(call, 'host'),
+    port: parseNumber(call, 'port'),
+    profile: findText(call, 'profile'),
     tls: call.options.tls === true ? true : undefined,
-    certificates: listOf(call, 'certificates'),
-    peers: listOf(call, 'peers'),
-    zoneMasterKey: textOf(call, 'zone-master-key'),
+    certificates: parseList(call, 'certificates'),
+    peers: parseList(call, 'peers'),
+    zoneMasterKey: findText(call, 'zone-master-key'),
   })
 
 export const linkCommands: readonly Command[] = [
@@ -116,9 +116,9 @@ export const linkCommands: readonly Command[] = [
       asAdministrator(call, async ({ ask }) => {
         const link = await ask<ListedLink>('POST', '/links', {
           linkName: call.names[0],
-          networkId: neededOf(call, 'network'),
+          networkId: requireText(call, 'network'),
           direction: call.options.dial === true ? 'dial' : 'listen',
-          ...linkOf(call),
+          ...parseLink(call),
         })
         return { json: link, text: sheet(link) }
       }),
@@ -138,7 +138,10 @@ export const linkCommands: readonly Command[] = [
         const { disable, enable } = call.options
         const active = disable === true ? false : enable === true ? true : undefined
         const path = `/links/${encodeURIComponent(call.names[0] ?? '')}`
-        const link = await ask<ListedLink>('PATCH', path, { ...linkOf(call), ...given({ active }) })
+        const link = await ask<ListedLink>('PATCH', path, {
+          ...parseLink(call),
+          ...given({ active }),
+        })
         return { json: link, text: sheet(link) }
       }),
   },

@@ -65,7 +65,7 @@ export const productCommands: readonly cli.Command[] = [
       '--currency EUR --types Virtual',
     run: (call) =>
       asAdministrator(call, async ({ ask }) => {
-        const body = { ...(await membersOf(call)), productId: productIdOf(call) }
+        const body = { ...(await parseMembers(call)), productId: parseProductId(call) }
         const product = await ask<Product>('POST', '/products', body)
         return { json: product, text: sheet(product) }
       }),
@@ -78,7 +78,7 @@ export const productCommands: readonly cli.Command[] = [
       'Once there are cards, what they were made by stays: BIN, scheme, currency, PIN length.',
     options: memberOptions,
     example: 'pinfold products change 3001 --pin-try-limit 5',
-    run: async (call) => change(call, 'PATCH', await membersOf(call)),
+    run: async (call) => change(call, 'PATCH', await parseMembers(call)),
   },
   {
     words: 'products retire',
@@ -102,7 +102,7 @@ export const productCommands: readonly cli.Command[] = [
       example: `pinfold products ${word} 3001 acme`,
       run: (call) =>
         asAdministrator(call, async ({ ask }) => {
-          const productId = productIdOf(call)
+          const productId = parseProductId(call)
           const clientId = call.names[1] ?? ''
           const path = `/clients/${encodeURIComponent(clientId)}/products/${productId}`
           await ask(word === 'grant' ? 'PUT' : 'DELETE', path)
@@ -117,32 +117,32 @@ export const productCommands: readonly cli.Command[] = [
 
 const change = (call: cli.Call, method: string, body?: object): Promise<cli.Outcome> =>
   asAdministrator(call, async ({ ask }) => {
-    const product = await ask<Product>(method, `/products/${productIdOf(call)}`, body)
+    const product = await ask<Product>(method, `/products/${parseProductId(call)}`, body)
     return { json: product, text: sheet(product) }
   })
 
-function productIdOf({ names: [name = ''] }: cli.Call): number {
+function parseProductId({ names: [name = ''] }: cli.Call): number {
   if (/^[0-9]{1,12}$/.test(name)) return Number(name)
   throw new cli.UsageError('PRODUCT must be the number of a product.')
 }
 
-async function membersOf(call: cli.Call): Promise<Record<string, unknown>> {
-  const file = cli.textOf(call, 'file')
+async function parseMembers(call: cli.Call): Promise<Record<string, unknown>> {
+  const file = cli.findText(call, 'file')
   const members = file === undefined ? {} : await readJsonFile(file)
   return {
     ...members,
     ...cli.given({
-      productName: cli.textOf(call, 'name'),
-      schemeName: cli.textOf(call, 'scheme'),
-      bin: cli.textOf(call, 'bin'),
-      currencyCode: cli.textOf(call, 'currency'),
-      cardTypes: cli.listOf(call, 'types'),
-      validityMonths: cli.numberOf(call, 'validity-months'),
-      pinLength: cli.numberOf(call, 'pin-length'),
-      pinRevealable: cli.yesNoOf(call, 'pin-revealable'),
-      refuseWeakPins: cli.yesNoOf(call, 'refuse-weak-pins'),
-      pinTryLimit: cli.numberOf(call, 'pin-try-limit'),
-      cvvTryLimit: cli.numberOf(call, 'cvv-try-limit'),
+      productName: cli.findText(call, 'name'),
+      schemeName: cli.findText(call, 'scheme'),
+      bin: cli.findText(call, 'bin'),
+      currencyCode: cli.findText(call, 'currency'),
+      cardTypes: cli.parseList(call, 'types'),
+      validityMonths: cli.parseNumber(call, 'validity-months'),
+      pinLength: cli.parseNumber(call, 'pin-length'),
+      pinRevealable: cli.parseYesNo(call, 'pin-revealable'),
+      refuseWeakPins: cli.parseYesNo(call, 'refuse-weak-pins'),
+      pinTryLimit: cli.parseNumber(call, 'pin-try-limit'),
+      cvvTryLimit: cli.parseNumber(call, 'cvv-try-limit'),
     }),
   }
 }

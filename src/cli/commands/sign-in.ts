@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { readSandboxFile } from '../../sandbox/sandbox-file.ts'
 import { readConfig } from '../../service/config/config.ts'
-import { type Call, type Command, Refused, textOf, Unreachable, UsageError } from '../command.ts'
+import { type Call, type Command, findText, Refused, Unreachable, UsageError } from '../command.ts'
 import { writePersonToken } from '../connection/person.ts'
 import { line, printBeside } from '../output.ts'
 
@@ -27,7 +27,7 @@ export const signInCommand: Command = {
   connection: ['client'],
   example: 'pinfold sign-in --as key-officer && pinfold keys list --as-person',
   async run(call) {
-    const { audience, clientId, hint, issuer } = await targetOf(call)
+    const { audience, clientId, hint, issuer } = await parseTarget(call)
     const oidc = await import('openid-client')
     const configuration = await oidc
       .discovery(new URL(issuer), clientId, {}, oidc.None(), {
@@ -76,24 +76,24 @@ export const signInCommand: Command = {
 }
 
 /** With whom somebody signs in, and for what. @throws UsageError where nobody says. */
-async function targetOf(call: Call) {
+async function parseTarget(call: Call) {
   const config = readConfig()
   const sandbox = await readSandboxFile(config.dataDir)
   const configured = config.console.issuer
-  const isOwn = configured === null && textOf(call, 'issuer') === undefined
+  const isOwn = configured === null && findText(call, 'issuer') === undefined
   const own = isOwn && sandbox ? sandbox.privateUrl : null
-  const issuer = textOf(call, 'issuer') ?? configured?.issuer ?? (own && `${own}/console/issuer`)
-  const audience = textOf(call, 'audience') ?? configured?.audience ?? own
+  const issuer = findText(call, 'issuer') ?? configured?.issuer ?? (own && `${own}/console/issuer`)
+  const audience = findText(call, 'audience') ?? configured?.audience ?? own
   if (!issuer || !audience) {
     throw new UsageError('Say with whom, and for what: --issuer URL and --audience URI.')
   }
-  const as = textOf(call, 'as')
+  const as = findText(call, 'as')
   const person = sandbox?.people.find(({ name, role }) => name === as || role === as)
   if (as !== undefined && !person) throw new UsageError(`The sandbox has nobody called ${as}.`)
   return {
     issuer,
     audience,
-    clientId: textOf(call, 'client') ?? 'pinfold-cli',
+    clientId: findText(call, 'client') ?? 'pinfold-cli',
     hint: person ? new URL(person.signInUrl).searchParams.get('as') : null,
   }
 }

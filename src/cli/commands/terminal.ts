@@ -67,7 +67,7 @@ export const terminalCommand: cli.Command = {
     const address = await findLink(call, sandbox)
     const profile = (await loadProfiles(readConfig().linkProfilesDir)).get(address.profile)
     if (!profile) throw new cli.UsageError(`There is no profile ${address.profile}.`)
-    const keyIndex = cli.textOf(call, 'key-index') ?? '01'
+    const keyIndex = cli.findText(call, 'key-index') ?? '01'
     const keyName = composePinKeyName(profile, keyIndex)
     const zoneKey = await findZoneKey(call, sandbox, address, keyName)
     const card = await findCard(call, sandbox)
@@ -103,20 +103,20 @@ interface LinkAddress {
 
 /** The link that is named, else the sandbox's own; what is said beside it comes first. */
 async function findLink(call: cli.Call, sandbox: SandboxFile | null): Promise<LinkAddress> {
-  const name = cli.textOf(call, 'link')
+  const name = cli.findText(call, 'link')
   const known =
     name === undefined
       ? sandbox?.link && { ...sandbox.link, networkId: null }
       : await asAdministrator(call, ({ ask }) =>
           ask<LinkAddress>('GET', `/links/${encodeURIComponent(name)}`),
         )
-  const port = cli.numberOf(call, 'port') ?? known?.port
+  const port = cli.parseNumber(call, 'port') ?? known?.port
   if (port === undefined)
     throw new cli.UsageError('There is no link of a sandbox here: say --link, or --port.')
   return {
-    host: cli.textOf(call, 'host') ?? known?.host ?? '127.0.0.1',
+    host: cli.findText(call, 'host') ?? known?.host ?? '127.0.0.1',
     port,
-    profile: cli.textOf(call, 'profile') ?? known?.profile ?? 'sandbox',
+    profile: cli.findText(call, 'profile') ?? known?.profile ?? 'sandbox',
     networkId: known?.networkId ?? null,
   }
 }
@@ -131,7 +131,7 @@ async function findZoneKey(
   { networkId }: LinkAddress,
   keyName: string,
 ): Promise<Buffer | null> {
-  const file = cli.textOf(call, 'zone-key-file')
+  const file = cli.findText(call, 'zone-key-file')
   if (file !== undefined) {
     const text = await readFile(file, 'utf8').catch((cause: unknown) => {
       throw new cli.UsageError(`${file} cannot be read.`, { cause })
@@ -150,8 +150,8 @@ async function findZoneKey(
 
 /** The card that is named, else a new one of the sandbox. */
 async function findCard(call: cli.Call, sandbox: SandboxFile | null): Promise<TestCard> {
-  const pan = cli.textOf(call, 'pan')
-  const needed = (option: string) => cli.neededOf(call, option)
+  const pan = cli.findText(call, 'pan')
+  const needed = (option: string) => cli.requireText(call, option)
   if (pan !== undefined) {
     return { pan, expiry: needed('expiry'), pin: needed('pin'), cvv2: needed('cvv2') }
   }

@@ -9,7 +9,7 @@ import { parseVerifierKey } from '../../../packages/audit/notes.ts'
 import { lockDataDirectory, makeDataDirectory } from '../../storage/engine/data-directory.ts'
 import { createWitnessServer } from '../../witness/listen.ts'
 import { createWitness } from '../../witness/witness.ts'
-import { type Call, type Command, neededOf, textOf, UsageError } from '../command.ts'
+import { type Call, type Command, findText, requireText, UsageError } from '../command.ts'
 import { readNamedFile } from '../files.ts'
 import { print, printBeside } from '../output.ts'
 
@@ -38,8 +38,8 @@ export const witnessCommand: Command = {
   connection: [],
   example: 'pinfold witness --dir ./witness --listen 127.0.0.1:7380 --key witness.pem',
   async run(call) {
-    const folder = neededOf(call, 'dir')
-    const [, host, digits] = /^\[?(.+?)\]?:([0-9]{1,5})$/.exec(neededOf(call, 'listen')) ?? []
+    const folder = requireText(call, 'dir')
+    const [, host, digits] = /^\[?(.+?)\]?:([0-9]{1,5})$/.exec(requireText(call, 'listen')) ?? []
     const port = Number(digits)
     if (host === undefined || port > 65_535) throw new UsageError('--listen must be HOST:PORT.')
     await makeDataDirectory(folder)
@@ -47,9 +47,9 @@ export const witnessCommand: Command = {
     const startedAt = new Date().toISOString()
     const unlock = await lockDataDirectory(folder, { pid: process.pid, startedAt, privateUrl })
     try {
-      const privateKey = await readOrMakeKey(neededOf(call, 'key'))
+      const privateKey = await readOrMakeKey(requireText(call, 'key'))
       const witness = createWitness({
-        name: textOf(call, 'name') ?? `${hostname()}/pinfold-witness`,
+        name: findText(call, 'name') ?? `${hostname()}/pinfold-witness`,
         privateKey,
         publicKey: createPublicKey(privateKey),
         logs: await readLogs(call, folder),
@@ -95,7 +95,7 @@ async function readOrMakeKey(path: string) {
 
 /** @throws UsageError */
 async function readLogs(call: Call, folder: string) {
-  const path = textOf(call, 'logs') ?? join(folder, 'logs')
+  const path = findText(call, 'logs') ?? join(folder, 'logs')
   try {
     const lines = (await readNamedFile(path)).split('\n').map((line) => line.trim())
     const logs = lines.filter((line) => line !== '' && !line.startsWith('#')).map(parseVerifierKey)

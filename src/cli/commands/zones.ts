@@ -1,4 +1,4 @@
-import { type Command, given, neededOf, textOf } from '../command.ts'
+import { type Command, findText, given, requireText } from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import { readJsonFile } from '../files.ts'
 import { sheet, table } from '../output.ts'
@@ -46,13 +46,13 @@ export const zoneCommands: readonly Command[] = [
     example: "pinfold zones create net-one --name 'Net One'",
     run: (call) =>
       asAdministrator(call, async ({ ask }) => {
-        const file = textOf(call, 'public-jwk')
+        const file = findText(call, 'public-jwk')
         const zone = await ask<Zone & { readonly clientSecret?: string }>(
           'POST',
           '/zones',
           given({
             clientId: call.names[0],
-            clientName: neededOf(call, 'name'),
+            clientName: requireText(call, 'name'),
             jwks: file === undefined ? undefined : await readJsonFile(file),
           }),
         )

@@ -1,4 +1,4 @@
-import { type Finding, fault, good, messageOf } from '../../service/doctor/finding.ts'
+import { describeError, type Finding, fault, good } from '../../service/doctor/finding.ts'
 import { healthFindings } from '../../service/doctor/health.ts'
 import { readBody } from './bounded-body.ts'
 
@@ -45,7 +45,7 @@ async function identify(url: string, listener: ListenerTitle): Promise<Finding> 
     )
   try {
     const { json, status } = await readJson(`${url}/openapi.json`)
-    const title = titleOf(json)
+    const title = findTitle(json)
     if (title === titles[listener]) return good('server', `A Pinfold answers at ${url}.`)
     if (title !== titles['public listener'] && title !== titles['private listener']) {
       return lacking(`another program did, with status ${status}.`)
@@ -57,11 +57,11 @@ async function identify(url: string, listener: ListenerTitle): Promise<Finding> 
       'Exchange the addresses: --url is the public listener, --private-url the private one.',
     )
   } catch (error) {
-    return lacking(messageOf(error))
+    return lacking(describeError(error))
   }
 }
 
-function titleOf(document: Readonly<Record<string, unknown>> | null): unknown {
+function findTitle(document: Readonly<Record<string, unknown>> | null): unknown {
   const described = document?.info
   return typeof described === 'object' && described !== null
     ? Reflect.get(described, 'title')

@@ -80,7 +80,7 @@ export function createRequests(
     try {
       return await work(`${origin}${path}`)
     } catch (error) {
-      throw failureOf(error, new URL(origin).origin, credentials)
+      throw toFailure(error, new URL(origin).origin, credentials)
     }
   }
   const openOnce = (path: string, headers: Request['headers']) =>
@@ -88,7 +88,7 @@ export function createRequests(
   const request = async (method: string, path: string, body?: object) => {
     const asked = { method: method as Request['method'], body: body && JSON.stringify(body) }
     const answer = await send(path, (url) => exchange.send({ ...asked, url, headers: {} }))
-    const content = contentOf(answer)
+    const content = parseContent(answer)
     if (answer.status === 202 && isApproval(content)) throw new Waiting(content)
     return { content, link: answer.headers.get('link') }
   }
@@ -111,7 +111,7 @@ export function createRequests(
     async readBytes(path, mostBytes) {
       const { body, ...answer } = await openOnce(path, { accept: '*/*' })
       if (answer.status === 404) return null
-      if (answer.status >= 300) contentOf(answer)
+      if (answer.status >= 300) parseContent(answer)
       const work = () => withDeadline({ timeoutMs }, () => readBody(body, mostBytes))
       const bytes = await send(path, work).catch((error: unknown) => {
         if (!(error instanceof TooLong)) throw error
@@ -122,7 +122,7 @@ export function createRequests(
     async open(path, headers) {
       const answer = await openOnce(path, headers)
       if (answer.status >= 500) throw new Unreachable(`The service answered ${answer.status}.`)
-      if (answer.status >= 400) contentOf(answer)
+      if (answer.status >= 400) parseContent(answer)
       return answer
     },
   }
@@ -148,7 +148,7 @@ const isApproval = (content: unknown): content is { readonly approvalId: string 
   typeof Object(content).approvalId === 'string'
 
 /** What came as JSON. @throws Refused with the problem that came instead. */
-function contentOf({ status, text }: Answer): unknown {
+function parseContent({ status, text }: Answer): unknown {
   let content: unknown = null
   try {
     if (text !== '') content = JSON.parse(text)
@@ -159,7 +159,7 @@ function contentOf({ status, text }: Answer): unknown {
   return content
 }
 
-function failureOf(error: unknown, origin: string, { jwkFile }: CallerCredentials): unknown {
+function toFailure(error: unknown, origin: string, { jwkFile }: CallerCredentials): unknown {
   if (!(error instanceof CallFailed)) return error
   const { cause, code, retryAfterSeconds, status } = error
   if (code === 'invalid_argument') {
@@ -191,6 +191,6 @@ function orUsageError<Result>(credentials: CallerCredentials, work: () => Result
   try {
     return work()
   } catch (error) {
-    throw failureOf(error, '', credentials)
+    throw toFailure(error, '', credentials)
   }
 }

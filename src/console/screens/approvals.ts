@@ -3,7 +3,7 @@ import { freshLoginSeconds, isFreshLogin } from '../../domain/approval.ts'
 import { toMembers } from '../../domain/members.ts'
 import { ApprovalSchema, ListedApprovalSchema } from '../../listeners/private/schemas/approvals.ts'
 import type { UnblockedCardSchema } from '../../listeners/private/schemas/cards.ts'
-import { problemOfAnswer } from '../console.ts'
+import { toProblem } from '../console.ts'
 import { badge, duration, instant, refusal } from '../desk-parts.ts'
 import { type Content, html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
@@ -35,7 +35,7 @@ const stateBadge = ({ brokeGlass, state }: Pick<ListedApproval, 'brokeGlass' | '
   html`${badge(`${state.charAt(0).toUpperCase()}${state.slice(1)}`, tones[state] ?? 'plain')}
     ${brokeGlass && badge('Glass broken', 'bad')}`
 
-const partyOf = ({ id, isPerson, name }: ListedApproval['requestedBy']): Content =>
+const renderParty = ({ id, isPerson, name }: ListedApproval['requestedBy']): Content =>
   isPerson ? name : html`Client ${id}`
 
 /** The three lists, each by what an approval must be to stand in it. */
@@ -96,10 +96,10 @@ const approvalRow = (each: ListedApproval): Content =>
       <p class="fine"><code>${each.method} ${each.path}</code></p>
     </th>
     <td>${stateBadge(each)}</td>
-    <td>${partyOf(each.requestedBy)}</td>
+    <td>${renderParty(each.requestedBy)}</td>
     <td>${instant(each.requestedAt)}</td>
     <td>${each.state === 'waiting' && instant(each.expiresAt)}</td>
-    <td>${each.decidedBy && partyOf(each.decidedBy)}</td>
+    <td>${each.decidedBy && renderParty(each.decidedBy)}</td>
   </tr>`
 
 export const approvalScreen: Screen = {
@@ -127,17 +127,17 @@ async function approvalPage(visit: Visit, above: Content): Promise<Page> {
           </live-region>
         </section>
       </div>
-      <live-region id="outcome" every="2">${cardsOf(approval)}</live-region>
+      <live-region id="outcome" every="2">${renderCards(approval)}</live-region>
       <section aria-labelledby="payload">
         <h2 id="payload">Exactly what is carried out</h2>
-        ${payloadOf(approval)}
+        ${renderPayload(approval)}
       </section>`,
   }
 }
 
 function facts(approval: Approval): Content {
-  const { reason } = toMembers(requestOf(approval)?.body)
-  const askedBy = partyOf(approval.requestedBy)
+  const { reason } = toMembers(parseRequest(approval)?.body)
+  const askedBy = renderParty(approval.requestedBy)
   return html`<dl>
     <dt>State</dt><dd>${stateBadge(approval)}</dd>
     <dt>Asked for by</dt><dd>${askedBy}, ${instant(approval.requestedAt)}</dd>
@@ -152,7 +152,7 @@ function facts(approval: Approval): Content {
       approval.decidedBy &&
       html`<dt>Decided by</dt>
         <dd>
-          ${partyOf(approval.decidedBy)}, ${instant(approval.decidedAt)}
+          ${renderParty(approval.decidedBy)}, ${instant(approval.decidedAt)}
           ${approval.decisionReason && html`<p>“${approval.decisionReason}”</p>`}
         </dd>`
     }
@@ -194,7 +194,7 @@ const clientFacts = ({ client, keyThumbprints }: Approval): Content =>
   }`
 
 /** What happened to each card of an act on many. */
-function cardsOf({ kind, outcome }: Approval): Content {
+function renderCards({ kind, outcome }: Approval): Content {
   if (kind !== 'unblock-cards' || !Array.isArray(outcome)) return false
   const cards = outcome as readonly Static<typeof UnblockedCardSchema>[]
   return html`<section aria-labelledby="cards">
@@ -204,17 +204,17 @@ function cardsOf({ kind, outcome }: Approval): Content {
 }
 
 /** What was asked for; null once it is forgotten. */
-const requestOf = ({ payload }: Approval): { readonly body: unknown } | null =>
+const parseRequest = ({ payload }: Approval): { readonly body: unknown } | null =>
   payload === null ? null : JSON.parse(payload)
 
-const payloadOf = (approval: Approval): Content =>
+const renderPayload = (approval: Approval): Content =>
   approval.payload === null
     ? html`<p class="empty">
           The request is forgotten: the record must not name whom it was about. Its hash stays.
         </p>
         <p class="fine">SHA-256 <code>${approval.payloadHash}</code></p>`
     : html`<p><code>${approval.method} ${approval.path}</code></p>
-        <pre tabindex="0">${JSON.stringify(requestOf(approval)?.body, null, 2)}</pre>
+        <pre tabindex="0">${JSON.stringify(parseRequest(approval)?.body, null, 2)}</pre>
         <p class="fine">SHA-256 <code>${approval.payloadHash}</code></p>
         <details class="fine">
           <summary>The text that the hash is of</summary>
@@ -295,24 +295,24 @@ function decision({ here, kept, person, scopes, ...visit }: Visit, approval: App
 
 /** What each form sends to the private listener. */
 const decisions: Readonly<
-  Record<string, Pick<Act, 'access'> & { bodyOf(form: Form): object | undefined }>
+  Record<string, Pick<Act, 'access'> & { composeBody(form: Form): object | undefined }>
 > = {
-  approve: { access: 'approve', bodyOf: ({ hash }) => ({ payloadHash: hash }) },
-  refuse: { access: 'approve', bodyOf: ({ reason }) => ({ reason }) },
-  withdraw: { access, bodyOf: () => undefined },
-  'break-glass': { access: 'approve', bodyOf: ({ reason }) => ({ reason }) },
+  approve: { access: 'approve', composeBody: ({ hash }) => ({ payloadHash: hash }) },
+  refuse: { access: 'approve', composeBody: ({ reason }) => ({ reason }) },
+  withdraw: { access, composeBody: () => undefined },
+  'break-glass': { access: 'approve', composeBody: ({ reason }) => ({ reason }) },
 }
 
 export const approvalActs: readonly Act[] = Object.entries(decisions).map(
-  ([name, { access, bodyOf }]) => ({
+  ([name, { access, composeBody }]) => ({
     path: `/console/approvals/:approvalId/${name}`,
     access,
     async perform(visit, form) {
       const { approvalId = '' } = visit.params
       const own = path`/approvals/${approvalId}`
-      const answer = await visit.call('POST', `${own}/${name}`, bodyOf(form))
+      const answer = await visit.call('POST', `${own}/${name}`, composeBody(form))
       if (answer.status < 300) return { to: `/console${own}` }
-      const problem = problemOfAnswer(answer)
+      const problem = toProblem(answer)
       return { ...(await approvalPage(visit, refusal(problem))), status: problem.status }
     },
   }),

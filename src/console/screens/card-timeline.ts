@@ -59,7 +59,7 @@ export const timelineTable = (shown: Shown, entries: readonly Entry[], empty: Co
 
 function timelineRow(shown: Shown, { act, at, attempt, authorization, kind }: Entry): Content {
   const [what, by, details] = act
-    ? [actName(act.type), actorOf(act.by), actDetails(shown, act, kind === 'disclosure')]
+    ? [actName(act.type), describeActor(act.by), actDetails(shown, act, kind === 'disclosure')]
     : attempt
       ? [`${attempt.kind.toUpperCase()} tried`, 'Card network', attemptDetails(attempt)]
       : [
@@ -75,7 +75,7 @@ function timelineRow(shown: Shown, { act, at, attempt, authorization, kind }: En
   </tr>`
 }
 
-export const actorOf = ({ id, kind }: Act['by']): string =>
+export const describeActor = ({ id, kind }: Act['by']): string =>
   ({
     client: `Client ${id}`,
     operator: `Operator ${id}`,
@@ -86,7 +86,7 @@ export const actorOf = ({ id, kind }: Act['by']): string =>
 function actDetails(shown: Shown, act: Act, isDisclosure: boolean): Content {
   const { deliveries, details, entryId, reason, requestId } = act
   const { from, to, ...others } = toMembers(details)
-  const facts = Object.entries(others).map(([name, value]) => factOf(name, value))
+  const facts = Object.entries(others).map(([name, value]) => describeFact(name, value))
   return html`${to !== undefined && html`<p>${statusName(from)} → ${statusName(to)}</p>`}
     ${reason && html`<p class="reason">“${reason}”</p>`}
     ${facts.length > 0 && html`<p>${facts.join(' · ')}</p>`}
@@ -103,7 +103,7 @@ function actDetails(shown: Shown, act: Act, isDisclosure: boolean): Content {
 }
 
 /** What an event says of an act beside its type, as people say it. */
-function factOf(name: string, value: unknown): string {
+function describeFact(name: string, value: unknown): string {
   const facts: Readonly<Record<string, string>> = {
     blockedBy: value === 'tries' ? 'Its tries are used up' : 'By the client',
     cardProduct: `Product ${value}`,

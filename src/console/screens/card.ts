@@ -3,12 +3,12 @@ import {
   type CardholderSchema,
   SupportedCardSchema,
 } from '../../listeners/private/schemas/cards.ts'
-import { problemOfAnswer } from '../console.ts'
+import { toProblem } from '../console.ts'
 import { badge, cursorAfter, instant, ledTo, refusal, statusBadge } from '../desk-parts.ts'
 import { type Content, html } from '../html.ts'
 import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
 import {
-  actorOf,
+  describeActor,
   left,
   type TimelineSchema,
   timelineKinds,
@@ -70,7 +70,7 @@ async function cardPage(visit: Visit, above: Content): Promise<Page> {
     'GET',
     `${path`/cards/${publicToken}/timeline`}?limit=100${cursor ? path`&cursor=${cursor}` : ''}`,
   )
-  if (answer.status !== 200) throw problemOfAnswer(answer)
+  if (answer.status !== 200) throw toProblem(answer)
   const entries = answer.body as Static<typeof TimelineSchema>
   return {
     title: `Card ${card.maskedPan}`,
@@ -95,7 +95,7 @@ const facts = (card: Card): Content =>
       html`<dt>Since</dt>
         <dd>
           ${instant(card.statusReason.at)}
-          <p class="fine">${actorOf(card.statusReason.by)}</p>
+          <p class="fine">${describeActor(card.statusReason.by)}</p>
           ${card.statusReason.reason && html`“${card.statusReason.reason}”`}
         </dd>`
     }
@@ -211,7 +211,7 @@ export const cardActs: readonly Act[] = [
           notice: { tone: 'good', lines: [acts[name].done] },
         })
         if (led) return led
-        const problem = problemOfAnswer(answer)
+        const problem = toProblem(answer)
         return { ...(await cardPage(visit, refusal(problem))), status: problem.status }
       },
     }),
@@ -224,7 +224,7 @@ export const cardActs: readonly Act[] = [
       const { publicToken = '' } = visit.params
       const answer = await visit.call('POST', path`/cards/${publicToken}/cardholder`)
       if (answer.status !== 200) {
-        const problem = problemOfAnswer(answer)
+        const problem = toProblem(answer)
         return { ...(await cardPage(visit, refusal(problem))), status: problem.status }
       }
       const { embossName, firstName, lastName, middleName, title } = answer.body as Static<

@@ -37,8 +37,8 @@ export const clientsScreen: Screen = {
               <td>${kinds[client.kind]}</td>
               <td class="fine">${client.scopes.join(', ')}</td>
               <td>${client.productIds.join(', ')}</td>
-              <td>${proofOf(client)}</td>
-              <td>${accessOf(client)}</td>
+              <td>${renderAuthentication(client)}</td>
+              <td>${renderAccess(client)}</td>
             </tr>`,
         ),
         html`There is no client yet. Register one by <code>pinfold clients create</code>.`,
@@ -52,11 +52,11 @@ const proofs: Readonly<Record<string, string>> = {
   private_key_jwt: 'Private key',
 }
 
-const proofOf = ({ authentication, certificateBoundTokens }: Client): Content =>
+const renderAuthentication = ({ authentication, certificateBoundTokens }: Client): Content =>
   html`${proofs[authentication] ?? 'Nothing yet'}
     ${certificateBoundTokens && html`<span class="fine">and certificate</span>`}`
 
-const accessOf = ({ active, deliveriesSuspendedSince }: Client): Content =>
+const renderAccess = ({ active, deliveriesSuspendedSince }: Client): Content =>
   html`${active ? badge('Active', 'good') : badge('Disabled', 'bad')}${
     deliveriesSuspendedSince &&
     html`<p class="fine">No deliveries since ${instant(deliveriesSuspendedSince)}</p>`
@@ -91,11 +91,11 @@ export const clientScreen: Screen = {
 
 const facts = (client: Client): Content =>
   html`<section aria-labelledby="client">
-    <h2 id="client">${accessOf(client)}</h2>
+    <h2 id="client">${renderAccess(client)}</h2>
     <dl>
       <dt>Client</dt><dd><code>${client.clientId}</code></dd>
       <dt>Kind</dt><dd>${kinds[client.kind]}</dd>
-      <dt>Proves itself by</dt><dd>${proofOf(client)}</dd>
+      <dt>Proves itself by</dt><dd>${renderAuthentication(client)}</dd>
       ${
         client.previousSecretUntil &&
         html`<dt>Former secret</dt>

@@ -3,7 +3,7 @@ import { isPersonId } from '../../domain/person.ts'
 import { AuditLogSchema } from '../../listeners/private/schemas/audit-log.ts'
 import { DisclosureSchema } from '../../listeners/private/schemas/disclosures.ts'
 import { PersonSchema } from '../../listeners/private/schemas/people.ts'
-import { problemOfAnswer } from '../console.ts'
+import { toProblem } from '../console.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { type Content, html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
@@ -37,7 +37,7 @@ export const disclosuresScreen: Screen = {
         : path`?clientId=${asked}`
     const { entries, next } = await list(visit, `/disclosures${filter}`, DisclosureSchema)
     const [names, logs] = await Promise.all([
-      namesOf(visit, entries),
+      loadNames(visit, entries),
       visit.read('/audit/logs', Type.Array(AuditLogSchema)),
     ])
     const signed = new Map(logs.map(({ log, signedSize }) => [log, signedSize]))
@@ -63,7 +63,7 @@ export const disclosuresScreen: Screen = {
 }
 
 /** The names of people among those who were shown something. */
-async function namesOf(
+async function loadNames(
   visit: Visit,
   disclosures: readonly Disclosure[],
 ): Promise<ReadonlyMap<string, string>> {
@@ -125,7 +125,7 @@ export const receiptScreen: Screen = {
   async show(visit) {
     const { entry = '' } = visit.params
     const answer = await visit.call('GET', path`/disclosures/${entry}/receipt`)
-    if (answer.status >= 400) throw problemOfAnswer(answer)
+    if (answer.status >= 400) throw toProblem(answer)
     const title = 'Receipt of a disclosure'
     if (answer.status === 202) {
       return {

@@ -21,11 +21,11 @@ export const homeScreen: Screen = {
       return { title: 'Home', body: html`<live-region id="now" every="15">${now}</live-region>` }
     }
     const [hours, queues, latency] = await Promise.all([
-      soon(figuresOf(visit)),
+      soon(loadHourlyCounts(visit)),
       soon(visit.read('/figures/queues', QueueFiguresSchema)),
       soon(visit.read('/figures/latency', LatencyFiguresSchema)),
     ])
-    const asked = hours && [sumOf(hours, 'approved'), sumOf(hours, 'declined')]
+    const asked = hours && [sumCounts(hours, 'approved'), sumCounts(hours, 'declined')]
     const [approved, declined] = asked ?? ['–', '–']
     return {
       title: 'Home',
@@ -38,7 +38,7 @@ export const homeScreen: Screen = {
         </live-region>
         <section aria-labelledby="answers">
           <h2 id="answers">Approvals and declines in 24 hours</h2>
-          ${hours ? chartOf(hours) : missing}
+          ${hours ? renderDeclines(hours) : missing}
         </section>
         <div class="columns">
           <section aria-labelledby="latency">
@@ -84,11 +84,11 @@ const figuresWithinMs = 400
 /** What each minute came to, for a chart. */
 const minutely = <Sample extends { readonly at: string }>(
   samples: readonly Sample[],
-  valuesOf: (sample: Sample) => (number | null)[],
+  listValues: (sample: Sample) => (number | null)[],
 ) => ({
   rowTitle: 'Minute (UTC)',
   empty: 'A sample is taken each minute: come back in two.',
-  points: samples.map((sample) => ({ label: sample.at.slice(11, 16), values: valuesOf(sample) })),
+  points: samples.map((sample) => ({ label: sample.at.slice(11, 16), values: listValues(sample) })),
 })
 
 interface HealthDocument {
@@ -137,7 +137,7 @@ type Figures = Static<typeof FiguresSchema>
 
 const hourMs = 3_600_000
 
-async function figuresOf(visit: Visit): Promise<Figures> {
+async function loadHourlyCounts(visit: Visit): Promise<Figures> {
   const to = Math.ceil(Date.now() / hourMs) * hourMs
   const instant = (atMs: number) => new Date(atMs).toISOString().replace('.000Z', 'Z')
   const query = new URLSearchParams({
@@ -155,7 +155,7 @@ async function figuresOf(visit: Visit): Promise<Figures> {
   })
 }
 
-const sumOf = (figures: Figures, name: 'approved' | 'declined'): number =>
+const sumCounts = (figures: Figures, name: 'approved' | 'declined'): number =>
   figures.reduce((sum, each) => sum + each[name], 0)
 
 /** What response codes mean to people (ISO 8583, field 39). */
@@ -173,7 +173,7 @@ const reasons: Readonly<Record<string, string>> = {
   N7: 'Wrong CVV2',
 }
 
-function chartOf(figures: Figures): Content {
+function renderDeclines(figures: Figures): Content {
   const totals = new Map<string, number>()
   for (const { declinedBy } of figures) {
     for (const [code, count] of Object.entries(declinedBy)) {
@@ -183,13 +183,13 @@ function chartOf(figures: Figures): Content {
   const codes = [...totals].sort(([, one], [, other]) => other - one).map(([code]) => code)
   // A colour each for as many as can be told apart.
   const [own, others] = [codes.slice(0, 4), codes.slice(4)]
-  const nameOf = (code: string) =>
+  const describeCode = (code: string) =>
     reasons[code] ? `${reasons[code]} (${code})` : `Declined ${code}`
   return stackedBars({
     title: 'Approvals and declines by reason, hour by hour',
     rowTitle: 'Hour (UTC)',
     empty: 'No authorization was asked for in 24 hours.',
-    series: ['Approved', ...own.map(nameOf), ...(others.length > 0 ? ['Other reasons'] : [])],
+    series: ['Approved', ...own.map(describeCode), ...(others.length > 0 ? ['Other reasons'] : [])],
     points: figures.map(({ approved, declinedBy, from }) => ({
       label: `${from.slice(11, 13)}:00`,
       values: [

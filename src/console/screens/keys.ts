@@ -81,7 +81,7 @@ function ceremonyRow(entry: Static<typeof ComponentEntrySchema>): Content {
 const dayMs = 86_400_000
 const daysSince = (at: string): number => Math.floor((Date.now() - Date.parse(at)) / dayMs)
 
-const dayOf = (at: string): Content =>
+const renderDay = (at: string): Content =>
   html`<time datetime="${at.slice(0, 10)}">${at.slice(0, 10)}</time>`
 
 /** How long each version that makes new things has done so, beside how long it may. */
@@ -140,17 +140,17 @@ function keyRow(visit: Visit, key: Key): Content {
     <td>
       ${
         key.createdAt &&
-        html`${daysSince(key.createdAt)} days<p class="fine">since ${dayOf(key.createdAt)}</p>`
+        html`${daysSince(key.createdAt)} days<p class="fine">since ${renderDay(key.createdAt)}</p>`
       }
-      ${key.rotationDueAt && html`<p class="fine">due ${dayOf(key.rotationDueAt)}</p>`}
+      ${key.rotationDueAt && html`<p class="fine">due ${renderDay(key.rotationDueAt)}</p>`}
     </td>
     <td class="number">${key.uses}</td>
-    <td>${reEncryption && progressOf(reEncryption)}</td>
+    <td>${reEncryption && renderProgress(reEncryption)}</td>
     <td>${mayChange && key.family === 'installation' && acts(visit, key)}</td>
   </tr>`
 }
 
-const progressOf = (progress: NonNullable<Key['reEncryption']>): Content =>
+const renderProgress = (progress: NonNullable<Key['reEncryption']>): Content =>
   progress.finishedAt === null
     ? html`${badge(`${Math.floor(100 * progress.shareOfCards)} %`, 'warn')}
         <span class="fine">round ${progress.round}, ${progress.reEncrypted} rows</span>`

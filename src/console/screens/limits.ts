@@ -26,7 +26,7 @@ export const limitsScreen: Screen = {
               <th scope="row">${name.replaceAll('-', ' ')}</th>
               <td class="number">${value ?? 'off'}</td>
               <td>${unit}</td>
-              <td>${originOf(origin, variable)}</td>
+              <td>${renderOrigin(origin, variable)}</td>
             </tr>`,
         ),
         'No limit holds: RATE_LIMIT is off.',
@@ -37,7 +37,7 @@ export const limitsScreen: Screen = {
 
 type UsedLimit = Static<typeof UsedLimitSchema>
 
-const originOf = (origin: UsedLimit['origin'], from: string): Content =>
+const renderOrigin = (origin: UsedLimit['origin'], from: string): Content =>
   origin === 'product'
     ? html`Product ${from}`
     : html`<code>${from}</code> ${origin === 'default' ? 'is not set: the default' : 'is set'}`
@@ -61,7 +61,7 @@ export async function usedLimits(visit: Visit, path: string): Promise<Html> {
         <td class="number">${limit.used} of ${limit.allowed ?? 'any number'}</td>
         <td>${windowSeconds === null ? 'until unblocked' : duration(windowSeconds)}</td>
         <td>${holds}</td>
-        <td>${originOf(limit.origin, limit.from)}</td>
+        <td>${renderOrigin(limit.origin, limit.from)}</td>
       </tr>`
     }),
     'No limit holds: RATE_LIMIT is off.',

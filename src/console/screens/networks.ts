@@ -43,7 +43,7 @@ export const networksScreen: Screen = {
               <span class="fine">${link.connections} connections</span>
             </td>
             <td>${link.networkId}</td>
-            <td>${addressOf(link)}${link.tls && ' by TLS'}</td>
+            <td>${renderAddress(link)}${link.tls && ' by TLS'}</td>
             <td>${link.profile}</td>
             <td>${instant(link.lastSignedOnAt) ?? 'never'}</td>
           </tr>`,
@@ -59,7 +59,7 @@ export const networksScreen: Screen = {
   },
 }
 
-const addressOf = ({ direction, host, port }: Link): Content =>
+const renderAddress = ({ direction, host, port }: Link): Content =>
   html`${direction === 'listen' ? 'listens at' : 'calls'} <code>${host}:${port}</code>`
 
 const zoneRow = (zone: Zone): Content =>
@@ -113,7 +113,7 @@ const facts = (link: Link): Content =>
     <h2 id="state">${badge(link.state, tones[link.state])}</h2>
     <dl>
       <dt>Network</dt><dd>${link.networkId}</dd>
-      <dt>Address</dt><dd>${addressOf(link)}</dd>
+      <dt>Address</dt><dd>${renderAddress(link)}</dd>
       <dt>Profile</dt><dd>${link.profile}</dd>
       <dt>TLS</dt><dd>${link.tls ? 'yes' : 'no'}</dd>
       <dt>May connect</dt>

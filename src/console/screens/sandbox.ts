@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { problemOfAnswer } from '../console.ts'
+import { toProblem } from '../console.ts'
 import { instant, refusal } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
 import { type Content, html } from '../html.ts'
@@ -68,7 +68,7 @@ const AuthorizationSchema = Type.Object({
   responseCode: Type.String(),
 })
 
-export const askTerminalAct: Act = {
+export const authorizeAct: Act = {
   path: '/console/sandbox/authorizations',
   access: 'admin',
   async perform(visit, { cvv, entryMode, pin, publicToken = '' }) {
@@ -79,7 +79,7 @@ export const askTerminalAct: Act = {
       ...(cvv && { cvv }),
     })
     if (answer.status !== 200) {
-      const problem = problemOfAnswer(answer)
+      const problem = toProblem(answer)
       const page = await sandboxPage(visit, refusal(problem), publicToken)
       return { ...page, status: problem.status }
     }

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { holdsPan, parsePan } from '../../domain/pan.ts'
 import { FoundCardSchema } from '../../listeners/private/schemas/cards.ts'
-import { problemOfAnswer } from '../console.ts'
+import { toProblem } from '../console.ts'
 import { badge, cursorAfter, instant, statusBadge } from '../desk-parts.ts'
 import { type Content, html } from '../html.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
@@ -45,7 +45,7 @@ const forms: readonly (Pick<Reading, 'member' | 'name'> & { isFor(text: string):
  * reference, too. A card number is told by its digits, and is searched for as nothing else, unless
  * it may be a retrieval reference number.
  */
-function readingsOf(text: string): Reading[] {
+function listReadings(text: string): Reading[] {
   const digits = text.replaceAll(/[ -]/g, '')
   const isPan = parsePan(digits) !== null
   const readings = forms
@@ -95,7 +95,7 @@ export const searchAct: Act = {
   readsOnly: true,
   async perform(visit, { cursor, member, text: given = '' }) {
     const text = given.trim()
-    const all = readingsOf(text).filter((each) => !member || each.member === member)
+    const all = listReadings(text).filter((each) => !member || each.member === member)
     // The route would refuse it, and what else the text may be is searched for all the same.
     const mayNotSearchPan =
       !visit.scopes.has('support.pan') && all.some((each) => each.member === 'pan')
@@ -118,7 +118,7 @@ export const searchAct: Act = {
           ${mayNotSearchPan && panRefused}
           ${isNothingFound && nothingFound(readings)}
         </div>
-        ${found.map(({ cards, next, reading }) => resultsOf(visit, reading, cards, next))}`,
+        ${found.map(({ cards, next, reading }) => renderResults(visit, reading, cards, next))}`,
     }
   },
 }
@@ -133,7 +133,7 @@ async function find(
 ): Promise<{ cards: Static<typeof FoundCardsSchema>; next: string | null }> {
   const query = cursor ? path`?limit=100&cursor=${cursor}` : '?limit=100'
   const answer = await visit.call('POST', `/cards/search${query}`, { [member]: value })
-  if (answer.status !== 200) throw problemOfAnswer(answer)
+  if (answer.status !== 200) throw toProblem(answer)
   return { cards: answer.body as FoundCard[], next: cursorAfter(answer) }
 }
 
@@ -153,7 +153,7 @@ const nothingFound = (readings: readonly Reading[]): Content =>
         in whole. Ask for another of the four, or for the whole card number.
       </p>`
 
-const resultsOf = (
+const renderResults = (
   visit: Visit,
   { member, name, value }: Reading,
   cards: readonly FoundCard[],

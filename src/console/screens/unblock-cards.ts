@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import type { UnblockedCardSchema } from '../../listeners/private/schemas/cards.ts'
-import { problemOfAnswer } from '../console.ts'
+import { toProblem } from '../console.ts'
 import { ledTo, refusal } from '../desk-parts.ts'
 import { type Html, html } from '../html.ts'
 import { type Act, type Form, formFields, type Screen, type Visit } from '../screen.ts'
@@ -58,7 +58,7 @@ export const unblockCardsAct: Act = {
     if (answer.status === 200) return { title, body: results(answer.body as UnblockedCard[]) }
     const led = ledTo(answer, { to: screen.path })
     if (led) return led
-    const problem = problemOfAnswer(answer)
+    const problem = toProblem(answer)
     return {
       title,
       status: problem.status,

@@ -3,7 +3,7 @@ import {
   WatchedDeliverySchema,
   WatchedWebhookSchema,
 } from '../../listeners/private/schemas/webhooks.ts'
-import { problemOfAnswer } from '../console.ts'
+import { toProblem } from '../console.ts'
 import { badge, instant, refusal } from '../desk-parts.ts'
 import { type Content, html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
@@ -24,15 +24,15 @@ const access = 'support.read'
 const title = 'Webhooks'
 
 /** The members of a path, or a webhook itself. */
-interface WebhookOf {
+interface WebhookParams {
   readonly clientId?: string
   readonly webhookId?: string
 }
 
-const pathOf = ({ clientId = '', webhookId = '' }: WebhookOf): string =>
+const composePath = ({ clientId = '', webhookId = '' }: WebhookParams): string =>
   path`/clients/${clientId}/webhooks/${webhookId}`
 
-const pageOf = ({ clientId = '', webhookId = '' }: WebhookOf): string =>
+const composePageUrl = ({ clientId = '', webhookId = '' }: WebhookParams): string =>
   path`/console/webhooks/${clientId}/${webhookId}`
 
 const stateBadge = ({ consecutiveFailures, failing, status }: Webhook): Content =>
@@ -66,7 +66,7 @@ export const webhooksScreen: Screen = {
           entries.map(
             (each) =>
               html`<tr>
-                <th scope="row"><a href="${pageOf(each)}">${each.url}</a></th>
+                <th scope="row"><a href="${composePageUrl(each)}">${each.url}</a></th>
                 <td>${each.clientId}</td>
                 <td>${stateBadge(each)}</td>
                 <td>${instant(each.dueAt) ?? 'nothing waits'}</td>
@@ -99,7 +99,7 @@ const doneTexts: Readonly<Record<string, string>> = {
 }
 
 async function webhookPage(visit: Visit, above: Content): Promise<Page> {
-  const own = pathOf(visit.params)
+  const own = composePath(visit.params)
   const [webhook, deliveries] = await Promise.all([
     visit.read(own, WatchedWebhookSchema),
     list(visit, `${own}/deliveries`, WatchedDeliverySchema, 25),
@@ -143,7 +143,7 @@ function actions(visit: Visit, webhook: Webhook): Content {
   const form = (name: string, title: string, fields: Content, hint: string) =>
     html`<details>
       <summary>${title}</summary>
-      <form method="post" action="${pageOf(webhook)}/${name}">
+      <form method="post" action="${composePageUrl(webhook)}/${name}">
         ${formFields(visit)}
         ${fields}
         <label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label>
@@ -206,7 +206,7 @@ function deliveryRow(visit: Visit, webhook: Webhook, delivery: Delivery): Conten
       mayResend &&
       html`<details>
         <summary>Send again</summary>
-        <form method="post" action="${pageOf(webhook)}/deliveries/${deliveryId}/resend">
+        <form method="post" action="${composePageUrl(webhook)}/deliveries/${deliveryId}/resend">
           ${formFields(visit)}
           <label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label>
           <button>Send again</button>
@@ -244,13 +244,13 @@ export const webhookActs: readonly Act[] = Object.entries(acts).map(([name, body
   async perform(visit, form) {
     const { deliveryId = '' } = visit.params
     const sub = name.replace(':deliveryId', path`${deliveryId}`)
-    const answer = await visit.call('POST', `${pathOf(visit.params)}/${sub}`, bodyOf(form))
+    const answer = await visit.call('POST', `${composePath(visit.params)}/${sub}`, bodyOf(form))
     const done = name.split('/').at(-1) ?? ''
     if (answer.status < 300) {
       const said = doneTexts[done] ?? 'Done, and on record.'
-      return { to: pageOf(visit.params), notice: { tone: 'good', lines: [said] } }
+      return { to: composePageUrl(visit.params), notice: { tone: 'good', lines: [said] } }
     }
-    const problem = problemOfAnswer(answer)
+    const problem = toProblem(answer)
     return { ...(await webhookPage(visit, refusal(problem))), status: problem.status }
   },
 }))

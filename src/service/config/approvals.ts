@@ -19,7 +19,7 @@ const kinds = Object.keys(approvalKinds).filter(isApprovalKind)
 export function readApprovals(read: VariableReader, isSandbox: boolean): ApprovalConfig {
   const unblockCardsMost = read.integer('APPROVALS_UNBLOCK_CARDS', 10, 1, 1_000)
   const takesFirstAdministrators =
-    read.oneOf(
+    read.parseChoice(
       'APPROVALS_FIRST_ADMINISTRATORS',
       ['ask', 'refuse'],
       isSandbox ? 'ask' : 'refuse',

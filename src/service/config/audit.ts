@@ -49,7 +49,7 @@ export function readAudit(
     witnessPolicyFile: read.text('AUDIT_WITNESS_POLICY'),
     // Receipts are to be there after two seconds.
     witnessTimeoutMs: read.integer('AUDIT_WITNESS_TIMEOUT_MS', 1_000, 100, 60_000),
-    mlDsa: read.oneOf('AUDIT_LOG_ML_DSA', ['yes', 'no'], 'no') === 'yes',
+    mlDsa: read.parseChoice('AUDIT_LOG_ML_DSA', ['yes', 'no'], 'no') === 'yes',
     retentionDays: read.integer('AUDIT_RETENTION_DAYS', auditRetentionLeastDays, 1, 36_500),
     erasureLeastDays: read.integer('AUDIT_ERASURE_LEAST_DAYS', erasureLeastDays, 0, 28),
   }

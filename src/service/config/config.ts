@@ -119,7 +119,7 @@ export function parseConfig(environment: variables.Environment): {
   const databaseUrl = read.databaseUrl('DATABASE_URL')
   const sandboxSeed = read.text('SANDBOX_SEED')
   const dataDir = resolve(read.text('DATA_DIR') ?? '.data')
-  const baseUrl = read.url('BASE_URL') ?? urlOf(publicListener)
+  const baseUrl = read.url('BASE_URL') ?? composeUrl(publicListener)
   const sandbox = read.sandbox()
   const config = {
     sandbox,
@@ -131,7 +131,7 @@ export function parseConfig(environment: variables.Environment): {
     publicListener,
     privateListener,
     baseUrl,
-    privateUrl: read.url('PRIVATE_BASE_URL') ?? urlOf(privateListener),
+    privateUrl: read.url('PRIVATE_BASE_URL') ?? composeUrl(privateListener),
     processorPath: read.segment('PROCESSOR_PATH', 'processor'),
     pkcs11: read.pkcs11(),
     masterKeyFile: read.text('MASTER_KEY_FILE'),
@@ -147,7 +147,7 @@ export function parseConfig(environment: variables.Environment): {
     console: readConsole(read),
     approvals: readApprovals(read, sandbox),
     tlsRefreshMs: read.integer('TLS_REFRESH_MS', 10_000, 100, 3_600_000),
-    logLevel: read.oneOf('LOG_LEVEL', logLevels, 'info'),
+    logLevel: read.parseChoice('LOG_LEVEL', logLevels, 'info'),
     keyRefreshMs: read.integer('KEY_REFRESH_MS', 1_000, 50, 10_000),
     linkProfilesDir: read.text('LINK_PROFILES_DIR'),
     allowsPlainLinks: sandbox || read.text('ACCEPT_PLAIN_LINKS') === 'yes',
@@ -157,7 +157,7 @@ export function parseConfig(environment: variables.Environment): {
     sandboxClock: read.instant('SANDBOX_CLOCK'),
   }
   refuseClearUrls(read, config)
-  for (const name of acceptances) read.oneOf(name, ['yes'], 'yes')
+  for (const name of acceptances) read.parseChoice(name, ['yes'], 'yes')
   const accepted = config.sandbox ? [] : acceptedRisks(config, read)
   const weakened = findWeakSettings(config, read)
   const held = effectiveLimits(config, read)
@@ -178,7 +178,7 @@ function refuseClearUrls(
   }
 }
 
-const urlOf = ({ host, port, tls }: Listener): string =>
+const composeUrl = ({ host, port, tls }: Listener): string =>
   `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
 
 /** How the command line reaches a service, and as whom, where its environment says so. */

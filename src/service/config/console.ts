@@ -27,7 +27,7 @@ export interface ConsoleConfig {
 
 /** Reads the variables of the console; what is wrong with them goes to the reader's faults. */
 export function readConsole(read: VariableReader): ConsoleConfig {
-  const readOnly = read.oneOf('CONSOLE_READ_ONLY', ['yes', 'no'], 'no') === 'yes'
+  const readOnly = read.parseChoice('CONSOLE_READ_ONLY', ['yes', 'no'], 'no') === 'yes'
   const url = read.url('CONSOLE_ISSUER')
   if (url === null) return { issuer: null, readOnly }
   const [secretFile, jwkFile] = [

@@ -29,14 +29,14 @@ interface Row {
   readonly unit: string
   /** The first of them that is set decides; the first of all changes it. */
   readonly variables: readonly [string, ...string[]]
-  readonly amountOf: (config: Known) => number | undefined
+  readonly selectAmount: (config: Known) => number | undefined
 }
 
 /** A rate is two limits: how many a second, and how many at once. */
 const rate = (
   name: string,
   variables: readonly [string, ...string[]],
-  rateOf: (config: Known) => { readonly perSecond: number; readonly burst: number } | undefined,
+  selectRate: (config: Known) => { readonly perSecond: number; readonly burst: number } | undefined,
 ): readonly Row[] => {
   const [first, ...others] = variables
   return [
@@ -44,13 +44,13 @@ const rate = (
       name: `${name}-per-second`,
       unit: 'calls a second',
       variables: [`${first}_PER_SECOND`, ...others.map((each) => `${each}_PER_SECOND`)],
-      amountOf: (config) => rateOf(config)?.perSecond,
+      selectAmount: (config) => selectRate(config)?.perSecond,
     },
     {
       name: `${name}-burst`,
       unit: 'calls at once',
       variables: [`${first}_BURST`, ...others.map((each) => `${each}_BURST`)],
-      amountOf: (config) => rateOf(config)?.burst,
+      selectAmount: (config) => selectRate(config)?.burst,
     },
   ]
 }
@@ -67,43 +67,43 @@ const switched: readonly Row[] = [
     name: 'calls-in-flight',
     unit: 'calls of a client in work at once, in each process',
     variables: ['CALLS_IN_FLIGHT'],
-    amountOf: ({ limits }) => limits?.callsInFlight,
+    selectAmount: ({ limits }) => limits?.callsInFlight,
   },
   {
     name: 'reveals-per-card',
     unit: 'disclosures an hour',
     variables: ['REVEALS_PER_CARD_HOUR'],
-    amountOf: ({ limits }) => limits?.revealsPerCardHour,
+    selectAmount: ({ limits }) => limits?.revealsPerCardHour,
   },
   {
     name: 'reveals-per-client',
     unit: 'disclosures an hour',
     variables: ['REVEALS_PER_CLIENT_HOUR'],
-    amountOf: ({ limits }) => limits?.revealsPerClientHour,
+    selectAmount: ({ limits }) => limits?.revealsPerClientHour,
   },
   {
     name: 'bad-session-keys-per-card',
     unit: 'bad session keys an hour',
     variables: ['BAD_SESSION_KEYS_PER_CARD_HOUR'],
-    amountOf: ({ limits }) => limits?.badKeysPerCardHour,
+    selectAmount: ({ limits }) => limits?.badKeysPerCardHour,
   },
   {
     name: 'bad-session-keys-per-client',
     unit: 'bad session keys an hour',
     variables: ['BAD_SESSION_KEYS_PER_CLIENT_HOUR'],
-    amountOf: ({ limits }) => limits?.badKeysPerClientHour,
+    selectAmount: ({ limits }) => limits?.badKeysPerClientHour,
   },
   {
     name: 'unblocks-per-card',
     unit: 'unblocks a day, of each kind of tries',
     variables: ['UNBLOCKS_PER_CARD_DAY'],
-    amountOf: ({ limits }) => limits?.unblocksPerCardDay,
+    selectAmount: ({ limits }) => limits?.unblocksPerCardDay,
   },
   {
     name: 'pan-searches-per-person',
     unit: 'searches by card number an hour',
     variables: ['PAN_SEARCHES_PER_PERSON_HOUR'],
-    amountOf: ({ limits }) => limits?.panSearchesPerPersonHour,
+    selectAmount: ({ limits }) => limits?.panSearchesPerPersonHour,
   },
 ]
 
@@ -112,61 +112,61 @@ const others: readonly Row[] = [
     name: 'call-wait',
     unit: 'ms until a call that waits is refused',
     variables: ['CALL_WAIT_MS'],
-    amountOf: ({ callWaitMs }) => callWaitMs,
+    selectAmount: ({ callWaitMs }) => callWaitMs,
   },
   {
     name: 'delivery-timeout',
     unit: 'ms for a request to an endpoint',
     variables: ['DELIVERY_TIMEOUT_MS'],
-    amountOf: ({ delivery }) => delivery.timeoutMs,
+    selectAmount: ({ delivery }) => delivery.timeoutMs,
   },
   {
     name: 'event-retention',
     unit: 'days',
     variables: ['EVENT_RETENTION_DAYS'],
-    amountOf: ({ delivery }) => delivery.retention.eventDays,
+    selectAmount: ({ delivery }) => delivery.retention.eventDays,
   },
   {
     name: 'attempt-retention',
     unit: 'days',
     variables: ['ATTEMPT_RETENTION_DAYS'],
-    amountOf: ({ delivery }) => delivery.retention.attemptDays,
+    selectAmount: ({ delivery }) => delivery.retention.attemptDays,
   },
   {
     name: 'connections',
     unit: 'connections of a listener, in each process',
     variables: ['CONNECTIONS_MAX'],
-    amountOf: ({ network }) => network.connectionsMax,
+    selectAmount: ({ network }) => network.connectionsMax,
   },
   {
     name: 'connections-per-address',
     unit: 'connections of an address, in each process',
     variables: ['CONNECTIONS_PER_ADDRESS_MAX'],
-    amountOf: ({ network }) => network.connectionsPerAddressMax,
+    selectAmount: ({ network }) => network.connectionsPerAddressMax,
   },
   {
     name: 'database-connections',
     unit: 'connections of each process',
     variables: ['DATABASE_POOL_SIZE'],
-    amountOf: ({ databasePoolSize }) => databasePoolSize,
+    selectAmount: ({ databasePoolSize }) => databasePoolSize,
   },
   {
     name: 'processes',
     unit: 'processes',
     variables: ['PROCESSES'],
-    amountOf: ({ processes }) => processes,
+    selectAmount: ({ processes }) => processes,
   },
   {
     name: 're-encryption',
     unit: 'rows a second of a rotation',
     variables: ['REENCRYPTION_ROWS_PER_SECOND'],
-    amountOf: ({ reEncryptionRowsPerSecond }) => reEncryptionRowsPerSecond,
+    selectAmount: ({ reEncryptionRowsPerSecond }) => reEncryptionRowsPerSecond,
   },
   {
     name: 'key-refresh',
     unit: 'ms between two looks for new keys',
     variables: ['KEY_REFRESH_MS'],
-    amountOf: ({ keyRefreshMs }) => keyRefreshMs,
+    selectAmount: ({ keyRefreshMs }) => keyRefreshMs,
   },
 ]
 
@@ -176,13 +176,13 @@ export const effectiveLimits = (
   read: Pick<VariableReader, 'text'>,
 ): readonly EffectiveLimit[] =>
   [...switched, ...others].map((row) => {
-    const { name, unit, amountOf, variables } = row
+    const { name, unit, selectAmount, variables } = row
     const isOff = config.limits === null && switched.includes(row)
     const set = isOff ? 'RATE_LIMIT' : variables.find((variable) => read.text(variable) !== null)
     return {
       name,
       unit,
-      value: amountOf(config) ?? null,
+      value: selectAmount(config) ?? null,
       origin: set === undefined ? 'default' : 'variable',
       variable: set ?? variables[0],
     }

@@ -13,21 +13,21 @@ export const isLoopback = (host: string): boolean =>
  * or root's and one group's to read, which is how PostgreSQL holds its own key, and how secrets are
  * mounted. Null too where there is no such file, and on Windows, whose permissions are no bits.
  */
-export function faultOfSecretFile(path: string): string | null {
-  const found = statOf(path)
+export function findSecretFileFault(path: string): string | null {
+  const found = findStat(path)
   if (!found) return null
   const allowed = found.uid === 0 ? 0o040 : 0
   return (found.mode & 0o077 & ~allowed) === 0 ? null : `${path} has mode ${octal(found.mode)}`
 }
 
 /** The same for a file that all may read, and none but its owner may write. */
-export function faultOfPublicFile(path: string): string | null {
-  const found = statOf(path)
+export function findPublicFileFault(path: string): string | null {
+  const found = findStat(path)
   if (!found || (found.mode & 0o002) === 0) return null
   return `${path} has mode ${octal(found.mode)}`
 }
 
-function statOf(path: string) {
+function findStat(path: string) {
   if (process.platform === 'win32') return null
   try {
     return statSync(path)
@@ -51,9 +51,9 @@ interface AddressDefaults {
  * words; null where nobody can. What counts is what the driver makes of the address of each of its
  * servers.
  */
-export function faultOfDatabaseUrl(url: string, defaults: AddressDefaults): string | null {
+export function findDatabaseUrlFault(url: string, defaults: AddressDefaults): string | null {
   try {
-    const faults = parseDatabaseUrl(url).addresses.map((each) => faultOfAddress(each, defaults))
+    const faults = parseDatabaseUrl(url).addresses.map((each) => findAddressFault(each, defaults))
     return faults.find((fault) => fault !== null) ?? null
   } catch {
     // What is wrong with it is said where it is read.
@@ -61,7 +61,7 @@ export function faultOfDatabaseUrl(url: string, defaults: AddressDefaults): stri
   }
 }
 
-function faultOfAddress(url: string, defaults: AddressDefaults): string | null {
+function findAddressFault(url: string, defaults: AddressDefaults): string | null {
   let connection: ReturnType<typeof parse>
   try {
     connection = parse(url)
@@ -98,7 +98,7 @@ const metadataAddresses = [
 /** The blocks that hold more than somebody can have meant. */
 export const wideBlocks = (cidrs: readonly string[]): readonly string[] =>
   cidrs.filter((cidr) => {
-    const { bits, family } = sizeOf(cidr)
+    const { bits, family } = parseSize(cidr)
     return bits < narrowest[family] || metadataAddresses.some((address) => contains(cidr, address))
   })
 
@@ -107,19 +107,19 @@ export const wideBlocks = (cidrs: readonly string[]): readonly string[] =>
  * mapped.
  */
 export function holdsStrangers(cidr: string): boolean {
-  const { bits, family } = sizeOf(cidr)
+  const { bits, family } = parseSize(cidr)
   const widest = family === 'ipv6' && contains(cidr, '::ffff:0.0.0.0') ? 96 + 8 : 8
   return bits < widest
 }
 
-function sizeOf(cidr: string) {
+function parseSize(cidr: string) {
   const [address = '', prefix] = cidr.split('/')
   const family = isIPv6(address) ? ('ipv6' as const) : ('ipv4' as const)
   return { address, family, bits: Number(prefix ?? (family === 'ipv6' ? 128 : 32)) }
 }
 
 function contains(cidr: string, other: string): boolean {
-  const { address, bits, family } = sizeOf(cidr)
+  const { address, bits, family } = parseSize(cidr)
   const otherFamily = isIPv6(other) ? 'ipv6' : 'ipv4'
   // Of two families Node would compare the mapped form with the block.
   if (family !== otherFamily) return false

@@ -46,7 +46,7 @@ export function readLimits(read: VariableReader): Limits | null {
     unblocksPerCardDay: read.integer('UNBLOCKS_PER_CARD_DAY', 10, 1, 1_000_000),
     panSearchesPerPersonHour: read.integer('PAN_SEARCHES_PER_PERSON_HOUR', 20, 1, 1_000_000),
   }
-  return read.oneOf('RATE_LIMIT', ['on', 'off'], 'on') === 'on' ? limits : null
+  return read.parseChoice('RATE_LIMIT', ['on', 'off'], 'on') === 'on' ? limits : null
 }
 
 /** Who may connect, and who speaks for others. */

@@ -1,13 +1,13 @@
 import { relative, resolve } from 'node:path'
 import { auditRetentionLeastDays, erasureLeastDays } from './audit.ts'
-import { faultOfPublicFile, wideBlocks } from './exposure.ts'
+import { findPublicFileFault, wideBlocks } from './exposure.ts'
 import {
   type Acceptance,
   type Configured,
   clearDatabase,
   clearIssuer,
   clearListener,
-  keyFileOf,
+  findKeyFile,
   missing,
   ofSandbox,
   type Refusal,
@@ -60,8 +60,8 @@ export const refusals: readonly Refusal[] = [
   },
   secretFile('MASTER_KEY_FILE', ({ masterKeyFile }) => masterKeyFile),
   secretFile('PKCS11_PIN_FILE', ({ pkcs11 }) => pkcs11?.pinFile ?? null),
-  secretFile('TLS_KEY_FILE', ({ publicListener }) => keyFileOf(publicListener)),
-  secretFile('PRIVATE_TLS_KEY_FILE', ({ privateListener }) => keyFileOf(privateListener)),
+  secretFile('TLS_KEY_FILE', ({ publicListener }) => findKeyFile(publicListener)),
+  secretFile('PRIVATE_TLS_KEY_FILE', ({ privateListener }) => findKeyFile(privateListener)),
   missing(
     'ADMIN_JWK_FILE',
     ({ adminJwkFile }) => adminJwkFile === null,
@@ -74,7 +74,7 @@ export const refusals: readonly Refusal[] = [
     remedy: 'chmod 644 it.',
     acceptance: 'ACCEPT_OPEN_FILES',
     find: ({ adminJwkFile }) => {
-      const fault = adminJwkFile && faultOfPublicFile(adminJwkFile)
+      const fault = adminJwkFile && findPublicFileFault(adminJwkFile)
       return fault ? `names a file that every account may write: ${fault}` : null
     },
   },

@@ -1,5 +1,5 @@
 import type { ConsoleConfig } from './console.ts'
-import { faultOfDatabaseUrl, faultOfSecretFile, isLoopback } from './exposure.ts'
+import { findDatabaseUrlFault, findSecretFileFault, isLoopback } from './exposure.ts'
 import type { TlsConfig } from './tls.ts'
 import type { OutsideIssuer, Pkcs11Config, VariableReader } from './variables.ts'
 
@@ -70,7 +70,10 @@ export const clearDatabase = (
   find: ({ [url]: address }, read) =>
     address === null
       ? null
-      : faultOfDatabaseUrl(address, { host: read.text('PGHOST'), sslMode: read.text('PGSSLMODE') }),
+      : findDatabaseUrlFault(address, {
+          host: read.text('PGHOST'),
+          sslMode: read.text('PGSSLMODE'),
+        }),
 })
 
 /** A listener that others reach, and that speaks in clear. */
@@ -96,20 +99,20 @@ export const clearListener = (
 /** An issuer that is asked in clear. */
 export const clearIssuer = (
   variable: 'AUTH_ISSUER' | 'PRIVATE_AUTH_ISSUER' | 'CONSOLE_ISSUER',
-  issuerOf: (config: Configured) => string | undefined,
+  selectIssuer: (config: Configured) => string | undefined,
 ): Refusal => ({
   variable,
   refused: 'is an http URL',
   why: 'An attacker on the network can substitute keys and issue any token.',
   remedy: 'Use an https URL.',
   acceptance: null,
-  find: (config) => (/^http:/i.test(issuerOf(config) ?? '') ? 'is an http URL' : null),
+  find: (config) => (/^http:/i.test(selectIssuer(config) ?? '') ? 'is an http URL' : null),
 })
 
 /** A file of a secret that others may read. */
 export const secretFile = (
   variable: string,
-  fileOf: (config: Configured) => string | null,
+  selectFile: (config: Configured) => string | null,
 ): Refusal => ({
   variable,
   refused: 'names a file that accounts other than its owner may read',
@@ -119,14 +122,14 @@ export const secretFile = (
     'others may have read.',
   acceptance: 'ACCEPT_OPEN_FILES',
   find: (config) => {
-    const path = fileOf(config)
-    const fault = path === null || path === '' ? null : faultOfSecretFile(path)
+    const path = selectFile(config)
+    const fault = path === null || path === '' ? null : findSecretFileFault(path)
     return fault && `names a file that others may read: ${fault}`
   },
 })
 
 /** The private key of a listener that speaks TLS. */
-export const keyFileOf = ({ tls }: Configured['publicListener']): string | null =>
+export const findKeyFile = ({ tls }: Configured['publicListener']): string | null =>
   tls?.files.key.path ?? null
 
 /** What production cannot do without. */

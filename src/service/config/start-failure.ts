@@ -7,12 +7,12 @@ import { ConfigError, parseConfig, processEnvironment } from './config.ts'
 export function describeStartFailure(error: unknown): unknown {
   if (error instanceof ConfigError || error instanceof StartRefusal) return error.message
   if (error instanceof Problem) {
-    const refused = describeDatabase(systemErrorOf(error.cause))
+    const refused = describeDatabase(findSystemError(error.cause))
     if (refused !== null) return refused
     // A database that is away: the driver knows why, and names no password.
     return error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message
   }
-  const refused = systemErrorOf(error)
+  const refused = findSystemError(error)
   if (refused === null) return error
   return describeListening(refused) ?? describeDatabase(refused) ?? describeFile(refused) ?? error
 }
@@ -27,7 +27,7 @@ interface SystemError {
   readonly severity?: string
 }
 
-function systemErrorOf(error: unknown): SystemError | null {
+function findSystemError(error: unknown): SystemError | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string'
     ? (error as Error & SystemError)
     : null
@@ -92,12 +92,12 @@ function describeFile({ code, message, path }: SystemError): string | null {
   if (found === undefined) return null
   const file = path ?? /'([^']+)'$/.exec(message)?.[1]
   if (file === undefined) return `A write failed (${code}), as the disk ${found}: ${remedy}.`
-  const setting = settingOf(file)
+  const setting = findSetting(file)
   return `${setting === null ? '' : `${setting}: `}${file} ${found} (${code}): ${remedy}.`
 }
 
 /** The variable that names a file, or a folder above it. */
-function settingOf(file: string): string | null {
+function findSetting(file: string): string | null {
   const { config } = parseConfig(processEnvironment())
   const settings: readonly (readonly [name: string, path: string | null])[] = [
     ['MASTER_KEY_FILE', config.masterKeyFile],

@@ -44,7 +44,7 @@ export function readTls(
   const key = read.text(names.key)
   const clientCa = read.text(names.clientCa)
   const otherwise = clientCa === null ? 'off' : 'required'
-  const mode = read.oneOf(names.clientCertificates, clientCertificateModes, otherwise)
+  const mode = read.parseChoice(names.clientCertificates, clientCertificateModes, otherwise)
   const lacks: readonly (readonly [boolean, string])[] = [
     [certificate === null && key !== null, `${names.certificate} must go with ${names.key}.`],
     [certificate !== null && key === null, `${names.key} must go with ${names.certificate}.`],
@@ -133,7 +133,7 @@ export function openTlsFiles({ certificate, clientCa, key }: TlsFiles, now: Date
     clientAuthorities: authorities?.pem ?? null,
     notAfter: leaf.validToDate,
   }
-  const refusal = refusalOf(material)
+  const refusal = findRefusal(material)
   return refusal === null
     ? { material }
     : { faults: [`${certificate.variable} cannot be used for TLS: ${refusal}.`] }
@@ -153,7 +153,7 @@ function readText({ path, variable }: NamedFile, faults: string[]): string | nul
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    faults.push(`${variable} names a file that cannot be read: ${codeOf(error)}.`)
+    faults.push(`${variable} names a file that cannot be read: ${findErrorCode(error)}.`)
     return null
   }
 }
@@ -191,7 +191,7 @@ function readPrivateKey(
 }
 
 /** What OpenSSL has against it, such as a key that is too short; null where it takes it. */
-function refusalOf({ certificates, clientAuthorities, privateKey }: TlsMaterial): string | null {
+function findRefusal({ certificates, clientAuthorities, privateKey }: TlsMaterial): string | null {
   try {
     createSecureContext({
       cert: certificates,
@@ -200,9 +200,9 @@ function refusalOf({ certificates, clientAuthorities, privateKey }: TlsMaterial)
     })
     return null
   } catch (error) {
-    return codeOf(error)
+    return findErrorCode(error)
   }
 }
 
-const codeOf = (error: unknown): string =>
+const findErrorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'

@@ -71,7 +71,11 @@ export class VariableReader {
     return count
   }
 
-  oneOf<Value extends string>(name: string, values: readonly Value[], otherwise: Value): Value {
+  parseChoice<Value extends string>(
+    name: string,
+    values: readonly Value[],
+    otherwise: Value,
+  ): Value {
     const text = this.text(name)
     if (text === null) return otherwise
     const value = values.find((each) => each === text)
@@ -164,7 +168,7 @@ export class VariableReader {
 
   /** Null: the software HSM. */
   pkcs11(): Pkcs11Config | null {
-    if (this.oneOf('HSM', ['software', 'pkcs11'], 'software') === 'software') return null
+    if (this.parseChoice('HSM', ['software', 'pkcs11'], 'software') === 'software') return null
     const required = (name: string, what: string): string => {
       const text = this.text(name)
       if (text === null) this.faults.push(`${name} must go with HSM=pkcs11: ${what}.`)

@@ -23,47 +23,47 @@ interface Settings extends Configured {
 const bounds: readonly {
   readonly variable: string
   readonly weaker: 'more' | 'less'
-  readonly numberOf: (settings: Pick<Settings, 'limits' | 'delivery'>) => number | undefined
+  readonly selectNumber: (settings: Pick<Settings, 'limits' | 'delivery'>) => number | undefined
 }[] = [
   {
     variable: 'REVEALS_PER_CARD_HOUR',
     weaker: 'more',
-    numberOf: ({ limits }) => limits?.revealsPerCardHour,
+    selectNumber: ({ limits }) => limits?.revealsPerCardHour,
   },
   {
     variable: 'REVEALS_PER_CLIENT_HOUR',
     weaker: 'more',
-    numberOf: ({ limits }) => limits?.revealsPerClientHour,
+    selectNumber: ({ limits }) => limits?.revealsPerClientHour,
   },
   {
     variable: 'BAD_SESSION_KEYS_PER_CARD_HOUR',
     weaker: 'more',
-    numberOf: ({ limits }) => limits?.badKeysPerCardHour,
+    selectNumber: ({ limits }) => limits?.badKeysPerCardHour,
   },
   {
     variable: 'BAD_SESSION_KEYS_PER_CLIENT_HOUR',
     weaker: 'more',
-    numberOf: ({ limits }) => limits?.badKeysPerClientHour,
+    selectNumber: ({ limits }) => limits?.badKeysPerClientHour,
   },
   {
     variable: 'UNBLOCKS_PER_CARD_DAY',
     weaker: 'more',
-    numberOf: ({ limits }) => limits?.unblocksPerCardDay,
+    selectNumber: ({ limits }) => limits?.unblocksPerCardDay,
   },
   {
     variable: 'PAN_SEARCHES_PER_PERSON_HOUR',
     weaker: 'more',
-    numberOf: ({ limits }) => limits?.panSearchesPerPersonHour,
+    selectNumber: ({ limits }) => limits?.panSearchesPerPersonHour,
   },
   {
     variable: 'EVENT_RETENTION_DAYS',
     weaker: 'less',
-    numberOf: ({ delivery }) => delivery.retention.eventDays,
+    selectNumber: ({ delivery }) => delivery.retention.eventDays,
   },
   {
     variable: 'ATTEMPT_RETENTION_DAYS',
     weaker: 'less',
-    numberOf: ({ delivery }) => delivery.retention.attemptDays,
+    selectNumber: ({ delivery }) => delivery.retention.attemptDays,
   },
 ]
 
@@ -71,8 +71,8 @@ const bounds: readonly {
 export function findWeakSettings(settings: Settings, read: VariableReader): WeakSetting[] {
   const untouched = new VariableReader({})
   const standard = { limits: readLimits(untouched), delivery: readDelivery(untouched) }
-  const beyond = bounds.flatMap(({ numberOf, variable, weaker }) => {
-    const [value, usual] = [numberOf(settings), numberOf(standard)]
+  const beyond = bounds.flatMap(({ selectNumber, variable, weaker }) => {
+    const [value, usual] = [selectNumber(settings), selectNumber(standard)]
     if (value === undefined || usual === undefined || value === usual) return []
     return value > usual === (weaker === 'more') ? [{ variable, found: `is ${value}` }] : []
   })

@@ -9,7 +9,7 @@ import { openPglite } from '../../storage/engine/pglite.ts'
 import { openPostgres } from '../../storage/engine/postgres.ts'
 import type { Config } from '../config/config.ts'
 import { type DatabaseFault, findDatabaseFault, poolingFault } from '../database.ts'
-import { type Check, type Finding, fault, good, messageOf, warning } from './finding.ts'
+import { type Check, describeError, type Finding, fault, good, warning } from './finding.ts'
 import { healthFindings } from './health.ts'
 import { contentFindings } from './installation.ts'
 import { readJson } from './listeners.ts'
@@ -44,7 +44,7 @@ const checkServer = async (
     return [
       fault(
         'database',
-        withoutPassword(messageOf(error), addresses[0]),
+        withoutPassword(describeError(error), addresses[0]),
         'Every call is 503 until it does.',
         'Check hosts, ports, name and password in DATABASE_URL, that a server runs that can be ' +
           'written to, and that it lets this machine in (pg_hba.conf).',
@@ -99,7 +99,7 @@ async function checkEmbedded({ config, now }: Parameters<Check>[0]): Promise<rea
     return [
       fault(
         'database',
-        `The embedded database in ${folder} does not open: ${messageOf(error)}`,
+        `The embedded database in ${folder} does not open: ${describeError(error)}`,
         'The service cannot start.',
         'Restore the directory from a backup. In a sandbox whose data is of no use, move ' +
           'DATA_DIR away.',

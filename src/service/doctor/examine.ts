@@ -2,7 +2,7 @@ import { parseConfig } from '../config/config.ts'
 import type { Environment } from '../config/variables.ts'
 import { checkDatabase } from './database.ts'
 import * as fileChecks from './files.ts'
-import { type Check, type Finding, fault, messageOf } from './finding.ts'
+import { type Check, describeError, type Finding, fault } from './finding.ts'
 import { checkListeners } from './listeners.ts'
 import * as programChecks from './program.ts'
 
@@ -40,7 +40,7 @@ export async function examine(
     const found = await check({ environment, config, now }).catch((error: unknown) => [
       fault(
         'doctor',
-        `A check came to no end: ${messageOf(error)}`,
+        `A check came to no end: ${describeError(error)}`,
         'What it looks at is not known.',
         'Mend the other findings first, then look again.',
       ),

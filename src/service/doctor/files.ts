@@ -2,15 +2,15 @@ import { access, constants, readFile, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readMasterKeys } from '../../hsm/software/master-keys.ts'
 import { parseFirstAdministrators } from '../../operations/clients/credentials.ts'
-import { faultOfSecretFile, octal } from '../config/exposure.ts'
+import { findSecretFileFault, octal } from '../config/exposure.ts'
 import { openTlsFiles, type TlsConfig } from '../config/tls.ts'
 import {
   type Check,
+  describeError,
   type Examined,
   type Finding,
   fault,
   good,
-  messageOf,
   warning,
 } from './finding.ts'
 
@@ -67,7 +67,7 @@ export const checkSecretFiles: Check = async ({ config }) => {
     join(config.dataDir, 'sandbox.json'),
     ...(config.pkcs11 ? [config.pkcs11.pinFile] : []),
   ]
-  const open = config.sandbox ? files.flatMap((file) => faultOfSecretFile(file) ?? []) : []
+  const open = config.sandbox ? files.flatMap((file) => findSecretFileFault(file) ?? []) : []
   if (open.length === 0) {
     return [good('secret-files', 'Nobody but their owner reads the files of secrets.')]
   }
@@ -93,7 +93,7 @@ export const checkMasterKeyFile: Check = async ({ config: { masterKeyFile, pkcs1
     return [
       fault(
         'master-key',
-        `The master key cannot be read: ${messageOf(error)}`,
+        `The master key cannot be read: ${describeError(error)}`,
         'Without it no key, card or PIN in the database can be used.',
         'Point MASTER_KEY_FILE to the file, one key of 64 hexadecimal digits a line, readable ' +
           'by this user.',
@@ -109,7 +109,7 @@ export const checkAdministrator: Check = async ({ config: { adminJwkFile } }: Ex
     parseFirstAdministrators(JSON.parse(await readFile(adminJwkFile, 'utf8')))
     return [good('administrator', `${adminJwkFile} holds a public key.`)]
   } catch (error) {
-    const reason = error instanceof SyntaxError ? 'it is not JSON' : messageOf(error)
+    const reason = error instanceof SyntaxError ? 'it is not JSON' : describeError(error)
     return [
       fault(
         'administrator',
@@ -135,7 +135,7 @@ function checkFiles({ files }: TlsConfig, isSandbox: boolean, now: Date): Findin
   const opened = openTlsFiles(files, now)
   const { path, variable } = files.key
   const findings: Finding[] = []
-  if (isSandbox && faultOfSecretFile(path) !== null) {
+  if (isSandbox && findSecretFileFault(path) !== null) {
     findings.push(
       fault(
         'tls',

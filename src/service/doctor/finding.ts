@@ -47,11 +47,11 @@ export const fault = (check: string, found: string, why: string, remedy: string)
 })
 
 /** What an error says, without its stack. */
-export const messageOf = (error: unknown): string => {
+export const describeError = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
-  const cause = error.cause === undefined ? '' : messageOf(error.cause)
+  const cause = error.cause === undefined ? '' : describeError(error.cause)
   if (error instanceof AggregateError && error.message === '') {
-    return error.errors.map(messageOf).join(', ')
+    return error.errors.map(describeError).join(', ')
   }
   return cause === '' || error.message.includes(cause) ? error.message : `${error.message} ${cause}`
 }

@@ -120,15 +120,15 @@ export function healthFindings(document: Readonly<Record<string, unknown>> | nul
 
 function healthFinding(name: string, found: unknown): Finding {
   const [check]: readonly unknown[] = Array.isArray(found) ? found : []
-  const output = textOf(check, 'output')
-  const status = textOf(check, 'status')
+  const output = findText(check, 'output')
+  const status = findText(check, 'status')
   if (status === 'pass') return good('health', `${name}: ${output || 'as it should be.'}`)
   const say = status === 'fail' ? fault : warning
   const { why, remedy } = hasAdvice(name) ? adviceOn[name] : adviceOnOthers
   return say('health', `${name}: ${output}`, why, remedy)
 }
 
-function textOf(check: unknown, name: string): string {
+function findText(check: unknown, name: string): string {
   if (typeof check !== 'object' || check === null) return ''
   const value: unknown = Reflect.get(check, name)
   return typeof value === 'string' ? value : ''

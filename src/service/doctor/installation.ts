@@ -14,7 +14,7 @@ import { listHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import { type KnownLinkRow, listLinksAfter } from '../../storage/links/links.ts'
 import { listFailingWebhooks } from '../../storage/webhooks/watched-webhooks.ts'
 import type { Config } from '../config/config.ts'
-import { installationKindOf } from '../database.ts'
+import { selectInstallationKind } from '../database.ts'
 import { auditCheckFindings, auditEnteringFindings, auditLogFindings } from './audit-check.ts'
 import { type Finding, fault, good, warning } from './finding.ts'
 
@@ -184,7 +184,7 @@ async function installationFindings(
   if (newestMigration === null || newestMigration > known) return []
   const installation = await findInstallation(database)
   if (!installation) return [good('installation', 'The database is new.')]
-  const [ours, remembered] = [installationKindOf(config), installation.kind]
+  const [ours, remembered] = [selectInstallationKind(config), installation.kind]
   const kind =
     ours === remembered
       ? good('installation', `The database is a ${ours}'s, as this is.`)

@@ -17,7 +17,7 @@ export const checkListeners: Check = async ({ config }) => {
     return [
       fault(
         'listeners',
-        `Both listeners are on ${addressOf(publicListener)}.`,
+        `Both listeners are on ${formatAddress(publicListener)}.`,
         'What is private must not be reachable where clients call.',
         'Give PORT and PRIVATE_PORT different numbers.',
       ),
@@ -52,14 +52,14 @@ async function checkSandboxLink(config: Config): Promise<readonly Finding[]> {
 
 type Listener = Config['publicListener']
 
-const addressOf = ({ host, port }: Listener): string => `${host}:${port}`
+const formatAddress = ({ host, port }: Listener): string => `${host}:${port}`
 
 async function checkOne(
   variable: string,
   listener: Listener,
   served: () => Promise<Finding | null>,
 ): Promise<Finding> {
-  const address = addressOf(listener)
+  const address = formatAddress(listener)
   const refusal = await findListeningRefusal(listener.host, listener.port)
   if (refusal === null) return good('listeners', `${address} is free.`)
   if (refusal !== 'EADDRINUSE') {

@@ -4,7 +4,7 @@ import { discoverJwksUri } from '../../listeners/oauth/issuer-keys.ts'
 import { parseConfig } from '../config/config.ts'
 import { isLoopback, wideBlocks } from '../config/exposure.ts'
 import { issuerFetcher } from '../outbound.ts'
-import { type Check, fault, good, messageOf, warning } from './finding.ts'
+import { type Check, describeError, fault, good, warning } from './finding.ts'
 
 /**
  * Versions of Node that the program is tried on, by their major number, each from its minor number
@@ -144,7 +144,7 @@ export const checkHsm: Check = async ({ config: { pkcs11, sandbox } }) => {
     return [
       fault(
         'hsm',
-        `The PKCS#11 token cannot be used: ${messageOf(error)}`,
+        `The PKCS#11 token cannot be used: ${describeError(error)}`,
         'Without it no key can be used: the service cannot start.',
         'Check PKCS11_TOKEN_LABEL and the PIN in PKCS11_PIN_FILE. Do not try a wrong PIN ' +
           'again: a token locks itself after a few.',
@@ -166,7 +166,7 @@ export const checkIssuers: Check = async ({ config }) => {
         (error: unknown) =>
           fault(
             'issuer',
-            `${issuer} publishes no keys: ${messageOf(error)}`,
+            `${issuer} publishes no keys: ${describeError(error)}`,
             'No token can be verified, so every call is refused.',
             'Set AUTH_ISSUER (or PRIVATE_AUTH_ISSUER) to the letter as the issuer publishes ' +
               'it, let this machine connect to it, and list it in OUTBOUND_ALLOW_CIDRS where its ' +

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { setImmediate as settle } from 'node:timers/promises'
 import { readConfig } from '../../../src/service/config/config.ts'
-import { openDatabases, poolSizesOf } from '../../../src/service/database.ts'
+import { computePoolSizes, openDatabases } from '../../../src/service/database.ts'
 import { createLog } from '../../../src/service/log.ts'
 import type { Database, Statement } from '../../../src/storage/engine/database.ts'
 import { ask, issueCard, pinTry } from '../../support/network.ts'
@@ -227,7 +227,7 @@ test('with every connection of clients taken, card networks are answered and swe
   const service = await openTestService({ databases })
   await service.token(undefined, 'network')
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
-  const { clients = 0 } = poolSizesOf(6) ?? {}
+  const { clients = 0 } = computePoolSizes(6) ?? {}
   const taken = Array.from({ length: clients }, () => databases.clients.transaction(() => released))
   await until(() => databases.clients.load?.().busy === clients)
   assert.equal((await ask(service, { publicToken: '9999999999' })).status, 200)
@@ -243,7 +243,7 @@ test('with every connection of clients taken, card networks are answered and swe
 
 test('a process has as many connections as it was given, and each pool has some', () => {
   for (let total = 1; total <= 500; total += 1) {
-    const sizes = poolSizesOf(total)
+    const sizes = computePoolSizes(total)
     if (sizes === null) {
       assert.ok(total < 5)
       continue

@@ -95,10 +95,10 @@ test('nobody outside passes the gate: a handle is good for one call, and no head
   const caller = callerOfPerson(somebody('sue', 'security-officer'))
   const drawnFrom = { kind: 'erasure', subject: '{}', stateDigest: Buffer.alloc(32) } as const
   const approved = { method: 'POST', path: '/audit/erasures', body, drawnFrom }
-  const handle = service.calls.authorizationOf({ ...caller, carriesOut: approved })
+  const handle = service.calls.createAuthorization({ ...caller, carriesOut: approved })
   assert.equal(await send(handle), 202)
   assert.equal(await send(handle), 401)
   // What was approved is one request, and no other.
   const other = { ...approved, body: { ...body, publicToken: '4820117361' } }
-  assert.equal(await send(service.calls.authorizationOf({ ...caller, carriesOut: other })), 500)
+  assert.equal(await send(service.calls.createAuthorization({ ...caller, carriesOut: other })), 500)
 })

@@ -1,7 +1,7 @@
 /** Where a form leads that was refused: back to the page that it stands on, which answers a GET. */
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { acts, screensOf } from '../../../src/console/screens.ts'
+import { acts, listScreens } from '../../../src/console/screens.ts'
 import { type Browser, hiddenFields, openBrowser } from '../../support/browser.ts'
 import { sql } from '../../support/service.ts'
 import { type Console, linkOf, openConsole } from '../support/console.ts'
@@ -92,7 +92,7 @@ test('a form whose session is over leads, by way of a sign-in, to the page that 
 })
 
 test('each act has a screen other than Home that its path begins with', () => {
-  const paths = screensOf(true).map(({ path }) => path)
+  const paths = listScreens(true).map(({ path }) => path)
   const isOn = (act: string) => (screen: string) =>
     screen !== '/console' && (act === screen || act.startsWith(`${screen}/`))
   assert.deepEqual(

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { before, suite, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
-import { acts, screensOf } from '../../../src/console/screens.ts'
+import { acts, listScreens } from '../../../src/console/screens.ts'
 import { type Role, roles, scopesByRole } from '../../../src/domain/person.ts'
 import { listNeededScopes } from '../../../src/listeners/http/authentication.ts'
 import { type Browser, hiddenFields, openBrowser } from '../../support/browser.ts'
@@ -21,7 +21,7 @@ import { smallPng } from '../support/small-png.ts'
 
 const chromium = await openChromium()
 
-const screens = screensOf(true)
+const screens = listScreens(true)
 const everybody = roles
 const deskAndAudit: readonly Role[] = [
   'viewer',

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { screensOf } from '../../../src/console/screens.ts'
+import { listScreens } from '../../../src/console/screens.ts'
 import { openReceiver } from '../../operations/webhooks/receiver.ts'
 import { openBrowser } from '../../support/browser.ts'
 import { type Console, issueDeclinedCard, linkOf } from './console.ts'
@@ -56,7 +56,7 @@ export const openWorld = async (service: Console, text: string | null): Promise<
       if (value === undefined) throw new Error(`There is nothing to see at ${path}.`)
       return value
     })
-  return { card, addresses: new Map(screensOf(true).map(({ path }) => [path, addressOf(path)])) }
+  return { card, addresses: new Map(listScreens(true).map(({ path }) => [path, addressOf(path)])) }
 }
 
 /** What an administrator does by the interface. @returns the answer's body */

@@ -26,14 +26,14 @@ const ofSeveral = new Set(['pinfold_processes', 'pinfold_process_ends_total'])
 const postgres = await openPostgres()
 
 suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
-  test('every metric that dashboard, alerts and guide name is there to be read', async () => {
+  test('every metric that dashboard, alerts and reference name is there to be read', async () => {
     const { database } = await openServerDatabase(postgres)
     const service = await openTestService({ database })
     const { text } = await service.call('GET', '//metrics', { listener: 'private', token: null })
     for (const path of [
       'operating/grafana-dashboard.json',
       'operating/alerts.yml',
-      'guides/operating.md',
+      'reference/monitoring.md',
     ]) {
       const names = [...metricsIn(await read(path))].filter((name) => !ofSeveral.has(name))
       assert.ok(names.length > 5, path)

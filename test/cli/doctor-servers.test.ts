@@ -121,7 +121,7 @@ test('each check of the health document has advice of its own', async () => {
   const unknown = healthFindings({ checks: { 'new:check': [{ status: 'warn', output: 'x' }] } })
   assert.equal(unknown[0]?.verdict, 'warning')
   assert.ok(names.every((name) => remedyOf(name) !== unknown[0]?.remedy))
-  assert.equal(findings.filter(({ remedy }) => /goes back in time/.test(remedy ?? '')).length, 1)
+  assert.equal(findings.filter(({ remedy }) => /Database rollback/.test(remedy ?? '')).length, 1)
 })
 
 test('the doctor beside an embedded database in use says what its server finds wrong with itself', async () => {

@@ -23,15 +23,15 @@ const adviceOn: Readonly<Record<HealthCheckName, Advice>> = {
   'audit-log:signing': {
     why: 'New entries of the audit log are under no checkpoint: nobody can verify them.',
     remedy:
-      'Where the database went back in time, see "When the database goes back in time" in ' +
+      'Where the database went back in time, see "Database rollback" in ' +
       'docs/explanation/audit-log.md. Otherwise the log of the service says what keeps it from ' +
       'signing.',
   },
   'audit-log:witnesses': {
     why: 'No witness outside vouches for the newest checkpoint of the audit log.',
     remedy:
-      'See that the witnesses of AUDIT_WITNESS_POLICY run and are reached from the service: "A ' +
-      'witness" in docs/explanation/audit-log.md.',
+      'See that the witnesses of AUDIT_WITNESS_POLICY run and are reached from the service: ' +
+      '"Witnesses" in docs/explanation/audit-log.md.',
   },
   'audit-log:rows': {
     why: 'Rows of the database differ from what the audit log has entered of them.',
@@ -43,7 +43,7 @@ const adviceOn: Readonly<Record<HealthCheckName, Advice>> = {
     why: 'Acts take place that are not in the audit log yet.',
     remedy:
       'Look into the log of the service for "acts could not be entered in the audit log": ' +
-      '"When acts are not entered" in docs/explanation/audit-log.md.',
+      '"Late entries" in docs/explanation/audit-log.md.',
   },
   'events:unsent': {
     why: 'Clients do not see the newest events, neither in their feeds nor by webhooks.',

@@ -52,11 +52,6 @@ export const mayMove = (from: CardStatusCode, to: CardStatusCode): boolean =>
 /** Whether nothing can follow the status. */
 export const isFinal = (code: CardStatusCode): boolean => allowedMoves(code).length === 0
 
-/** Every code that something can follow, in ascending order: of cards that are not closed. */
-export const openStatusCodes: readonly CardStatusCode[] = cardStatusCodes.filter(
-  (code) => !isFinal(code),
-)
-
 /** The status at an instant: a card that is not final expires after its last day. */
 export const statusAt = (stored: CardStatusCode, expiry: Expiry, at: Date): CardStatusCode =>
   !isFinal(stored) && expiry.isPast(at) ? '54' : stored

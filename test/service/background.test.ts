@@ -13,16 +13,12 @@ import {
 } from '../../src/service/background.ts'
 import { rememberAssertion } from '../../src/storage/clients/assertions.ts'
 import type { Database } from '../../src/storage/engine/database.ts'
-import { expireCard } from '../support/builders.ts'
+import { expireCard, useTries } from '../support/builders.ts'
 import { openTestService, sql, type TestService } from '../support/service.ts'
 
 /** Of each part of the sweep, something that a program which was lost has left to it. */
 const leaveBehind = async (database: Database, tried: string, expired: string): Promise<void> => {
-  await sql(
-    database,
-    `update try_counter set spent = try_limit where public_token = $1 and kind = 'pin'`,
-    [tried],
-  )
+  await useTries(database, tried, 'pin')
   await expireCard(database, expired)
   await sql(
     database,

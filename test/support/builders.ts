@@ -10,10 +10,11 @@ import {
   updateClient,
   upsertClient,
 } from '../../src/storage/clients/clients.ts'
-import type { Database } from '../../src/storage/engine/database.ts'
+import type { Connection, Database } from '../../src/storage/engine/database.ts'
 import { openPglite } from '../../src/storage/engine/pglite.ts'
 import { grantProduct, insertProduct } from '../../src/storage/products/products.ts'
-import { ask, type IssuedCard, otherDigits, pinTry } from './network.ts'
+import { keyHashOf } from './identifiers.ts'
+import { ask, type IssuedCard, issueCard, otherDigits, pinTry } from './network.ts'
 import { sql, type TestService } from './service.ts'
 
 /**
@@ -102,6 +103,133 @@ export async function expireCard(
     database,
     `update card set start_date = '2019-01-01', expiry_date = $2::date where public_token = $1`,
     [publicToken, expiryDate],
+  )
+}
+
+/** A card with its PIN blocked. */
+export async function blockedCard(service: TestService): Promise<IssuedCard> {
+  const card = await issueCard(service)
+  await blockPin(service, card)
+  return card
+}
+
+/**
+ * Uses up the tries of a card, but for some, without a comparison and without an event.
+ * @param left how many tries remain.
+ */
+export async function useTries(
+  database: Connection,
+  publicToken: PublicToken | string,
+  kind: 'pin' | 'cvv',
+  left = 0,
+): Promise<void> {
+  await sql(
+    database,
+    `update try_counter set spent = restored + try_limit - $3::integer
+     where public_token = $1 and kind = $2`,
+    [publicToken, kind, left],
+  )
+}
+
+/** Makes an idempotency key of a client older: `'25 hours'`. */
+export async function ageIdempotencyKey(
+  service: Pick<TestService, 'database' | 'issuing'>,
+  idempotencyKey: string,
+  age: string,
+  clientId = 'demo-client',
+): Promise<void> {
+  await sql(
+    service.database,
+    'update idempotency_record set created_at = now() - $2::interval where key_hash = $1',
+    [await keyHashOf(service, idempotencyKey, clientId), age],
+  )
+}
+
+/** Makes every idempotency key without an answer older than a process may take: 31 seconds. */
+export async function ageUnansweredKeys(database: Connection): Promise<void> {
+  await sql(
+    database,
+    `update idempotency_record set created_at = now() - interval '31 seconds' where answer is null`,
+  )
+}
+
+/** Makes the authorizations of a card older: `'401 days'`. */
+export async function ageAuthorizations(
+  database: Connection,
+  publicToken: PublicToken,
+  age: string,
+  reference?: string,
+): Promise<void> {
+  await sql(
+    database,
+    `update authorization_request set requested_at = now() - $2::interval
+     where public_token = $1 and reference = coalesce($3, reference)`,
+    [publicToken, age, reference ?? null],
+  )
+}
+
+/**
+ * Makes the second version of a key active, as some time after its rotation began. A service knows
+ * it after `refreshKeys`.
+ * @param since for how long it has been active: `'2 days'`.
+ */
+export async function activateKey(
+  database: Connection,
+  keyName: string,
+  since = '0 seconds',
+): Promise<void> {
+  const rows = await sql(
+    database,
+    `update hsm_key set state = 'active', activated_at = now() - $2::interval
+     where key_name = $1 and key_version = 2 returning key_name`,
+    [keyName, since],
+  )
+  assert.equal(rows.length, 1, `There is no second version of ${keyName}.`)
+}
+
+/** Makes another one the requester of an approval. */
+export async function setRequester(
+  database: Connection,
+  approvalId: string,
+  requesterId: string,
+): Promise<void> {
+  await sql(
+    database,
+    `update approval set requester_id = $2 where approval_id = $1::uuid returning approval_id`,
+    [approvalId, requesterId],
+  )
+}
+
+/** The id of a person who has signed in, by name. */
+export async function personNamed(database: Connection, name: string): Promise<string> {
+  const [person] = await sql<{ id: string }>(
+    database,
+    'select person_id as id from person where display_name = $1',
+    [name],
+  )
+  assert.ok(person, `${name} has not signed in.`)
+  return person.id
+}
+
+/** Makes an approval older: `'24 hours'`. */
+export async function ageApproval(
+  database: Connection,
+  approvalId: string,
+  age: string,
+): Promise<void> {
+  await sql(
+    database,
+    `update approval set requested_at = requested_at - $2::interval
+     where approval_id = $1::uuid returning approval_id`,
+    [approvalId, age],
+  )
+}
+
+/** Lets every approved act be carried out now, whenever it was to be tried again. */
+export async function carryOutNow(database: Connection): Promise<void> {
+  await sql(
+    database,
+    `update approval set due_at = now() where state = 'approved' returning approval_id`,
   )
 }
 

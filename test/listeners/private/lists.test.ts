@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { activateKey } from '../../support/builders.ts'
 import { type Answer, openTestService, sql, type TestService } from '../../support/service.ts'
 
 let service: TestService
@@ -118,10 +119,7 @@ const encoded = (position: readonly unknown[]): string =>
 
 test('the list of keys tells which version is in use and how far it is, on whichever page it stands', async () => {
   await service.call('POST', '//keys/pan/rotate', { as: 'admin', listener: 'private' })
-  await sql(
-    service.database,
-    `update hsm_key set state = 'active', activated_at = now() where key_name = 'pan'`,
-  )
+  await activateKey(service.database, 'pan')
   await sql(service.database, `insert into re_encryption (key_name, key_version) values ('pan', 2)`)
   const rows = (await pages('/keys?limit=1')).flat() as {
     key: string

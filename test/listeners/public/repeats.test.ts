@@ -10,7 +10,7 @@ import { composeHeader } from '../../../src/hsm/keys/key-purposes.ts'
 import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { newProduct } from '../../operations/clients/administer.ts'
 import { enterAll } from '../../support/audit.ts'
-import { client } from '../../support/builders.ts'
+import { activateKey, client } from '../../support/builders.ts'
 import { openWithRoutes, type Route } from '../../support/routes.ts'
 import {
   type Answer,
@@ -138,11 +138,7 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
   'POST /keys': async () => ({ path: '//keys', body: { family: 'installation', key: 'pvk' } }),
   'POST /keys/:key/rotate': async () => ({ path: '//keys/cvk/rotate' }),
   'POST /keys/:key/versions/:version/retire': async () => {
-    await sql(
-      service.database,
-      `update hsm_key set state = 'active', activated_at = now() - interval '2 days'
-       where key_name = 'cvk' and key_version = 2`,
-    )
+    await activateKey(service.database, 'cvk', '2 days')
     await service.keys.hsm.refreshKeys()
     return { path: '//keys/cvk/versions/1/retire' }
   },

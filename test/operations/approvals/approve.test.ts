@@ -4,7 +4,8 @@ import { before, suite, test } from 'node:test'
 import { hashPayload } from '../../../src/domain/approval.ts'
 import type { Person } from '../../../src/domain/person.ts'
 import { expireApprovals } from '../../../src/operations/approvals/decide.ts'
-import { openTestService, sql, type TestService } from '../../support/service.ts'
+import { ageApproval, setRequester } from '../../support/builders.ts'
+import { openTestService, type TestService } from '../../support/service.ts'
 import { callAs, carryOut, newJwks, somebody, stepsOf } from './people.ts'
 
 const sue = somebody('sue', 'security-officer')
@@ -146,20 +147,14 @@ suite('an installation where a new administrator needs another person', () => {
 
   test('ends what nobody approved within 24 hours', async () => {
     const [asked, other] = [await ask(), await ask()]
-    const age = (approvalId: string, hours: string) =>
-      sql(
-        service.database,
-        `update approval set requested_at = requested_at - $2::interval where approval_id = $1::uuid`,
-        [approvalId, hours],
-      )
-    await age(asked.approvalId, '23 hours 59 minutes')
+    await ageApproval(service.database, asked.approvalId, '23 hours 59 minutes')
     assert.equal((await approve(sol, asked)).status, 200)
-    await age(other.approvalId, '24 hours')
+    await ageApproval(service.database, other.approvalId, '24 hours')
     const answer = await approve(sol, other)
     assert.deepEqual([answer.status, answer.body.code], [409, 'approval_over'])
     assert.deepEqual(await stepsOf(service, other.approvalId), ['asked', 'expired'])
     const third = await ask()
-    await age(third.approvalId, '24 hours')
+    await ageApproval(service.database, third.approvalId, '24 hours')
     await expireApprovals(service.approvals, new AbortController().signal)
     const shown = await callAs(service, sue, 'GET', `/approvals/${third.approvalId}`)
     assert.equal(shown.body.state, 'expired')
@@ -260,9 +255,7 @@ suite('an installation where a new administrator needs another person', () => {
     const { database } = service
     const given = { as: 'admin', listener: 'private' } as const
     const asked = await service.call('POST', '//clients', { ...given, body: newAdministrator() })
-    await sql(database, `update approval set requester_id = $1 where approval_id = $2::uuid`, [
-      ...[clientId, asked.json.approvalId],
-    ])
+    await setRequester(database, asked.json.approvalId, clientId)
     await approve(sol, asked.json)
     await carryOut(service)
     const shown = await callAs(service, sol, 'GET', `/approvals/${asked.json.approvalId}`)

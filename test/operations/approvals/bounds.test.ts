@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { listKeyThumbprints } from '../../../src/domain/client-keys.ts'
 import { expireApprovals } from '../../../src/operations/approvals/decide.ts'
-import { openTestService, sql, type TestService } from '../../support/service.ts'
+import { ageApproval } from '../../support/builders.ts'
+import { openTestService, type TestService } from '../../support/service.ts'
 import { callAs, carryOut, newJwks, somebody } from './people.ts'
 
 const sol = somebody('sol', 'security-officer')
@@ -70,12 +71,7 @@ test('forgets the payload of what expired or was withdrawn, and keeps that of wh
   const ask = async () =>
     (await callAs(service, cy, 'POST', '/clients', { body: newClient() })).body.approvalId
   const [expired, withdrawn, refused] = [await ask(), await ask(), await ask()]
-  await sql(
-    service.database,
-    `update approval set requested_at = requested_at - interval '24 hours'
-     where approval_id = $1::uuid returning approval_id`,
-    [expired],
-  )
+  await ageApproval(service.database, expired, '24 hours')
   await expireApprovals(service.approvals, new AbortController().signal)
   await callAs(service, cy, 'POST', `/approvals/${withdrawn}/withdraw`)
   const body = { reason: 'Nobody knows them' }

@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { carryOutNow } from '../../support/builders.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { bareEnvironment } from '../../support/process.ts'
 import {
@@ -52,7 +53,7 @@ test('what a worker did that was then killed is not done again, and the first an
   // While the killed one's lease lasts nobody else takes it.
   await carryOut(service)
   assert.deepEqual(await stepsOf(service, asked.approvalId), ['asked', 'approved'])
-  await sql(database, 'update approval set due_at = clock_timestamp() returning approval_id')
+  await carryOutNow(database)
   await carryOut(service)
   const shown = await callAs(service, sue, 'GET', `/approvals/${asked.approvalId}`)
   assert.deepEqual([shown.body.state, shown.body.outcomeStatus], ['done', 201])
@@ -102,11 +103,7 @@ test('what cannot be done at the moment is tried again later', async () => {
   const waiting = await callAs(service, sue, 'GET', `/approvals/${asked.approvalId}`)
   assert.equal(waiting.body.state, 'approved')
   await sql(service.database, 'alter table audit_erasure_away rename to audit_erasure')
-  await sql(
-    service.database,
-    'update approval set due_at = clock_timestamp() where approval_id = $1 returning approval_id',
-    [asked.approvalId],
-  )
+  await carryOutNow(service.database)
   await carryOut(service)
   const shown = await callAs(service, sue, 'GET', `/approvals/${asked.approvalId}`)
   assert.deepEqual([shown.body.state, shown.body.outcomeStatus], ['done', 202])

@@ -9,6 +9,7 @@ import type { Person } from '../../../src/domain/person.ts'
 import { computeKeyCheckValue } from '../../../src/hsm/keys/key-check.ts'
 import { upsertPerson } from '../../../src/storage/people/people.ts'
 import { enterAll } from '../../support/audit.ts'
+import { activateKey } from '../../support/builders.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { callAs, carryOut, newJwks, somebody, stepsOf } from './people.ts'
 
@@ -103,11 +104,7 @@ test('a key is retired once, of a zone and of the installation', async () => {
   const shown = await pass([kim, kai], ['POST', '/keys/zones/retire', body])
   assert.deepEqual([shown.state, shown.outcomeStatus, shown.outcome], ['done', 204, null])
   await administer('POST', '/keys/cvk/rotate')
-  await sql(
-    service.database,
-    `update hsm_key set state = 'active', activated_at = now() - interval '2 days'
-     where key_name = 'cvk' and key_version = 2`,
-  )
+  await activateKey(service.database, 'cvk', '2 days')
   await service.keys.hsm.refreshKeys()
   const version = await pass([kim, kai], ['POST', '/keys/cvk/versions/1/retire'])
   assert.equal(version.outcomeStatus, 204)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { enterAll } from '../../support/audit.ts'
+import { carryOutNow } from '../../support/builders.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { callAs, carryOut, newJwks, somebody, stepsOf } from './people.ts'
 
@@ -119,10 +120,7 @@ test('what another person approved is entered before it is carried out', async (
   assert.equal((await read(approvalId)).state, 'approved')
   assert.equal(await isThere(clientId), false)
   await sql(service.database, 'update audit_log set closed_at = null returning log')
-  await sql(
-    service.database,
-    `update approval set due_at = now() where state = 'approved' returning approval_id`,
-  )
+  await carryOutNow(service.database)
   await carryOut(service)
   assert.equal((await read(approvalId)).state, 'done')
   assert.equal(await isThere(clientId), true)

@@ -12,7 +12,7 @@ import { type ApprovalKind, approvalKinds } from '../../../src/domain/approval.t
 import type { Person } from '../../../src/domain/person.ts'
 import { computeKeyCheckValue } from '../../../src/hsm/keys/key-check.ts'
 import { enterAll } from '../../support/audit.ts'
-import { client } from '../../support/builders.ts'
+import { activateKey, client } from '../../support/builders.ts'
 import { openWithRoutes, type Route } from '../../support/routes.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { callAs, callAsClient, carryOut, newJwks, somebody } from './people.ts'
@@ -73,11 +73,7 @@ const routesThatChange: Readonly<Record<string, NeedsTwo | string>> = {
     asks: [
       async () => {
         await administer('POST', '/keys/cvk/rotate')
-        await sql(
-          service.database,
-          `update hsm_key set state = 'active', activated_at = now() - interval '2 days'
-           where key_name = 'cvk' and key_version = 2 returning key_name`,
-        )
+        await activateKey(service.database, 'cvk', '2 days')
         await service.keys.hsm.refreshKeys()
         return { path: '/keys/cvk/versions/1/retire' }
       },

@@ -10,6 +10,7 @@ import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { auditLogJob, startJobs } from '../../../src/service/background.ts'
 import type { Connection, Database } from '../../../src/storage/engine/database.ts'
 import { enterAll, entriesOf, origin, type StoredEntry } from '../../support/audit.ts'
+import { ageAuthorizations } from '../../support/builders.ts'
 import {
   ask,
   cvvTry,
@@ -354,11 +355,7 @@ onEachEngine(({ name, open, openOne }) => {
     }
     const known = { card: card.publicToken, outcome: 'done', reason: undefined }
     assert.deepEqual(await entered(), [known])
-    await sql(
-      database,
-      `update authorization_request set requested_at = now() - interval '36 seconds' where public_token = $1`,
-      [lost.publicToken],
-    )
+    await ageAuthorizations(database, lost.publicToken, '36 seconds')
     const late = { card: lost.publicToken, outcome: 'failed', reason: 'unresolved' }
     assert.deepEqual(await entered(), [known, late])
   })

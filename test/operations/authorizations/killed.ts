@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Connection } from '../../../src/storage/engine/database.ts'
 import { makePinBlock } from '../../reference/pin-blocks.ts'
+import { ageUnansweredKeys } from '../../support/builders.ts'
 import { ask, type NamedBlock, otherDigits } from '../../support/network.ts'
 import type { Program } from '../../support/process.ts'
 import { sql, type TestService } from '../../support/service.ts'
@@ -188,10 +189,7 @@ const untilNone = async (
 
 /** Makes everything that a lost process left look 31 seconds older. */
 export const ageWhatWasLost = async (database: Connection): Promise<void> => {
-  await sql(
-    database,
-    `update idempotency_record set created_at = now() - interval '31 seconds' where answer is null`,
-  )
+  await ageUnansweredKeys(database)
   await sql(
     database,
     `update try_counter set open_since = array(

@@ -4,6 +4,7 @@ import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { countAnswered } from '../../../src/operations/authorizations/records.ts'
 import { expireRecords } from '../../../src/operations/events/expire.ts'
+import { ageAuthorizations, ageUnansweredKeys } from '../../support/builders.ts'
 import {
   ask,
   cvvTry,
@@ -185,10 +186,7 @@ onEachEngine((engine) => {
       Object.assign(hsm, { sealRecord })
     }
     assert.deepEqual(await recordsOf(card), [])
-    await sql(
-      service.database,
-      `update idempotency_record set created_at = now() - interval '31 seconds' where answer is null`,
-    )
+    await ageUnansweredKeys(service.database)
     for (let repeat = 0; repeat < 2; repeat += 1) {
       assert.equal((await ask(service, question, keyed)).json.responseCode, '96')
     }
@@ -263,12 +261,7 @@ onEachEngine((engine) => {
     const card = await issueCard(service)
     await ask(service, { publicToken: card.publicToken, reference: 'old' })
     await ask(service, { publicToken: card.publicToken, reference: 'young' })
-    await sql(
-      service.database,
-      `update authorization_request set requested_at = now() - interval '401 days'
-       where public_token = $1 and reference = 'old'`,
-      [card.publicToken],
-    )
+    await ageAuthorizations(service.database, card.publicToken, '401 days', 'old')
     await expireRecords(service.database, { eventDays: 30, attemptDays: 400 })
     const left = await recordsOf(card)
     assert.deepEqual(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, beforeEach, test } from 'node:test'
 import { sweep } from '../../../src/operations/cards/status.ts'
-import { keyHashOf } from '../../support/identifiers.ts'
+import { ageIdempotencyKey } from '../../support/builders.ts'
 import {
   addNetwork,
   ask,
@@ -11,7 +11,7 @@ import {
   otherDigits,
   pinTry,
 } from '../../support/network.ts'
-import { type Answer, sql } from '../../support/service.ts'
+import type { Answer } from '../../support/service.ts'
 import { onEachEngine, type Services } from './engines.ts'
 import { ageWhatWasLost } from './killed.ts'
 import { attemptsOf, counterOf, typesOf } from './tried.ts'
@@ -177,12 +177,7 @@ onEachEngine((engine) => {
     const right = question()
     const first = send(right)
     await gate.arrived(1)
-    await sql(
-      opened.database,
-      `update idempotency_record set created_at = now() - interval '25 hours'
-       where key_hash = $1`,
-      [await keyHashOf(opened.service, key, 'demo-network')],
-    )
+    await ageIdempotencyKey(opened.service, key, '25 hours', 'demo-network')
     await sweep(opened.service.issuing)
     gate.open()
     const wrong = question(otherDigits(card.pin))

@@ -4,7 +4,7 @@ import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import { type CardContext, findCard, listCards } from '../../../src/operations/cards/cards.ts'
 import { revealPin } from '../../../src/operations/cards/pin.ts'
 import { changeCardStatus, findCardStatus, sweep } from '../../../src/operations/cards/status.ts'
-import { expireCard } from '../../support/builders.ts'
+import { ageIdempotencyKey, expireCard, useTries } from '../../support/builders.ts'
 import { keyHashOf } from '../../support/identifiers.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import {
@@ -117,11 +117,7 @@ for (const code of codes) {
 test('whatever the PIN and CVV status, PIN and CVV can be changed and read', async () => {
   const card = await service.createCard()
   const { publicToken } = card
-  await sql(
-    service.database,
-    `update try_counter set spent = restored + try_limit where public_token = $1`,
-    [publicToken],
-  )
+  for (const kind of ['pin', 'cvv'] as const) await useTries(service.database, publicToken, kind)
   for (const kind of ['pin', 'cvv']) {
     const { json } = await service.call('GET', `/card-${kind}/${publicToken}/${kind}/status`)
     const description = `The ${kind.toUpperCase()} is blocked: tries used up.`
@@ -240,12 +236,7 @@ test('a sweep forgets idempotency keys after 24 hours and keeps the younger ones
     const headers = { 'idempotency-key': key }
     await service.call('PUT', `/card-cvv/${publicToken}/cvv/status`, { body, headers })
   }
-  await sql(
-    service.database,
-    `update idempotency_record set created_at = now() - interval '25 hours'
-     where key_hash = $1`,
-    [await keyHashOf(service, 'old')],
-  )
+  await ageIdempotencyKey(service, 'old', '25 hours')
   await sweep(service.issuing)
   const left = await sql<{ hash: Uint8Array }>(
     service.database,

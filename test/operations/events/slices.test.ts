@@ -10,6 +10,7 @@ import {
   type SlicedTable,
 } from '../../../src/storage/events/slices.ts'
 import { enterPublished } from '../../support/audit.ts'
+import { useTries } from '../../support/builders.ts'
 import { sql, type TestService } from '../../support/service.ts'
 import { onEachEngine, type Services } from '../authorizations/engines.ts'
 
@@ -236,11 +237,7 @@ onEachEngine(({ open }) => {
        from generate_series(1, 21) as n`,
       [publicToken],
     )
-    await sql(
-      database,
-      `update try_counter set spent = 2 where public_token = $1 and kind = 'pin'`,
-      [publicToken],
-    )
+    await useTries(database, publicToken, 'pin', 1)
     const status = async () =>
       (await service.call('GET', `/card-pin/${publicToken}/pin/status`)).json.remainingTries
     assert.equal(await status(), 1)

@@ -12,6 +12,7 @@ import {
   recall,
 } from '../../../src/operations/idempotency/idempotency.ts'
 import { followKeys } from '../../../src/operations/keys/rotate.ts'
+import { activateKey, ageIdempotencyKey } from '../../support/builders.ts'
 import { keyHashOf } from '../../support/identifiers.ts'
 import {
   type CallOptions,
@@ -146,12 +147,10 @@ test('after an answer that is no success the key is free', async () => {
 })
 
 test('a key is remembered for 24 hours, and then as good as new', async () => {
-  const age = `update idempotency_record set created_at = now() - $2::interval
-    where key_hash = $1`
   const first = await create()
-  await sql(service.database, age, [await keyHashOf(service, key), '23 hours 59 minutes'])
+  await ageIdempotencyKey(service, key, '23 hours 59 minutes')
   assert.equal((await create()).json.publicToken, first.json.publicToken)
-  await sql(service.database, age, [await keyHashOf(service, key), '24 hours 1 minute'])
+  await ageIdempotencyKey(service, key, '24 hours 1 minute')
   const later = await create({ customerReference: 'later' })
   assert.deepEqual([later.status, later.headers['idempotency-replayed']], [201, undefined])
   assert.notEqual(later.json.publicToken, first.json.publicToken)
@@ -169,11 +168,7 @@ test('a key that is older than 24 hours, and not swept yet, answers nothing that
   const close = { cardStatusCode: '83' }
   await service.call('PUT', `/cards/${publicToken}/status`, { body: close })
   assert.equal((await move('62')).status, 204, 'a repeat, whatever is so of the card')
-  await sql(
-    service.database,
-    `update idempotency_record set created_at = now() - interval '25 hours' where key_hash = $1`,
-    [await keyHashOf(service, key)],
-  )
+  await ageIdempotencyKey(service, key, '25 hours')
   for (const code of ['62', '00']) {
     assert.equal((await move(code)).json.code, 'card_status_conflict')
   }
@@ -293,10 +288,7 @@ test('a key is remembered though the key that it is hashed under has another ver
     as: 'admin',
     listener: 'private',
   })
-  await sql(
-    service.database,
-    `update hsm_key set state = 'active', activated_at = now() where key_name = 'request-fingerprint'`,
-  )
+  await activateKey(service.database, 'request-fingerprint')
   await followKeys(service.keys)
   const second = await create()
   assert.equal(second.headers['idempotency-replayed'], 'true')

@@ -8,6 +8,7 @@ import { createLog } from '../../../src/service/log.ts'
 import { insertCard, type NewCardRow } from '../../../src/storage/cards/create-card.ts'
 import type { PanFingerprintColumns } from '../../../src/storage/cards/keys-of-cards.ts'
 import { findGrantedProduct } from '../../../src/storage/products/products.ts'
+import { activateKey } from '../../support/builders.ts'
 import { publicTokenOf } from '../../support/identifiers.ts'
 import { ask, cvvTry, type IssuedCard, issueCard, pinTry } from '../../support/network.ts'
 import { newCard, openTestService, sql, type TestService } from '../../support/service.ts'
@@ -99,11 +100,7 @@ test('a repeated request is recognised, and a different one still refused, acros
   assert.equal(other.json.code, 'idempotency_key_reused')
   await advanceKeys(service.keys)
   assert.equal(await stateOf('request-fingerprint', 1), 'active')
-  await sql(
-    service.database,
-    `update hsm_key set activated_at = now() - interval '25 hours'
-     where key_name = 'request-fingerprint' and key_version = 2`,
-  )
+  await activateKey(service.database, 'request-fingerprint', '25 hours')
   await untilState('request-fingerprint', 1, 'retired')
 })
 
@@ -262,11 +259,7 @@ test('a signing key is published before it signs, and verifies until its last to
   const fresh = await service.token('cards.read pin.read')
   assert.equal(kidOf(fresh), 'token-signing-2')
   assert.deepEqual([(await read(old)).status, (await read(fresh)).status], [200, 200])
-  await sql(
-    service.database,
-    `update hsm_key set activated_at = now() - interval '2 hours'
-     where key_name = 'token-signing' and key_version = 2`,
-  )
+  await activateKey(service.database, 'token-signing', '2 hours')
   const retired = async () => (await published()).join() === 'token-signing-2'
   await until(retired)
   assert.deepEqual([(await read(old)).status, (await read(fresh)).status], [401, 200])

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { computeKeyCheckValue } from '../../../src/hsm/keys/key-check.ts'
 import { advanceKeys, followKeys } from '../../../src/operations/keys/rotate.ts'
+import { activateKey } from '../../support/builders.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { type Administer, subjectOf } from './rotating.ts'
 
@@ -98,10 +99,7 @@ test('no act on a version is done without being on record, whoever does it', asy
   )
   await change(`update hsm_key set activates_at = now() where key_name = 'pan' and key_version = 2`)
   await assertRecorded(/^pan\/2 activated$/, turn(followKeys))
-  await change(
-    `update hsm_key set activated_at = now() - interval '1 hour'
-     where key_name = 'pan' and key_version = 2`,
-  )
+  await activateKey(service.database, 'pan', '1 hour')
   await assertRecorded(/^pan\/1 retired$/, async () => {
     await change('update re_encryption set round_started_at = now()')
     await advanceKeys(service.keys)
@@ -118,10 +116,8 @@ test('no act on a version is done without being on record, whoever does it', asy
 
 test('no version retires by time or by word without being on record', async () => {
   for (const key of ['request-fingerprint', 'cvk']) await administer('POST', `//keys/${key}/rotate`)
-  await change(
-    `update hsm_key set state = 'active', activated_at = now() - interval '2 days'
-     where key_name in ('request-fingerprint', 'cvk') and key_version = 2`,
-  )
+  await activateKey(service.database, 'request-fingerprint', '2 days')
+  await activateKey(service.database, 'cvk', '2 days')
   await assertRecorded(/^request-fingerprint\/1 retired$/, turn(advanceKeys))
   await assertRecorded(/^cvk\/1 retired by demo-admin$/, () =>
     administer('POST', '//keys/cvk/versions/1/retire'),

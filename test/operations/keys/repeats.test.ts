@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { followKeys } from '../../../src/operations/keys/rotate.ts'
+import { activateKey } from '../../support/builders.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import {
   openServerDatabase,
@@ -131,18 +132,14 @@ for (const [where, open] of Object.entries(openers)) {
       const [service] = await open()
       assert.ok(service)
       await ask(service, '/keys/cvk/rotate', null)
-      const longAgo = `now() - interval '1 hour'`
-      await sql(
-        service.database,
-        `update hsm_key set state = 'active', activated_at = ${longAgo} where key_name = 'cvk'`,
-      )
+      await activateKey(service.database, 'cvk', '1 hour')
       const keys = [randomUUID(), randomUUID()]
       const retire = () => ask(service, '/keys/cvk/versions/1/retire', keys[0] ?? '')
       const forget = () => ask(service, '/keys/cvk/versions/1', keys[1] ?? '', undefined, 'DELETE')
       assert.equal((await retire()).status, 204)
       await sql(
         service.database,
-        `update hsm_key set retired_at = ${longAgo} where retired_at is not null`,
+        `update hsm_key set retired_at = now() - interval '1 hour' where retired_at is not null`,
       )
       assert.equal((await forget()).status, 204)
       for (const again of [await retire(), await forget()]) {

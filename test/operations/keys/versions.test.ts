@@ -6,6 +6,7 @@ import { retireKey } from '../../../src/operations/keys/retire.ts'
 import { recordUses } from '../../../src/operations/keys/uses.ts'
 import { keyFindings } from '../../../src/service/doctor/installation.ts'
 import { type Database, statement } from '../../../src/storage/engine/database.ts'
+import { activateKey } from '../../support/builders.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { subjectOf } from './rotating.ts'
 
@@ -173,11 +174,7 @@ test('a version does not retire while a process may still make something under i
   const other = await openTestService()
   const { administer: administerOther } = subjectOf(other)
   await administerOther('POST', '//keys/cvk/rotate')
-  await sql(
-    other.database,
-    `update hsm_key set state = 'active', activated_at = now()
-     where key_name = 'cvk' and key_version = 2`,
-  )
+  await activateKey(other.database, 'cvk')
   // No card is under it: but another process may not know yet that it has a successor.
   const early = await administerOther('POST', '//keys/cvk/versions/1/retire')
   assert.deepEqual([early.status, early.json.code], [409, 'key_in_use'])
@@ -186,11 +183,7 @@ test('a version does not retire while a process may still make something under i
     card.publicToken,
   ])
   assert.equal(row?.cvk, 'cvk/1')
-  await sql(
-    other.database,
-    `update hsm_key set activated_at = now() - interval '31 seconds'
-     where key_name = 'cvk' and key_version = 2`,
-  )
+  await activateKey(other.database, 'cvk', '31 seconds')
   const used = await administerOther('POST', '//keys/cvk/versions/1/retire')
   assert.match(used.json.detail, /still in use in card.cvk/)
   await sql(other.database, `update card set cvk = 'cvk/2'`)
@@ -199,11 +192,7 @@ test('a version does not retire while a process may still make something under i
 
 test('a version does not retire whose successor settled only while it was searched', async () => {
   await subjectOf(service).administer('POST', '//keys/cvk/rotate')
-  await sql(
-    service.database,
-    `update hsm_key set state = 'active', activated_at = now()
-     where key_name = 'cvk' and key_version = 2`,
-  )
+  await activateKey(service.database, 'cvk')
   // The search takes so long that a process which had not read the keys issued a card behind it.
   const database: Database = {
     ...service.database,
@@ -211,11 +200,7 @@ test('a version does not retire whose successor settled only while it was search
       const rows = await service.database.query<never>(statement, values)
       if (!statement.text.includes('from card')) return rows
       await service.createCard()
-      await sql(
-        service.database,
-        `update hsm_key set activated_at = now() - interval '1 hour'
-         where key_name = 'cvk' and key_version = 2`,
-      )
+      await activateKey(service.database, 'cvk', '1 hour')
       return rows
     },
   }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { acts, listScreens } from '../../../src/console/screens.ts'
 import { type Browser, hiddenFields, openBrowser } from '../../support/browser.ts'
+import { personNamed, setRequester } from '../../support/builders.ts'
 import { sql } from '../../support/service.ts'
 import { type Console, linkOf, openConsole } from '../support/console.ts'
 import { askForAdministrator } from '../support/console-world.ts'
@@ -59,11 +60,10 @@ test('who approves after a sign-in that is too old comes back to the approval, a
 test('who breaks the glass after a sign-in that is too old comes back to the approval', async () => {
   const requester = await signIn('Sol Security')
   const { approvalId } = await askForAdministrator(service, 'admin-urgent')
-  await sql(
+  await setRequester(
     service.database,
-    `update approval set requester_id = (select person_id from person where display_name = $1)
-     where approval_id = $2 returning approval_id`,
-    ['Sol Security', approvalId],
+    approvalId,
+    await personNamed(service.database, 'Sol Security'),
   )
   const address = `${url}/console/approvals/${approvalId}`
   const page = await requester.visit(address)

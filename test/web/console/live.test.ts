@@ -7,7 +7,7 @@ import { before, test } from 'node:test'
 import { longerWait } from '../../../web/console/back-off.ts'
 import { callAs, somebody } from '../../operations/approvals/people.ts'
 import { openBrowser } from '../../support/browser.ts'
-import { sql } from '../../support/service.ts'
+import { personNamed, setRequester } from '../../support/builders.ts'
 import { openChromium } from '../support/chromium.ts'
 import { type Console, linkOf, openConsole, signIn } from '../support/console.ts'
 import { askForAdministrator } from '../support/console-world.ts'
@@ -66,11 +66,10 @@ test('an open approval that was refused offers no form any more, even to a perso
   const { approvalId } = await askForAdministrator(service, 'admin-refused')
   const visit = await signIn(service, chromium, 'Sol Security')
   const { page } = visit
-  await sql(
+  await setRequester(
     service.database,
-    `update approval set requester_id = (select person_id from person where display_name = $1)
-     where approval_id = $2 returning approval_id`,
-    ['Sol Security', approvalId],
+    approvalId,
+    await personNamed(service.database, 'Sol Security'),
   )
   await page.goto(service.url(`/console/approvals/${approvalId}`))
   const withdraw = page.getByRole('button', { name: 'Withdraw it' })

@@ -2,7 +2,7 @@
  * `npm test`: runs every test file; those of a folder share processes.
  *
  * - `npm test -- FILE …` runs these files, each in a process of its own, and prints what they print.
- * - `npm test -- --changed` runs the files whose imports reach what git says is changed.
+ * - `npm test -- --changed` runs the files that a change concerns (scripts/test/changed.ts).
  * - `npm test -- --suite NAME` runs one of the suites of scripts/test/suites.ts.
  */
 import { availableParallelism } from 'node:os'

@@ -6,25 +6,41 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /**
- * The test files that reach a changed file: one that differs from where this branch left `main`, or
- * that git does not know yet. What no import names may concern any test: then all of them are
- * returned.
+ * The test files that a change concerns. A file is changed when it differs from where this branch
+ * left `main`, or when git does not know it yet. It concerns the test files that import it, other
+ * than by way of the whole service, and those of its subject. A change that concerns no test file
+ * by this rule may concern any: then all of them are returned.
  */
 export function findChanged(testFiles: readonly string[]): readonly string[] {
   const changed = listChanged()
   const reached = new Map(testFiles.map((file) => [file, filesReachedFrom(file)]))
-  const isDocument = (path: string) => /\.(md|txt)$/.test(path)
-  const isReached = (path: string) => [...reached.values()].some((files) => files.has(path))
-  const unknown = changed.filter((path) => !isDocument(path) && !isReached(path))
+  const listConcerned = (path: string): readonly string[] => {
+    if (/\.(md|txt)$/.test(path)) return testFiles.filter((file) => ofDocuments.test(file))
+    const subject = findSubject(path)
+    return testFiles.filter(
+      (file) => reached.get(file)?.has(path) || (subject && isAbout(file, subject)),
+    )
+  }
+  const concerned = new Map(changed.map((path) => [path, new Set(listConcerned(path))]))
+  const unknown = changed.filter((path) => concerned.get(path)?.size === 0)
   if (unknown.length > 0) {
-    console.log(`All test files are run: no import of a test reaches ${unknown.join(', ')}.`)
+    console.log(`All test files are run: no test file imports ${unknown.join(', ')}.`)
     return testFiles
   }
-  const ofDocuments = changed.some(isDocument) ? /^test\/(scripts|guides)\// : /^$/
-  return testFiles.filter(
-    (file) => ofDocuments.test(file) || changed.some((path) => reached.get(file)?.has(path)),
-  )
+  return testFiles.filter((file) => [...concerned.values()].some((files) => files.has(file)))
 }
+
+/** Test files that hold documents to the program. */
+const ofDocuments = /^test\/(scripts|guides)\//
+
+/** The folder or, of a route or a schema, the file that names what a file is about. */
+const findSubject = (path: string): string | undefined =>
+  path.match(/^src\/listeners\/p\w+\/(?:routes|schemas)\/([\w-]+)\.ts$/)?.[1] ??
+  path.match(/^(?:src\/(?:operations|storage|listeners)|database\/functions)\/([\w-]+)\//)?.[1] ??
+  path.match(/^src\/\w+\/([\w-]+)\.\w+$/)?.[1]
+
+const isAbout = (testFile: string, subject: string): boolean =>
+  testFile.split('/').some((part) => part.replace('.test.ts', '') === subject)
 
 function listChanged(): string[] {
   const git = (...words: readonly string[]): string[] =>
@@ -45,7 +61,8 @@ function filesReachedFrom(file: string): ReadonlySet<string> {
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (reached.has(next)) continue
     reached.add(next)
-    waiting.push(...namesIn(next))
+    // The service wires every file: to reach one through it says nothing.
+    if (!next.startsWith('src/service/') || next === file) waiting.push(...namesIn(next))
   }
   return reached
 }

@@ -113,7 +113,9 @@ function printOutput(
 function printSummary({ failures, leftOut, passed }: RunRecord, seconds: number): void {
   const minutes = `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`
   console.log(`\n${passed} tests passed, ${failures.length} failed, in ${minutes}.`)
-  for (const [reason, count] of leftOut) console.log(`Left out, ${count} tests: ${reason}`)
+  for (const [reason, count] of leftOut) {
+    console.log(`Left out, ${count} ${count === 1 ? 'test' : 'tests'}: ${reason}`)
+  }
   for (const file of new Set(failures.map((failure) => failure.file))) {
     console.log(`\n✖ ${file}`)
     for (const { title } of failures.filter((failure) => failure.file === file)) {

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { stringify } from 'safe-stable-stringify'
 import { Secret } from '../../domain/secret.ts'
-import { requireUnchanged } from '../../operations/approvals/subject.ts'
+import { requireUnchanged } from '../../operations/approvals/subject-state.ts'
 import type { Answer, RepeatableRequest } from '../../operations/idempotency/idempotency.ts'
 import { requireCaller } from './authentication.ts'
 import { parseIdempotencyKey } from './request.ts'

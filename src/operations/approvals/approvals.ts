@@ -12,7 +12,7 @@ import {
   listApprovalRows,
 } from '../../storage/approvals/approvals.ts'
 import type { Connection, Database } from '../../storage/engine/database.ts'
-import { type ApprovalBackground, findBackground } from './about.ts'
+import { type ApprovalBackground, findBackground } from './background.ts'
 
 /** What the operations on approvals work with. */
 export interface ApprovalContext {

@@ -21,7 +21,7 @@ import {
   storedPerson,
 } from './approvals.ts'
 import { listRequesterParties } from './parties.ts'
-import { computeStateDigest, parseSubject } from './subject.ts'
+import { computeStateDigest, parseSubject } from './subject-state.ts'
 
 /** A request that is not carried out before it is approved. */
 interface Wanted extends AskedRequest {

@@ -17,7 +17,7 @@ import { findClient } from '../../storage/clients/clients.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { findPerson } from '../../storage/people/people.ts'
 import { type ApprovalContext, parseRequester, recordStep } from './approvals.ts'
-import { findRecorded } from './recorded.ts'
+import { findRecorded } from './recorded-steps.ts'
 
 /** A request that was approved, and whose it is. */
 interface ApprovedRequest extends AskedRequest {

@@ -18,7 +18,7 @@ import {
   visibleApproval,
 } from './approvals.ts'
 import { isRequester, requireAnotherPerson } from './parties.ts'
-import { isUnchanged } from './subject.ts'
+import { isUnchanged } from './subject-state.ts'
 
 /** Who decides what, and under which request id. */
 interface Decider extends Party {

@@ -6,6 +6,7 @@ import type { DrainedWebhook } from '../../storage/webhooks/queues.ts'
 import type { WebhookReference } from '../../storage/webhooks/webhooks.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 import type { PostOutcome } from './post.ts'
+import { backOffSeconds, isGivenUp, longestWaitSeconds } from './retry-schedule.ts'
 
 /** What is the same for all deliveries of an endpoint at a time. */
 export interface Target
@@ -58,7 +59,7 @@ export async function tryDelivery(
     tried: { groupKey, position, round, failures, try: record, ...step },
     isGivenUp: step.status === 'Failed' && outcome !== notKept && groupKey !== pingGroup,
     isGone: isGone(outcome),
-    restSeconds: Math.min(retryAfterSeconds, longestSeconds),
+    restSeconds: Math.min(retryAfterSeconds, longestWaitSeconds),
     urlSince,
   }
 }
@@ -76,32 +77,12 @@ function nextStep(
   const isLast = groupKey === pingGroup || outcome === notKept || isOver || isGone(outcome)
   if (isLast) return { status: 'Failed', dueInSeconds: 0 }
   const backOff = backOffSeconds(failures + 1, Math.random())
-  const asked = Math.min(outcome.retryAfterSeconds ?? 0, longestSeconds)
+  const asked = Math.min(outcome.retryAfterSeconds ?? 0, longestWaitSeconds)
   return { status: 'Pending', dueInSeconds: Math.max(backOff, asked) }
 }
 
 /** The receiver wants no more messages (Standard Webhooks 1.0.0, “Removing disabled endpoints”). */
 const isGone = ({ statusCode }: PostOutcome): boolean => statusCode === 410
-
-/** The longest wait until the next try, whoever asks for it. */
-const longestSeconds = 6 * 3_600
-const givenUpAfterMs = 3 * 24 * 3_600_000
-
-/**
- * How long to wait after so many tries that failed: 1 s, 2, 4, 8 …, at most 6 h, each ± 20 %.
- * @param chance from 0 to 1.
- */
-export const backOffSeconds = (failures: number, chance: number): number =>
-  Math.min(2 ** (failures - 1), longestSeconds) * (0.8 + 0.4 * chance)
-
-/**
- * Whether to try no more: three days have passed since the first try at this address. All three
- * instants are of the clock that stands still while deliveries are suspended.
- * @param urlSince when the endpoint got its address, or was enabled again.
- */
-export const isGivenUp = (firstTriedAt: Date | null, urlSince: Date, now: Date): boolean =>
-  firstTriedAt !== null &&
-  now.getTime() - Math.max(firstTriedAt.getTime(), urlSince.getTime()) >= givenUpAfterMs
 
 /**
  * The body of an event, the same at every try (Standard Webhooks, “Payload”).

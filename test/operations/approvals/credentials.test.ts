@@ -6,7 +6,10 @@ import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { before, suite, test } from 'node:test'
 import { guardedScopes } from '../../../src/domain/approval.ts'
-import { computeStateDigest, parseSubject } from '../../../src/operations/approvals/subject.ts'
+import {
+  computeStateDigest,
+  parseSubject,
+} from '../../../src/operations/approvals/subject-state.ts'
 import { client } from '../../support/builders.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { callAs, carryOut, newJwks, somebody } from './people.ts'

@@ -9,7 +9,7 @@ import { toMembers } from '../../domain/members.ts'
 import type { ApprovalRow } from '../../storage/approvals/approvals.ts'
 import { findAdministeredClient } from '../../storage/clients/clients.ts'
 import type { Connection } from '../../storage/engine/database.ts'
-import type { ApprovalSubject } from './subject.ts'
+import type { ApprovalSubject } from './subject-state.ts'
 
 /** A client that a request is about, as it is now. */
 interface SubjectClient {

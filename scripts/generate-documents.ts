@@ -88,11 +88,23 @@ async function openMigrated(): Promise<Database> {
 
 const errorsIntroduction = `# Errors
 
-Every failure is a problem document (RFC 9457, \`application/problem+json\`). Switch on \`code\`: it is
-stable. \`title\` and \`detail\` are for people. \`errors\` points at each member that is wrong, all at
-once. \`requestId\` is what the operator needs. The same texts are served under \`/problems\`.
+Every error is a problem document (RFC 9457, \`application/problem+json\`):
 
-This file is generated from \`src/domain/problem.ts\` by \`npm run generate\`.
+\`\`\`json
+{
+  "type": "/problems/validation_failed",
+  "title": "${problemKinds.validation_failed.title}",
+  "status": ${problemKinds.validation_failed.status},
+  "code": "validation_failed",
+  "requestId": "6f1c1c1e-8d0a-4a39-9d1c-5b1f0f8f1d11",
+  "errors": [{ "pointer": "/pin", "detail": "must have 4 digits" }]
+}
+\`\`\`
+
+Switch on \`code\`, which is stable. \`title\` and \`detail\` are for people. \`errors\` lists every wrong member. Give the \`requestId\`
+to the operator when you ask for help. The service returns these explanations under \`/problems\`, too.
+
+This file is generated from \`src/domain/problem-kinds.ts\` by \`npm run generate\`.
 `
 
 function generateErrors(): string {
@@ -107,14 +119,14 @@ function generateErrors(): string {
 const section = (code: string, { explanation, status, title }: ProblemKind): string =>
   `\n## ${code}\n\n${status}: ${title}\n\n${wrap(explanation.replaceAll('<', '\\<'), 100)}\n`
 
-const refusalsIntroduction = `# What production refuses
+const refusalsIntroduction = `# Settings that production refuses
 
 With \`SANDBOX=false\` the service refuses to start with any of these settings. It reports all of them at once and opens no
 listener. To accept a setting, set the variable in the last column to \`yes\`. Each acceptance in use is a log line at level
 \`warn\` at the start and a warning of \`pinfold doctor\`. A setting without such a variable cannot be accepted.
 
 File modes are those of Unix; on Windows, give only the service's account access to the files. Certificates are checked when
-they are loaded, see [tls.md](tls.md). [0019](../decisions/0019-production.md) gives the reasons.
+they are loaded ([TLS](tls.md)). [Decision 19](../decisions/0019-production.md) gives the reasons.
 
 Links of card networks are registered while the service runs. A link in clear beyond loopback is refused at registration and
 change, and does not run, unless \`ACCEPT_PLAIN_LINKS\` is \`yes\` ([iso8583.md](iso8583.md#links-in-clear)).

@@ -62,7 +62,7 @@ async function measure(
   return result.requests.average
 }
 
-function scenariosOf(base: string): readonly Scenario[] {
+function listScenarios(base: string): readonly Scenario[] {
   const read = (name: string, path: Scenario['path']): Scenario => ({
     name,
     baseline: 'read',
@@ -132,7 +132,7 @@ await runBench(async (bench) => {
   const target = { product: baseUrl, baseline, clientId }
   const words = options.only.toLowerCase()
   const rows = []
-  for (const scenario of scenariosOf(`/thr/${processorPath}`)) {
+  for (const scenario of listScenarios(`/thr/${processorPath}`)) {
     if (!scenario.name.toLowerCase().includes(words)) continue
     rows.push(await compare(scenario, target, publicTokens, headers))
   }

@@ -42,7 +42,7 @@ interface Scenario {
   readonly requests: readonly autocannon.Request[]
 }
 
-async function scenariosOf(
+async function listScenarios(
   service: BenchService,
   cards: readonly Card[],
 ): Promise<readonly Scenario[]> {
@@ -217,7 +217,7 @@ async function measureShare(url: string, client: pg.Client, standing: Database):
       await client.query(injection((perSecond * everyMs) / 1_000))
     }
   }
-  const shareOf = (microseconds: number) => microseconds / (seconds * 1e6)
+  const computeShare = (microseconds: number) => microseconds / (seconds * 1e6)
   const usedBy = async (work: () => Promise<unknown>): Promise<number> => {
     const before = process.cpuUsage()
     await work()
@@ -241,7 +241,7 @@ async function measureShare(url: string, client: pg.Client, standing: Database):
     await acting
   })
   const there = (await workedMicroseconds(backend.pid)) - its
-  const percent = (microseconds: number) => `${(100 * shareOf(microseconds)).toFixed(1)} %`
+  const percent = (microseconds: number) => `${(100 * computeShare(microseconds)).toFixed(1)} %`
   console.log(
     `${Math.round(entries / seconds)} of ${perSecond} acts a second entered: ` +
       `${percent(both - making)} of a core here, ${percent(there)} in the database; ` +
@@ -278,7 +278,7 @@ async function measureReceipts(
   headers: Record<string, string>,
 ): Promise<void> {
   const [count, apartMs, askAgainMs] = [400, 25, 50]
-  const receiptOf = async (number: number): Promise<number> => {
+  const measureReceipt = async (number: number): Promise<number> => {
     await wait(number * apartMs)
     const card = cards[number % cards.length]
     const shown = await fetch(`${base}/card-pin/${card?.publicToken}/pin`, { headers })
@@ -292,7 +292,7 @@ async function measureReceipts(
     }
   }
   const numbers = Array.from({ length: count }, (_, number) => number)
-  const times = (await Promise.all(numbers.map(receiptOf))).sort((one, other) => one - other)
+  const times = (await Promise.all(numbers.map(measureReceipt))).sort((one, other) => one - other)
   const at = (share: number) =>
     ((times[Math.floor(count * share)] ?? Number.NaN) / 1_000).toFixed(2)
   console.log(`${count} receipts were there after ${at(0.5)} s (p50), ${at(0.99)} s (p99)`)
@@ -312,15 +312,15 @@ await runBench(async (bench) => {
     const { 'content-type': _, ...headers } = await headersFor(service)
     await measureReceipts(service, cards, headers)
   }
-  const scenarios = await scenariosOf(service, cards)
-  const tableOf = async (part: string, row: (scenario: Scenario) => Promise<object>) => {
+  const scenarios = await listScenarios(service, cards)
+  const printTable = async (part: string, row: (scenario: Scenario) => Promise<object>) => {
     if (!parts.includes(part)) return
     const rows: object[] = []
     for (const scenario of scenarios) rows.push(await row(scenario))
     console.table(rows)
   }
-  await tableOf('bytes', (scenario) => measureBytes(scenario, database, client))
-  await tableOf('calls', (scenario) => compare(scenario, database, client))
+  await printTable('bytes', (scenario) => measureBytes(scenario, database, client))
+  await printTable('calls', (scenario) => compare(scenario, database, client))
   if (parts.includes('share')) await measureShare(bench.databaseUrl, client, database)
   await database.close()
   await client.end()

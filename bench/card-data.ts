@@ -70,7 +70,7 @@ async function measureForms(bench: Bench): Promise<void> {
   const keys = await untilKeys(sandbox.baseUrl)
   const headers = await headersFor({ sandbox })
   const cards = await createCards(base, headers, cardCount)
-  const requestsOf = (form: Form) =>
+  const createRequests = (form: Form) =>
     Promise.all(
       cards.map(async (publicToken) => {
         const { body } = await requestCardData(keys, publicToken, { form })
@@ -79,7 +79,7 @@ async function measureForms(bench: Bench): Promise<void> {
       }),
     )
   for (const form of forms) {
-    const requests = await requestsOf(form)
+    const requests = await createRequests(form)
     const runs: { reveals: number; bare: number }[] = []
     for (let round = 0; round < rounds; round += 1) {
       const reveals = await measure(child, base, headers, requests)

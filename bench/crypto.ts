@@ -81,14 +81,14 @@ const masterKey = new SecretKey(randomBytes(32))
 const software = await openSoftwareHsm({ masterKey, keyStore: memoryKeyStore() })
 const subjects: Subject[] = [
   { name: 'bare node:crypto', verbs: bareVerbs() },
-  { name: 'software', verbs: await verbsOf(software) },
+  { name: 'software', verbs: await createVerbs(software) },
 ]
 const softHsm = openSoftHsm()
 if (softHsm.leftOut) console.log(softHsm.leftOut)
 else {
   const token = await openToken(await softHsm.createToken())
   const hsm = await openPkcs11Hsm({ token, keyStore: memoryKeyStore() })
-  subjects.push({ name: 'PKCS#11 (SoftHSM2)', verbs: await verbsOf(hsm) })
+  subjects.push({ name: 'PKCS#11 (SoftHSM2)', verbs: await createVerbs(hsm) })
 }
 console.log(`${cpus().length} cores, ${atOnce} at once, medians of ${rounds} rounds\n`)
 print(subjects, await measure(subjects))
@@ -100,7 +100,7 @@ const expiry = makeExpiry(2030, 11)
 const text = '{"firstName":"Ana","lastName":"Lim","dateOfBirth":"1990-04-17"}'
 
 /** The verbs of an HSM, on one card whose PIN and CVV2 are right. */
-export async function verbsOf(hsm: Hsm): Promise<Verbs> {
+export async function createVerbs(hsm: Hsm): Promise<Verbs> {
   const card = await hsm.generateCardNumber('400000', 'cvk')
   const pin = await hsm.generatePin(card, {
     pinLength: 4,

@@ -19,7 +19,7 @@ const multiplier = 6_180_339_887n
 const tokens = 9_000_000_000n
 const firstToken = 1_000_000_000n
 
-const tokenOf = (number: number): string =>
+const composeToken = (number: number): string =>
   String(firstToken + ((BigInt(number) * multiplier) % tokens))
 
 /**
@@ -102,7 +102,7 @@ async function sealBatch(
   from: number,
 ): Promise<[string[], string[]]> {
   const size = Math.max(0, Math.min(batchSize, count - from))
-  const given = Array.from({ length: size }, (_, at) => tokenOf(from + at))
+  const given = Array.from({ length: size }, (_, at) => composeToken(from + at))
   const sealOne = async (token: string) =>
     Buffer.from(await hsm.sealRecord('personal-data', token, personalData)).toString('hex')
   const [first = ''] = await Promise.all(given.slice(0, 1).map(sealOne))
@@ -164,5 +164,5 @@ export async function fillCards(
     await Promise.all([client.end(), other.end()])
     await database.close()
   }
-  return tokenOf(0)
+  return composeToken(0)
 }

@@ -25,11 +25,11 @@ interface Measured {
   readonly failed: number
 }
 
-const zoneKeyOf = ({ sandbox }: BenchService): Buffer =>
+const findZoneKey = ({ sandbox }: BenchService): Buffer =>
   Buffer.from(sandbox.network.zoneKeys.find(({ key }) => key === 'zone-a')?.value ?? '', 'hex')
 
-const blockOf = (service: BenchService, { pan, pin }: ReadCard): string =>
-  makePinBlock(pin, { format: 0, pan, key: zoneKeyOf(service) })
+const createBlock = (service: BenchService, { pan, pin }: ReadCard): string =>
+  makePinBlock(pin, { format: 0, pan, key: findZoneKey(service) })
     .toString('hex')
     .toUpperCase()
 
@@ -51,7 +51,7 @@ async function sell(
   const tookMs: number[] = []
   let failed = 0
   const done = Promise.withResolvers<void>()
-  const blocks = cards.map((card) => ({ card, block: blockOf(service, card) }))
+  const blocks = cards.map((card) => ({ card, block: createBlock(service, card) }))
   const send = (mti: string, fields: Record<string, string>) => {
     traces += 1
     const trace = String(traces % 1_000_000).padStart(6, '0')
@@ -130,7 +130,7 @@ async function measureJson(service: BenchService, cards: readonly ReadCard[]): P
       expiryDate: card.expiry,
       entryMode: 'chip',
       reference: 'BENCH',
-      pinBlock: { format: 'ISO_FORMAT_0', key: 'zone-a', data: blockOf(service, card) },
+      pinBlock: { format: 'ISO_FORMAT_0', key: 'zone-a', data: createBlock(service, card) },
     }),
   )
   let asked = 0

@@ -84,7 +84,7 @@ async function planCalls(service: BenchService, pools: Record<'public' | 'privat
   const base = `/thr/${service.sandbox.processorPath}`
   const get = { pool: pools.public, method: 'GET', headers: bodiless } as const
   const post = { pool: pools.public, method: 'POST', headers: client } as const
-  const callOf: Record<Kind, (card: Card, number: number) => Omit<Call, 'kind'>> = {
+  const callsByKind: Record<Kind, (card: Card, number: number) => Omit<Call, 'kind'>> = {
     'PIN or CVV status': ({ publicToken }, number) => {
       const of = number % 2 === 0 ? 'pin' : 'cvv'
       return { ...get, path: `${base}/card-${of}/${publicToken}/${of}/status` }
@@ -115,7 +115,7 @@ async function planCalls(service: BenchService, pools: Record<'public' | 'privat
     counts[kind] = number + 1
     const card = cards[number % cards.length]
     if (!card) throw new Error('There is no card.')
-    return { kind, ...callOf[kind](card, number) }
+    return { kind, ...callsByKind[kind](card, number) }
   }
 }
 
@@ -127,13 +127,13 @@ async function send(
   const lateMs = performance.now() - plannedMs
   const fault = await pool
     .request({ method, path, headers, ...(body !== undefined && { body }) })
-    .then(async (answer) => faultOf(kind, answer.statusCode, await answer.body.text()))
+    .then(async (answer) => findFault(kind, answer.statusCode, await answer.body.text()))
     .catch((error: unknown) => String(error))
   return { kind, lateMs, tookMs: performance.now() - plannedMs, fault }
 }
 
 /** A right PIN that is declined is as wrong as a call that fails. */
-function faultOf(kind: Kind, status: number, text: string): string | null {
+function findFault(kind: Kind, status: number, text: string): string | null {
   if (status >= 300) return `${kind}: ${status} ${text}`
   const isDeclined = kind === 'authorization' && JSON.parse(text).responseCode !== '00'
   return isDeclined ? `${kind}: ${text}` : null

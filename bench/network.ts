@@ -31,7 +31,7 @@ export async function readCards(service: BenchService, count: number): Promise<R
   const headers = await headersFor(service)
   const issued = await issueCards(service, count)
   const origin = service.sandbox.baseUrl
-  const keys = await keysOf(origin)
+  const keys = await fetchKeys(origin)
   const cards: ReadCard[] = []
   for (const { pin, publicToken } of issued) {
     const request = await requestCardData(keys, publicToken)
@@ -47,7 +47,7 @@ export async function readCards(service: BenchService, count: number): Promise<R
 }
 
 /** They are made in the background at the first start. */
-async function keysOf(origin: string): Promise<ServiceKeys> {
+async function fetchKeys(origin: string): Promise<ServiceKeys> {
   for (;;) {
     const answer = await fetch(`${origin}/.well-known/jwks.json`)
     const jwks = await answer.json()

@@ -61,7 +61,7 @@ async function processorSeconds(pid: number): Promise<number> {
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / ticksPerSecond
 }
 
-const parentOf = async (pid: number): Promise<number> => {
+const readParent = async (pid: number): Promise<number> => {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8')
   return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1])
 }
@@ -70,7 +70,7 @@ const parentOf = async (pid: number): Promise<number> => {
 async function databaseSeconds(database: pg.Client): Promise<number> {
   const { rows } = await database.query<{ pid: number }>('select pid from pg_stat_activity')
   const [first] = rows
-  const pids = [...rows.map(({ pid }) => pid), ...(first ? [await parentOf(first.pid)] : [])]
+  const pids = [...rows.map(({ pid }) => pid), ...(first ? [await readParent(first.pid)] : [])]
   const seconds = await Promise.all(pids.map(processorSeconds))
   return seconds.reduce((sum, each) => sum + each, 0)
 }
@@ -81,7 +81,7 @@ interface Neighbours {
   network(): Promise<Response>
 }
 
-async function neighboursOf(service: BenchService): Promise<Neighbours> {
+async function createOtherTenants(service: BenchService): Promise<Neighbours> {
   const { base, privateUrl, sandbox } = service
   const headers = await headersFor(service, sandbox.otherClient)
   const order = { cardProduct: 2001 }
@@ -133,7 +133,7 @@ async function makeNoise(bench: Bench, service: BenchService, publicToken: strin
   }
 }
 
-const rowOf = (who: string, when: string, figures: Figures) => ({
+const composeRow = (who: string, when: string, figures: Figures) => ({
   who,
   when,
   calls: figures.timesMs.length,
@@ -142,7 +142,7 @@ const rowOf = (who: string, when: string, figures: Figures) => ({
   'p99 ms': percentile(figures, 0.99).toFixed(1),
 })
 
-function faultsOf(who: string, quiet: Figures, noisy: Figures): string[] {
+function listFaults(who: string, quiet: Figures, noisy: Figures): string[] {
   const others = Object.keys(noisy.answers).filter((status) => status !== '200')
   const later = percentile(noisy, 0.99) - percentile(quiet, 0.99)
   return [
@@ -158,7 +158,7 @@ await runBench(async (bench) => {
   const fromMs = performance.now()
   const publicToken = await fillCards(bench, { count: Number(options.cards), sealed: 'all' })
   console.log(`${options.cards} cards in ${Math.round((performance.now() - fromMs) / 1_000)} s`)
-  const neighbours = await neighboursOf(service)
+  const neighbours = await createOtherTenants(service)
   await measure(neighbours.network)
   const quiet = await measureBoth(neighbours)
   const noise = await makeNoise(bench, service, publicToken)
@@ -177,10 +177,10 @@ await runBench(async (bench) => {
     (value, at) => value - (before[at] ?? 0),
   )
   console.table([
-    rowOf('another client', 'quiet', quiet.client),
-    rowOf('another client', 'noisy', noisy.client),
-    rowOf('card network', 'quiet', quiet.network),
-    rowOf('card network', 'noisy', noisy.network),
+    composeRow('another client', 'quiet', quiet.client),
+    composeRow('another client', 'noisy', noisy.client),
+    composeRow('card network', 'quiet', quiet.network),
+    composeRow('card network', 'noisy', noisy.network),
   ])
   const share = (used: number) => `${(used / seconds).toFixed(2)} cores`
   console.table({
@@ -191,8 +191,8 @@ await runBench(async (bench) => {
   })
   await database.end()
   const faults = [
-    ...faultsOf('another client', quiet.client, noisy.client),
-    ...faultsOf('the card network', quiet.network, noisy.network),
+    ...listFaults('another client', quiet.client, noisy.client),
+    ...listFaults('the card network', quiet.network, noisy.network),
   ]
   if (faults.length > 0) throw new Error(faults.join('; '))
 })

@@ -54,7 +54,7 @@ async function openInspector(port: number) {
 }
 
 /** A room of this folder, a package, or a part of Node; what is native by its own name. */
-function partOf({ functionName, url }: Profile['nodes'][number]['callFrame'], caller: string) {
+function findPart({ functionName, url }: Profile['nodes'][number]['callFrame'], caller: string) {
   const [, room] = /\/(src\/(?:\w[\w-]*\/){0,2})/.exec(url) ?? []
   const [, packageName] =
     /\/node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*\/node_modules\/)/.exec(url) ?? []
@@ -71,13 +71,13 @@ function partOf({ functionName, url }: Profile['nodes'][number]['callFrame'], ca
 }
 
 /** Microseconds of each part. */
-function timesOf({ nodes, samples, timeDeltas }: Profile): Map<string, number> {
+function sumTimes({ nodes, samples, timeDeltas }: Profile): Map<string, number> {
   const byId = new Map(nodes.map((node) => [node.id, node]))
   const parts = new Map<number, string>()
   const walk = (id: number, caller: string): void => {
     const node = byId.get(id)
     if (!node) return
-    const part = partOf(node.callFrame, caller)
+    const part = findPart(node.callFrame, caller)
     parts.set(id, part)
     for (const child of node.children ?? []) walk(child, part)
   }
@@ -103,7 +103,7 @@ async function profile(
   await ask('Profiler.setSamplingInterval', { interval: 200 })
   await ask('Profiler.start')
   const result = await callFor(seconds, scenario, subject)
-  const times = timesOf((await ask('Profiler.stop')).profile)
+  const times = sumTimes((await ask('Profiler.stop')).profile)
   const all = [...times.values()].reduce((sum, time) => sum + time, 0)
   const calls = result['2xx']
   const each = (all / calls).toFixed(0)

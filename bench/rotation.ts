@@ -32,12 +32,12 @@ type Subject = {
   zoneKey: Buffer
   send: Send
   administer: Administer
-  panOf: (publicToken: string) => Promise<string>
+  readPan: (publicToken: string) => Promise<string>
 }
 
 /** Rotates under load, and prints how long everything took. */
-const measure = async ({ administer, dataDir, panOf, send, zoneKey }: Subject) => {
-  const load = await openLoad({ send, panOf, zoneKey, workers: 16, cardsEach: 25 })
+const measure = async ({ administer, dataDir, readPan, send, zoneKey }: Subject) => {
+  const load = await openLoad({ send, readPan, zoneKey, workers: 16, cardsEach: 25 })
   const from = performance.now()
   let isMoved = false
   const loading = load.run(() => isMoved, requests)
@@ -68,7 +68,7 @@ test('the embedded database, called by inject', async (t) => {
   t.after(() => keeping.stop())
   const figures = await measure({
     ...subjectOf(service),
-    panOf: await panReader(service.database, service.dataDir),
+    readPan: await panReader(service.database, service.dataDir),
   })
   t.diagnostic(JSON.stringify(figures))
   assert.deepEqual(await countUnder(service.database, 1), [0, 0, 0, 0, 0, 0])
@@ -79,14 +79,14 @@ test('two programs on a PostgreSQL server', { skip: postgres.leftOut }, async (t
   const programs = [await start(), await start()]
   const [first] = programs
   assert.ok(first)
-  const panOf = await panReader(database, dataDir)
+  const readPan = await panReader(database, dataDir)
   const administer = administerOf(first)
   const figures = await measure({
     dataDir,
     zoneKey: Buffer.from(first.sandbox.network.zoneKeys[0]?.value ?? '', 'hex'),
     send: sendToAny(programs),
     administer,
-    panOf,
+    readPan,
   })
   t.diagnostic(JSON.stringify(figures))
   assert.deepEqual(await countUnder(database, 1), [0, 0, 0, 0, 0, 0])

@@ -34,7 +34,7 @@ interface MeasuredSubject extends Subject {
   readonly database: pg.Client
 }
 
-async function sizeOf(database: pg.Client): Promise<number> {
+async function readSize(database: pg.Client): Promise<number> {
   const { rows } = await database.query('select pg_database_size(current_database()) as bytes')
   return Number(rows[0].bytes)
 }
@@ -57,7 +57,7 @@ async function openSubject(bench: Bench, count: number): Promise<MeasuredSubject
   }
   await fillCards(bench, { count, sealed: 'listed', between })
   const seconds = (performance.now() - fromMs) / 1_000
-  const size = gigabytes(await sizeOf(database))
+  const size = gigabytes(await readSize(database))
   console.log(`${count} cards: filled in ${seconds.toFixed(0)} s, ${size} on the disk`)
   const cards: Card[] = []
   for (const publicToken of publicTokens) {
@@ -85,16 +85,16 @@ interface Run {
   readonly logPages: number
 }
 
-async function logOf(database: pg.Client): Promise<{ bytes: number; pages: number }> {
+async function readLogSize(database: pg.Client): Promise<{ bytes: number; pages: number }> {
   const { rows } = await database.query('select wal_bytes, wal_fpi from pg_stat_wal')
   return { bytes: Number(rows[0].wal_bytes), pages: Number(rows[0].wal_fpi) }
 }
 
 /** @throws Error when any call is answered with something else than 2xx. */
 async function measure(scenario: Scenario, subject: MeasuredSubject): Promise<Run> {
-  const before = await logOf(subject.database)
+  const before = await readLogSize(subject.database)
   const result = await callFor(Number(options.seconds), scenario, subject)
-  const after = await logOf(subject.database)
+  const after = await readLogSize(subject.database)
   const calls = result['2xx']
   return {
     perSecond: result.requests.average,
@@ -127,7 +127,9 @@ async function compare(scenario: Scenario, small: MeasuredSubject, large: Measur
 }
 
 /** Where in a list half of it is behind. */
-async function depthsOf({ database }: MeasuredSubject): Promise<{ cards: string; events: string }> {
+async function findDepths({
+  database,
+}: MeasuredSubject): Promise<{ cards: string; events: string }> {
   const cards = await database.query(
     `select to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, public_token as token
      from card where client_id = 'demo-client' and created_at < now() - interval '350 days'
@@ -161,7 +163,7 @@ async function timePages({ headers, service }: Subject, query: string): Promise<
 }
 
 async function timeFilters(subject: MeasuredSubject): Promise<void> {
-  const depths = await depthsOf(subject)
+  const depths = await findDepths(subject)
   const cardFilters = [
     '',
     'cardStatusCode=00',

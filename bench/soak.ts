@@ -68,7 +68,10 @@ interface Sizes {
 }
 
 /** Bytes of the data directory, of its write-ahead log, and of each table with its indexes. */
-async function measureFiles(folder: string, tableOf: ReadonlyMap<string, string>): Promise<Sizes> {
+async function measureFiles(
+  folder: string,
+  tablesByFile: ReadonlyMap<string, string>,
+): Promise<Sizes> {
   const byTable = new Map<string, number>()
   let [all, log] = [0, 0]
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
@@ -77,7 +80,7 @@ async function measureFiles(folder: string, tableOf: ReadonlyMap<string, string>
     const { size } = await stat(join(entry.parentPath, entry.name)).catch(() => ({ size: 0 }))
     all += size
     if (entry.parentPath.includes('pg_wal')) log += size
-    const tableName = tableOf.get(entry.name.replace(/[._].*$/, ''))
+    const tableName = tablesByFile.get(entry.name.replace(/[._].*$/, ''))
     if (tableName) byTable.set(tableName, (byTable.get(tableName) ?? 0) + size)
   }
   return { all, log, byTable }
@@ -177,7 +180,7 @@ await runBench(async (bench) => {
   const cards = await issueCards(first, cardCount)
   first.child.kill('SIGTERM')
   await once(first.child, 'exit')
-  const tableOf = await readTableFiles(folder)
+  const tablesByFile = await readTableFiles(folder)
   const service = await bench.startService(onDisk)
   const pool = new Pool(service.privateUrl, { connections: callers })
   const vacuums = countVacuums(service.privateUrl)
@@ -185,7 +188,7 @@ await runBench(async (bench) => {
   const rates: number[] = []
   const costs: number[] = []
   await authorize({ pool, service }, bodies, warmUpSize)
-  console.log(`before: ${describeSizes(await measureFiles(folder, tableOf))}`)
+  console.log(`before: ${describeSizes(await measureFiles(folder, tablesByFile))}`)
   try {
     for (let stretch = 1; stretch <= stretches; stretch += 1) {
       const beforeMs = await readProcessorMs(service)
@@ -197,7 +200,7 @@ await runBench(async (bench) => {
       console.log(
         `${stretch * stretchSize}: ${Math.round(perSecond)}/s, p50 ${quantile(sorted, 0.5)} ms, ` +
           `p99 ${quantile(sorted, 0.99)} ms, processor ${processorMs.toFixed(2)} ms; ` +
-          `${describeSizes(await measureFiles(folder, tableOf))}; ` +
+          `${describeSizes(await measureFiles(folder, tablesByFile))}; ` +
           `vacuums seen: ${vacuums.count()}`,
       )
     }
@@ -207,15 +210,16 @@ await runBench(async (bench) => {
   }
   const tenth = Math.round(stretches / 10)
   // Each stretch has as many: their times add up, not their rates.
-  const rateOf = (part: readonly number[]) =>
+  const computeRate = (part: readonly number[]) =>
     part.length / part.reduce((sum, perSecond) => sum + 1 / perSecond, 0)
-  const [begin, end] = [rateOf(rates.slice(0, tenth)), rateOf(rates.slice(-tenth))]
+  const [begin, end] = [computeRate(rates.slice(0, tenth)), computeRate(rates.slice(-tenth))]
   console.log(
     `first tenth ${Math.round(begin)}/s, last tenth ${Math.round(end)}/s: ` +
       `${(end / begin).toFixed(2)}`,
   )
-  const costOf = (part: readonly number[]) => part.reduce((sum, ms) => sum + ms, 0) / part.length
-  const [cost, lastCost] = [costOf(costs.slice(0, tenth)), costOf(costs.slice(-tenth))]
+  const computeCost = (part: readonly number[]) =>
+    part.reduce((sum, ms) => sum + ms, 0) / part.length
+  const [cost, lastCost] = [computeCost(costs.slice(0, tenth)), computeCost(costs.slice(-tenth))]
   console.log(
     `processor: ${cost.toFixed(2)} ms each in the first tenth, ${lastCost.toFixed(2)} in the last`,
   )

@@ -157,7 +157,7 @@ async function timePages({ privateUrl, sandbox }: BenchService, busyToken: strin
   const signInUrl = sandbox.people.find(({ role }) => role === 'support')?.signInUrl ?? ''
   const { text } = await browser.visit(signInUrl)
   const [, token = ''] = /name="form-token" value="([^"]+)"/.exec(text) ?? []
-  const rowsOf = (page: { status: number; text: string }): number => {
+  const countRows = (page: { status: number; text: string }): number => {
     if (page.status !== 200) throw new Error(`A page was answered ${page.status}.`)
     return page.text.split('<tr').length - 1
   }
@@ -165,7 +165,7 @@ async function timePages({ privateUrl, sandbox }: BenchService, busyToken: strin
   return [
     await time('nothing: /livez', async () => (await fetch(`${privateUrl}/livez`)).status),
     await time('page: search by last four', async () =>
-      rowsOf(
+      countRows(
         await browser.send(`${privateUrl}/console/search`, {
           ...fields,
           'form-key': crypto.randomUUID(),
@@ -173,7 +173,7 @@ async function timePages({ privateUrl, sandbox }: BenchService, busyToken: strin
       ),
     ),
     await time('page: card of 10,000 of each', async () =>
-      rowsOf(await browser.visit(`${privateUrl}/console/cards/${busyToken}`)),
+      countRows(await browser.visit(`${privateUrl}/console/cards/${busyToken}`)),
     ),
   ]
 }

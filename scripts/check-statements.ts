@@ -114,7 +114,7 @@ async function openSchema(): Promise<PGlite> {
   return engine
 }
 
-const typeOf = (types: Readonly<Record<number, string>>, oid: number, where: string): string => {
+const findType = (types: Readonly<Record<number, string>>, oid: number, where: string): string => {
   const type = types[oid]
   if (type === undefined) throw new Error(`${where}: no TypeScript type is known for type ${oid}.`)
   return type
@@ -141,7 +141,7 @@ async function describeStatement(engine: PGlite, written: string): Promise<Descr
 /** What the compiler is asked of a statement. */
 function writeQuestion(as: string | undefined, name: string, { columns, parameters }: Described) {
   const members = (types: Readonly<Record<number, string>>, entries: readonly Typed[]): string => {
-    const listed = entries.map(([key, oid]) => `${key}: ${typeOf(types, oid, `${name}, ${key}`)}`)
+    const listed = entries.map(([key, oid]) => `${key}: ${findType(types, oid, `${name}, ${key}`)}`)
     return `{ ${listed.join('; ')} }`
   }
   const given = members(parameterTypesByOid, parameters)
@@ -151,7 +151,7 @@ differs_${name} satisfies [never, never, never, never]`
 
 const listTypeText = 'select typarray::integer as "list" from pg_type where oid = $1'
 
-const textOf = (entries: readonly Typed[]): string =>
+const formatEntries = (entries: readonly Typed[]): string =>
   entries
     .map(([name, oid]) => `${name} ${oid}`)
     .sort()
@@ -175,8 +175,11 @@ async function compareShared(
     columns: [['ordinal', 23], ...one.columns],
   }
   return (['parameters', 'columns'] as const)
-    .filter((part) => textOf(several[part]) !== textOf(due[part]))
-    .map((part) => `${where} has the ${part} ${textOf(several[part])}, not ${textOf(due[part])}.`)
+    .filter((part) => formatEntries(several[part]) !== formatEntries(due[part]))
+    .map((part) => {
+      const [given, expected] = [formatEntries(several[part]), formatEntries(due[part])]
+      return `${where} has the ${part} ${given}, not ${expected}.`
+    })
 }
 
 interface Comparison {

@@ -5,7 +5,7 @@
  * structure/figures.ts.
  */
 import { resolve } from 'node:path'
-import { type Figure, figuresOf } from './structure/figures.ts'
+import { type Figure, measureSources } from './structure/figures.ts'
 import { readSources, type Source } from './structure/read-source.ts'
 import { rules } from './structure/rules.ts'
 
@@ -22,7 +22,7 @@ export const checkStructure = (root: string): StructureReport => {
   )
   return {
     faults: sources.flatMap((source) => rules.flatMap((rule) => rule(source))),
-    figures: figuresOf(everything),
+    figures: measureSources(everything),
     summary: summarize(sources),
   }
 }

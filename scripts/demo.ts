@@ -38,7 +38,7 @@ async function playJourney(): Promise<void> {
       await stop()
     }
   } catch (error) {
-    console.error(reasonOf(error))
+    console.error(describeReason(error))
     process.exitCode = 1
   }
 }
@@ -55,7 +55,7 @@ async function playTerminal(): Promise<void> {
 }
 
 /** `fetch failed` alone helps nobody: its cause does. */
-function reasonOf(error: unknown): string {
+function describeReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
 }

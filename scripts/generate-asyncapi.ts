@@ -28,7 +28,7 @@ const headers = {
 }
 
 /** `pin.attempt_failed` is `PinAttemptFailed`. */
-const nameOf = (type: string): string =>
+const composeName = (type: string): string =>
   type.replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /**
@@ -37,7 +37,7 @@ const nameOf = (type: string): string =>
  */
 export function generateAsyncapi(): string {
   const schemas: Record<string, object> = { ...messageSchemas, 'webhook.ping': PingMessageSchema }
-  const names = Object.keys(schemas).map(nameOf)
+  const names = Object.keys(schemas).map(composeName)
   const refer = (kind: string) => (name: string) => ({ $ref: `#/${kind}/${name}` })
   const document = {
     asyncapi: '3.0.0',
@@ -69,7 +69,7 @@ export function generateAsyncapi(): string {
     components: {
       messages: Object.fromEntries(
         Object.entries(schemas).map(([type, payload]) => [
-          nameOf(type),
+          composeName(type),
           { name: type, contentType: 'application/json', headers, payload },
         ]),
       ),

@@ -24,10 +24,10 @@ export const generateConfiguration = (): string => {
 }
 
 const row = ([name, otherwise, meaning]: DescribedVariable): string =>
-  `| \`${name}\` | ${otherwise} | ${valuesOf(name)} | ${meaning} |`
+  `| \`${name}\` | ${otherwise} | ${describeValues(name)} | ${meaning} |`
 
 /** The values that the service accepts, as its complaint about another one lists them. */
-function valuesOf(name: string): string {
+function describeValues(name: string): string {
   const { faults } = parseConfig({ [name]: 'unusable' })
   const complaint = faults.find((fault) => fault.startsWith(`${name} must be `)) ?? ''
   const [, least, most] = /a whole number from (\d+) to (\d+)/.exec(complaint) ?? []

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { packDatabase } from '../src/storage/engine/made-database.ts'
-import { billOfMaterials } from './package/bill-of-materials.ts'
+import { createBillOfMaterials } from './package/bill-of-materials.ts'
 import { readLock } from './package/lock.ts'
 import { thirdPartyNotices } from './package/notices.ts'
 import { root, writeProgram } from './package/program.ts'
@@ -31,5 +31,5 @@ await rm(program, { recursive: true, force: true })
 await writeProgram(program)
 await makeDatabase(join(program, 'made-database'))
 const lock = await readLock()
-await writeFile(join(root, 'sbom.cdx.json'), billOfMaterials(lock))
+await writeFile(join(root, 'sbom.cdx.json'), createBillOfMaterials(lock))
 await writeFile(join(root, 'THIRD-PARTY-NOTICES.txt'), await thirdPartyNotices(lock))

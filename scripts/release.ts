@@ -46,13 +46,13 @@ function findObstacle(folder: string): string | null {
   if (run(folder, 'git', 'tag', '--list', `v${version}`).trim() !== '')
     return `v${version} is there.`
   const changelog = readFileSync(join(folder, 'CHANGELOG.md'), 'utf8')
-  if (sectionOf(changelog) === null)
+  if (findSection(changelog) === null)
     return `CHANGELOG.md has no section “## ${version}, unreleased”.`
   return null
 }
 
 /** The section of a version that is not released yet, without its heading. */
-function sectionOf(changelog: string): string | null {
+function findSection(changelog: string): string | null {
   const [, after] = changelog.split(`## ${version}, unreleased\n`)
   return after?.split(/^## /m)[0]?.trim() ?? null
 }
@@ -96,7 +96,7 @@ function setVersion(folder: string): string {
       )
     }
   }
-  const notes = sectionOf(readFileSync(join(folder, 'CHANGELOG.md'), 'utf8')) ?? ''
+  const notes = findSection(readFileSync(join(folder, 'CHANGELOG.md'), 'utf8')) ?? ''
   const today = new Date().toISOString().slice(0, 10)
   change('CHANGELOG.md', (text) =>
     text.replace(`## ${version}, unreleased\n`, `## ${version}, ${today}\n`),

@@ -6,7 +6,7 @@ export function byId<Kind extends HTMLElement>(id: string, kind: new () => Kind)
 }
 
 /** What the page got from its server. */
-export function metaOf(name: string): string {
+export function readMeta(name: string): string {
   const meta = document.querySelector(`meta[name="pinfold-${name}"]`)
   return meta instanceof HTMLMetaElement ? meta.content : ''
 }
@@ -33,7 +33,7 @@ export function onSubmit(id: string, act: () => Promise<void>): void {
 }
 
 /** Takes what was typed out of a field: it is not kept there a moment longer than it is needed. */
-export function takeValue(input: HTMLInputElement): string {
+export function consumeValue(input: HTMLInputElement): string {
   const { value } = input
   input.value = ''
   return value

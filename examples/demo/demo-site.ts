@@ -2,12 +2,12 @@ import { readPages } from '../../web/site/pages.ts'
 import { readOnce } from '../../web/site/read-once.ts'
 import {
   beginSession,
+  findSession,
   isSameOrigin,
   refusal,
   type Site,
   type SiteAnswer,
   type SiteRequest,
-  sessionOf,
   siteHeaders,
 } from '../../web/site/site.ts'
 import { createRelay, type ServiceAccess } from './relay/relay.ts'
@@ -45,7 +45,7 @@ export function createDemoSite(options: DemoSiteOptions): Site {
   )
   const answerPage = async (request: SiteRequest): Promise<SiteAnswer> => {
     const answer = (await pages())(request.path)
-    const isBegun = answer.status !== 200 || sessionOf(request) !== null
+    const isBegun = answer.status !== 200 || findSession(request) !== null
     const cookie = () => beginSession(demoBase, options.isSecure)
     return isBegun ? answer : { ...answer, headers: { ...answer.headers, 'set-cookie': cookie() } }
   }

@@ -69,8 +69,8 @@ export function createActs(report: Report): Acts {
   let gaps: Gaps = createGaps({ isSuccessor: false, olderCards: 0 }, report)
   const begin = (text: string | null | undefined): void => {
     const said = readSaid(text ?? '')
-    succession = successionOf(said)
-    older.said = olderCardsOf(said)
+    succession = parseSuccession(said)
+    older.said = parseOlderCards(said)
     // The first log of all begins with 1. One that follows another says so in its first entry,
     // which is never erased.
     const isSuccessor = text === undefined || succession !== null
@@ -97,8 +97,8 @@ export function createActs(report: Report): Acts {
       }
       const said = readSaid(text)
       gaps.count(said, `entry ${index}`)
-      if (said.act === 'erasure.requested') requests.push(requestOf(said, index))
-      if (said.act === 'entries.erased') erasures.push(erasureOf(said, index))
+      if (said.act === 'erasure.requested') requests.push(parseRequest(said, index))
+      if (said.act === 'entries.erased') erasures.push(parseErasure(said, index))
     },
     finish() {
       older.met = gaps.finish()
@@ -113,7 +113,7 @@ function extend(ranges: [number, number][], index: number): void {
   else ranges.push([index, index])
 }
 
-const requestOf = ({ client, details, subject }: Said, index: number): ErasureRequest => ({
+const parseRequest = ({ client, details, subject }: Said, index: number): ErasureRequest => ({
   erasure: String(subject),
   index,
   of: textIn(details.of),
@@ -121,7 +121,7 @@ const requestOf = ({ client, details, subject }: Said, index: number): ErasureRe
   reason: textIn(details.reason) ?? '',
 })
 
-const erasureOf = ({ details, subject }: Said, index: number): ErasureEntry => ({
+const parseErasure = ({ details, subject }: Said, index: number): ErasureEntry => ({
   index,
   origin: String(subject),
   erasure: textIn(details.erasure),
@@ -129,14 +129,14 @@ const erasureOf = ({ details, subject }: Said, index: number): ErasureEntry => (
   ranges: rangesIn(details.ranges),
 })
 
-function successionOf({ act, details, reason }: Said): Succession | null {
+function parseSuccession({ act, details, reason }: Said): Succession | null {
   const { log } = details
   if (act !== 'log.succeeded' || !Number.isSafeInteger(log)) return null
   const predecessorCheckpoint = textIn(details.predecessorCheckpoint)
   return { log: Number(log), predecessorCheckpoint, reason: textIn(reason) ?? '' }
 }
 
-function olderCardsOf({ act, details }: Said): number {
+function parseOlderCards({ act, details }: Said): number {
   const { olderCards } = details
   return act === 'log.began' && Number.isSafeInteger(olderCards) ? Number(olderCards) : 0
 }

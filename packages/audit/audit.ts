@@ -19,8 +19,8 @@ export {
   type LogReport,
   verifyFolder,
 } from './folder.ts'
-export { mostBytesOf } from './limits.ts'
-export { type Growth, lookAtGrowth } from './monitor.ts'
+export { findMostBytes } from './limits.ts'
+export { checkGrowth, type Growth } from './monitor.ts'
 export {
   openCheckpoint,
   openNote,
@@ -32,5 +32,5 @@ export {
 } from './notes.ts'
 export type { ReadFile } from './openings.ts'
 export { parseReceipt, type Receipt, type VerifiedReceipt, verifyReceipt } from './receipt.ts'
-export { entriesOf, tilePath } from './tiles.ts'
-export { leafHash, rootOf, verifyConsistency, verifyInclusion } from './tree.ts'
+export { splitBundle, tilePath } from './tiles.ts'
+export { computeRoot, leafHash, verifyConsistency, verifyInclusion } from './tree.ts'

@@ -5,7 +5,7 @@
 import { isSame } from './bytes.ts'
 import type { FindingCode, Report } from './findings.ts'
 import { type Files, type Opening, readOpenings } from './openings.ts'
-import { entriesOf, splitTile, tilePath, tileWidth } from './tiles.ts'
+import { splitBundle, splitTile, tilePath, tileWidth } from './tiles.ts'
 import { leafHash } from './tree.ts'
 
 /** A bundle as it was read; nothing of it is verified. */
@@ -30,7 +30,7 @@ export async function readBundle(
   const tile = await readTile({ read, report }, 0, index, width)
   const path = tilePath('entries', index, width)
   const bytes = await read(path)
-  const entries = bytes && entriesOf(bytes)
+  const entries = bytes && splitBundle(bytes)
   if (!bytes) report('tile_missing', path, 'it is not there')
   else if (!entries) report('entry_changed', path, 'it ends within an entry')
   const openings = await readOpenings({ read, report }, index, width)
@@ -63,7 +63,7 @@ export async function readTile(
  * What the leaves of a bundle may be: as most of its files have them, as its tile has them, as its
  * entries are.
  */
-export function candidatesOf({ entries, openings, tile, width }: Bundle): Uint8Array[][] {
+export function listCandidates({ entries, openings, tile, width }: Bundle): Uint8Array[][] {
   const most = Array.from({ length: width }, (_, at) => {
     const [inTile, entry, opening] = [tile?.[at], entries?.[at], openings[at]?.leaf]
     if (opening && entry && isSame(opening, entry)) return entry
@@ -142,9 +142,11 @@ function compareEntries(
 
 /** Reports entries that are others: two that each stand at the other's place as swapped. */
 export function reportDifferences(differences: readonly Difference[], report: Report): void {
-  const rightful = new Map(differences.map((each) => [keyOf(each.kind, each.right), each.index]))
+  const rightful = new Map(
+    differences.map((each) => [composeKey(each.kind, each.right), each.index]),
+  )
   for (const { found, index, kind } of differences) {
-    const owner = rightful.get(keyOf(kind, found))
+    const owner = rightful.get(composeKey(kind, found))
     const code: FindingCode = owner === undefined ? `${kind}_changed` : `${kind}_swapped`
     const verb = kind === 'entry' ? 'is' : 'says'
     const what = owner === undefined ? 'not what was entered' : `what entry ${owner} ${verb}`
@@ -152,4 +154,4 @@ export function reportDifferences(differences: readonly Difference[], report: Re
   }
 }
 
-const keyOf = (kind: string, hash: Uint8Array): string => `${kind} ${hash.join()}`
+const composeKey = (kind: string, hash: Uint8Array): string => `${kind} ${hash.join()}`

@@ -1,6 +1,6 @@
 /** Whether witnesses have cosigned what they were to cosign. */
 import type { Report } from './findings.ts'
-import { claimOf } from './known-checkpoints.ts'
+import { findClaim } from './known-checkpoints.ts'
 import { type SignedCheckpoint, signatureTypes, type VerifierKey } from './notes.ts'
 
 const { cosignature, ed25519, mlDsa44 } = signatureTypes
@@ -66,7 +66,7 @@ export function holdCosignatures(
   const missing = findMissingCosignatures(checkpoint, witnesses, quorum)
   if (!missing) return
   const { origin, size } = checkpoint
-  const followed = claimOf(successorSays ?? '')
+  const followed = findClaim(successorSays ?? '')
   const isFollowed = followed?.origin === origin && followed.size === size
   if (missing.isEnough || isFollowed) note(`${origin}: ${missing.detail}.`)
   else report('cosignature_missing', 'checkpoint', missing.detail)

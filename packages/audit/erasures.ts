@@ -1,7 +1,7 @@
 /** Which entries were erased rightly: at a request that stands before them in the log. */
 import type { Acts, ErasureEntry, ErasureRequest } from './acts.ts'
 import type { Finding } from './findings.ts'
-import { countEntries, nameOf, type Range, uncovered } from './ranges.ts'
+import { countEntries, describeRange, type Range, uncovered } from './ranges.ts'
 
 /** An entry that names others as erased, and why it may. */
 export interface ErasureReport {
@@ -52,8 +52,8 @@ export function judgeErasures(logs: readonly ReadLog[]): Judgement {
   const erasures: ErasureReport[] = []
   const judge = (entry: ErasureEntry, at: number, origin: string): void => {
     const request = requestBefore(entry, at, requests)
-    const detail = faultOf(entry, request, logs, at)
-    if (request && detail === null) erasures.push(reportOf(origin, entry, request))
+    const detail = findFault(entry, request, logs, at)
+    if (request && detail === null) erasures.push(createReport(origin, entry, request))
     if (detail === null) return
     findings.push({ code: 'erasure_unfounded', origin, where: `entry ${entry.index}`, detail })
   }
@@ -73,7 +73,7 @@ export function judgeErasures(logs: readonly ReadLog[]): Judgement {
 const missingOpening = (origin: string, range: Range): Finding => ({
   code: 'opening_missing',
   origin,
-  where: nameOf(range),
+  where: describeRange(range),
   detail: 'what it says is not there, and no erasure covers it',
 })
 
@@ -100,7 +100,7 @@ function firstRequests(logs: readonly ReadLog[]): ReadonlyMap<string, PlacedRequ
  * Why an entry does not explain what is missing; null where it does.
  * @param at the place of its log among all
  */
-function faultOf(
+function findFault(
   { by, index, origin, ranges }: ErasureEntry,
   request: ErasureRequest | null,
   logs: readonly ReadLog[],
@@ -119,7 +119,7 @@ function faultOf(
   return `it names entries up to ${last} of ${origin} as erased, and there were ${end} before it`
 }
 
-const reportOf = (
+const createReport = (
   origin: string,
   { index, origin: log, ranges }: ErasureEntry,
   { by: requestedBy, erasure, of, reason }: ErasureRequest,

@@ -5,10 +5,10 @@ import { holdCosignatures, witnessesIn } from './cosignatures.ts'
 import { type ErasureReport, judgeErasures } from './erasures.ts'
 import type { Finding, Report } from './findings.ts'
 import {
-  claimOf,
-  findKnownCheckpoint,
+  findClaim,
   type KnownCheckpoint,
   type KnownNote,
+  listKnownCheckpoints,
   notesIn,
   openOrFault,
 } from './known-checkpoints.ts'
@@ -117,7 +117,7 @@ export async function verifyFolder(
   options: FolderOptions = {},
 ): Promise<FolderReport> {
   const { acceptedSuccessors = [], list = nothing, onProgress, quorum, remembered = [] } = options
-  const keys = options.keys ?? parseVerifierKeys(textOf(await read('keys')))
+  const keys = options.keys ?? parseVerifierKeys(decodeText(await read('keys')))
   const known = remembered.map((note) => ({ where: 'what was remembered', note, isKept: false }))
   const [findings, unchecked, notes]: [Finding[], string[], string[]] = [[], [], []]
   const context: Context = {
@@ -172,14 +172,14 @@ function reportUnheld(
   walked: readonly Walked[],
   { findings, unchecked }: Context,
 ): void {
-  const claim = claimOf(note)
+  const claim = findClaim(note)
   if (walked.some(({ report }) => report.origin === claim?.origin)) return
   const detail = claim ? `it is of ${claim.origin}, which is not there` : 'it is no checkpoint'
   if (claim || !isKept) unchecked.push(`${where}: ${detail}.`)
   else findings.push({ code: 'checkpoint_changed', origin: '', where, detail })
 }
 
-const textOf = (bytes: Uint8Array | null): string =>
+const decodeText = (bytes: Uint8Array | null): string =>
   new TextDecoder().decode(bytes ?? new Uint8Array())
 
 /**
@@ -197,13 +197,13 @@ async function verifyLog(
     context.unchecked.push(`There is no checkpoint of ${which}.`)
     return null
   }
-  context.known.push(...notesIn(textOf(await read('checkpoints.jsonl'))))
-  const claim = claimOf(textOf(note))
+  context.known.push(...notesIn(decodeText(await read('checkpoints.jsonl'))))
+  const claim = findClaim(decodeText(note))
   const { origin = '', size = 0 } = claim ?? {}
   const report: Report = (code, where, detail) => {
     context.findings.push({ code, origin, where, detail })
   }
-  const checkpoint = await openOwn(textOf(note), report, context)
+  const checkpoint = await openOwn(decodeText(note), report, context)
   if (checkpoint) {
     holdCosignatures(checkpoint, {
       witnesses: witnessesIn(context.keys),
@@ -217,13 +217,13 @@ async function verifyLog(
     context.unchecked.push('The entries: there is no checkpoint to hold them against.')
     return null
   }
-  const followed = claimOf(succession?.predecessorCheckpoint ?? '')
+  const followed = findClaim(succession?.predecessorCheckpoint ?? '')
   if (followed && followed.origin !== origin) {
     // It may be lost, with the database that knew it; or somebody has put another in its place.
     const lost = `${followed.origin} with ${followed.size} entries is not there`
     context.unchecked.push(`${lost}; the log that follows it says why: ${succession?.reason}`)
   }
-  const known = await findKnownCheckpoint(origin, {
+  const known = await listKnownCheckpoints(origin, {
     notes: context.known,
     keys: context.keys,
     succession,

@@ -46,7 +46,7 @@ function noteIn(line: string): string {
 }
 
 /** What is known of one log, as its keys signed it, with what the log after it begins with. */
-export async function findKnownCheckpoint(
+export async function listKnownCheckpoints(
   origin: string,
   log: {
     readonly notes: readonly KnownNote[]
@@ -59,10 +59,10 @@ export async function findKnownCheckpoint(
 ): Promise<KnownCheckpoint[]> {
   const predecessor = log.succession?.predecessorCheckpoint ?? null
   const said = { where: 'what its successor says', note: predecessor ?? '', isKept: true }
-  const signedSize = claimOf(said.note)?.size ?? 0
+  const signedSize = findClaim(said.note)?.size ?? 0
   const known: KnownCheckpoint[] = []
   for (const { note, where } of predecessor === null ? log.notes : [...log.notes, said]) {
-    if (claimOf(note)?.origin !== origin) continue
+    if (findClaim(note)?.origin !== origin) continue
     const { checkpoint, fault } = await openOrFault(note, log.keys)
     if (checkpoint) {
       known.push({ ...checkpoint, where, isExplained: checkpoint.size <= signedSize })
@@ -86,7 +86,7 @@ export async function openOrFault(
 }
 
 /** What a note says, whoever signed it; null where it is none. */
-export function claimOf(note: string): Checkpoint | null {
+export function findClaim(note: string): Checkpoint | null {
   try {
     return parseCheckpoint(note.slice(0, note.lastIndexOf('\n\n') + 1))
   } catch {

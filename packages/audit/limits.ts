@@ -21,7 +21,7 @@ const limits: readonly (readonly [beginning: string, mostBytes: number])[] = [
  * read.
  * @param path as the verifier asks for it: `tile/0/000`, `logs/3/checkpoint`
  */
-export function mostBytesOf(path: string): number {
+export function findMostBytes(path: string): number {
   const own = path.replace(/^logs\/[0-9]+\//, '')
   const limit = limits.find(([beginning]) =>
     beginning.endsWith('/') ? own.startsWith(beginning) : own === beginning,

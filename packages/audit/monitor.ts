@@ -27,7 +27,7 @@ export interface Growth {
  * `another_log` where it is that of a successor; `memory_lost` where the note is none of the log,
  * so that nothing can be said
  */
-export async function lookAtGrowth(
+export async function checkGrowth(
   read: ReadFile,
   keys: readonly VerifierKey[],
   remembered: string | null,

@@ -98,7 +98,7 @@ export const signatureLine = ({ id, name, signature }: NoteSignature): string =>
   `— ${name} ${toBase64(concat([fromHex(id), signature]))}\n`
 
 /** A note: the text, which ends in a newline, and its signatures. */
-export const noteOf = (text: string, signatures: readonly NoteSignature[]): string =>
+export const composeNote = (text: string, signatures: readonly NoteSignature[]): string =>
   `${text}\n${signatures.map(signatureLine).join('')}`
 
 /** Above what the standard asks to be accepted, and what one process reads of another at most. */
@@ -204,7 +204,7 @@ async function verifySignature(
     })
   if (!imported) return null
   const signature = new Uint8Array(isTimed ? bytes.subarray(8) : bytes)
-  const message = new Uint8Array(messageOf(key, text, seconds))
+  const message = new Uint8Array(composeMessage(key, text, seconds))
   if (!(await crypto.subtle.verify(algorithm, imported, signature, message))) {
     throw new AuditFault('wrong_signature', `${algorithm} of ${key.name} is wrong`)
   }
@@ -217,7 +217,7 @@ const secondsIn = (bytes: Uint8Array): number =>
     ? 0
     : Number(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength).getBigUint64(0))
 
-function messageOf(key: VerifierKey, text: string, seconds: number): Uint8Array {
+function composeMessage(key: VerifierKey, text: string, seconds: number): Uint8Array {
   if (key.type === signatureTypes.ed25519) return utf8(text)
   return key.type === signatureTypes.cosignature
     ? cosignatureMessage(text, seconds)

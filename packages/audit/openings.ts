@@ -45,7 +45,7 @@ export async function readOpenings(
   const { isWhole, lines } = linesIn(bytes)
   const placed = placeLines(lines, index, report)
   const others = placed.filter(
-    ({ at, line, text }, place) => text !== lineOf(line) || at < (placed[place - 1]?.at ?? 0),
+    ({ at, line, text }, place) => text !== formatLine(line) || at < (placed[place - 1]?.at ?? 0),
   )
   const count = others.length + (isWhole ? 0 : 1)
   if (count > 0) {
@@ -58,7 +58,7 @@ export async function readOpenings(
     report('entry_added', path, `it has ${behind.length} lines of entries behind the last, ${last}`)
   }
   for (const { at, line } of placed) {
-    if (at < width) openings[at] = openingOf(line)
+    if (at < width) openings[at] = parseOpening(line)
   }
   return openings
 }
@@ -106,7 +106,7 @@ function linesIn(bytes: Uint8Array): { readonly lines: string[]; readonly isWhol
   return { lines, isWhole: isEnded && isSame(utf8(text), bytes) }
 }
 
-function openingOf({ said }: Line): Opening | undefined {
+function parseOpening({ said }: Line): Opening | undefined {
   if (!said) return undefined
   const { salt, text } = said
   return { text, leaf: leafHash(encodeEntry(computeCommitment(salt, text))) }
@@ -116,7 +116,7 @@ function openingOf({ said }: Line): Opening | undefined {
  * The one way in which a line is written: another that reads the same could hide it from a search
  * by text.
  */
-const lineOf = ({ index, said }: Line): string =>
+const formatLine = ({ index, said }: Line): string =>
   JSON.stringify(
     said ? { index, salt: toBase64(said.salt), text: said.text } : { index, erased: true },
   )

@@ -42,5 +42,5 @@ export const countEntries = (ranges: readonly Range[]): number =>
   ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0)
 
 /** How a range is named to a person. */
-export const nameOf = ([from, to]: Range): string =>
+export const describeRange = ([from, to]: Range): string =>
   from === to ? `entry ${from}` : `entries ${from} to ${to}`

@@ -7,7 +7,7 @@ export interface Said extends Readonly<Record<string, unknown>> {
 /** Reads an entry's text; it says nothing where it is no object. */
 export function readSaid(text: string): Said {
   const said = parseObject(text)
-  return { ...said, details: membersOf(said.details) }
+  return { ...said, details: toMembers(said.details) }
 }
 
 /**
@@ -24,12 +24,12 @@ export function isCanonical(text: string): boolean {
   }
 }
 
-const membersOf = (value: unknown): Readonly<Record<string, unknown>> =>
+const toMembers = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? { ...value } : {}
 
 function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
-    return membersOf(JSON.parse(text))
+    return toMembers(JSON.parse(text))
   } catch {
     return {}
   }

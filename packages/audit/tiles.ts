@@ -3,7 +3,7 @@
  * tlog-tiles.
  */
 import { concat } from './bytes.ts'
-import { hashBytes, nodeHash, rootOf } from './tree.ts'
+import { computeRoot, hashBytes, nodeHash } from './tree.ts'
 
 /** How many hashes a full tile has: a subtree of height 8. */
 export const tileWidth = 256
@@ -37,7 +37,7 @@ export const entryBundle = (entries: readonly Uint8Array[]): Uint8Array =>
   concat(entries.flatMap((entry) => [Uint8Array.of(entry.length >> 8, entry.length & 255), entry]))
 
 /** The entries of a bundle; null where it ends within one. */
-export function entriesOf(bundle: Uint8Array): Uint8Array[] | null {
+export function splitBundle(bundle: Uint8Array): Uint8Array[] | null {
   const entries: Uint8Array[] = []
   for (let at = 0; at < bundle.length; ) {
     const end = at + 2 + (bundle[at] ?? 0) * 256 + (bundle[at + 1] ?? 0)
@@ -59,7 +59,7 @@ interface TilesOfLevel {
 }
 
 /** The tiles of a tree, level by level from the leaves up. */
-export function tilesOfSize(size: number): TilesOfLevel[] {
+export function listTreeTiles(size: number): TilesOfLevel[] {
   const levels: TilesOfLevel[] = []
   for (let hashes = size, level = 0; hashes > 0; level++) {
     const full = Math.floor(hashes / tileWidth)
@@ -94,7 +94,7 @@ export function appendHashes(
     changed.push(...tiles)
     added = tiles
       .filter(({ hashes }) => hashes.length === tileWidth * hashBytes)
-      .map(({ hashes }) => rootOf(splitHashes(hashes)))
+      .map(({ hashes }) => computeRoot(splitHashes(hashes)))
     position = Math.floor(position / tileWidth)
   }
   return changed
@@ -125,7 +125,7 @@ export type TileReader = (level: number, index: number) => Promise<Uint8Array>
  * @throws RangeError where a tile lacks what the tree has.
  */
 export const readRoot = async (size: number, read: TileReader): Promise<Uint8Array> =>
-  size === 0 ? rootOf([]) : hashSpan(onceEach(read), { start: 0, end: size })
+  size === 0 ? computeRoot([]) : hashSpan(onceEach(read), { start: 0, end: size })
 
 /** The entries of a tree from one to before another. */
 interface Span {
@@ -142,7 +142,7 @@ export function spansBeside(index: number, size: number): Span[] {
   let start = 0
   let end = size
   while (end - start > 1) {
-    const split = start + splitOf(end - start)
+    const split = start + findSplit(end - start)
     const isLeft = index < split
     spans.push(isLeft ? { start: split, end } : { start, end: split })
     if (isLeft) end = split
@@ -180,7 +180,7 @@ export async function consistencyProof(
   let start = 0
   let end = size
   while (end !== oldSize) {
-    const split = start + splitOf(end - start)
+    const split = start + findSplit(end - start)
     const isLeft = oldSize <= split
     spans.push(isLeft ? { start: split, end } : { start, end: split })
     if (isLeft) end = split
@@ -193,7 +193,7 @@ export async function consistencyProof(
 }
 
 /** The greatest power of two below a number of entries, at which their tree is split. */
-function splitOf(entries: number): number {
+function findSplit(entries: number): number {
   let split = 1
   while (split * 2 < entries) split *= 2
   return split
@@ -222,8 +222,8 @@ function onceEach(read: TileReader): TileReader {
  */
 export async function hashSpan(read: TileReader, { end, start }: Span): Promise<Uint8Array> {
   const entries = end - start
-  if (entries > 1 && splitOf(entries) * 2 !== entries) {
-    const split = start + splitOf(entries)
+  if (entries > 1 && findSplit(entries) * 2 !== entries) {
+    const split = start + findSplit(entries)
     const left = await hashSpan(read, { start, end: split })
     return nodeHash(left, await hashSpan(read, { start: split, end }))
   }
@@ -238,5 +238,5 @@ export async function hashSpan(read: TileReader, { end, start }: Span): Promise<
   if (found.length !== hashes * hashBytes) {
     throw new RangeError(`tile ${index} of level ${level} is too short`)
   }
-  return rootOf(splitHashes(found))
+  return computeRoot(splitHashes(found))
 }

@@ -39,7 +39,7 @@ export const encodeEntry = (commitment: Uint8Array): Uint8Array =>
  * The root over hashes that stand side by side, of which the last may be over fewer entries than
  * the others.
  */
-export function rootOf(hashes: readonly Uint8Array[]): Uint8Array {
+export function computeRoot(hashes: readonly Uint8Array[]): Uint8Array {
   let row = hashes
   while (row.length > 1) {
     const above: Uint8Array[] = []
@@ -57,13 +57,13 @@ export function rootOf(hashes: readonly Uint8Array[]): Uint8Array {
  * The root of a tree by its right edge: of each level, from the leaves up, the hashes that no full
  * tile holds.
  */
-export function rootOfEdge(edge: readonly (readonly Uint8Array[])[]): Uint8Array {
+export function computeEdgeRoot(edge: readonly (readonly Uint8Array[])[]): Uint8Array {
   let below: readonly Uint8Array[] = []
   for (const hashes of edge) {
     const row = [...hashes, ...below]
-    below = row.length === 0 ? [] : [rootOf(row)]
+    below = row.length === 0 ? [] : [computeRoot(row)]
   }
-  return rootOf(below)
+  return computeRoot(below)
 }
 
 /**

@@ -61,7 +61,7 @@ export function createTries(
   /** How many numbers clients' blocks may have taken, of each card and kind. */
   const taken = new Map<string, number>()
   let newest = 0
-  const missingOf = ({ base, below, highest, others, top }: Tries) => ({
+  const countMissing = ({ base, below, highest, others, top }: Tries) => ({
     inner: highest - top - (others.size - below),
     leading: isSuccessor ? 0 : base - 1 - below,
   })
@@ -69,7 +69,7 @@ export function createTries(
     const { act, card, missingSince, silences, where } = own
     // Where the log ends so soon, the missing one may still come.
     if (missingSince === null || newest - missingSince < settleMs) return
-    const { inner, leading } = missingOf(own)
+    const { inner, leading } = countMissing(own)
     const explained = silences + (taken.get(`${card} ${act}`) ?? 0)
     const isBefore = leading > explained && isOlder(card)
     const missing = inner + (isBefore ? 0 : leading)
@@ -103,7 +103,7 @@ export function createTries(
       if (value < own.base) own.below += 1
       own.highest = Math.max(own.highest, value)
       while (own.others.delete(own.top + 1)) own.top += 1
-      const { inner, leading } = missingOf(own)
+      const { inner, leading } = countMissing(own)
       own.missingSince = inner + leading > 0 ? (own.missingSince ?? time) : null
       own.silences = silences
       own.where = where

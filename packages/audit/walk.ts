@@ -1,9 +1,9 @@
 /** The tree of a log, walked from its first entry to its last and held against what was signed. */
 import {
   type Bundle,
-  candidatesOf,
   compareBundle,
   type Difference,
+  listCandidates,
   readBundle,
   readTile,
   reportDifferences,
@@ -13,7 +13,7 @@ import type { Checkpoint } from './checkpoints.ts'
 import type { Report } from './findings.ts'
 import type { ReadFile } from './openings.ts'
 import { tilePath, tileWidth } from './tiles.ts'
-import { rootOf, rootOfEdge } from './tree.ts'
+import { computeEdgeRoot, computeRoot } from './tree.ts'
 
 /** What a walk takes with it. */
 export interface Walk {
@@ -65,7 +65,7 @@ export async function walkTree(
       const opening = bundle.openings[at] ?? { leaf, text: null }
       walk.see(first + at, isSame(opening.leaf, leaf) ? opening.text : undefined)
       if (walk.sizes.has(first + at + 1)) {
-        roots.set(first + at + 1, rootOfEdge([leaves.slice(0, at + 1), ...tiles.edge()]))
+        roots.set(first + at + 1, computeEdgeRoot([leaves.slice(0, at + 1), ...tiles.edge()]))
       }
     }
   }
@@ -76,15 +76,15 @@ export async function walkTree(
       reportDifferences(differences, walk.report)
       return { roots, isSigned: false, walked: index * tileWidth }
     }
-    const leaves = rightOf(candidatesOf(bundle), await tiles.parentOf(0, index))
+    const leaves = selectCandidate(listCandidates(bundle), await tiles.findParent(0, index))
     settle(bundle, leaves)
-    await tiles.add(rootOf(leaves))
+    await tiles.add(computeRoot(leaves))
   }
   const width = size % tileWidth
   const last = width === 0 ? null : await readBundle(walk, full, width)
   const rows = await tiles.last()
-  const candidates = last ? candidatesOf(last) : [[]]
-  const edge = edgeOf(candidates, rows, root)
+  const candidates = last ? listCandidates(last) : [[]]
+  const edge = findEdge(candidates, rows, root)
   const [leaves = []] = edge ?? candidates
   if (last) settle(last, leaves)
   for (const [at, row] of rows.entries()) compareRow(row, edge?.[at + 1] ?? row.made, walk.report)
@@ -111,7 +111,7 @@ function createRows({ read, report }: Walk, size: number) {
     kept.set(level, { index, hashes })
     return hashes
   }
-  const parentOf = async (level: number, index: number): Promise<Uint8Array | undefined> =>
+  const findParent = async (level: number, index: number): Promise<Uint8Array | undefined> =>
     (await published(level + 1, Math.floor(index / tileWidth)))?.[index % tileWidth]
   const add = async (hash: Uint8Array, level = 1): Promise<void> => {
     const row = levels[level - 1] ?? { index: 0, made: [] }
@@ -122,14 +122,14 @@ function createRows({ read, report }: Walk, size: number) {
     levels[level - 1] = { index: index + 1, made: [] }
     const whole = await published(level, index)
     const candidates = whole ? [made, whole] : [made]
-    const right = rightOf(candidates, await parentOf(level, index))
+    const right = selectCandidate(candidates, await findParent(level, index))
     compareRow({ level, index, made, published: whole }, right, report)
-    await add(rootOf(right), level + 1)
+    await add(computeRoot(right), level + 1)
   }
   return {
     add: (hash: Uint8Array): Promise<void> => add(hash),
     edge: (): Uint8Array[][] => levels.map(({ made }) => made),
-    parentOf,
+    findParent,
     /** The last tile of each level, which is not full. */
     last: (): Promise<Row[]> =>
       Promise.all(
@@ -144,18 +144,18 @@ function createRows({ read, report }: Walk, size: number) {
 }
 
 /** Of what a tile may be, what the tile above it says that it is; else the first. */
-function rightOf(
+function selectCandidate(
   candidates: readonly Uint8Array[][],
   parent: Uint8Array | undefined,
 ): Uint8Array[] {
   for (const each of parent ? candidates : []) {
-    if (parent && isSame(rootOf(each), parent)) return each
+    if (parent && isSame(computeRoot(each), parent)) return each
   }
   return candidates[0] ?? []
 }
 
 /** Of what the last tiles may be, what leads to the signed root; null where nothing does. */
-function edgeOf(
+function findEdge(
   leaves: readonly Uint8Array[][],
   rows: readonly Row[],
   root: Uint8Array,
@@ -167,7 +167,7 @@ function edgeOf(
     edges = edges.flatMap((edge) => forms.map((form) => [...edge, form]))
   }
   for (const edge of edges) {
-    if (isSame(rootOfEdge(edge), root)) return edge
+    if (isSame(computeEdgeRoot(edge), root)) return edge
   }
   return null
 }

@@ -66,14 +66,14 @@ const lines: Readonly<Record<string, (read: Read, words: readonly string[]) => v
   log(read, [vkey = '', url, ...more]) {
     if (more.length > 0) throw new Error('has too many words')
     addKey(read, vkey, 'log')
-    if (url !== undefined) urlOf(url)
+    if (url !== undefined) parseUrl(url)
   },
   witness(read, [name = '', vkey = '', url, ...more]) {
     if (more.length > 0) throw new Error('has too many words')
     define(read, name, (cosigned) => cosigned.has(name))
     const key = addKey(read, vkey, 'witness')
     if (!cosignatureTypes.includes(key.type)) throw new Error('names a key that cosigns nothing')
-    read.witnesses.push({ name, key, url: url === undefined ? null : urlOf(url) })
+    read.witnesses.push({ name, key, url: url === undefined ? null : parseUrl(url) })
   },
   group(read, [name = '', threshold = '', ...members]) {
     const rules = members.map((member) => {
@@ -109,7 +109,7 @@ function addKey(read: Read, vkey: string, kind: string): VerifierKey {
   return key
 }
 
-function urlOf(text: string): string {
+function parseUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
     throw new Error('has no http or https URL')
   }

@@ -36,7 +36,10 @@ export async function callRelay({
   if (answer.ok) return content === undefined ? refuse('malformed_answer') : content
   const retryAfter = Number(answer.headers.get('retry-after'))
   // A page of a proxy on the way, say: whatever is in it, the service is not behind it.
-  return refuse(codeOf(content) ?? 'service_unreachable', retryAfter > 0 ? retryAfter : null)
+  return refuse(
+    findProblemCode(content) ?? 'service_unreachable',
+    retryAfter > 0 ? retryAfter : null,
+  )
 }
 
 async function ask(url: string, init: RequestInit): Promise<{ answer: Response; text: string }> {
@@ -62,7 +65,7 @@ function parse(text: string): unknown {
 }
 
 /** The code of a problem document, or null where there is none. */
-function codeOf(problem: unknown): string | null {
+function findProblemCode(problem: unknown): string | null {
   const hasCode = typeof problem === 'object' && problem !== null && 'code' in problem
   return hasCode && typeof problem.code === 'string' ? problem.code : null
 }

@@ -27,13 +27,13 @@ export function createField(name: string, label: string): Field {
       value.setAttribute('aria-readonly', 'true')
       value.setAttribute('aria-labelledby', name)
       value.setAttribute('tabindex', '0')
-      value.replaceChildren(...text.split(' ').map(groupOf))
+      value.replaceChildren(...text.split(' ').map(createGroup))
     },
   }
 }
 
 /** Each digit by itself, so that it is read as digits and not as thousands. */
-const groupOf = (group: string): HTMLElement =>
+const createGroup = (group: string): HTMLElement =>
   make('span', { class: 'group' }, ...[...group].map((digit) => make('span', {}, digit)))
 
 /** A countdown that runs. */

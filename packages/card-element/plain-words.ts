@@ -1,6 +1,6 @@
 /** What went wrong, for the person who holds the card. Nothing of the error itself is shown. */
 export function plainWords(error: unknown): string {
-  const code = codeOf(error)
+  const code = findErrorCode(error)
   if (code === 'rate_limited') return tooOften(error)
   return sentences[code] ?? (tampered.has(code) ? changed : other)
 }
@@ -46,7 +46,7 @@ const sentences: Readonly<Record<string, string>> = {
 }
 
 function tooOften(error: unknown): string {
-  const seconds = retryAfterOf(error)
+  const seconds = findRetryAfter(error)
   const when = seconds === null ? 'later' : `in ${minutes(seconds)}`
   return `That was asked for too often, to keep the card safe. Try again ${when}.`
 }
@@ -56,10 +56,10 @@ const minutes = (seconds: number): string => {
   return count === 1 ? 'a minute' : `${count} minutes`
 }
 
-const codeOf = (error: unknown): string =>
+const findErrorCode = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
 
-const retryAfterOf = (error: unknown): number | null =>
+const findRetryAfter = (error: unknown): number | null =>
   typeof error === 'object' && error !== null && 'retryAfterSeconds' in error
     ? Number(error.retryAfterSeconds) || null
     : null

@@ -1,6 +1,6 @@
 import assert, { AssertionError } from 'node:assert/strict'
 import type { CallFailed } from '../../packages/sdk/client/errors.ts'
-import { settingsOf } from '../../packages/sdk/client/options.ts'
+import { parseSettings } from '../../packages/sdk/client/options.ts'
 import { createExchange, type Exchange } from '../../packages/sdk/client/transport/exchange.ts'
 import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
 import type { Credentials } from '../../src/sandbox/seed.ts'
@@ -48,14 +48,14 @@ async function runStep(
   printCall(call)
   const answer = await caller.send(call)
   printAnswer(answer)
-  const fault = faultOf(step, answer, journey)
+  const fault = findFault(step, answer, journey)
   printResult(number, step, call, answer, fault)
   if (fault === null) return true
   printFault(fault)
   return false
 }
 
-function faultOf(step: Step, answer: Answer, journey: Journey): string | null {
+function findFault(step: Step, answer: Answer, journey: Journey): string | null {
   try {
     checkForm(step, answer)
     step.check?.(answer, journey)
@@ -96,9 +96,9 @@ interface Caller {
 function createCaller(sandbox: SandboxFile): Caller {
   const { baseUrl, privateUrl, tokenEndpoint } = sandbox
   const answers = new Map<Actor, TokenAnswer>()
-  const exchangeOf = (actor: Actor) => {
+  const openExchange = (actor: Actor) => {
     const { clientId, clientSecret, scope } = actor === 'client' ? sandbox : sandbox[actor]
-    const settings = settingsOf({
+    const settings = parseSettings({
       baseUrl,
       tokenEndpoint,
       clientId,
@@ -120,7 +120,7 @@ function createCaller(sandbox: SandboxFile): Caller {
   }
   const exchanges = new Map<Actor, Exchange>()
   const exchangeFor = (actor: Actor): Exchange => {
-    const exchange = exchanges.get(actor) ?? exchangeOf(actor)
+    const exchange = exchanges.get(actor) ?? openExchange(actor)
     exchanges.set(actor, exchange)
     return exchange
   }

@@ -26,7 +26,7 @@ interface Due {
 const simulate = (
   title: string,
   kind: 'pin' | 'cvv',
-  secretOf: (journey: Journey) => string,
+  selectSecret: (journey: Journey) => string,
   { remainingTries, responseCode, result }: Due,
 ): Step => ({
   title,
@@ -34,7 +34,7 @@ const simulate = (
     as: 'client',
     method: 'POST',
     path: `${journey.base}/simulator/authorizations`,
-    body: { publicToken: recall(journey, 'card'), [kind]: secretOf(journey) },
+    body: { publicToken: recall(journey, 'card'), [kind]: selectSecret(journey) },
   }),
   status: 200,
   check: ({ body }) => {

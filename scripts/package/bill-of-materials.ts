@@ -1,4 +1,4 @@
-import { type Lock, type LockedPackage, nameOf, runtimePackages } from './lock.ts'
+import { type Lock, type LockedPackage, parsePackageName, runtimePackages } from './lock.ts'
 
 /**
  * Licences that the package may be passed on with, each under no more than that its text comes
@@ -12,17 +12,17 @@ const accepted = ['Apache-2.0', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT']
  * of a release says which one it is.
  * @throws Error for a package without a digest, or under a licence that nobody has accepted.
  */
-export function billOfMaterials(lock: Lock): string {
+export function createBillOfMaterials(lock: Lock): string {
   const version = lock.packages['']?.version
   const own = `pkg:npm/pinfold@${version}`
   const found = runtimePackages(lock)
   // One that lies in two folders is the same.
   const components = new Map(
-    found.map(([path, locked]) => [urlOf(path, locked), [path, locked]] as const),
+    found.map(([path, locked]) => [composeUrl(path, locked), [path, locked]] as const),
   )
   const dependsOn = new Map<string, ReadonlySet<string>>([[own, new Set(neededBy(lock, ''))]])
   for (const [path, locked] of found) {
-    const url = urlOf(path, locked)
+    const url = composeUrl(path, locked)
     dependsOn.set(url, new Set([...(dependsOn.get(url) ?? []), ...neededBy(lock, path)]))
   }
   const sorted = [...components].sort(byName)
@@ -41,7 +41,7 @@ export function billOfMaterials(lock: Lock): string {
         licenses: [{ license: { id: 'Apache-2.0' } }],
       },
     },
-    components: sorted.map(([url, [path, locked]]) => componentOf(url, path, locked)),
+    components: sorted.map(([url, [path, locked]]) => createComponent(url, path, locked)),
     dependencies: [...dependsOn]
       .sort(byName)
       .map(([ref, needed]) => ({ ref, dependsOn: [...needed].sort() })),
@@ -53,11 +53,15 @@ const byName = ([one]: readonly [string, unknown], [other]: readonly [string, un
   one < other ? -1 : 1
 
 /** The package URL: what scanners look a package up by. */
-const urlOf = (path: string, { version }: LockedPackage): string =>
-  `pkg:npm/${nameOf(path).replace('@', '%40')}@${version}`
+const composeUrl = (path: string, { version }: LockedPackage): string =>
+  `pkg:npm/${parsePackageName(path).replace('@', '%40')}@${version}`
 
-function componentOf(url: string, path: string, { integrity, license, optional }: LockedPackage) {
-  const name = nameOf(path)
+function createComponent(
+  url: string,
+  path: string,
+  { integrity, license, optional }: LockedPackage,
+) {
+  const name = parsePackageName(path)
   const [algorithm, digest] = integrity?.split('-') ?? []
   if (algorithm !== 'sha512' || !digest) throw new Error(`The lock file has no digest of ${name}.`)
   if (!license || !accepted.includes(license)) {
@@ -88,7 +92,9 @@ function neededBy({ packages }: Lock, path: string): string[] {
       .find((each) => packages[each])
     const locked = found === undefined ? undefined : packages[found]
     // One that is only for development is no part of the package, though a peer may ask for it.
-    return found === undefined || !locked || locked.dev || locked.link ? [] : [urlOf(found, locked)]
+    return found === undefined || !locked || locked.dev || locked.link
+      ? []
+      : [composeUrl(found, locked)]
   })
 }
 

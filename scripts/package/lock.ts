@@ -29,7 +29,7 @@ export const readLock = async (): Promise<Lock> =>
 const beforeName = 'node_modules/'
 
 /** The name of a package, by where it lies: it may lie in the folder of another. */
-export const nameOf = (path: string): string =>
+export const parsePackageName = (path: string): string =>
   path.slice(path.lastIndexOf(beforeName) + beforeName.length)
 
 /** What the program runs with, by where it lies. */

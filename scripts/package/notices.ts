@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Lock, nameOf, runtimePackages } from './lock.ts'
+import { type Lock, parsePackageName, runtimePackages } from './lock.ts'
 import { root } from './program.ts'
 
 const isLicence = (name: string): boolean => /^(licen[cs]e|notice|copying)([.-].*)?$/i.test(name)
@@ -12,7 +12,7 @@ export async function thirdPartyNotices(lock: Lock): Promise<string> {
   const texts = new Map<string, Set<string>>()
   const silent: string[] = []
   for (const [path, { license, optional = false, version }] of runtimePackages(lock)) {
-    const title = `${nameOf(path)} ${version} (${license})`
+    const title = `${parsePackageName(path)} ${version} (${license})`
     const names = await readdir(join(root, path)).catch((error: unknown) => {
       // It is no part of the package: whoever adds it gets its licence with it.
       if (optional) return []

@@ -163,13 +163,13 @@ export const arrows = {
   'packages/card-element': ['packages/sdk/device'],
 } as const satisfies Record<string, readonly string[]>
 
-const allowedOf: Readonly<Record<string, readonly string[]>> = arrows
+const allowedByRoom: Readonly<Record<string, readonly string[]>> = arrows
 
 /**
  * Rooms that take nothing from a package or from Node but these: `domain` and the codec have no
  * input or output, and the SDK runs where Node is not.
  */
-const outsideOfPureRooms: Readonly<Record<string, readonly string[]>> = {
+const outsidePureRooms: Readonly<Record<string, readonly string[]>> = {
   domain: ['node:util', 'node:crypto'],
   'listeners/iso8583/codec': [],
   'packages/audit': ['@noble/hashes'],
@@ -180,7 +180,7 @@ const outsideOfPureRooms: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** The room that a file is in: of those in the table the innermost, else its topmost folder. */
-export const roomOf = (path: string): string => {
+export const findRoom = (path: string): string => {
   const inside = path.replace(/^src\//, '').replace(/\.ts$/, '')
   const [first = '', ...within] = inside.split('/')
   const rooms = [2, 1].map((depth) => [first, ...within.slice(0, depth)].join('/'))
@@ -189,8 +189,8 @@ export const roomOf = (path: string): string => {
 
 /** Why `from` may not import `to`, both paths from the project's root; nothing if it may. */
 export const forbiddenArrow = (from: string, to: string): string | undefined => {
-  const [fromRoom, toRoom] = [roomOf(from), roomOf(to)]
-  const allowed = allowedOf[fromRoom] ?? []
+  const [fromRoom, toRoom] = [findRoom(from), findRoom(to)]
+  const allowed = allowedByRoom[fromRoom] ?? []
   if (fromRoom === toRoom || allowed.includes('everything')) return undefined
   if (!to.startsWith('src/') && !(toRoom in arrows)) return `${fromRoom} may not leave the house`
   const file = to.replace(/^src\//, '')
@@ -204,15 +204,16 @@ export const forbiddenArrow = (from: string, to: string): string | undefined => 
 
 /** Why a room may not import a package or a module of Node; nothing if it may. */
 export const forbiddenPackage = (from: string, specifier: string): string | undefined => {
-  const allowed = outsideOfPureRooms[roomOf(from)]
+  const allowed = outsidePureRooms[findRoom(from)]
   const isAllowed = (name: string): boolean =>
     specifier === name || specifier.startsWith(`${name}/`)
   if (!allowed || allowed.some(isAllowed)) return undefined
-  return `${roomOf(from)} is pure and may import only ${allowed.join(', ') || 'nothing from outside'}`
+  const list = allowed.join(', ') || 'nothing from outside'
+  return `${findRoom(from)} is pure and may import only ${list}`
 }
 
 /** The table as ARCHITECTURE.md shows it, a line a room. */
 export const drawArrows = (): string =>
-  Object.entries(allowedOf)
+  Object.entries(allowedByRoom)
     .map(([room, targets]) => `${room.padEnd(25)} ─► ${targets.join(', ') || 'nothing'}`)
     .join('\n')

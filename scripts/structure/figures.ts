@@ -14,7 +14,7 @@ const shown = (name: string, value: number, unit = ''): Figure => ({
 })
 
 /** The files of `src` in figures. */
-export const figuresOf = (sources: readonly Source[]): Figure[] => {
+export const measureSources = (sources: readonly Source[]): Figure[] => {
   const house = sources.filter(({ path }) => path.startsWith('src/'))
   const lines = house.map(({ lineCount }) => lineCount)
   const allLines = lines.reduce((sum, count) => sum + count, 0)

@@ -91,36 +91,37 @@ export const readSources = (root: string): Source[] => {
 
 const readSource = (root: string, path: string, tree: SyntaxTree): Source => {
   const nodes = [...descendants(tree)]
-  const lineOf = (node: Node): number => lineAt(tree, node.getStart(tree))
-  const declarations = declarationsOf(tree)
+  const findLine = (node: Node): number => lineAt(tree, node.getStart(tree))
+  const declarations = listDeclarations(tree)
   const named = new Map<string, number>()
   for (const { text } of nodes.filter(isIdentifier)) named.set(text, (named.get(text) ?? 0) + 1)
-  const linesOf = (select: (node: Node) => boolean): number[] => nodes.filter(select).map(lineOf)
+  const listLines = (select: (node: Node) => boolean): number[] =>
+    nodes.filter(select).map(findLine)
   return {
     path,
     lineCount: tree.text.replace(/\n$/, '').split('\n').length,
     imports: nodes.flatMap((node) => {
-      const found = importOf(node)
+      const found = findImport(node)
       return found
-        ? [{ ...found, line: lineOf(node), path: target(root, path, found.specifier) }]
+        ? [{ ...found, line: findLine(node), path: target(root, path, found.specifier) }]
         : []
     }),
     importLineCount: nodes
       .filter(isImportDeclaration)
-      .reduce((sum, node) => sum + lineAt(tree, node.end) - lineOf(node) + 1, 0),
-    longLines: longLinesOf(tree.text),
+      .reduce((sum, node) => sum + lineAt(tree, node.end) - findLine(node) + 1, 0),
+    longLines: listLongLines(tree.text),
     exports: declarations.filter(({ isExported }) => isExported).map(({ name }) => name),
     privateFunctions: declarations
       .filter(({ isExported, isFunction }) => isFunction && !isExported)
       .map(({ line, name }) => ({ line, name, uses: (named.get(name) ?? 1) - 1 })),
     functions: nodes.filter(hasBody).map((node) => ({
-      line: lineOf(node),
-      name: nameOf(node, tree),
-      lineCount: lineAt(tree, node.end) - lineOf(node) + 1,
+      line: findLine(node),
+      name: findName(node, tree),
+      lineCount: lineAt(tree, node.end) - findLine(node) + 1,
     })),
-    literals: nodes.filter(isText).map((node) => ({ line: lineOf(node), text: node.text })),
-    literalSpreadLines: linesOf(spreadsLiteral),
-    callingLines: linesOf(callsOut),
+    literals: nodes.filter(isText).map((node) => ({ line: findLine(node), text: node.text })),
+    literalSpreadLines: listLines(spreadsLiteral),
+    callingLines: listLines(callsOut),
     reminders: reminders(tree, nodes.filter(isLiteralLikeNode)),
   }
 }
@@ -130,7 +131,7 @@ const columnsMax = 100
 /** A word that is longer than a line stays whole: an address, a regular expression, hex digits. */
 const unbreakable = /^\s*(?:\/\/|\*|--)?\s*\S+(?: \+)?$/
 
-const longLinesOf = (text: string): number[] =>
+const listLongLines = (text: string): number[] =>
   text
     .split('\n')
     .flatMap((line, at) =>
@@ -157,7 +158,7 @@ const isText = (node: Node): node is Node & { text: string } =>
 type Declaration = { line: number; name: string; isExported: boolean; isFunction: boolean }
 
 /** What a module declares by name outside of every function. */
-const declarationsOf = (tree: SyntaxTree): Declaration[] =>
+const listDeclarations = (tree: SyntaxTree): Declaration[] =>
   [...tree.statements].flatMap((statement) => {
     const declared = isVariableStatement(statement)
       ? [...statement.declarationList.declarations]
@@ -174,7 +175,7 @@ const declarationsOf = (tree: SyntaxTree): Declaration[] =>
   })
 
 /** What `import`, `export … from`, `import()` or `import('…').Type` names. */
-const importOf = (node: Node): { specifier: string } | undefined => {
+const findImport = (node: Node): { specifier: string } | undefined => {
   if (isImportDeclaration(node) || isExportDeclaration(node)) return specified(node.moduleSpecifier)
   if (isImportTypeNode(node)) {
     return isLiteralTypeNode(node.argument) ? specified(node.argument.literal) : undefined
@@ -202,7 +203,7 @@ const target = (root: string, from: string, specifier: string): string | undefin
 const hasBody = (node: Node): node is FunctionLikeDeclaration =>
   isFunctionLikeDeclaration(node) && 'body' in node && node.body !== undefined
 
-const nameOf = (node: Node, tree: SyntaxTree): string => {
+const findName = (node: Node, tree: SyntaxTree): string => {
   for (const candidate of [node, node.parent]) {
     if (candidate && 'name' in candidate && candidate.name) {
       const name = candidate.name as Node

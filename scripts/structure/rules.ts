@@ -1,7 +1,7 @@
 /**
  * The rules of the house. Each answers the faults of one file, in sentences that name the place.
  */
-import { arrows, forbiddenArrow, forbiddenPackage, roomOf } from './arrows.ts'
+import { arrows, findRoom, forbiddenArrow, forbiddenPackage } from './arrows.ts'
 import type { Source } from './read-source.ts'
 
 /** Names that say nothing of the field. The last word of a name counts: `card-manager`. */
@@ -23,7 +23,7 @@ const isSql = (text: string): boolean =>
 type Rule = (source: Source) => readonly string[]
 
 const knownRoom: Rule = ({ path }) =>
-  roomOf(path) in arrows ? [] : [`${path}: there is no room “${roomOf(path)}” in the house`]
+  findRoom(path) in arrows ? [] : [`${path}: there is no room “${findRoom(path)}” in the house`]
 
 const arrow: Rule = ({ path, imports }) =>
   imports.flatMap(({ line, specifier, path: to }) => {

@@ -40,7 +40,7 @@ export async function reportRun(
 ): Promise<RunResult> {
   const startedMs = Date.now()
   const record: RunRecord = {
-    files: new Set(files.map((file) => pathOf(file))),
+    files: new Set(files.map((file) => toRelativePath(file))),
     failures: [],
     leftOut: new Map(),
     output: new Map(),
@@ -48,7 +48,7 @@ export async function reportRun(
     filesDone: 0,
   }
   const keepOutput = ({ file, message }: EventData.TestStdout) => {
-    const path = pathOf(file)
+    const path = toRelativePath(file)
     record.output.set(path, (record.output.get(path) ?? '') + message)
   }
   tests.on('test:stdout', keepOutput)
@@ -70,7 +70,7 @@ export async function reportRun(
 
 /** Each file is reported as a test that is called as its path. */
 const isFile = ({ files }: RunRecord, { name }: EventData.TestComplete): boolean =>
-  files.has(pathOf(name))
+  files.has(toRelativePath(name))
 
 /** Node reports each process as a test that is called as the path of its module. */
 const isProcess = ({ file, name }: EventData.TestComplete): boolean => resolve(name) === file
@@ -82,7 +82,7 @@ function noteTest(record: RunRecord, test: EventData.TestComplete): void {
     // A test or a file that failed because of a test in it: that one is named.
     if ('failureType' in error && error.failureType === 'subtestsFailed') return
     const isOfFile = isFile(record, test)
-    const file = pathOf(isOfFile ? name : test.file)
+    const file = toRelativePath(isOfFile ? name : test.file)
     record.failures.push({ file, title: isOfFile ? 'the file itself' : name, error })
   } else if (skip !== false) {
     const reason = skip === true ? 'no reason given' : skip
@@ -93,7 +93,7 @@ function noteTest(record: RunRecord, test: EventData.TestComplete): void {
 }
 
 function printFile({ failures, files, filesDone }: RunRecord, test: EventData.TestComplete): void {
-  const file = pathOf(test.name)
+  const file = toRelativePath(test.name)
   const found = failures.filter((failure) => failure.file === file)
   const mark = found.length === 0 ? ' ' : '✖'
   const seconds = (test.details.duration_ms / 1000).toFixed(1)
@@ -106,7 +106,7 @@ function printOutput(
   { details, file }: EventData.TestComplete,
   showsOutput: boolean,
 ): void {
-  const printed = output.get(pathOf(file))
+  const printed = output.get(toRelativePath(file))
   if (printed && (showsOutput || details.error)) console.log(indent(printed))
 }
 
@@ -125,7 +125,7 @@ function printSummary({ failures, leftOut, passed }: RunRecord, seconds: number)
   }
 }
 
-const pathOf = (file = ''): string => relative(process.cwd(), resolve(file))
+const toRelativePath = (file = ''): string => relative(process.cwd(), resolve(file))
 
 const describe = (error: unknown): string =>
   inspect(error instanceof Error && error.cause ? error.cause : error)

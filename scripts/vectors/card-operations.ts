@@ -98,11 +98,11 @@ export const domainOperations: Readonly<Record<string, Operation>> = {
     if (!range) throw new UncoveredRow()
     return { prefixes: notation(range.prefixes), lengths: notation(range.lengths) }
   },
-  isWeak: (inputs) => weaknessOf(text(inputs, 'pin'), {}),
-  isWeakInContext: (inputs) => weaknessOf(text(inputs, 'pin'), context(inputs)),
+  isWeak: (inputs) => describeWeakness(text(inputs, 'pin'), {}),
+  isWeakInContext: (inputs) => describeWeakness(text(inputs, 'pin'), context(inputs)),
 }
 
-function weaknessOf(pin: string, known: WeakPinContext): Answer {
+function describeWeakness(pin: string, known: WeakPinContext): Answer {
   const broken = weakPinRule(new Pin(pin), known)
   return broken ? { weak: true, reason: broken.name } : { weak: false }
 }
@@ -111,12 +111,12 @@ function context(inputs: Inputs): WeakPinContext {
   return {
     dateOfBirth: inputs.birthDate === undefined ? undefined : text(inputs, 'birthDate'),
     maskedPan: inputs.pan === undefined ? undefined : maskPan(text(inputs, 'pan')),
-    expiry: inputs.expiry === undefined ? undefined : expiryOf(text(inputs, 'expiry')),
+    expiry: inputs.expiry === undefined ? undefined : parseExpiry(text(inputs, 'expiry')),
   }
 }
 
 /** An expiry that the files write as YYMM. */
-function expiryOf(yymm: string): Expiry {
+function parseExpiry(yymm: string): Expiry {
   return makeExpiry(2000 + Number(yymm.slice(0, 2)), Number(yymm.slice(2)))
 }
 

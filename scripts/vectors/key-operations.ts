@@ -50,8 +50,8 @@ export const keyOperations: Readonly<Record<string, Operation>> = {
   },
   // A key of 16 or 24 bytes may be either's: the primitive's name says whose.
   cmac: (inputs, primitive) => {
-    const cmacOf = /t?des/i.test(primitive) ? tdesCmac : aesCmac
-    return { mac: cmacOf(bytes(inputs, 'key'), bytes(inputs, 'message')) }
+    const computeMac = /t?des/i.test(primitive) ? tdesCmac : aesCmac
+    return { mac: computeMac(bytes(inputs, 'key'), bytes(inputs, 'message')) }
   },
   // Two primitives share these two words; their keys have different names.
   wrap: (inputs) =>
@@ -186,7 +186,7 @@ export const jweOperations: Readonly<Record<string, Operation>> = {
 }
 
 async function decrypt(jwe: string, jwk: Inputs): Promise<Buffer> {
-  const policy = policyOf(jwk)
+  const policy = selectPolicy(jwk)
   const { alg = '', enc = '', zip } = decodeProtectedHeader(jwe)
   const isAllowed = policy.alg.includes(alg) && policy.enc.includes(enc) && zip === undefined
   if (!isAllowed || !jwe.split('.').every(isCanonical)) throw new RangeError('not allowed')
@@ -200,7 +200,7 @@ async function decrypt(jwe: string, jwk: Inputs): Promise<Buffer> {
 }
 
 /** What a key is for: what its own `alg` names and nothing else, or what its type allows. */
-function policyOf({ kty, alg, use = 'enc' }: Inputs): Policy {
+function selectPolicy({ kty, alg, use = 'enc' }: Inputs): Policy {
   if (use !== 'enc' || alg === 'RSA1_5') return { alg: [], enc: [] }
   if (alg === undefined)
     return { alg: algorithmsByType[String(kty)] ?? [], enc: contentEncryptions }

@@ -34,7 +34,7 @@ import {
   type Operation,
   optionalBytes,
   optionalNibbles,
-  panOf,
+  parsePan,
   text,
   UncoveredRow,
 } from './vector-file.ts'
@@ -42,18 +42,18 @@ import {
 type ByFormat<Result> = Readonly<Record<number, (inputs: Inputs) => Result>>
 
 const encoders: ByFormat<Buffer> = {
-  0: (inputs) => encodePinBlockFormat0(text(inputs, 'pin'), panOf(inputs)),
+  0: (inputs) => encodePinBlockFormat0(text(inputs, 'pin'), parsePan(inputs)),
   1: (inputs) => encodePinBlockFormat1(text(inputs, 'pin'), optionalNibbles(inputs, 'fill')),
   2: (inputs) => encodePinBlockFormat2(text(inputs, 'pin')),
   3: (inputs) =>
-    encodePinBlockFormat3(text(inputs, 'pin'), panOf(inputs), optionalNibbles(inputs, 'fill')),
+    encodePinBlockFormat3(text(inputs, 'pin'), parsePan(inputs), optionalNibbles(inputs, 'fill')),
 }
 
 const decoders: ByFormat<string> = {
-  0: (inputs) => decodePinBlockFormat0(bytes(inputs, 'block'), panOf(inputs)),
+  0: (inputs) => decodePinBlockFormat0(bytes(inputs, 'block'), parsePan(inputs)),
   1: (inputs) => decodePinBlockFormat1(bytes(inputs, 'block')),
   2: (inputs) => decodePinBlockFormat2(bytes(inputs, 'block')),
-  3: (inputs) => decodePinBlockFormat3(bytes(inputs, 'block'), panOf(inputs)),
+  3: (inputs) => decodePinBlockFormat3(bytes(inputs, 'block'), parsePan(inputs)),
 }
 
 /** A PAN whose field is zeros: combined with it, a PIN field stays what it is. */
@@ -67,7 +67,7 @@ const pinFields: ByFormat<Buffer> = {
   4: (inputs) => pinFieldFormat4(text(inputs, 'pin'), optionalBytes(inputs, 'random')),
 }
 
-const pinsOfFields: ByFormat<string> = {
+const pinFieldDecoders: ByFormat<string> = {
   0: (inputs) => decodePinBlockFormat0(bytes(inputs, 'pinField'), noPan),
   1: (inputs) => decodePinBlockFormat1(bytes(inputs, 'pinField')),
   2: (inputs) => decodePinBlockFormat2(bytes(inputs, 'pinField')),
@@ -76,8 +76,8 @@ const pinsOfFields: ByFormat<string> = {
 }
 
 const panFields: ByFormat<Buffer> = {
-  0: (inputs) => encodePanField(panOf(inputs)),
-  3: (inputs) => encodePanField(panOf(inputs)),
+  0: (inputs) => encodePanField(parsePan(inputs)),
+  3: (inputs) => encodePanField(parsePan(inputs)),
   4: (inputs) => panFieldFormat4(text(inputs, 'pan')),
 }
 
@@ -87,7 +87,7 @@ export const pinBlockOperations: Readonly<Record<string, Operation>> = {
   decode: (inputs, primitive) => ({ pin: ofFormat(decoders, inputs, primitive) }),
   pinField: (inputs, primitive) => ({ pinField: ofFormat(pinFields, inputs, primitive) }),
   panField: (inputs, primitive) => ({ panField: ofFormat(panFields, inputs, primitive) }),
-  decodePinField: (inputs, primitive) => ({ pin: ofFormat(pinsOfFields, inputs, primitive) }),
+  decodePinField: (inputs, primitive) => ({ pin: ofFormat(pinFieldDecoders, inputs, primitive) }),
   encipher: async (inputs, primitive) => {
     const format = namedFormat(inputs, primitive)
     const random = optionalRandom(inputs, format)
@@ -148,7 +148,7 @@ function context(inputs: Inputs, format: number): PinBlockContext {
   if (!isBetweenZones(format)) throw new UncoveredRow()
   // Format 1 is bound to no PAN, so its rows have none.
   const isUnbound = format === 1 && inputs.pan === undefined && inputs.pan12 === undefined
-  const pan = isUnbound ? '' : panOf(inputs)
+  const pan = isUnbound ? '' : parsePan(inputs)
   return { format, pan, key: bytes(inputs, 'key') }
 }
 

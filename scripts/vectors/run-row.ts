@@ -108,12 +108,12 @@ function firstWord(value: unknown): unknown {
  * Bytes equal their hexadecimal digits in either case; everything else equals what has its members.
  */
 function isSame(actual: unknown, expected: unknown): boolean {
-  const digits = digitsOf(actual)
+  const digits = toDigits(actual)
   if (digits === null) return actual !== undefined && isDeepStrictEqual(actual, expected)
   return typeof expected === 'string' && digits === expected.toLowerCase()
 }
 
-function digitsOf(actual: unknown): string | null {
+function toDigits(actual: unknown): string | null {
   if (actual instanceof HexDigits) return actual.digits
   return Buffer.isBuffer(actual) ? actual.toString('hex') : null
 }

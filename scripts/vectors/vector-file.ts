@@ -27,7 +27,7 @@ export async function readVectorFile(path: string): Promise<VectorFile | null> {
   if (!Array.isArray(content.vectors)) return readWycheproofFile(content)
   const vectors: readonly unknown[] = content.vectors
   const malformed = vectors.flatMap((row, at) =>
-    isRow(row) ? [] : [`${idOf(row)} (row ${at + 1})`],
+    isRow(row) ? [] : [`${findId(row)} (row ${at + 1})`],
   )
   return { primitive: String(content.primitive), rows: vectors.filter(isRow), malformed }
 }
@@ -47,7 +47,7 @@ function isRow(row: unknown): row is VectorRow {
   return isNamed && isObject(row.inputs) && isObject(row.expected)
 }
 
-function idOf(row: unknown): string {
+function findId(row: unknown): string {
   return isObject(row) && typeof row.id === 'string' ? row.id : 'unnamed'
 }
 
@@ -88,7 +88,7 @@ export function bytes(inputs: Inputs, ...names: readonly string[]): Buffer {
 }
 
 /** A PAN, or one with the 12 digits that formats 0 and 3 take of it where the row has no more. */
-export function panOf(inputs: Inputs): string {
+export function parsePan(inputs: Inputs): string {
   if (inputs.pan !== undefined || inputs.pan12 === undefined) return text(inputs, 'pan')
   return `${text(inputs, 'pan12')}0`
 }
@@ -157,12 +157,12 @@ function readWycheproofFile(content: Readonly<Record<string, unknown>>): VectorF
   const groups = testGroups.filter(isObject)
   return {
     primitive: `${content.algorithm} of Project Wycheproof`,
-    rows: groups.flatMap(rowsOf),
+    rows: groups.flatMap(listRows),
     malformed: [],
   }
 }
 
-function rowsOf({ tests, sha, mgfSha, privateKeyPkcs8 }: Readonly<Record<string, unknown>>) {
+function listRows({ tests, sha, mgfSha, privateKeyPkcs8 }: Readonly<Record<string, unknown>>) {
   const der = Buffer.from(String(privateKeyPkcs8), 'hex')
   const jwk = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }).export({ format: 'jwk' })
   const hashes = [sha, mgfSha].join(' and ')

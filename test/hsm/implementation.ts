@@ -17,7 +17,7 @@ import type { KeyAdministration } from '../../src/hsm/contract/key-administratio
 import type { KeyStore, StoredKey } from '../../src/hsm/contract/stored-keys.ts'
 import type { KeyEngine } from '../../src/hsm/keys/key-engine.ts'
 import type { HsmOptions } from '../../src/hsm/verbs/hsm.ts'
-import { publicTokenOf } from '../support/identifiers.ts'
+import { parsePublicToken } from '../support/identifiers.ts'
 
 /** What the HSM contract is proven on: an implementation, and what a test puts into it. */
 
@@ -67,7 +67,7 @@ export async function openWith(
 
 /** A card of a PAN that the test knows, sealed as the HSM seals it. */
 export function cardOf(panKey: Uint8Array, pan: Pan, token = '4820117360'): CardReference {
-  const publicToken = publicTokenOf(token)
+  const publicToken = parsePublicToken(token)
   const iv = randomBytes(12)
   const associated = Buffer.from(publicToken)
   const { ciphertext, tag } = sealAesGcm(panKey, iv, associated, Buffer.from(pan.reveal()))

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { billOfMaterials } from '../../scripts/package/bill-of-materials.ts'
+import { createBillOfMaterials } from '../../scripts/package/bill-of-materials.ts'
 import { type Lock, readLock, runtimePackages } from '../../scripts/package/lock.ts'
 import { root } from '../../scripts/package/program.ts'
 import { formatLine } from '../../src/service/log.ts'
@@ -184,7 +184,7 @@ test('a database is unpacked as it was packed', async () => {
 
 test('the bill of materials has every package of the lock file with its digest, and refuses what it does not know', async () => {
   const lock = await readLock()
-  const bill = JSON.parse(billOfMaterials(lock))
+  const bill = JSON.parse(createBillOfMaterials(lock))
   const urls = new Set(bill.components.map(({ purl }: { purl: string }) => purl))
   for (const [path, { version }] of runtimePackages(lock)) {
     const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
@@ -203,8 +203,11 @@ test('the bill of materials has every package of the lock file with its digest, 
   const changed = (locked: object): Lock => ({
     packages: { ...lock.packages, [one[0]]: { ...one[1], ...locked } },
   })
-  assert.throws(() => billOfMaterials(changed({ integrity: '' })), /no digest/)
-  assert.throws(() => billOfMaterials(changed({ license: 'GPL-3.0-only' })), /under GPL-3\.0-only/)
+  assert.throws(() => createBillOfMaterials(changed({ integrity: '' })), /no digest/)
+  assert.throws(
+    () => createBillOfMaterials(changed({ license: 'GPL-3.0-only' })),
+    /under GPL-3\.0-only/,
+  )
 })
 
 test('every package of the lock file has a digest, which npm ci holds it to', async () => {

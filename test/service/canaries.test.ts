@@ -7,7 +7,7 @@ import { derivePersonId } from '../../src/domain/person.ts'
 import { createSigner } from '../../src/operations/audit-log/sign.ts'
 import { upsertPerson } from '../../src/storage/people/people.ts'
 import { enterAll } from '../support/audit.ts'
-import { leavesOf, openWithRoutes, type Route } from '../support/routes.ts'
+import { listLeaves, openWithRoutes, type Route } from '../support/routes.ts'
 import { type Answer, newCard, openTestService, sql, type TestService } from '../support/service.ts'
 
 /** No card number or PIN that a test makes begins so. */
@@ -317,7 +317,7 @@ async function fill(route: Route): Promise<void> {
   const base = await baseOf(route)
   const { status } = await send(route, { ...base, headers: headersFor(name) })
   done.set(name, (done.get(name) ?? new Set()).add(status))
-  for (const { isSecret, way } of leavesOf(route.schema.body)) {
+  for (const { isSecret, way } of listLeaves(route.schema.body)) {
     const at = `${name} /${way.join('/')}`
     const fresh = await baseOf(route)
     const value = isSecret ? pinFor(at) : panFor(at)
@@ -333,14 +333,14 @@ async function fill(route: Route): Promise<void> {
     await send(route, { ...base, body })
     await send(route, { ...base, body: { ...base.body, jwks: { kid: panFor(`${name} kid`) } } })
   }
-  for (const { way } of leavesOf(route.schema.querystring)) {
+  for (const { way } of listLeaves(route.schema.querystring)) {
     await send(route, {
       ...base,
       query: `?${way.join('.')}=${panFor(`${name} ?${way.join('.')}`)}`,
     })
   }
   await send(route, { ...base, query: `?${panFor(`${name} ?`)}=${panFor(`${name} ?=`)}` })
-  for (const { way } of leavesOf(route.schema.params)) {
+  for (const { way } of listLeaves(route.schema.params)) {
     const [parameter = ''] = way
     const ids = { ...base.ids, [parameter]: panFor(`${name} :${parameter}`) }
     await send(route, { ...base, ids })

@@ -32,9 +32,9 @@ const pair = await openReplicated()
 const seconds = (ms: number): string => (ms / 1_000).toFixed(2)
 
 /** Two processes on one database, which both servers may have. */
-const startTwo = async ({ primary, urlOf }: Replicated): Promise<Served[]> => {
+const startTwo = async ({ primary, composeUrl }: Replicated): Promise<Served[]> => {
   await administer(primary(), 'create database cards')
-  const url = urlOf('cards')
+  const url = composeUrl('cards')
   const dataDir = await makeFolder()
   await readOrMakeMasterKeys(`${dataDir}/master.key`)
   const database = pool(url, 1)

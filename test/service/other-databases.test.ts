@@ -104,7 +104,7 @@ const readFaults = async (databaseUrl: string, named = 'database'): Promise<stri
   return faults.map(({ found, remedy }) => `${found} ${remedy}`).join('\n')
 }
 
-const urlOf = ({ url }: TestPostgres): string => {
+const composeUrl = ({ url }: TestPostgres): string => {
   if (url === undefined) throw new Error('There is no server.')
   return url
 }
@@ -152,7 +152,7 @@ for (const { name, postgres } of servers) {
       const { close, name: database, url } = await postgres.createDatabase()
       const turkish = `${database}_tr`
       try {
-        await administer(urlOf(postgres), (client) =>
+        await administer(composeUrl(postgres), (client) =>
           client.query(
             `create database ${turkish} encoding 'UTF8' locale 'C' locale_provider icu icu_locale 'tr-TR' template template0`,
           ),
@@ -163,7 +163,7 @@ for (const { name, postgres } of servers) {
         await fresh.close()
         await assertServes(turkishUrl)
       } finally {
-        await administer(urlOf(postgres), (client) =>
+        await administer(composeUrl(postgres), (client) =>
           client.query(`drop database if exists ${turkish} with (force)`),
         )
         await close()
@@ -200,7 +200,7 @@ for (const { name, postgres } of servers) {
         assert.match(await readFaults(theirs.href), /too many connections for database/)
       } finally {
         await close()
-        await administer(urlOf(postgres), (client) => client.query(`drop role ${user}`))
+        await administer(composeUrl(postgres), (client) => client.query(`drop role ${user}`))
       }
     })
 
@@ -208,7 +208,7 @@ for (const { name, postgres } of servers) {
       const { close, name: database, url } = await postgres.createDatabase()
       const latin = `${database}_latin1`
       try {
-        await administer(urlOf(postgres), (client) =>
+        await administer(composeUrl(postgres), (client) =>
           client.query(`create database ${latin} encoding 'LATIN1' locale 'C' template template0`),
         )
         const latinUrl = url.replace(database, latin)
@@ -216,7 +216,7 @@ for (const { name, postgres } of servers) {
         assert.match(await readRefusal(latinUrl), said)
         assert.match(await readFaults(latinUrl), said)
       } finally {
-        await administer(urlOf(postgres), (client) =>
+        await administer(composeUrl(postgres), (client) =>
           client.query(`drop database if exists ${latin} with (force)`),
         )
         await close()
@@ -228,18 +228,18 @@ for (const { name, postgres } of servers) {
     for (const mode of ['transaction', 'statement'] as const) {
       test(`${mode} mode is refused at the start and found by doctor`, async () => {
         const { close, name: database } = await postgres.createDatabase()
-        const bouncer = await openPgBouncer(urlOf(postgres), mode)
+        const bouncer = await openPgBouncer(composeUrl(postgres), mode)
         const said = /connection pooler.*pool_mode = session/
-        assert.match(await readRefusal(bouncer.urlOf(database)), said)
-        assert.match(await readFaults(bouncer.urlOf(database)), said)
+        assert.match(await readRefusal(bouncer.composeUrl(database)), said)
+        assert.match(await readFaults(bouncer.composeUrl(database)), said)
         await close()
       })
     }
 
     test('session mode serves', async () => {
       const { url } = await openServerDatabase(postgres, 1)
-      const bouncer = await openPgBouncer(urlOf(postgres), 'session')
-      const through = bouncer.urlOf(new URL(url).pathname.slice(1))
+      const bouncer = await openPgBouncer(composeUrl(postgres), 'session')
+      const through = bouncer.composeUrl(new URL(url).pathname.slice(1))
       assert.equal(await readFaults(through), '')
       await assertServes(through)
     })

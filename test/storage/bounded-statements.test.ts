@@ -84,7 +84,7 @@ import { recordTries } from '../../src/storage/webhooks/attempts.ts'
 import { queueUndelivered } from '../../src/storage/webhooks/deliveries.ts'
 import { failPending, listDueDeliveries } from '../../src/storage/webhooks/delivery-groups.ts'
 import { expireDeliveries, removeDeliveries } from '../../src/storage/webhooks/retention.ts'
-import { publicTokenOf } from '../support/identifiers.ts'
+import { parsePublicToken } from '../support/identifiers.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { openServerDatabase } from '../support/service.ts'
 import { collectPlans, type Plan, rowsRead, tellPlans } from '../support/told-plans.ts'
@@ -135,8 +135,8 @@ const triedUpTo = (limit: number) =>
     try: { at: '2026-01-01T00:00:00Z', durationMs: 1, outcome: 'delivered' },
   }))
 
-const token = publicTokenOf('1000007900')
-const newToken = publicTokenOf('2000007900')
+const token = parsePublicToken('1000007900')
+const newToken = parsePublicToken('2000007900')
 const fingerprintOf = (n: number) => createHash('sha256').update(`${n}`).digest()
 const fingerprint = fingerprintOf(7_900)
 const fingerprintText = fingerprint.toString('hex')

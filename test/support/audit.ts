@@ -42,7 +42,7 @@ export type StoredEntry = {
 }
 
 /** All entries of a log, in their order. */
-export const entriesOf = (database: Database): Promise<StoredEntry[]> =>
+export const listEntries = (database: Database): Promise<StoredEntry[]> =>
   sql<StoredEntry>(
     database,
     `select entry_index::integer as "index", entry_id as "entryId", client_id as "clientId",

@@ -13,7 +13,7 @@ import {
 import type { Connection, Database } from '../../src/storage/engine/database.ts'
 import { openPglite } from '../../src/storage/engine/pglite.ts'
 import { grantProduct, insertProduct } from '../../src/storage/products/products.ts'
-import { keyHashOf } from './identifiers.ts'
+import { computeKeyHash } from './identifiers.ts'
 import { ask, type IssuedCard, issueCard, otherDigits, pinTry } from './network.ts'
 import { sql, type TestService } from './service.ts'
 
@@ -141,7 +141,7 @@ export async function ageIdempotencyKey(
   await sql(
     service.database,
     'update idempotency_record set created_at = now() - $2::interval where key_hash = $1',
-    [await keyHashOf(service, idempotencyKey, clientId), age],
+    [await computeKeyHash(service, idempotencyKey, clientId), age],
   )
 }
 

@@ -48,7 +48,7 @@ export const makeAuthority = async (): Promise<Authority> => {
   })
   const issue: Authority['issue'] = async (subject, lasting = {}) => {
     const own = lasting.key
-      ? cryptoKeysOf(lasting.key)
+      ? toCryptoKeys(lasting.key)
       : await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
     const certificate = await X509CertificateGenerator.create({
       serialNumber: serialNumber(),
@@ -65,13 +65,13 @@ export const makeAuthority = async (): Promise<Authority> => {
         ]),
       ],
     })
-    return { cert: certificate.toString('pem'), key: await pemOf(own.privateKey) }
+    return { cert: certificate.toString('pem'), key: await exportPem(own.privateKey) }
   }
   return { pem: root.toString('pem'), issue }
 }
 
 /** A private RSA key, and its public half, as the generator takes them. */
-const cryptoKeysOf = (key: KeyObject) => {
+const toCryptoKeys = (key: KeyObject) => {
   const rsa = { name: 'RSA-PSS', hash: 'SHA-256' }
   return {
     publicKey: createPublicKey(key).toCryptoKey(rsa, true, ['verify']),
@@ -86,7 +86,7 @@ const lastingFrom = ({ from, to }: { from?: Date; to?: Date }) => ({
   notAfter: to ?? new Date(Date.now() + dayMs),
 })
 
-const pemOf = async (key: webcrypto.CryptoKey): Promise<string> => {
+const exportPem = async (key: webcrypto.CryptoKey): Promise<string> => {
   const bytes = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key))
   return `-----BEGIN PRIVATE KEY-----\n${bytes.toString('base64')}\n-----END PRIVATE KEY-----\n`
 }

@@ -7,7 +7,7 @@
 import { placement } from '../../src/storage/engine/placement.ts'
 
 /** By table, the column that its rows are spread by. */
-const columnOf = new Map(
+const columnsByTable = new Map(
   placement.spread.flatMap(({ column, tables }) => tables.map((table) => [table, column] as const)),
 )
 
@@ -78,11 +78,13 @@ const namedTables = ({ own }: Part): readonly NamedTable[] =>
   [...own.matchAll(tablePattern)].map(([, table = '', alias = table]) => ({ table, alias }))
 
 const spreadTables = (part: Part): readonly NamedTable[] =>
-  namedTables(part).filter(({ table }) => columnOf.has(table))
+  namedTables(part).filter(({ table }) => columnsByTable.has(table))
 
 /** Whether a part says by one value which shard of a table it is about. */
 const isPinned = ({ text }: Part, { table }: NamedTable): boolean =>
-  new RegExp(`\\b${columnOf.get(table)}\\s*=\\s*(?:any\\(array\\[)?\\s*(?:\\$\\d|'')`).test(text)
+  new RegExp(`\\b${columnsByTable.get(table)}\\s*=\\s*(?:any\\(array\\[)?\\s*(?:\\$\\d|'')`).test(
+    text,
+  )
 
 const isUnpinned = (part: Part): boolean =>
   spreadTables(part).some((table) => !isPinned(part, table))
@@ -109,12 +111,12 @@ const isMerged = ({ own }: Part): string | null => {
 }
 
 /** A change of a spread table, without what its lists before it hold. */
-function changeOf({ command }: Part): string | null {
+function findChange({ command }: Part): string | null {
   const changed =
     /\bupdate\s+([a-z_]+)/.exec(command) ??
     /\bdelete\s+from\s+([a-z_]+)/.exec(command) ??
     /\binsert\s+into\s+([a-z_]+)[\s\S]*\bdo\s+update/.exec(command)
-  return changed && columnOf.has(changed[1] ?? '') ? command.slice(changed.index) : null
+  return changed && columnsByTable.has(changed[1] ?? '') ? command.slice(changed.index) : null
 }
 
 const cases = (change: string): readonly string[] => change.match(/\bcase\b[\s\S]*?\bend\b/g) ?? []
@@ -144,24 +146,24 @@ const changeRules: readonly (readonly [string, (change: string) => boolean])[] =
 
 const isSelect = ({ own }: Part): boolean => /^\s*(?:with\b|select\b)/.test(own)
 
-function refusalOfMerge(part: Part): string | null {
+function findMergeRefusal(part: Part): string | null {
   const merged = isMerged(part)
   if (!merged || !isSelect(part) || !isUnpinned(part)) return null
   if (/\blateral\s*$/.test(part.before)) return `${merged} in a lateral subquery over shards`
   return isCorrelated(part) ? `${merged} in a correlated subquery over shards` : null
 }
 
-function refusalOfLock(part: Part): string | null {
+function findLockRefusal(part: Part): string | null {
   if (!/\bfor (?:no key )?update\b|\bfor (?:key )?share\b/.test(part.own)) return null
   if (!isUnpinned(part)) return null
   return `rows locked over shards by a select${/\bskip locked\b/.test(part.own) ? ', skipping locked ones' : ''}`
 }
 
-const isOfCoordinator = ({ table }: NamedTable): boolean =>
+const isCoordinatorTable = ({ table }: NamedTable): boolean =>
   placement.coordinator.some((name) => name === table)
 
-const refusalOfPlaces = (part: Part): string | null =>
-  spreadTables(part).length > 0 && namedTables(part).some(isOfCoordinator)
+const findPlacesRefusal = (part: Part): string | null =>
+  spreadTables(part).length > 0 && namedTables(part).some(isCoordinatorTable)
     ? 'a table of the coordinator beside a spread one'
     : null
 
@@ -172,11 +174,11 @@ const refusalOfPlaces = (part: Part): string | null =>
 export function listRefusals(statementText: string): readonly string[] {
   const [whole] = parsePart(withoutLiterals(statementText), 0, '')
   const refusals = allParts(whole).flatMap((part) => {
-    const change = changeOf(part)
+    const change = findChange(part)
     const ofChange = changeRules
       .filter(([, isBroken]) => change !== null && isBroken(change))
       .map(([refusal]) => refusal)
-    return [refusalOfMerge(part), refusalOfLock(part), refusalOfPlaces(part), ...ofChange]
+    return [findMergeRefusal(part), findLockRefusal(part), findPlacesRefusal(part), ...ofChange]
   })
   return [...new Set(refusals.filter((refusal) => refusal !== null))]
 }

@@ -26,7 +26,7 @@ interface ClusterRun extends CountedRun {
   readonly statements: Readonly<Record<string, string>>
 }
 
-const digestOf = (text: string): string =>
+const computeDigest = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 12)
 
 /** Digests of all statements that are sent to a cluster, by their names. */
@@ -35,7 +35,7 @@ const digestStatements = async (): Promise<Record<string, string>> => {
   const sent = (await listDeclaredStatements()).filter(({ name }) => !name.endsWith('_several'))
   return Object.fromEntries(
     sent
-      .map(({ name, text }) => [name, digestOf(text)])
+      .map(({ name, text }) => [name, computeDigest(text)])
       .sort(([a = ''], [b = '']) => (a < b ? -1 : 1)),
   )
 }

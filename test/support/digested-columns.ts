@@ -10,17 +10,17 @@ function readStatement(module: 'card-digests' | 'checks', name: string): string 
 }
 
 /** The columns of each digest in a statement, as SQL. */
-const columnsOf = (text: string): readonly string[] =>
+const listColumns = (text: string): readonly string[] =>
   [...text.matchAll(/json_build_array\(([\s\S]*?)\)::text/g)].map(([, columns = '']) => columns)
 
 /** The columns of a card of which digests are made, group by group, as SQL. */
 export const readCardColumns = (): readonly string[] =>
-  columnsOf(readStatement('card-digests', 'list_digested_cards'))
+  listColumns(readStatement('card-digests', 'list_digested_cards'))
 
 /** The key of a table's rows and the columns of their digest, as SQL. */
 export function readRowColumns(table: DigestedTable): readonly string[] {
   const text = readStatement('checks', `list_digested_rows_of_${table}`)
-  return [text.match(/^select (.+?) as "rowKey"/)?.[1] ?? '', ...columnsOf(text)]
+  return [text.match(/^select (.+?) as "rowKey"/)?.[1] ?? '', ...listColumns(text)]
 }
 
 /** The digest of a table's row, as SQL. */

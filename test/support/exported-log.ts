@@ -3,7 +3,7 @@ import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:cry
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { checkpointText } from '../../packages/audit/checkpoints.ts'
-import { noteOf, signatureTypes, verifierKeyText } from '../../packages/audit/notes.ts'
+import { composeNote, signatureTypes, verifierKeyText } from '../../packages/audit/notes.ts'
 import {
   appendHashes,
   consistencyProof,
@@ -28,11 +28,11 @@ export type LogKey = {
 
 export function makeLogKey(origin: string): LogKey {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
-  const text = verifierKeyText(origin, signatureTypes.ed25519, rawOf(publicKey))
+  const text = verifierKeyText(origin, signatureTypes.ed25519, exportRaw(publicKey))
   return { origin, privateKey, text }
 }
 
-const rawOf = (key: KeyObject): Uint8Array =>
+const exportRaw = (key: KeyObject): Uint8Array =>
   new Uint8Array(Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url'))
 
 /** Signs a checkpoint as the log does. */
@@ -43,7 +43,9 @@ export function signNote(
 ) {
   const text = checkpointText({ origin, size, root })
   const [, id = ''] = key.split('+')
-  return noteOf(text, [{ name: origin, id, signature: sign(null, Buffer.from(text), privateKey) }])
+  return composeNote(text, [
+    { name: origin, id, signature: sign(null, Buffer.from(text), privateKey) },
+  ])
 }
 
 /** What an exported log is made of. */
@@ -120,7 +122,7 @@ async function exportRows(
 }
 
 /** Reads the files of an export, as the verifier asks for them. */
-export const readerOf =
+export const createReader =
   (files: ReadonlyMap<string, Uint8Array>) =>
   async (path: string): Promise<Uint8Array<ArrayBuffer> | null> => {
     const bytes = files.get(path)

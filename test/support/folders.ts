@@ -25,11 +25,11 @@ export const chooseRoot = async (): Promise<string> => {
   const disk = '/dev/shm'
   const { bavail, bsize } = await statfs(disk).catch(() => ({ bavail: 0, bsize: 0 }))
   const isLarge = bavail * bsize >= bytesLeast
-  return isLarge && (await mayRunProgramsOf(disk)) ? disk : tmpdir()
+  return isLarge && (await mayRunPrograms(disk)) ? disk : tmpdir()
 }
 
 /** Some machines run nothing from there, and tests run what they have made. */
-const mayRunProgramsOf = async (disk: string): Promise<boolean> => {
+const mayRunPrograms = async (disk: string): Promise<boolean> => {
   const mounts = await readFile('/proc/mounts', 'utf8').catch(() => '')
   const options = mounts
     .split('\n')

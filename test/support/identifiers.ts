@@ -4,7 +4,7 @@ import { Secret } from '../../src/domain/secret.ts'
 import type { TestService } from './service.ts'
 
 /** A card's token that a test has as a text. */
-export function publicTokenOf(text: string): PublicToken {
+export function parsePublicToken(text: string): PublicToken {
   assert.ok(isPublicToken(text), 'not a public token')
   return text
 }
@@ -21,7 +21,7 @@ export const withoutIds = (text: string): string =>
   [uuids, instants, publicTokens].reduce((left, each) => left.replaceAll(each, ''), text)
 
 /** What the service keeps in the place of an idempotency key. */
-export async function keyHashOf(
+export async function computeKeyHash(
   { issuing }: Pick<TestService, 'issuing'>,
   idempotencyKey: string,
   clientId = 'demo-client',

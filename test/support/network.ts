@@ -109,10 +109,10 @@ export const issueCard = async (
   options: CallOptions = {},
 ): Promise<IssuedCard> => {
   const { expiryDate, maskedPan, publicToken } = await service.createCard(members, options)
-  const pan = await panOf(service, publicToken, maskedPan)
+  const pan = await recoverPan(service, publicToken, maskedPan)
   const told = await service.call('GET', `/card-pin/${publicToken}/pin`, options)
   const pin = told.status === 200 ? told.json.pin : await choosePin(service, publicToken, pan)
-  const cvv2 = await cvv2Of(service, publicToken, pan)
+  const cvv2 = await computeCvv2(service, publicToken, pan)
   return { publicToken, pan, pin, cvv2, expiry: expiryDate.slice(0, 7) }
 }
 
@@ -135,7 +135,7 @@ const cardRow = async ({ database }: TestService, publicToken: PublicToken) => {
 }
 
 /** The PAN, out of a format 0 block for a PIN that is known: the block is their exclusive or. */
-const panOf = async (
+const recoverPan = async (
   service: TestService,
   publicToken: PublicToken,
   maskedPan: string,
@@ -155,14 +155,14 @@ const panOf = async (
  * Computed under the key in clear; where that is in another HSM's hands, found by asking for each
  * value there is.
  */
-const cvv2Of = async (
+const computeCvv2 = async (
   service: TestService,
   publicToken: PublicToken,
   pan: string,
 ): Promise<string> => {
   const card = await cardRow(service, publicToken)
   const expiry = toExpiry(card.expiryDate)
-  const key = await clearKeyOf(service, card.cvk)
+  const key = await unwrapKey(service, card.cvk)
   if (key) {
     const inputs = { pan, expiry: expiry.mmyy(), serviceCode: cvv2ServiceCode }
     return generateCvv(clearCvkPair(key), inputs)
@@ -178,7 +178,7 @@ const cvv2Of = async (
  * A key of the software HSM, under the master key that lies in the service's folder; null of
  * another HSM.
  */
-const clearKeyOf = async (
+const unwrapKey = async (
   { database, dataDir }: TestService,
   reference: string,
 ): Promise<Uint8Array | null> => {

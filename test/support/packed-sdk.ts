@@ -52,7 +52,7 @@ export const openProject = async (): Promise<Project> => {
 
 /** Builds and packs it, unless a run before has packed these very sources. @returns the file. */
 export const packSdk = async ({ folder, run }: Project): Promise<string> => {
-  const kept = await keep('sdk', await versionOfSdk(folder), async () => {
+  const kept = await keep('sdk', await sdkVersion(folder), async () => {
     const printed = await run('npm pack --silent --workspace pinfold-sdk')
     return join(folder, printed.trim().split('\n').at(-1) ?? '')
   })
@@ -74,7 +74,7 @@ export const packCardElement = async ({ folder, run }: Project): Promise<string>
  * Changes with whatever it is made of: its files, its compiler, what it depends on, npm with its
  * Node.
  */
-const versionOfSdk = async (folder: string): Promise<string> => {
+const sdkVersion = async (folder: string): Promise<string> => {
   const hash = createHash('sha256').update(process.version)
   const modules = join(root, 'node_modules')
   const others = [

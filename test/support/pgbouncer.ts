@@ -4,7 +4,7 @@
  *
  * ```ts
  * const bouncer = await openPgBouncer(postgres, 'session')
- * const url = bouncer.urlOf('cards')
+ * const url = bouncer.composeUrl('cards')
  * ```
  */
 import { spawn } from 'node:child_process'
@@ -31,7 +31,7 @@ if (pgBouncerLeftOut && process.env.TEST_PGBOUNCER === 'required') throw new Err
 export const openPgBouncer = async (
   serverUrl: string,
   poolMode: PoolMode,
-): Promise<{ urlOf: (database: string) => string }> => {
+): Promise<{ composeUrl: (database: string) => string }> => {
   if (!program) throw new Error('PgBouncer is not installed')
   const runAs = await unprivilegedUser()
   const folder = await mkdtemp(join(await reachableTemporaryFolder(runAs), 'pinfold-pgbouncer-'))
@@ -66,7 +66,7 @@ default_pool_size = 40
       throw new Error(`PgBouncer ended with exit code ${child.exitCode}.`)
     await sleep(20)
   }
-  return { urlOf: (database) => `postgresql://pinfold@127.0.0.1:${port}/${database}` }
+  return { composeUrl: (database) => `postgresql://pinfold@127.0.0.1:${port}/${database}` }
 }
 
 const answers = (port: number): Promise<boolean> =>

@@ -39,7 +39,7 @@ const makeOnce = (kind: PgliteImage): Promise<string> => {
 
 const findOrMake = async (kind: PgliteImage): Promise<string> => {
   const cache = await cacheFolder('pglite')
-  const folder = join(cache, `${kind}-${await versionOf(kind)}`)
+  const folder = join(cache, `${kind}-${await computeVersion(kind)}`)
   if (existsSync(folder)) return folder
   for (const other of await readdir(cache)) {
     if (other.startsWith(`${kind}-`)) await rm(join(cache, other), { recursive: true, force: true })
@@ -73,7 +73,7 @@ const makeImage = async (kind: PgliteImage, target: string): Promise<void> => {
 /**
  * Changes with whatever an image is made of: the engine, this file, the migrations and functions.
  */
-const versionOf = async (kind: PgliteImage): Promise<string> => {
+const computeVersion = async (kind: PgliteImage): Promise<string> => {
   const engine = new URL('../package.json', import.meta.resolve('@electric-sql/pglite'))
   const sources = [fileURLToPath(engine), fileURLToPath(import.meta.url)]
   if (kind === 'migrated') sources.push(...(await filesUnder(fileURLToPath(schema))))

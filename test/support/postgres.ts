@@ -63,7 +63,7 @@ type KeeperAnswer = { url: string; pid: number } | { leftOut: string } | { failu
 const startPostgres = async (options: PostgresOptions): Promise<TestPostgres> => {
   const keeperFile = fileURLToPath(new URL('postgres-keeper.ts', import.meta.url))
   // A group of its own, so that Ctrl-C reaches us first and the keeper cleans up in peace.
-  const keeper = spawn(process.execPath, [keeperFile, ...wordsOf(options)], {
+  const keeper = spawn(process.execPath, [keeperFile, ...composeArguments(options)], {
     stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
   })
@@ -78,7 +78,7 @@ const startPostgres = async (options: PostgresOptions): Promise<TestPostgres> =>
   })
 }
 
-const wordsOf = ({ debian, fsync, settings, standbyOf }: PostgresOptions): string[] => [
+const composeArguments = ({ debian, fsync, settings, standbyOf }: PostgresOptions): string[] => [
   ...(fsync ? ['--fsync'] : []),
   ...(debian || standbyOf ? ['--debian'] : []),
   ...(standbyOf ? [`--standby-of=${standbyOf.url}`] : []),

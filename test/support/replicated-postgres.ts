@@ -5,7 +5,7 @@
  * ```ts
  * const pair = await openReplicated()
  * test('…', { skip: pair.leftOut }, async () => {
- *   const url = pair.urlOf('cards')
+ *   const url = pair.requireUrl('cards')
  *   await pair.killPrimary()
  *   await pair.promote()
  *   await pair.addStandby()
@@ -24,7 +24,7 @@ export type Replicated = {
    * The primary and the standby, as `DATABASE_URL` names both: the first that was started stands
    * first.
    */
-  urlOf: (database: string) => string
+  composeUrl: (database: string) => string
   /** The superuser's URL of the server that is the primary now. */
   primary: () => string
   standby: () => string
@@ -55,54 +55,54 @@ export const openReplicated = async (): Promise<Replicated> => {
   atEndOfFile(() => Promise.all([...servers].map((server) => stop(server))))
   let primary = first
   let standby = first
-  const hosts = [hostOf(first)]
+  const hosts = [findHost(first)]
 
   const addStandby = async (): Promise<void> => {
-    const gone = hosts.find((host) => host !== hostOf(primary))
+    const gone = hosts.find((host) => host !== findHost(primary))
     const port = Number(gone?.split(':')[1])
-    const standbyOf = { url: urlOf(primary), ...(gone !== undefined && { port }) }
+    const standbyOf = { url: requireUrl(primary), ...(gone !== undefined && { port }) }
     standby = await openPostgres({ standbyOf })
     servers.add(standby)
-    if (gone === undefined) hosts.push(hostOf(standby))
+    if (gone === undefined) hosts.push(findHost(standby))
     // It has the settings of the other, and is to wait for nobody when it takes over.
-    await administer(urlOf(standby), 'alter system reset synchronous_standby_names')
-    await administer(urlOf(standby), 'select pg_reload_conf()')
-    await administer(urlOf(primary), `alter system set synchronous_standby_names = '*'`)
-    await administer(urlOf(primary), 'select pg_reload_conf()')
+    await administer(requireUrl(standby), 'alter system reset synchronous_standby_names')
+    await administer(requireUrl(standby), 'select pg_reload_conf()')
+    await administer(requireUrl(primary), `alter system set synchronous_standby_names = '*'`)
+    await administer(requireUrl(primary), 'select pg_reload_conf()')
     await untilSynchronous()
   }
   const untilSynchronous = async (): Promise<void> => {
     const isSynchronous = `select from pg_stat_replication where sync_state = 'sync'`
-    while ((await administer(urlOf(primary), isSynchronous)).length === 0) await sleep(20)
+    while ((await administer(requireUrl(primary), isSynchronous)).length === 0) await sleep(20)
   }
   await addStandby()
   return {
     leftOut: false,
-    urlOf(database) {
-      const { password } = new URL(urlOf(first))
+    composeUrl(database) {
+      const { password } = new URL(requireUrl(first))
       const [one, other] = hosts
       return `postgresql://postgres:${password}@${one},${other}/${database}?target_session_attrs=read-write`
     },
-    primary: () => urlOf(primary),
-    standby: () => urlOf(standby),
+    primary: () => requireUrl(primary),
+    standby: () => requireUrl(standby),
     signalStandby: (signal) => signalAll(standby, signal),
     signalPrimary: (signal) => signalAll(primary, signal),
     async partStandby() {
-      await administer(urlOf(standby), `alter system set primary_conninfo = ''`)
-      await administer(urlOf(standby), 'select pg_reload_conf()')
+      await administer(requireUrl(standby), `alter system set primary_conninfo = ''`)
+      await administer(requireUrl(standby), 'select pg_reload_conf()')
       const receiving = 'select from pg_stat_wal_receiver where pid is not null'
-      while ((await administer(urlOf(standby), receiving)).length > 0) await sleep(20)
+      while ((await administer(requireUrl(standby), receiving)).length > 0) await sleep(20)
     },
     async stopWaiting() {
-      await administer(urlOf(primary), 'alter system reset synchronous_standby_names')
-      await administer(urlOf(primary), 'select pg_reload_conf()')
+      await administer(requireUrl(primary), 'alter system reset synchronous_standby_names')
+      await administer(requireUrl(primary), 'select pg_reload_conf()')
       const waiting = `select from pg_stat_replication where sync_state = 'sync'`
-      while ((await administer(urlOf(primary), waiting)).length > 0) await sleep(20)
+      while ((await administer(requireUrl(primary), waiting)).length > 0) await sleep(20)
     },
     killPrimary: () => signalAll(primary, 'SIGKILL'),
     async promote() {
-      await administer(urlOf(standby), 'select pg_promote(true, 60)')
-      await administer(urlOf(standby), 'alter system reset primary_conninfo')
+      await administer(requireUrl(standby), 'select pg_promote(true, 60)')
+      await administer(requireUrl(standby), 'alter system reset primary_conninfo')
       primary = standby
     },
     addStandby,
@@ -115,18 +115,18 @@ const leftOut = (reason: string): Replicated => {
   const refuse = (): never => {
     throw new Error(reason)
   }
-  const none = { urlOf: refuse, primary: refuse, standby: refuse, signalStandby: refuse }
+  const none = { composeUrl: refuse, primary: refuse, standby: refuse, signalStandby: refuse }
   const acts = { signalPrimary: refuse, killPrimary: refuse, promote: refuse, addStandby: refuse }
   const parting = { partStandby: refuse, stopWaiting: refuse }
   return { leftOut: reason, ...none, ...acts, ...parting, untilSynchronous: refuse }
 }
 
-const urlOf = ({ url }: TestPostgres): string => {
+const requireUrl = ({ url }: TestPostgres): string => {
   if (url === undefined) throw new Error('There is no server.')
   return url
 }
 
-const hostOf = (server: TestPostgres): string => new URL(urlOf(server)).host
+const findHost = (server: TestPostgres): string => new URL(requireUrl(server)).host
 
 /**
  * To all processes of a server; the first of them first, so that it starts no process in the place

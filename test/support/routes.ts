@@ -49,15 +49,15 @@ interface SchemaPart {
 }
 
 /** The ways to every member of a schema that is no object: `['cardHolder', 'email']`. */
-export function leavesOf(schema: unknown): { way: string[]; isSecret: boolean }[] {
+export function listLeaves(schema: unknown): { way: string[]; isSecret: boolean }[] {
   const part = schema as SchemaPart | undefined
   if (part?.properties) {
     return Object.entries(part.properties).flatMap(([name, member]) =>
-      leavesOf(member).map(({ isSecret, way }) => ({ way: [name, ...way], isSecret })),
+      listLeaves(member).map(({ isSecret, way }) => ({ way: [name, ...way], isSecret })),
     )
   }
   if (part?.items) {
-    return leavesOf(part.items).map(({ isSecret, way }) => ({ way: ['0', ...way], isSecret }))
+    return listLeaves(part.items).map(({ isSecret, way }) => ({ way: ['0', ...way], isSecret }))
   }
   return part ? [{ way: [], isSecret: part['x-secret'] === true }] : []
 }

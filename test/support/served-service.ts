@@ -83,7 +83,7 @@ export const openTlsService = async (
 }
 
 /** The ports that it listens on. */
-export const addressesOf = ({ privateServer, publicServer }: TestService) => ({
+export const findPorts = ({ privateServer, publicServer }: TestService) => ({
   public: (publicServer.server.address() as AddressInfo).port,
   private: (privateServer.server.address() as AddressInfo).port,
 })

@@ -197,7 +197,7 @@ export const openTestService = async (options: TestServiceOptions = {}): Promise
       inject(service, config.processorPath, method, path, given, authorization)
     if (given.token === undefined && given.as === 'approver') {
       const person = { ...approver, authenticatedAt: new Date() }
-      return send(service.calls.createAuthorization(callerOfPerson(person)))
+      return send(service.calls.createAuthorization(createPersonCaller(person)))
     }
     const as = given.as === 'approver' ? undefined : given.as
     const bearer = given.token === undefined ? await token(undefined, as) : given.token
@@ -236,7 +236,7 @@ export const strongPins = (
 }
 
 /** Paths of the specification are written without `/thr/processor`; others begin with `//`. */
-const urlOf = (processorPath: string, path: string): string =>
+const composeUrl = (processorPath: string, path: string): string =>
   path.startsWith('//') ? path.slice(1) : `/thr/${processorPath}${path}`
 
 const inject = async (
@@ -251,7 +251,7 @@ const inject = async (
   const sent = payload ?? (body === undefined ? undefined : JSON.stringify(body))
   const answer = await app.inject({
     method: method as 'GET',
-    url: urlOf(processorPath, path),
+    url: composeUrl(processorPath, path),
     headers: {
       host,
       ...(authorization !== null && { authorization }),
@@ -271,7 +271,7 @@ const inject = async (
 }
 
 /** A person as the private listener knows one who is signed in. */
-export const callerOfPerson = (person: Person) => ({
+export const createPersonCaller = (person: Person) => ({
   ...({
     clientId: person.personId,
     kind: 'admin',

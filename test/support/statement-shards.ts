@@ -52,7 +52,7 @@ const ofIds = { ...values, text: values.uuid, 'text[]': values['uuid[]'] }
  * The greatest number of tasks of a part, or the engine's words where it takes the statement not at
  * all.
  */
-async function shardsOf(client: pg.Client, text: string): Promise<number | string> {
+async function countShards(client: pg.Client, text: string): Promise<number | string> {
   const shards = await explain(client, text, values)
   // The values are not of the kind that the text wants: it says nothing about the cluster.
   return typeof shards === 'string' && /^invalid input syntax/.test(shards)
@@ -93,7 +93,7 @@ await client.connect()
 const shards: Record<string, number | string> = {}
 for (const { name, text } of await listDeclaredStatements()) {
   // Those for several are never sent to a cluster.
-  if (!name.endsWith('_several')) shards[name] = await shardsOf(client, text)
+  if (!name.endsWith('_several')) shards[name] = await countShards(client, text)
 }
 await client.end()
 console.log(JSON.stringify(shards))

@@ -49,7 +49,7 @@ atEndOfFile(() => {
   for (const socket of open) socket.destroy()
 })
 
-export const profileOf = (name: string): Profile => {
+export const findProfile = (name: string): Profile => {
   const profile = profiles.get(name)
   if (!profile) throw new Error(`There is no profile ${name}.`)
   return profile
@@ -104,7 +104,7 @@ export const connectSwitch = async (
   { port, profile: name }: { port: number; profile: string },
   given?: Socket,
 ): Promise<Switch> => {
-  const profile = profileOf(name)
+  const profile = findProfile(name)
   const socket = given ?? connect({ port, host: '127.0.0.1' })
   open.add(socket)
   if (!given) await once(socket, 'connect')

@@ -17,12 +17,12 @@ const { vectors }: { vectors: readonly TlogVector[] } = JSON.parse(
 
 export const tlogVectors: readonly TlogVector[] = vectors
 
-export const bytesOf = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex, 'hex'))
+export const parseHex = (hex: string): Uint8Array => new Uint8Array(Buffer.from(hex, 'hex'))
 
-export const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+export const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
-export const utf8Of = (text: string): Uint8Array => new Uint8Array(Buffer.from(text))
+export const toUtf8 = (text: string): Uint8Array => new Uint8Array(Buffer.from(text))
 
 /** The leaves of rows that name them by a pattern: `record %d`. */
-export const recordsOf = (inputs: { pattern: string; size: number }): Uint8Array[] =>
-  Array.from({ length: inputs.size }, (_, at) => utf8Of(inputs.pattern.replace('%d', String(at))))
+export const composeRecords = (inputs: { pattern: string; size: number }): Uint8Array[] =>
+  Array.from({ length: inputs.size }, (_, at) => toUtf8(inputs.pattern.replace('%d', String(at))))

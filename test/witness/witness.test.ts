@@ -19,7 +19,7 @@ import {
   numberedEntries,
   signNote,
 } from '../support/exported-log.ts'
-import { bytesOf, tlogVectors } from '../support/tlog-vectors.ts'
+import { parseHex, tlogVectors } from '../support/tlog-vectors.ts'
 
 const keys = generateKeyPairSync('ed25519')
 const newFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'witness-'))
@@ -32,7 +32,7 @@ const rows = tlogVectors.filter(({ op }) => op === 'witnessRequest')
 test('the 9 requests of the published conversation are answered as they must be, also by a witness that was started again', async () => {
   assert.equal(rows.length, 9)
   const [{ inputs }] = rows as [(typeof rows)[number]]
-  const log = verifierKeyText(inputs.origin, 1, bytesOf(inputs.logPublicKeyHex))
+  const log = verifierKeyText(inputs.origin, 1, parseHex(inputs.logPublicKeyHex))
   const folder = await newFolder()
   for (const { expected, id, inputs } of rows) {
     // It has nothing but what is on the disk.

@@ -1,5 +1,5 @@
 import { formatHex, isSame } from '../../packages/audit/bytes.ts'
-import { type Growth, lookAtGrowth } from '../../packages/audit/monitor.ts'
+import { checkGrowth, type Growth } from '../../packages/audit/monitor.ts'
 import {
   parseVerifierKeys,
   type SignedCheckpoint,
@@ -7,8 +7,8 @@ import {
 } from '../../packages/audit/notes.ts'
 import { verifyReceipt } from '../../packages/audit/receipt.ts'
 import { leafHash, verifyInclusion } from '../../packages/audit/tree.ts'
-import { byId, metaOf, onSubmit, say } from '../elements.ts'
-import { entryAt, rootAt, wayOf } from './tree-reader.ts'
+import { byId, onSubmit, readMeta, say } from '../elements.ts'
+import { entryAt, listSiblings, rootAt } from './tree-reader.ts'
 
 /** How often it is looked whether the log has grown. */
 const lookMs = 2_000
@@ -36,12 +36,12 @@ async function fetched(path: string): Promise<Uint8Array | null> {
 const read = (path: string): Promise<Uint8Array | null> => fetched(`/audit/${path}`)
 
 const fetchedKeys = async (): Promise<VerifierKey[]> =>
-  parseVerifierKeys(new TextDecoder().decode((await fetched(metaOf('keys'))) ?? new Uint8Array()))
+  parseVerifierKeys(new TextDecoder().decode((await fetched(readMeta('keys'))) ?? new Uint8Array()))
 
-const reasonOf = (error: unknown): string =>
+const describeReason = (error: unknown): string =>
   error instanceof Error ? error.message : 'It could not be verified.'
 
-const namesOf = (signatures: SignedCheckpoint['signedBy']): string =>
+const describeSigners = (signatures: SignedCheckpoint['signedBy']): string =>
   signatures
     .map(
       ({ at, name, type }) =>
@@ -51,12 +51,12 @@ const namesOf = (signatures: SignedCheckpoint['signedBy']): string =>
 
 function showCheckpoint({ cosignedBy, origin, root, signedBy, size, unknownBy }: SignedCheckpoint) {
   const others = unknownBy.map((name) => `${name} (not verified: its key is not given)`)
-  const witnesses = [...(cosignedBy.length > 0 ? [namesOf(cosignedBy)] : []), ...others]
+  const witnesses = [...(cosignedBy.length > 0 ? [describeSigners(cosignedBy)] : []), ...others]
   const rows = [
     ['log', origin],
     ['entries', String(size)],
     ['root', formatHex(root)],
-    ['signed by', namesOf(signedBy)],
+    ['signed by', describeSigners(signedBy)],
     ['witnesses', witnesses.join('; ') || 'none'],
   ]
   byId('checkpoint', HTMLDListElement).replaceChildren(
@@ -74,7 +74,7 @@ async function look(): Promise<void> {
   if (isBroken) return
   try {
     logKeys ??= await fetchedKeys()
-    const growth = await lookAtGrowth(read, [...logKeys, ...witnessKeys], newest?.note ?? null)
+    const growth = await checkGrowth(read, [...logKeys, ...witnessKeys], newest?.note ?? null)
     const { checkpoint, findings, note } = growth
     const [finding] = findings
     const hasGrown = checkpoint.size !== newest?.checkpoint.size
@@ -92,7 +92,7 @@ async function look(): Promise<void> {
     }
   } catch (error) {
     logKeys = null
-    say(said, reasonOf(error), 'bad')
+    say(said, describeReason(error), 'bad')
   }
 }
 
@@ -137,7 +137,7 @@ onSubmit('witness-form', async () => {
     await look()
     say(said, `Asked for: ${keys.map(({ name }) => name).join(', ')}.`, 'good')
   } catch (error) {
-    say(said, reasonOf(error), 'bad')
+    say(said, describeReason(error), 'bad')
   }
 })
 
@@ -150,7 +150,7 @@ onSubmit('entry-form', async () => {
     const { root, size } = newest.checkpoint
     if (!(index < size)) throw new Error(`The log has ${size} entries, from 0 on.`)
     const leaf = leafHash(await entryAt(read, index, size))
-    const siblings = await wayOf(read, index, size)
+    const siblings = await listSiblings(read, index, size)
     const ends = [{ label: 'the root that was signed', hash: root }]
     showWay([{ label: 'its leaf', hash: leaf }, ...siblings, ...ends])
     const proof = siblings.map(({ hash }) => hash)
@@ -159,7 +159,7 @@ onSubmit('entry-form', async () => {
     }
     say(said, `Verified: entry ${index} is in the tree that was signed.`, 'good')
   } catch (error) {
-    say(said, reasonOf(error), 'bad')
+    say(said, describeReason(error), 'bad')
   }
 })
 
@@ -175,7 +175,7 @@ onSubmit('receipt-form', async () => {
     shown.textContent = JSON.stringify(receipt.entry, null, 2)
     say(said, `Verified: it is entry ${receipt.index} of ${receipt.checkpoint.origin}.`, 'good')
   } catch (error) {
-    say(said, reasonOf(error), 'bad')
+    say(said, describeReason(error), 'bad')
   }
 })
 

@@ -1,9 +1,9 @@
 import type { ReadFile } from '../../packages/audit/openings.ts'
 import {
-  entriesOf,
   hashSpan,
   readRoot,
   spansBeside,
+  splitBundle,
   type TileReader,
   tilePath,
   tileWidth,
@@ -11,7 +11,7 @@ import {
 import { hashBytes } from '../../packages/audit/tree.ts'
 
 /** Reads the tiles of a tree of `size` entries. */
-const tilesOf =
+const createTileReader =
   (read: ReadFile, size: number): TileReader =>
   async (level, index) => {
     const inLevel = Math.floor(size / tileWidth ** level)
@@ -25,14 +25,14 @@ const tilesOf =
 
 /** The root of a tree by its own tiles. */
 export const rootAt = (read: ReadFile, size: number): Promise<Uint8Array> =>
-  readRoot(size, tilesOf(read, size))
+  readRoot(size, createTileReader(read, size))
 
 /** The entry at an index, as the log publishes it. */
 export async function entryAt(read: ReadFile, index: number, size: number): Promise<Uint8Array> {
   const bundle = Math.floor(index / tileWidth)
   const width = Math.min(tileWidth, size - bundle * tileWidth)
   const bytes = await read(tilePath('entries', bundle, width))
-  const entry = bytes && entriesOf(bytes)?.[index % tileWidth]
+  const entry = bytes && splitBundle(bytes)?.[index % tileWidth]
   if (!entry) throw new Error('The bundle of entries is too short.')
   return entry
 }
@@ -46,12 +46,12 @@ interface Sibling {
 /**
  * The hashes beside the way from an entry up to the root, the lowest first: RFC 6962 section 2.1.1.
  */
-export async function wayOf(
+export async function listSiblings(
   read: ReadFile,
   index: number,
   size: number,
 ): Promise<readonly Sibling[]> {
-  const tiles = tilesOf(read, size)
+  const tiles = createTileReader(read, size)
   const siblings: Sibling[] = []
   for (const span of spansBeside(index, size)) {
     const { end, start } = span

@@ -60,7 +60,7 @@ function look(): void {
   // It parses a document by itself, which takes no markup out of a text.
   const request = new XMLHttpRequest()
   request.open('GET', location.href)
-  request.setRequestHeader('if-none-match', `"${versionOf(latest ?? document)}"`)
+  request.setRequestHeader('if-none-match', `"${readVersion(latest ?? document)}"`)
   request.responseType = 'document'
   request.onloadend = () => {
     isAsking = false
@@ -79,4 +79,4 @@ function look(): void {
   request.send()
 }
 
-const versionOf = ({ body }: Document): string => body.dataset.version ?? ''
+const readVersion = ({ body }: Document): string => body.dataset.version ?? ''

@@ -25,7 +25,7 @@ export async function readModules(entry: string, base: string): Promise<Modules>
   const stripper = openStripper()
   try {
     const found = await readAll(new URL(entry, projectRoot).href, stripper)
-    return new Map([...found].map(([url, text]) => [pathOf(url, base), withPaths(text, base)]))
+    return new Map([...found].map(([url, text]) => [composePath(url, base), withPaths(text, base)]))
   } finally {
     await stripper.close()
   }
@@ -37,7 +37,7 @@ async function readAll(entry: string, stripper: Stripper): Promise<Map<string, s
   while (wanted.length > 0) {
     const scripts = await readScripts(wanted, stripper)
     for (const [url, text] of scripts) found.set(url, text)
-    const imported = scripts.flatMap(([url, text]) => importsOf(text, url))
+    const imported = scripts.flatMap(([url, text]) => listImports(text, url))
     wanted = [...new Set(imported)].filter((url) => !found.has(url))
   }
   return found
@@ -57,7 +57,7 @@ async function readScripts(urls: readonly string[], { strip }: Stripper) {
 
 const importing = /(\bfrom\s*|^import\s*)(['"])(\.[^'"\n]+|jose|@noble\/hashes\/sha2\.js)\2/gm
 
-const importsOf = (text: string, url: string): string[] =>
+const listImports = (text: string, url: string): string[] =>
   [...text.matchAll(importing)].map(
     ([, , , specifier = '']) => packages.get(specifier) ?? new URL(specifier, url).href,
   )
@@ -69,14 +69,14 @@ const importsOf = (text: string, url: string): string[] =>
 const withPaths = (text: string, base: string): string =>
   text.replaceAll(importing, (whole, before: string, quote: string, specifier: string) => {
     const url = packages.get(specifier)
-    return url ? `${before}${quote}${pathOf(url, base)}${quote}` : whole
+    return url ? `${before}${quote}${composePath(url, base)}${quote}` : whole
   })
 
 /**
  * The project's own modules have the paths that they have in it; those of packages lie in a folder
  * of their own.
  */
-function pathOf(url: string, base: string): string {
+function composePath(url: string, base: string): string {
   const own = url.startsWith(projectRoot.href) ? url.slice(projectRoot.href.length) : null
   if (own !== null && !own.startsWith('node_modules/')) return `${base}/${own}`
   return `${base}/modules/${url.split('/node_modules/').at(-1)}`

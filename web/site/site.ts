@@ -84,7 +84,7 @@ export interface Session {
 const cookieName = 'pinfold-demo'
 
 /** The session of a request, or null. */
-export function sessionOf({ headers }: SiteRequest): Session | null {
+export function findSession({ headers }: SiteRequest): Session | null {
   const cookies = (headers.cookie ?? '').split(/;\s*/)
   const value = cookies.find((cookie) => cookie.startsWith(`${cookieName}=`))?.split('=')[1]
   if (value === undefined || !/^[A-Za-z0-9_-]{43}$/.test(value)) return null
@@ -113,7 +113,7 @@ export function beginSession(path: string, isSecure: boolean): string {
  */
 export function isSameOrigin({ headers, method }: SiteRequest): boolean {
   const { host, origin } = headers
-  if (origin !== undefined && !isOriginOf(origin, host)) return false
+  if (origin !== undefined && !matchesHost(origin, host)) return false
   if (method !== 'GET') return origin !== undefined && isFromHere(headers['sec-fetch-site'])
   return isFromHere(headers['sec-fetch-site']) || isOpened(headers)
 }
@@ -128,5 +128,5 @@ const isFromHere = (site: unknown): boolean =>
 const isOpened = (headers: SiteRequest['headers']): boolean =>
   headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
 
-const isOriginOf = (origin: string, host: string | undefined): boolean =>
+const matchesHost = (origin: string, host: string | undefined): boolean =>
   URL.canParse(origin) && host !== undefined && new URL(origin).host === host.toLowerCase()

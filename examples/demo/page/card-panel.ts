@@ -7,7 +7,7 @@ import {
   type ServiceKeys,
   sealPin,
 } from '../../../packages/sdk/device/device.ts'
-import { byId, metaOf, onSubmit, say, takeValue } from '../../../web/elements.ts'
+import { byId, consumeValue, onSubmit, readMeta, say } from '../../../web/elements.ts'
 import { type Card, encryptedUrl, type Product, setPin } from './relay-panel.ts'
 
 /** Puts a card into the page: a new element for it, and what its product allows. */
@@ -66,8 +66,8 @@ export function startChoosingPin(
   const first = byId('new-pin', HTMLInputElement)
   const second = byId('new-pin-again', HTMLInputElement)
   onSubmit('pin-form', async () => {
-    const pin = takeValue(first)
-    if (takeValue(second) !== pin) {
+    const pin = consumeValue(first)
+    if (consumeValue(second) !== pin) {
       say(said, 'The two are not the same. Type both again.', 'bad')
       first.focus()
       return
@@ -103,7 +103,7 @@ function askForLength(digits: number): void {
  * it.
  */
 export async function fetchServiceKeys(): Promise<ServiceKeys> {
-  const answer = await fetch(metaOf('keys'), {
+  const answer = await fetch(readMeta('keys'), {
     redirect: 'error',
     credentials: 'omit',
     cache: 'no-store',
@@ -112,5 +112,5 @@ export async function fetchServiceKeys(): Promise<ServiceKeys> {
     throw new DeviceError('keys_unavailable')
   })
   if (!answer.ok) throw new DeviceError('keys_unavailable')
-  return pinKeys(metaOf('issuer'), await answer.json())
+  return pinKeys(readMeta('issuer'), await answer.json())
 }

@@ -1,5 +1,5 @@
 import { plainWords } from '../../../packages/card-element/plain-words.ts'
-import { byId, metaOf, onSubmit, say } from '../../../web/elements.ts'
+import { byId, onSubmit, readMeta, say } from '../../../web/elements.ts'
 import {
   askForCard,
   fetchServiceKeys,
@@ -57,7 +57,7 @@ async function issue(): Promise<void> {
 }
 
 async function begin(): Promise<void> {
-  byId('shop', HTMLElement).hidden = metaOf('shop') !== 'true'
+  byId('shop', HTMLElement).hidden = readMeta('shop') !== 'true'
   onSubmit('issue-form', issue)
   startChoosingPin(currentToken, fetchServiceKeys, refresh)
   startShop(currentToken, refresh)

@@ -1,6 +1,6 @@
 import { callRelay } from '../../../packages/card-element/call-relay.ts'
 import { make } from '../../../packages/card-element/field.ts'
-import { byId, metaOf } from '../../../web/elements.ts'
+import { byId, readMeta } from '../../../web/elements.ts'
 import type { Exchange } from '../relay/relay.ts'
 
 /** Reads again what the relay saw, and shows it. */
@@ -8,7 +8,7 @@ export async function refreshRelayPanel(): Promise<void> {
   const journal = byId('journal', HTMLOListElement)
   const exchanges = await readJournal()
   byId('relay-compare', HTMLElement).replaceChildren(...comparisons(exchanges))
-  journal.replaceChildren(...exchanges.map(entryOf))
+  journal.replaceChildren(...exchanges.map(createEntry))
 }
 
 /** What this device had in clear, and what of it the relay got: the newest of each kind. */
@@ -40,7 +40,7 @@ const compare = (onDevice: string, ciphertext: string): HTMLElement =>
     make('dd', { class: 'cipher' }, ciphertext),
   )
 
-function entryOf({ at, method, path, received, sent, status }: Exchange): HTMLElement {
+function createEntry({ at, method, path, received, sent, status }: Exchange): HTMLElement {
   const isSealed = /"(jwe|encryptedPin)"/.test(sent + received)
   const summary = make(
     'summary',
@@ -111,7 +111,7 @@ export interface Purchase {
   readonly cvv?: { readonly remainingTries: number }
 }
 
-const base = metaOf('base')
+const base = readMeta('base')
 const relayUrl = (path: string): string => `${base}/relay${path}`
 
 // What comes from the page's own server is taken by its word here: it is a demo, and shows no more

@@ -1,6 +1,6 @@
 import { make } from '../../../packages/card-element/field.ts'
 import { plainWords } from '../../../packages/card-element/plain-words.ts'
-import { byId, onSubmit, say, takeValue } from '../../../web/elements.ts'
+import { byId, consumeValue, onSubmit, say } from '../../../web/elements.ts'
 import {
   type Attempt,
   listAttempts,
@@ -32,7 +32,7 @@ export async function refreshTries(
   showTries('pin', pin, product.pinTryLimit, act('pin'))
   showTries('cvv', cvv, product.cvvTryLimit, act('cvv'))
   const list = byId('attempts', HTMLOListElement)
-  list.replaceChildren(...(attempts.length > 0 ? attempts.map(attemptOf) : [noAttempt()]))
+  list.replaceChildren(...(attempts.length > 0 ? attempts.map(createAttempt) : [noAttempt()]))
 }
 
 function showTries(kind: Kind, status: TryStatus, limit: number, act: () => Promise<void>): void {
@@ -78,7 +78,7 @@ async function unblockAndTell(
 
 const results = { match: 'right', mismatch: 'wrong', unresolved: 'not decided' } as const
 
-const attemptOf = ({ at, kind, remainingTries, result }: Attempt): HTMLElement =>
+const createAttempt = ({ at, kind, remainingTries, result }: Attempt): HTMLElement =>
   make(
     'li',
     {},
@@ -101,8 +101,8 @@ export function startShop(currentToken: () => string, afterChange: () => Promise
     }
     await afterChange()
   }
-  onSubmit('pay-pin-form', () => purchase({ pin: takeValue(byId('pay-pin', HTMLInputElement)) }))
-  onSubmit('pay-cvv-form', () => purchase({ cvv: takeValue(byId('pay-cvv', HTMLInputElement)) }))
+  onSubmit('pay-pin-form', () => purchase({ pin: consumeValue(byId('pay-pin', HTMLInputElement)) }))
+  onSubmit('pay-cvv-form', () => purchase({ cvv: consumeValue(byId('pay-cvv', HTMLInputElement)) }))
 }
 
 /** By the response code of the network (ISO 8583, field 39). */

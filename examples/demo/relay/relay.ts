@@ -1,14 +1,14 @@
-import { settingsOf } from '../../../packages/sdk/client/options.ts'
+import { parseSettings } from '../../../packages/sdk/client/options.ts'
 import type { Answer } from '../../../packages/sdk/client/transport/attempt.ts'
 import { createExchange } from '../../../packages/sdk/client/transport/exchange.ts'
 import {
+  findSession,
   jsonAnswer,
   refusal,
   type Session,
   type Site,
   type SiteAnswer,
   type SiteRequest,
-  sessionOf,
 } from '../../../web/site/site.ts'
 import { matchRoute, type RelayRoute } from './routes.ts'
 
@@ -41,7 +41,7 @@ export interface ServiceClient {
 /** @param scope the least that this caller needs. */
 export function createServiceClient(access: ServiceAccess, scope: string): ServiceClient {
   const { clientId, clientSecret, processorPath, serviceUrl } = access
-  const settings = settingsOf({
+  const settings = parseSettings({
     baseUrl: serviceUrl,
     processorPath,
     clientId,
@@ -89,7 +89,7 @@ export function createRelay(access: ServiceAccess, base: string): Site {
   const relay: Relay = { service, journal: createJournal(), cards }
   return {
     async answer(request) {
-      const session = sessionOf(request)
+      const session = findSession(request)
       if (!session) return refusal(401, 'no_session', 'Open the page again to begin a session.')
       const path = request.path.slice(base.length)
       if (request.method === 'GET' && path === '/journal') {
@@ -113,7 +113,7 @@ async function relayCall(
     if (publicToken !== null && !(await isOwnCard(cards, publicToken, session))) {
       return refusal(404, 'card_not_found', 'No such card.')
     }
-    const call = callOf(route, request, session, publicToken ?? '')
+    const call = createCall(route, request, session, publicToken ?? '')
     if (!call) return refusal(422, 'not_relayed', 'The relay does not pass this on.')
     const answer = await service.call(call)
     journal.write(session.reference, {
@@ -138,7 +138,7 @@ async function relayCall(
   }
 }
 
-function callOf(
+function createCall(
   route: RelayRoute,
   { body, headers }: SiteRequest,
   session: Session,

@@ -49,7 +49,7 @@ export interface Settings {
 }
 
 /** @throws CallFailed `invalid_argument`, `insecure_service`. */
-export function settingsOf(options: PinfoldOptions): Settings {
+export function parseSettings(options: PinfoldOptions): Settings {
   const { allowHttp = false, clientId, clientSecret, privateKey, tokenEndpoint } = options
   const { processorPath = 'processor', retries = 2, scope, timeoutMs = 30_000 } = options
   const baseUrl = secureUrl(options.baseUrl, 'baseUrl', allowHttp).replace(/\/+$/, '')

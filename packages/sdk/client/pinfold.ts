@@ -1,5 +1,5 @@
 import type { VerifierKey } from '../../audit/notes.ts'
-import { type PinfoldOptions, settingsOf } from './options.ts'
+import { type PinfoldOptions, parseSettings } from './options.ts'
 import {
   type CardDataRelay,
   type Cards,
@@ -42,7 +42,7 @@ export interface Pinfold {
  * @throws CallFailed `invalid_argument`, `insecure_service`.
  */
 export function createPinfold(options: PinfoldOptions): Pinfold {
-  const transport = createTransport(settingsOf(options))
+  const transport = createTransport(parseSettings(options))
   const calls = createCalls(transport)
   return {
     products: products(calls),

@@ -2,7 +2,7 @@ import { importJWK, SignJWT } from 'jose'
 import { CallFailed } from './errors.ts'
 import { type PrivateJwk, type Settings, secureUrl } from './options.ts'
 import { type Answer, attempt, repeat } from './transport/attempt.ts'
-import { objectIn, retryAfterOf } from './transport/content.ts'
+import { objectIn, parseRetryAfter } from './transport/content.ts'
 
 export interface TokenSource {
   /** A token that is good for a while yet; asked for once, however many wait for it. */
@@ -101,7 +101,7 @@ async function askToken(settings: Settings, url: string): Promise<Token> {
   const call = { url, method: 'POST', headers: { ...type, ...headers }, body, timeoutMs } as const
   const answer = await attempt(fetch, call)
   const { access_token: text, expires_in: seconds } = objectIn(answer.text) ?? {}
-  if (answer.status !== 200 || !isToken(text)) throw refusalOf(answer)
+  if (answer.status !== 200 || !isToken(text)) throw toRefusal(answer)
   // Without a time a token is kept for five minutes; the service answers if that was too long.
   const lifeMs = (typeof seconds === 'number' ? seconds : 300) * 1_000
   return { text, expiresAtMs: askedAtMs + lifeMs }
@@ -111,10 +111,10 @@ async function askToken(settings: Settings, url: string): Promise<Token> {
 const isToken = (text: unknown): text is string =>
   typeof text === 'string' && /^[A-Za-z0-9._~+/-]+=*$/.test(text)
 
-function refusalOf(answer: Answer): CallFailed {
+function toRefusal(answer: Answer): CallFailed {
   const { headers, status } = answer
   const { error, error_description: description } = objectIn(answer.text) ?? {}
-  const retryAfterSeconds = retryAfterOf(headers)
+  const retryAfterSeconds = parseRetryAfter(headers)
   const oauthError = typeof error === 'string' ? error : undefined
   const said = typeof description === 'string' ? `: ${description}` : '.'
   const detail = oauthError === undefined ? `Status ${status}.` : `${oauthError}${said}`

@@ -173,13 +173,13 @@ export async function sessionKeyForm(expected: Expectation): Promise<CardDataFor
 }
 
 function readAnswer(answer: JsonObject) {
-  const iv = bytesOf(answer.iv)
-  const payload = bytesOf(answer.encryptedPayload)
-  const signature = bytesOf(answer.signatureOfPayloadAndIv)
+  const iv = decodeBytes(answer.iv)
+  const payload = decodeBytes(answer.encryptedPayload)
+  const signature = decodeBytes(answer.signatureOfPayloadAndIv)
   return iv.length === 16 ? { iv, payload, signature } : refuse('malformed_answer')
 }
 
-const bytesOf = (text: unknown): Uint8Array<ArrayBuffer> =>
+const decodeBytes = (text: unknown): Uint8Array<ArrayBuffer> =>
   (typeof text === 'string' ? fromBase64(text) : null) ?? refuse('malformed_answer')
 
 /** The answer names no key: each that the service publishes may have signed it. */

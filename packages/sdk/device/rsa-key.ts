@@ -12,7 +12,7 @@ const exponentMin = 65_537n
  * in clear.
  */
 export function isStrongRsaKey(n: unknown, e: unknown): boolean {
-  const [modulus, exponent] = [numberOf(n), numberOf(e)]
+  const [modulus, exponent] = [parseNumber(n), parseNumber(e)]
   return (
     modulus.toString(2).length >= modulusBitsMin &&
     modulus % 2n === 1n &&
@@ -22,7 +22,7 @@ export function isStrongRsaKey(n: unknown, e: unknown): boolean {
 }
 
 /** The number that base64url holds; 0 where it is none. */
-function numberOf(text: unknown): bigint {
+function parseNumber(text: unknown): bigint {
   const isBase64 = typeof text === 'string' && /^[A-Za-z0-9_-]+$/.test(text)
   if (!isBase64 || text.length % 4 === 1) return 0n
   const digits = Array.from(base64url.decode(text), (byte) => byte.toString(16).padStart(2, '0'))

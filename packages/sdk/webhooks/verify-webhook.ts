@@ -26,9 +26,9 @@ export async function verifyWebhook(
   { now = () => new Date(), toleranceSeconds = 300 }: VerifyOptions = {},
 ): Promise<PinfoldMessage> {
   const key = await importSecret(secret)
-  const id = headerOf(headers, 'webhook-id')
-  const timestamp = headerOf(headers, 'webhook-timestamp')
-  const signature = headerOf(headers, 'webhook-signature')
+  const id = requireHeader(headers, 'webhook-id')
+  const timestamp = requireHeader(headers, 'webhook-timestamp')
+  const signature = requireHeader(headers, 'webhook-signature')
   const ageSeconds = now().getTime() / 1_000 - Number(timestamp)
   if (!/^[0-9]{1,12}$/.test(timestamp) || Math.abs(ageSeconds) > toleranceSeconds) {
     throw new WebhookError('wrong_time')
@@ -39,8 +39,8 @@ export async function verifyWebhook(
   return parse(body)
 }
 
-function headerOf(headers: WebhookHeaders, name: string): string {
-  const value = hasGet(headers) ? headers.get(name) : memberOf(headers, name)
+function requireHeader(headers: WebhookHeaders, name: string): string {
+  const value = hasGet(headers) ? headers.get(name) : findMember(headers, name)
   if (typeof value !== 'string' || value === '') throw new WebhookError('missing_header')
   return value
 }
@@ -48,7 +48,7 @@ function headerOf(headers: WebhookHeaders, name: string): string {
 const hasGet = (headers: WebhookHeaders): headers is { get(name: string): string | null } =>
   typeof headers.get === 'function'
 
-const memberOf = (headers: Readonly<Record<string, unknown>>, name: string): unknown =>
+const findMember = (headers: Readonly<Record<string, unknown>>, name: string): unknown =>
   Object.entries(headers).find(([each]) => each.toLowerCase() === name)?.[1]
 
 function parse(body: string): PinfoldMessage {

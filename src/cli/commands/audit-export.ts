@@ -1,5 +1,5 @@
-import { mostBytesOf, parseCheckpoint } from '../../../packages/audit/audit.ts'
-import { tilePath, tilesOfSize, tileWidth } from '../../../packages/audit/tiles.ts'
+import { findMostBytes, parseCheckpoint } from '../../../packages/audit/audit.ts'
+import { listTreeTiles, tilePath, tileWidth } from '../../../packages/audit/tiles.ts'
 import { escapeLine } from '../../domain/terminal-text.ts'
 import { Unreachable } from '../command.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
@@ -58,7 +58,7 @@ export async function exportLogs(
 ): Promise<ExportedLog[]> {
   const source = createSource(service, mostBytes)
   const logs = parseLogNames(await service.ask<unknown>('GET', '/audit/logs'))
-  const keys = await source.readNeeded('/audit/keys', mostBytesOf('keys'))
+  const keys = await source.readNeeded('/audit/keys', findMostBytes('keys'))
   await writeWithin(folder, 'keys', keys, { isDurable: true })
   const exported: ExportedLog[] = []
   // The oldest first: what is erased of it is covered by an entry of one that is read later.
@@ -87,7 +87,7 @@ function createSource({ readBytes }: ServiceConnection, mostBytes: number): Sour
       throw new Unreachable(`${path} is not there, though it is of a tree that was signed.`)
     },
     async readCheckpoint(log) {
-      const bytes = await read(`/audit/logs/${log}/checkpoint`, mostBytesOf('checkpoint'))
+      const bytes = await read(`/audit/logs/${log}/checkpoint`, findMostBytes('checkpoint'))
       return bytes && readCheckpoint(bytes)
     },
   }
@@ -114,7 +114,7 @@ async function exportLog(source: Source, log: number, target: Target): Promise<n
       const path = `openings/${bundle}.jsonl`
       await write(
         path,
-        await source.readNeeded(`${at}/openings/${bundle}`, mostBytesOf(path)),
+        await source.readNeeded(`${at}/openings/${bundle}`, findMostBytes(path)),
         false,
       )
     })
@@ -127,7 +127,7 @@ async function exportLog(source: Source, log: number, target: Target): Promise<n
   if (!checkpoint) return 0
   const { bytes, size } = checkpoint
   await inTurn(listPaths(size), onProgress, async (path) => {
-    await write(path, await source.readNeeded(`${at}/${path}`, mostBytesOf(path)), false)
+    await write(path, await source.readNeeded(`${at}/${path}`, findMostBytes(path)), false)
   })
   await keepCheckpoint(target, Buffer.from(bytes).toString())
   await write('checkpoint', bytes, true)
@@ -153,7 +153,7 @@ function* numbers(first: number, end: number): Generator<number> {
 
 /** Every tile and bundle of a tree (c2sp.org/tlog-tiles). */
 function* listPaths(size: number): Generator<string> {
-  for (const { full, level, partial } of tilesOfSize(size)) {
+  for (const { full, level, partial } of listTreeTiles(size)) {
     for (const each of level === 0 ? [0, 'entries' as const] : [level]) {
       for (const index of numbers(0, full)) yield tilePath(each, index)
       if (partial > 0) yield tilePath(each, full, partial)
@@ -189,7 +189,7 @@ async function inTurn<Item>(
  */
 async function removeOther({ folder, prefix }: Target, { origin }: Checkpoint): Promise<void> {
   const path = `${prefix}checkpoint`
-  const kept = await readWithin(folder, path, mostBytesOf(path))
+  const kept = await readWithin(folder, path, findMostBytes(path))
   if (!kept || Buffer.from(kept).toString().split('\n', 1)[0] === origin) return
   for (const name of ['openings', 'tile']) await removeWithin(folder, `${prefix}${name}`)
 }
@@ -198,12 +198,12 @@ async function removeOther({ folder, prefix }: Target, { origin }: Checkpoint): 
  * Checkpoints of earlier exports that are kept, and their bytes: a verifier reads ten times as
  * many, and twice as much.
  */
-const [keptMost, keptBytesMost] = [1_000, mostBytesOf('checkpoints.jsonl') / 2]
+const [keptMost, keptBytesMost] = [1_000, findMostBytes('checkpoints.jsonl') / 2]
 
 /** Beside those of earlier exports, each a line of JSON. */
 async function keepCheckpoint({ folder, prefix }: Target, note: string): Promise<void> {
   const path = `${prefix}checkpoints.jsonl`
-  const kept = await readWithin(folder, path, mostBytesOf(path))
+  const kept = await readWithin(folder, path, findMostBytes(path))
   const lines = Buffer.from(kept ?? [])
     .toString()
     .split('\n')

@@ -5,11 +5,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import {
   AuditFault,
   type AuditFaultCode,
+  checkGrowth,
   type ErasureReport,
   type Finding,
+  findMostBytes,
   type Growth,
-  lookAtGrowth,
-  mostBytesOf,
   parseVerifierKeys,
   type ReadFile,
   type VerifierKey,
@@ -110,7 +110,7 @@ export const auditCommands: readonly cli.Command[] = [
         const since = cli.findText(call, 'since')
         const progress = createProgress()
         const report = await verifyFolder(
-          (path) => orFault(readWithin(folder, path, mostBytesOf(path))),
+          (path) => orFault(readWithin(folder, path, findMostBytes(path))),
           {
             keys: await givenKeys(call),
             remembered: since === undefined ? [] : [await readNamedFile(since)],
@@ -211,7 +211,7 @@ export const auditCommands: readonly cli.Command[] = [
         const everySeconds = cli.parseNumber(call, 'every')
         const seen = memoryIn(cli.findText(call, 'state'))
         const quorum = parseQuorum(call)
-        const look = (note: string | null) => lookAtGrowth(fetchBelow(url), keys, note, quorum)
+        const look = (note: string | null) => checkGrowth(fetchBelow(url), keys, note, quorum)
         return followGrowth(look, seen, everySeconds)
       }),
   },
@@ -326,7 +326,7 @@ const fetchReceipt = (call: cli.Call, entry: string) =>
   })
 
 const read = async ({ readBytes }: ServiceConnection, path: string): Promise<string> =>
-  Buffer.from((await readBytes(path, mostBytesOf('keys')))?.bytes ?? []).toString()
+  Buffer.from((await readBytes(path, findMostBytes('keys')))?.bytes ?? []).toString()
 
 /** Looks once, or again and again until there is a finding. */
 async function followGrowth(
@@ -389,7 +389,7 @@ const fetchBelow =
     const answer = await fetch(file, { signal, redirect: 'error' }).catch(unreachable)
     if (answer.status === 404) return null
     if (answer.ok) {
-      return readBody(answer.body, mostBytesOf(path)).catch((error: unknown) => {
+      return readBody(answer.body, findMostBytes(path)).catch((error: unknown) => {
         if (error instanceof TooLong) throw new AuditFault('malformed', `${path} is too long`)
         return unreachable(error)
       })

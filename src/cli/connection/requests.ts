@@ -1,5 +1,5 @@
 import { CallFailed } from '../../../packages/sdk/client/errors.ts'
-import { settingsOf } from '../../../packages/sdk/client/options.ts'
+import { parseSettings } from '../../../packages/sdk/client/options.ts'
 import type { Answer, OpenAnswer } from '../../../packages/sdk/client/transport/attempt.ts'
 import { withDeadline } from '../../../packages/sdk/client/transport/attempt.ts'
 import { createExchange, type Request } from '../../../packages/sdk/client/transport/exchange.ts'
@@ -64,7 +64,7 @@ export function createRequests(
   // Without retries: whoever types a command sees at once what came of it, and tries again.
   const exchange = orUsageError(credentials, () =>
     createExchange(
-      settingsOf({
+      parseSettings({
         baseUrl,
         timeoutMs,
         ...address,

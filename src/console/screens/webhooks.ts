@@ -238,13 +238,17 @@ const acts: Readonly<Record<string, (form: Form) => object>> = {
   enable: ({ reason }) => ({ reason }),
 }
 
-export const webhookActs: readonly Act[] = Object.entries(acts).map(([name, bodyOf]) => ({
+export const webhookActs: readonly Act[] = Object.entries(acts).map(([name, composeBody]) => ({
   path: `/console/webhooks/:clientId/:webhookId/${name}`,
   access: 'support.write',
   async perform(visit, form) {
     const { deliveryId = '' } = visit.params
     const sub = name.replace(':deliveryId', path`${deliveryId}`)
-    const answer = await visit.call('POST', `${composePath(visit.params)}/${sub}`, bodyOf(form))
+    const answer = await visit.call(
+      'POST',
+      `${composePath(visit.params)}/${sub}`,
+      composeBody(form),
+    )
     const done = name.split('/').at(-1) ?? ''
     if (answer.status < 300) {
       const said = doneTexts[done] ?? 'Done, and on record.'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { appendHashes, type TileReader, tilesOfSize } from '../../../packages/audit/tiles.ts'
+import { appendHashes, listTreeTiles, type TileReader } from '../../../packages/audit/tiles.ts'
 import { encodeEntry, leafHash } from '../../../packages/audit/tree.ts'
 import type { AuditEntry } from '../../domain/audit-entry.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
@@ -86,7 +86,7 @@ export async function appendEntries(
   { log, size }: Pick<AuditLogRow, 'log' | 'size'>,
   entries: readonly NewEntry[],
 ): Promise<number> {
-  const levels = tilesOfSize(size)
+  const levels = listTreeTiles(size)
   const asked = levels.flatMap(({ full, level, partial }) =>
     partial > 0 ? [{ level, index: full }] : [],
   )

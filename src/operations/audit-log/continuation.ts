@@ -73,11 +73,11 @@ export function findSignedCheckpoint(note: string): Checkpoint | null {
   }
 }
 
-const originOf = (note: string | null): string | null =>
-  note === null ? null : (findSignedCheckpoint(note)?.origin ?? null)
-
 const isFormer = (logs: readonly AuditLogRow[], origin: string): boolean =>
-  logs.some((each) => each.origin === origin || originOf(each.predecessorCheckpoint) === origin)
+  logs.some((log) => {
+    const { predecessorCheckpoint: note } = log
+    return log.origin === origin || (note && findSignedCheckpoint(note)?.origin) === origin
+  })
 
 async function contradiction(
   logs: readonly AuditLogRow[],

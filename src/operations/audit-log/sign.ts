@@ -1,5 +1,5 @@
 import { checkpointText } from '../../../packages/audit/checkpoints.ts'
-import { noteKeyId, noteOf, signatureTypes } from '../../../packages/audit/notes.ts'
+import { composeNote, noteKeyId, signatureTypes } from '../../../packages/audit/notes.ts'
 import { consistencyProof } from '../../../packages/audit/tiles.ts'
 import type { AuditKey } from '../../hsm/contract/audit.ts'
 import { findNewestCheckpoint, insertCheckpoint } from '../../storage/audit-log/checkpoints.ts'
@@ -65,7 +65,7 @@ async function sign(
   const checkpoint = { origin, size, root }
   const text = checkpointText(checkpoint)
   const signatures = await hsm.signCheckpoint(checkpoint, { at: new Date(), withMlDsa })
-  const note = noteOf(
+  const note = composeNote(
     text,
     signatures.map(({ key, signature }) => ({
       name: origin,

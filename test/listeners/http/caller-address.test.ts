@@ -10,7 +10,7 @@ import {
 } from '../../../src/listeners/http/caller-address.ts'
 import { ConfigError, readConfig } from '../../../src/service/config/config.ts'
 import { startLoopbackProxy } from '../../support/loopback-proxy.ts'
-import { addressesOf } from '../../support/served-service.ts'
+import { findPorts } from '../../support/served-service.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
 
 const callers = callerAddresses(['10.0.0.0/8', 'fd00::/8'])
@@ -128,7 +128,7 @@ before(async () => {
   })
   await service.publicServer.listen({ host: '127.0.0.1', port: 0 })
   await service.privateServer.listen({ host: '127.0.0.1', port: 0 })
-  direct = addressesOf(service).public
+  direct = findPorts(service).public
   proxied = await startLoopbackProxy(direct)
 })
 

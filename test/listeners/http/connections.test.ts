@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { type Authority, makeAuthority } from '../../support/certificates.ts'
-import { addressesOf, openTlsService, type TlsTestService } from '../../support/served-service.ts'
+import { findPorts, openTlsService, type TlsTestService } from '../../support/served-service.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
 
 // What no HTTP client sends by itself, and how long peers may take: by sockets.
@@ -26,7 +26,7 @@ async function exchange(
   bytes: string | Buffer,
   listener: 'public' | 'private' = 'public',
 ): Promise<string> {
-  const socket = connect(addressesOf(service)[listener], '127.0.0.1')
+  const socket = connect(findPorts(service)[listener], '127.0.0.1')
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
   socket.on('error', () => undefined)
@@ -124,7 +124,7 @@ test('a body that is longer than its limit is refused while it arrives in pieces
 test('a caller that goes away in the middle of its body harms nobody', async () => {
   const token = await service.token()
   for (let time = 0; time < 5; time += 1) {
-    const socket = connect(addressesOf(service).public, '127.0.0.1')
+    const socket = connect(findPorts(service).public, '127.0.0.1')
     socket.write(
       'POST /thr/processor/cards HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n' +
         `Authorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
@@ -162,12 +162,12 @@ test('an expectation that is not known is passed over', async () => {
 
 /** Sockets that never close their own side: what ends them is the service. */
 const openPlain = (service: TestService): Socket =>
-  keep(connect({ host: '127.0.0.1', port: addressesOf(service).public, allowHalfOpen: true }))
+  keep(connect({ host: '127.0.0.1', port: findPorts(service).public, allowHalfOpen: true }))
 
 const openTls = (): Socket => {
   const options: ConnectionOptions & { allowHalfOpen: boolean } = {
     host: '127.0.0.1',
-    port: addressesOf(tls).public,
+    port: findPorts(tls).public,
     servername: 'cards.test',
     ca: authority.pem,
     allowHalfOpen: true,

@@ -14,7 +14,7 @@ import {
   writeIdentity,
   writeWhole,
 } from '../../support/certificates.ts'
-import { addressesOf, openTlsService, type TlsTestService } from '../../support/served-service.ts'
+import { findPorts, openTlsService, type TlsTestService } from '../../support/served-service.ts'
 import { exponentOnePrivateJwk } from '../../support/weak-rsa-keys.ts'
 
 let authority: Authority
@@ -29,7 +29,7 @@ before(async () => {
 const shakeHands = async (options: ConnectionOptions = {}): Promise<TLSSocket> => {
   const socket = connect({
     host: '127.0.0.1',
-    port: addressesOf(service).public,
+    port: findPorts(service).public,
     servername: 'cards.test',
     ca: authority.pem,
     ...options,
@@ -80,7 +80,7 @@ test('a connection is TLS 1.2 or 1.3 with forward secrecy, or there is none', as
 })
 
 test('plain HTTP gets no answer from a listener that speaks TLS', async () => {
-  const socket = connectPlain(addressesOf(service).public, '127.0.0.1')
+  const socket = connectPlain(findPorts(service).public, '127.0.0.1')
   socket.end('GET /thr/processor/products HTTP/1.1\r\nHost: cards.test\r\n\r\n')
   const heard: Buffer[] = []
   await assert.doesNotReject(
@@ -95,7 +95,7 @@ test('plain HTTP gets no answer from a listener that speaks TLS', async () => {
 })
 
 test('where a certificate is required, nothing answers a caller without a good one, health neither', async () => {
-  const { private: port } = addressesOf(service)
+  const { private: port } = findPorts(service)
   const url = 'https://cards.test/livez'
   const own = await authority.issue('probe.test')
   const ca = authority.pem
@@ -111,7 +111,7 @@ test('where a certificate is required, nothing answers a caller without a good o
 })
 
 test('a new certificate is seen by new connections, while established ones live on', async () => {
-  const keptAlive = fetchWith({ ca: authority.pem, maxSockets: 1 }, addressesOf(service).public)
+  const keptAlive = fetchWith({ ca: authority.pem, maxSockets: 1 }, findPorts(service).public)
   const url = 'https://cards.test/.well-known/jwks.json'
   await keptAlive(url)
   const established = await shakeHands()
@@ -156,7 +156,7 @@ test('a new certificate that is broken, of another key or expired is not taken; 
 
 test('a new authority of clients is taken too, and a session from before is of no use', async () => {
   const own = await authority.issue('client.test')
-  const { private: port } = addressesOf(service)
+  const { private: port } = findPorts(service)
   const call = fetchWith({ ca: authority.pem, ...own, keepAlive: false }, port)
   assert.equal((await call('https://cards.test/livez')).status, 200)
   const successor = await makeAuthority()

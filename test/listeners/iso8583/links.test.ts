@@ -25,10 +25,10 @@ import { tlsEnvironment } from '../../support/served-service.ts'
 import { openTestDatabase, openTestService, type TestService } from '../../support/service.ts'
 import {
   connectSwitch,
+  findProfile,
   freePort,
   openLink,
   playSwitch,
-  profileOf,
   purchase,
 } from '../../support/switch.ts'
 import { until } from '../../support/until.ts'
@@ -49,8 +49,8 @@ let usualService: Promise<TestService> | undefined
 
 /** What a network begins with. */
 const signOnFrame = composeFrame(
-  profileOf('sandbox').framing,
-  encode(profileOf('sandbox').layout, {
+  findProfile('sandbox').framing,
+  encode(findProfile('sandbox').layout, {
     mti: '0800',
     fields: { 7: '1122170000', 11: '000001', 70: '001' },
   }),
@@ -63,7 +63,7 @@ const linkOf = async (service: TestService, linkName: string) =>
 const openNetwork = async (
   tls: TlsOptions | null = null,
 ): Promise<{ server: Server; port: number; sockets: Socket[]; codes: string[] }> => {
-  const { framing, layout } = profileOf('sandbox')
+  const { framing, layout } = findProfile('sandbox')
   const sockets: Socket[] = []
   const codes: string[] = []
   const take = (socket: Socket) => {
@@ -210,7 +210,7 @@ test('a dialled link is held by one process, and another one takes over and sign
   const [socket] = network.sockets
   assert(socket)
   socket.removeAllListeners('data')
-  const wire = playSwitch(profileOf('sandbox'), socket)
+  const wire = playSwitch(findProfile('sandbox'), socket)
   const card = await issueCard(first)
   assert.equal((await wire.ask('0100', purchase(first, card))).fields['39'], '00')
   // The holder stops: it signs off, and the other one is there soon.
@@ -359,7 +359,7 @@ test('a network that wants no sign-on is dialled without one', async () => {
   const [socket] = network.sockets
   assert(socket)
   socket.removeAllListeners('data')
-  const wire = playSwitch(profileOf('sandbox'), socket)
+  const wire = playSwitch(findProfile('sandbox'), socket)
   const card = await issueCard(service)
   assert.equal((await wire.ask('0100', purchase(service, card))).fields['39'], '00')
   assert.deepEqual([network.codes, wire.received], [[], []])
@@ -390,7 +390,7 @@ test('a dialled link outlives a database that is away for a moment, and answers 
   const [socket] = network.sockets
   assert(socket)
   socket.removeAllListeners('data')
-  const wire = playSwitch(profileOf('sandbox'), socket)
+  const wire = playSwitch(findProfile('sandbox'), socket)
   const card = await issueCard(service)
   isAway = true
   // The lease lasts for three renewals.

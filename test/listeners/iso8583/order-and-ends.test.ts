@@ -8,7 +8,7 @@ import { decode, encode } from '../../../src/listeners/iso8583/codec/message.ts'
 import { atEndOfFile } from '../../support/end-of-file.ts'
 import { type IssuedCard, issueCard } from '../../support/network.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
-import { connectSwitch, nextTrace, openLink, profileOf, purchase } from '../../support/switch.ts'
+import { connectSwitch, findProfile, nextTrace, openLink, purchase } from '../../support/switch.ts'
 
 let service: TestService
 let card: IssuedCard
@@ -17,7 +17,7 @@ before(async () => {
   card = await issueCard(service)
 })
 
-const { framing, layout } = profileOf('sandbox')
+const { framing, layout } = findProfile('sandbox')
 const framed = (mti: string, fields: Record<string, string>): Buffer =>
   composeFrame(framing, encode(layout, { mti, fields: { 7: '1122170000', ...fields } }))
 

@@ -12,9 +12,9 @@ import { openTestService, type TestService } from '../../support/service.ts'
 import {
   cardNotPresent,
   connectSwitch,
+  findProfile,
   nextTrace,
   openLink,
-  profileOf,
   purchase,
   type Switch,
   type TestLink,
@@ -30,8 +30,8 @@ before(async () => {
   assert.equal(await wire.signOn(), '00')
 })
 
-const layout = profileOf('ascii-1987').layout
-const packed = profileOf('binary-1987').layout
+const layout = findProfile('ascii-1987').layout
+const packed = findProfile('binary-1987').layout
 
 const triesOf = async ({ publicToken }: IssuedCard): Promise<number> =>
   (await service.call('GET', `/card-pin/${publicToken}/pin/status`)).json.remainingTries
@@ -185,7 +185,7 @@ test('a name in Latin-1, and bytes in a field with a length, are read and writte
 })
 
 test('the same in EBCDIC', () => {
-  const { layout: ebcdic } = profileOf('mastercard-public')
+  const { layout: ebcdic } = findProfile('mastercard-public')
   const message = { mti: '0100', fields: { 43: 'CAFÉ ÑANDÚ'.padEnd(40), 63: 'A\u0000\u00FFB' } }
   const bytes = encode(ebcdic, message)
   assert.deepEqual(decode(ebcdic, bytes), message)

@@ -4,9 +4,15 @@ import { decode, encode } from '../../../src/listeners/iso8583/codec/message.ts'
 import { parseAdvice, parseRequest } from '../../../src/listeners/iso8583/network-messages.ts'
 import { issueCard, otherDigits } from '../../support/network.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
-import { connectSwitch, openLink, profileOf, purchase, type Switch } from '../../support/switch.ts'
+import {
+  connectSwitch,
+  findProfile,
+  openLink,
+  purchase,
+  type Switch,
+} from '../../support/switch.ts'
 
-const profile = profileOf('visa-public')
+const profile = findProfile('visa-public')
 const origin = { linkName: 'a', networkId: 'n', requestId: 'r' }
 
 let service: TestService

@@ -16,7 +16,7 @@ import {
   type Identity,
   makeAuthority,
 } from '../../support/certificates.ts'
-import { addressesOf, openTlsService, type TlsTestService } from '../../support/served-service.ts'
+import { findPorts, openTlsService, type TlsTestService } from '../../support/served-service.ts'
 import { exponentOnePrivateJwk } from '../../support/weak-rsa-keys.ts'
 
 const issuer = 'https://cards.test'
@@ -67,7 +67,7 @@ before(async () => {
 })
 
 const over = (identity: Partial<Identity>, listener: 'public' | 'private' = 'public') =>
-  fetchWith({ ca: authority.pem, ...identity }, addressesOf(service)[listener])
+  fetchWith({ ca: authority.pem, ...identity }, findPorts(service)[listener])
 
 const discover = async (): Promise<oauth.AuthorizationServer> => {
   const url = new URL(issuer)
@@ -187,7 +187,7 @@ test('a connection that resumes a session has the certificate of that session', 
   const reused: boolean[] = []
   const resuming = fetchWith(
     { ca: authority.pem, ...own, keepAlive: false },
-    addressesOf(service).public,
+    findPorts(service).public,
     (socket) => reused.push(socket.isSessionReused()),
   )
   for (let turn = 0; turn < 2; turn += 1) {

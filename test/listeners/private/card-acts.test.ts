@@ -39,7 +39,7 @@ interface Entry {
 }
 
 /** What the audit log says of a card, in its order. */
-const entriesOf = async (publicToken: string): Promise<Entry[]> => {
+const listEntries = async (publicToken: string): Promise<Entry[]> => {
   await enterAll(service.database)
   const rows = await sql<{ text: string }>(
     service.database,
@@ -75,7 +75,9 @@ test('a card is frozen and unfrozen by an operator, who is on record as who did 
   assert.equal((await support(`/cards/${publicToken}/unfreeze`, { reason })).status, 204)
   assert.equal((await ask(service, pinTry(service, card))).json.responseCode, '00')
 
-  const changes = (await entriesOf(publicToken)).filter(({ act }) => act === 'card.status_changed')
+  const changes = (await listEntries(publicToken)).filter(
+    ({ act }) => act === 'card.status_changed',
+  )
   assert.deepEqual(
     changes.map(({ client, details, outcome }) => [client, details, outcome]),
     [
@@ -124,7 +126,7 @@ test('an operator unblocks a PIN and a CVV of any client’s card, and the clien
   assert.equal((await support(`${path}/pin/unblock`, { reason })).status, 204)
   assert.equal((await support(`${path}/cvv/unblock`, { reason })).status, 204)
   assert.equal((await readCard(card.publicToken)).pinStatus.remainingTries, 3)
-  const unblocks = (await entriesOf(card.publicToken)).filter(({ act }) => /unblocked$/.test(act))
+  const unblocks = (await listEntries(card.publicToken)).filter(({ act }) => /unblocked$/.test(act))
   assert.deepEqual(
     unblocks.map(({ act, client }) => [act, client]),
     [
@@ -252,7 +254,7 @@ test('a holder’s names are shown with the entry that says to whom, and nothing
     embossName: 'ZOE MULLER-LUDENSCHEIDT',
     ...{ title: 'Dr', firstName: 'Zoë', middleName: "O'Neill", lastName: 'Müller-Lüdenscheidt' },
   })
-  const entry = (await entriesOf(publicToken)).find(({ act }) => act === 'cardholder.revealed')
+  const entry = (await listEntries(publicToken)).find(({ act }) => act === 'cardholder.revealed')
   assert.equal(shown.headers['audit-entry'], entry?.entry)
   assert.deepEqual(
     [entry?.client, entry?.card, entry?.outcome, entry?.details],
@@ -293,7 +295,7 @@ test('names that are asked for again under one key are one disclosure within a m
   const later = await reveal()
   assert.equal(later.status, 200)
   assert.notEqual(later.headers['audit-entry'], first.headers['audit-entry'])
-  const disclosed = (await entriesOf(publicToken)).filter(
+  const disclosed = (await listEntries(publicToken)).filter(
     ({ act }) => act === 'cardholder.revealed',
   )
   assert.equal(disclosed.length, 2)
@@ -312,7 +314,9 @@ test('names that may not be shown, or cannot be put on record, are not shown, an
   await sql(service.database, 'alter table audit_act drop constraint away')
   assert.ok(failed.status >= 500 && !failed.text.includes('Lim'), failed.text)
   await sql(service.database, `update refused_disclosure set minute = minute - interval '1 hour'`)
-  const entries = (await entriesOf(publicToken)).filter(({ act }) => act === 'cardholder.revealed')
+  const entries = (await listEntries(publicToken)).filter(
+    ({ act }) => act === 'cardholder.revealed',
+  )
   assert.deepEqual(entries.map(({ client, outcome }) => [client, outcome]).sort(), [
     ['demo-admin', 'failed'],
     ['demo-admin', 'refused'],

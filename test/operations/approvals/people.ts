@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { derivePersonId, type Person, type Role } from '../../../src/domain/person.ts'
 import { carryOutApproved } from '../../../src/operations/approvals/carry-out.ts'
-import { callerOfPerson, sql, type TestService } from '../../support/service.ts'
+import { createPersonCaller, sql, type TestService } from '../../support/service.ts'
 
 const issuer = 'https://people.example'
 
@@ -31,7 +31,7 @@ export const callAs = async (
   // biome-ignore lint/suspicious/noExplicitAny: a test asserts on what it expects to be there.
 ): Promise<{ status: number; body: any }> => {
   const { calls, privateServer } = service
-  const caller = callerOfPerson(person)
+  const caller = createPersonCaller(person)
   const { status, body: answered } = await calls.callAs(privateServer, '127.0.0.1:8080', caller, {
     method,
     path,

@@ -10,7 +10,7 @@ import { type IdentityIssuer, openIdentityIssuer } from '../../support/identity-
 import { makeFolder } from '../../support/process.ts'
 import {
   type Answer,
-  callerOfPerson,
+  createPersonCaller,
   openTestService,
   type TestService,
 } from '../../support/service.ts'
@@ -92,7 +92,7 @@ test('nobody outside passes the gate: a handle is good for one call, and no head
   for (const forged of ['InProcess ', 'InProcess x', `InProcess ${'A'.repeat(43)}`]) {
     assert.equal(await send(forged), 401, forged)
   }
-  const caller = callerOfPerson(somebody('sue', 'security-officer'))
+  const caller = createPersonCaller(somebody('sue', 'security-officer'))
   const drawnFrom = { kind: 'erasure', subject: '{}', stateDigest: Buffer.alloc(32) } as const
   const approved = { method: 'POST', path: '/audit/erasures', body, drawnFrom }
   const handle = service.calls.createAuthorization({ ...caller, carriesOut: approved })

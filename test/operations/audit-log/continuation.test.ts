@@ -17,7 +17,7 @@ import {
   ageCheckpoints,
   appendMany,
   enterAll,
-  entriesOf,
+  listEntries,
   rollBackTo,
   signAll,
   signedSize,
@@ -81,7 +81,7 @@ onEachEngine((engine) => {
     await appendMany(service.audit, 257)
     await signAll(service.audit)
     const keys = await keysOf(service)
-    const { length } = await entriesOf(service.database)
+    const { length } = await listEntries(service.database)
     for (const { note, root, size } of await checkpointsOf(service)) {
       assert.ok(size <= length)
       const signed = parseCheckpoint((await openNote(note, keys)).text)
@@ -188,7 +188,7 @@ onEachEngine((engine) => {
     // good.
     for (const key of [oldKey, newKey]) await openNote(after.note, [key])
     await openNote(before.note, both)
-    const acts = (await entriesOf(service.database)).map(({ text }) => JSON.parse(text))
+    const acts = (await listEntries(service.database)).map(({ text }) => JSON.parse(text))
     const changes = acts.filter(({ key }) => key === 'audit/2')
     assert.deepEqual(
       changes.map(({ act }) => act),

@@ -9,7 +9,7 @@ import { batchSize, createSequencer } from '../../../src/operations/audit-log/se
 import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { auditLogJob, startJobs } from '../../../src/service/background.ts'
 import type { Connection, Database } from '../../../src/storage/engine/database.ts'
-import { enterAll, entriesOf, origin, type StoredEntry } from '../../support/audit.ts'
+import { enterAll, listEntries, origin, type StoredEntry } from '../../support/audit.ts'
 import { ageAuthorizations } from '../../support/builders.ts'
 import {
   ask,
@@ -85,7 +85,7 @@ const textOf = ({ text }: StoredEntry) => JSON.parse(text)
  * that.
  */
 const holdsAll = async (database: Database): Promise<StoredEntry[]> => {
-  const entries = await entriesOf(database)
+  const entries = await listEntries(database)
   assert.deepEqual(
     entries.map(({ index }) => index),
     entries.map((_, at) => at),
@@ -204,7 +204,7 @@ onEachEngine(({ name, open, openOne }) => {
 
   test('each change of a card, attempt, disclosure and act of an administrator is entered once, and no PAN, PIN or CVV', async () => {
     const { database, service } = opened
-    const { length: already } = await entriesOf(database)
+    const { length: already } = await listEntries(database)
     const cards = [await doOfEverything(service)]
     await enterAll(database)
     cards.push(await doOfEverything(service))
@@ -254,7 +254,7 @@ onEachEngine(({ name, open, openOne }) => {
     const { service } = opened
     await doOfEverything(service)
     await enterAll(service.database)
-    const texts = (await entriesOf(service.database)).map(textOf)
+    const texts = (await listEntries(service.database)).map(textOf)
     const sealed = texts.find(({ act }) => act === 'card_data.revealed')
     assert.equal(sealed.client, 'demo-client')
     assert.match(sealed.device, /^[\w-]{43}$/)
@@ -300,7 +300,7 @@ onEachEngine(({ name, open, openOne }) => {
     for (const statement of ['set_acts_entered', 'set_feeds_entered', 'append_audit_entries']) {
       const enter = createSequencer({ database: failing(database, statement, 1), origin })
       await assert.rejects(enter(), { message: 'It fails.' })
-      assert.deepEqual(await entriesOf(database), [])
+      assert.deepEqual(await listEntries(database), [])
     }
     await enterAll(database)
     await holdsAll(database)
@@ -318,14 +318,14 @@ onEachEngine(({ name, open, openOne }) => {
       return size
     }
     await enterOne()
-    const quiet = (await entriesOf(database)).filter(({ clientId }) => clientId === 'quiet')
+    const quiet = (await listEntries(database)).filter(({ clientId }) => clientId === 'quiet')
     assert.equal(quiet.length, 3)
     while ((await enterOne()) > 0);
     assert.ok(Math.max(...sizes) <= batchSize && sizes.length > 3, `${sizes}`)
     await fillFeed(database, 'quiet', 2, 4)
     await enterAll(database)
     const sequencesOf = async (clientId: string) =>
-      (await entriesOf(database))
+      (await listEntries(database))
         .filter((entry) => entry.clientId === clientId)
         .map((entry) => textOf(entry).sequence)
     assert.deepEqual(await sequencesOf('quiet'), [1, 2, 3, 4, 5])
@@ -348,7 +348,7 @@ onEachEngine(({ name, open, openOne }) => {
     const cards: unknown[] = [card.publicToken, lost.publicToken]
     const entered = async () => {
       await enterAll(database)
-      const texts = (await entriesOf(database)).map(textOf)
+      const texts = (await listEntries(database)).map(textOf)
       return texts
         .filter(({ act, card: of }) => act === 'pin.attempted' && cards.includes(of))
         .map(({ card, outcome, reason }) => ({ card, outcome, reason }))
@@ -368,7 +368,7 @@ onEachEngine(({ name, open, openOne }) => {
     t.after(stop)
     await call(service, ['POST', '//keys/cvk/rotate', asAdmin], 202)
     const isSigned = async () => {
-      const entry = (await entriesOf(database)).find(({ act }) => act === 'key.rotation_begun')
+      const entry = (await listEntries(database)).find(({ act }) => act === 'key.rotation_begun')
       const text = 'select from audit_checkpoint where size > $1'
       return entry !== undefined && (await sql(database, text, [entry.index])).length > 0
     }

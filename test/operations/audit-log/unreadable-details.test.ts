@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { test } from 'node:test'
 import { insertAct } from '../../../src/storage/acts/acts.ts'
-import { enterAll, entriesOf } from '../../support/audit.ts'
+import { enterAll, listEntries } from '../../support/audit.ts'
 import { issueCard } from '../../support/network.ts'
 import { openTestService, sql } from '../../support/service.ts'
 
@@ -19,7 +19,7 @@ test('what cannot be read is entered by its hash, and keeps nothing behind it fr
   const { publicToken } = await issueCard({ database, ...service })
   await sql(database, `update event set details = '{"cut of' returning event_id`)
   await enterAll(database)
-  const entries = (await entriesOf(database)).map(({ text }) => JSON.parse(text))
+  const entries = (await listEntries(database)).map(({ text }) => JSON.parse(text))
   const unreadable = (text: string) => ({ unreadable: hash('sha256', text, 'hex') })
   assert.deepEqual(
     entries.filter(({ subject }) => subject === 'unreadable').map(({ details }) => details),

@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { authorizingObserver } from '../../../src/service/metrics.ts'
 import { pruneWrongExpiries } from '../../../src/storage/authorizations/wrong-expiries.ts'
-import { publicTokenOf } from '../../support/identifiers.ts'
+import { parsePublicToken } from '../../support/identifiers.ts'
 import {
   addNetwork,
   ask,
@@ -151,7 +151,7 @@ test('what is reported names the network and the public token, as a warning, and
   const lines: string[] = []
   const log = pino({ base: null, timestamp: false }, { write: (line) => lines.push(line) })
   const observer = authorizingObserver(new Registry(), log)
-  const publicToken = publicTokenOf('4820117360')
+  const publicToken = parsePublicToken('4820117360')
   const wrong = { networkId: 'network', publicToken, entryMode: 'ecommerce' } as const
   observer.expiryWrong({ ...wrong, isGuessing: false })
   observer.expiryWrong({ ...wrong, isGuessing: true })

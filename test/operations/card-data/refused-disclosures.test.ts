@@ -7,7 +7,7 @@ import { Problem } from '../../../src/domain/problem.ts'
 import { recordRefusals } from '../../../src/operations/card-data/refused-disclosures.ts'
 import type { RefusedDisclosure } from '../../../src/storage/card-data/refused-disclosures.ts'
 import type { Connection } from '../../../src/storage/engine/database.ts'
-import { enterPublished, entriesOf } from '../../support/audit.ts'
+import { enterPublished, listEntries } from '../../support/audit.ts'
 import { type DatabaseClock, ownClock } from '../../support/database-clock.ts'
 import { databaseEngines } from '../../support/engines.ts'
 import { type Answer, openEmbedded, sql } from '../../support/service.ts'
@@ -145,7 +145,9 @@ suite('what a client that is known did not get', () => {
     await newly(() => service.call('GET', path, { headers }))
     await newly(() => service.call('GET', path))
     const entered = async () =>
-      (await entriesOf(service.database)).filter((entry) => entry.publicToken === other.publicToken)
+      (await listEntries(service.database)).filter(
+        (entry) => entry.publicToken === other.publicToken,
+      )
     await enterPublished(service.database)
     assert.deepEqual(await entered(), [])
     await clock.pass(60)

@@ -5,7 +5,7 @@ import { type CardContext, findCard, listCards } from '../../../src/operations/c
 import { revealPin } from '../../../src/operations/cards/pin.ts'
 import { changeCardStatus, findCardStatus, sweep } from '../../../src/operations/cards/status.ts'
 import { ageIdempotencyKey, expireCard, useTries } from '../../support/builders.ts'
-import { keyHashOf } from '../../support/identifiers.ts'
+import { computeKeyHash } from '../../support/identifiers.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import {
   openServerDatabase,
@@ -241,11 +241,11 @@ test('a sweep forgets idempotency keys after 24 hours and keeps the younger ones
   const left = await sql<{ hash: Uint8Array }>(
     service.database,
     'select key_hash as "hash" from idempotency_record where key_hash in ($1, $2)',
-    [await keyHashOf(service, 'old'), await keyHashOf(service, 'young')],
+    [await computeKeyHash(service, 'old'), await computeKeyHash(service, 'young')],
   )
   assert.deepEqual(
     left.map(({ hash }) => Buffer.from(hash)),
-    [Buffer.from(await keyHashOf(service, 'young'))],
+    [Buffer.from(await computeKeyHash(service, 'young'))],
   )
 })
 

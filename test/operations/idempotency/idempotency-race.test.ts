@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
-import { keyHashOf } from '../../support/identifiers.ts'
+import { computeKeyHash } from '../../support/identifiers.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import {
   newCard,
@@ -83,7 +83,7 @@ suite('on a PostgreSQL server', { skip }, () => {
     const key = randomUUID()
     const claim = `insert into idempotency_record (client_id, key_hash, request_fingerprint)
       values ('demo-client', $1, 'x')`
-    const keyHash = await keyHashOf(service, key)
+    const keyHash = await computeKeyHash(service, key)
     const held = service.database.transaction(async (holder) => {
       await sql(holder, claim, [keyHash])
       const { headers, json, status } = await createUnder(service, key)

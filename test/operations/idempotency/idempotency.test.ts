@@ -13,7 +13,7 @@ import {
 } from '../../../src/operations/idempotency/idempotency.ts'
 import { followKeys } from '../../../src/operations/keys/rotate.ts'
 import { activateKey, ageIdempotencyKey } from '../../support/builders.ts'
-import { keyHashOf } from '../../support/identifiers.ts'
+import { computeKeyHash } from '../../support/identifiers.ts'
 import {
   type CallOptions,
   newCard,
@@ -213,7 +213,7 @@ test('what is remembered of a request is neither its body nor its answer in clea
     service.database,
     `select answer, request_fingerprint as "fingerprint" from idempotency_record
      where key_hash = $1`,
-    [await keyHashOf(service, key)],
+    [await computeKeyHash(service, key)],
   )
   assert.equal(rows.length, 1)
   for (const { answer, fingerprint } of rows) {
@@ -226,13 +226,13 @@ test('what is remembered of a request is neither its body nor its answer in clea
 
 test('an answer that lies in the place of another is not given', async () => {
   await create()
-  const [mine, myKey] = [await keyHashOf(service, key), key]
+  const [mine, myKey] = [await computeKeyHash(service, key), key]
   key = randomUUID()
   const other = await create({ customerReference: 'other' })
   const [row] = await sql<{ answer: Uint8Array }>(
     service.database,
     'select answer from idempotency_record where key_hash = $1',
-    [await keyHashOf(service, key)],
+    [await computeKeyHash(service, key)],
   )
   await sql(service.database, 'update idempotency_record set answer = $2 where key_hash = $1', [
     mine,

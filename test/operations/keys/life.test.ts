@@ -9,7 +9,7 @@ import { insertCard, type NewCardRow } from '../../../src/storage/cards/create-c
 import type { PanFingerprintColumns } from '../../../src/storage/cards/keys-of-cards.ts'
 import { findGrantedProduct } from '../../../src/storage/products/products.ts'
 import { activateKey } from '../../support/builders.ts'
-import { publicTokenOf } from '../../support/identifiers.ts'
+import { parsePublicToken } from '../../support/identifiers.ts'
 import { ask, cvvTry, type IssuedCard, issueCard, pinTry } from '../../support/network.ts'
 import { newCard, openTestService, sql, type TestService } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
@@ -149,7 +149,7 @@ test('a PAN that was issued under one version of its fingerprint is taken under 
   }
   const both = await other.keys.hsm.panFingerprints(before)
   assert.equal(await createUnder(before.panFingerprints, before.publicToken), true)
-  assert.equal(await createUnder(both, publicTokenOf('9999999999')), false)
+  assert.equal(await createUnder(both, parsePublicToken('9999999999')), false)
   const [row] = await sql<{ count: number }>(
     other.database,
     `select count(*)::int as count from pan_fingerprint where public_token = '9999999999'`,

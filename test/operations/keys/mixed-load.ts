@@ -31,7 +31,7 @@ export type Send = (
 export type LoadOptions = {
   send: Send
   /** The PAN of a card: the load plays the network, too. */
-  panOf: (publicToken: string) => Promise<string>
+  readPan: (publicToken: string) => Promise<string>
   /** The network's key `zone-a`, in clear. */
   zoneKey: Uint8Array
   workers: number
@@ -120,7 +120,7 @@ const create = async (options: LoadOptions, worker: Worker): Promise<void> => {
     'create',
   )
   const { maskedPan, publicToken } = answer.json
-  const pan = await options.panOf(publicToken)
+  const pan = await options.readPan(publicToken)
   const card = { publicToken, maskedPan, pan, pin: '', pins: strongPins({ maskedPan }) }
   await choosePin(options, worker, card)
   if (worker.cards.length < 200) worker.cards.push(card)

@@ -10,7 +10,7 @@ import { openPan } from '../../../src/hsm/verbs/card-numbers.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { findMasterKeyCheckValue } from '../../../src/storage/engine/installation.ts'
 import { listHsmKeys } from '../../../src/storage/keys/hsm-keys.ts'
-import { publicTokenOf } from '../../support/identifiers.ts'
+import { parsePublicToken } from '../../support/identifiers.ts'
 import { makeFolder, type Program, startProgram } from '../../support/process.ts'
 import { openServerDatabase, sql, type TestService } from '../../support/service.ts'
 import type { TestPostgres } from '../../support/test-databases.ts'
@@ -94,7 +94,7 @@ export const panReader = async (database: Database, dataDir: string) => {
       [publicToken],
     )
     if (!card) throw new Error('There is no such card.')
-    const open = () => openPan(ring, { publicToken: publicTokenOf(publicToken), ...card })
+    const open = () => openPan(ring, { publicToken: parsePublicToken(publicToken), ...card })
     // Under a version that this reader does not know yet, on a database that is busy.
     const pan = await open().catch(() => ring.refresh().then(open))
     return pan.reveal()

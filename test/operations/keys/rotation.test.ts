@@ -35,8 +35,8 @@ test('every key rotates under hundreds of requests: none fails, no card is unrea
   const keeping = startJobs(keyJobs(service.keys), createLog('silent'))
   t.after(() => keeping.stop())
   const { administer, send, zoneKey } = subjectOf(service)
-  const panOf = await panReader(service.database, service.dataDir)
-  const load = await openLoad({ send, panOf, zoneKey, workers, cardsEach })
+  const readPan = await panReader(service.database, service.dataDir)
+  const load = await openLoad({ send, readPan, zoneKey, workers, cardsEach })
 
   const url = 'http://127.0.0.1:9/hook'
   const hook = { url, events: ['pin.blocked'], description: 'To nobody.' }
@@ -74,7 +74,7 @@ suite('keys rotate on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     assert.ok(first)
     const load = await openLoad({
       send: sendToAny(programs),
-      panOf: await panReader(database, dataDir),
+      readPan: await panReader(database, dataDir),
       zoneKey: Buffer.from(first.sandbox.network.zoneKeys[0]?.value ?? '', 'hex'),
       ...{ workers, cardsEach },
     })
@@ -97,13 +97,13 @@ suite('keys rotate on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     const { database, dataDir, start } = await openInstallation(postgres, 100)
     const first = await start({ REENCRYPTION_ROWS_PER_SECOND: String(stepOfRows) })
     const send = sendToAny([first])
-    const panOf = await panReader(database, dataDir)
+    const readPan = await panReader(database, dataDir)
     const cards: { publicToken: string; pin: string; pan: string }[] = []
     const create = async () => {
       const { json, status, text } = await send('client', 'POST', '/cards', newCard())
       assert.equal(status, 201, text)
       const told = await send('client', 'GET', `/card-pin/${json.publicToken}/pin`)
-      const pan = await panOf(json.publicToken)
+      const pan = await readPan(json.publicToken)
       cards.push({ publicToken: json.publicToken, pin: told.json.pin, pan })
     }
     while (cards.length < cardsUnderWay) await Promise.all(Array.from({ length: 10 }, create))
@@ -124,7 +124,7 @@ suite('keys rotate on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     for (const { pan, pin, publicToken } of cards) {
       const told = await again('client', 'GET', `/card-pin/${publicToken}/pin`)
       assert.equal(told.json.pin, pin)
-      assert.equal(await panOf(publicToken), pan)
+      assert.equal(await readPan(publicToken), pan)
     }
   })
 })

@@ -6,7 +6,7 @@ import { xor } from '../../../src/crypto/refusal.ts'
 import { setOddParity } from '../../../src/crypto/tdes-keys.ts'
 import { computeKeyCheckValue } from '../../../src/hsm/keys/key-check.ts'
 import { composeHeader } from '../../../src/hsm/keys/key-purposes.ts'
-import { keyHashOf } from '../../support/identifiers.ts'
+import { computeKeyHash } from '../../support/identifiers.ts'
 import { ask, issueCard, pinBlock } from '../../support/network.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 import { type Administer, subjectOf } from './rotating.ts'
@@ -141,7 +141,7 @@ test('nothing of a component is in any table, not even while its entry is open',
   const remembered = await sql(
     service.database,
     `select client_id from idempotency_record where key_hash = $1`,
-    [await keyHashOf(service, 'component-1', 'demo-admin')],
+    [await computeKeyHash(service, 'component-1', 'demo-admin')],
   )
   assert.deepEqual(remembered, [])
 })

@@ -5,6 +5,7 @@ import { parseVerifierKeys, type VerifierKey, verifyFolder } from '../../../pack
 import { verifierKeyText } from '../../../packages/audit/notes.ts'
 import type { AuditEntry } from '../../../src/domain/audit-entry.ts'
 import {
+  createReader,
   type Exported,
   erasureEntries,
   exportLog,
@@ -12,7 +13,6 @@ import {
   type LogKey,
   makeLogKey,
   numberedEntries,
-  readerOf,
   signNote,
 } from '../../support/exported-log.ts'
 
@@ -30,7 +30,7 @@ async function verify(
   files: Files,
   remembered: readonly string[] = [],
 ): Promise<[found: string[], unchecked: readonly string[]]> {
-  const report = await verifyFolder(readerOf(files), { keys, remembered })
+  const report = await verifyFolder(createReader(files), { keys, remembered })
   return [report.findings.map(({ code, where }) => `${code} ${where}`), report.unchecked]
 }
 
@@ -205,7 +205,7 @@ test('a checkpoint that a witness has not cosigned whose key is given is a findi
   const withNote = async (text: string, quorum?: number, witnesses = [one, other]) => {
     const asked = [first, ...witnesses].map((each) => each.text).join('\n')
     const report = await verifyFolder(
-      readerOf(new Map(files).set('checkpoint', Buffer.from(text))),
+      createReader(new Map(files).set('checkpoint', Buffer.from(text))),
       {
         keys: await parseVerifierKeys(asked),
         quorum,
@@ -245,7 +245,7 @@ test('a log that another has followed needs no cosignature where that one, which
     const asked = await parseVerifierKeys(
       [first, second, witness].map(({ text }) => text).join('\n'),
     )
-    const { findings } = await verifyFolder(readerOf(files), { keys: asked })
+    const { findings } = await verifyFolder(createReader(files), { keys: asked })
     return findings.map(({ code, origin }) => `${code} ${origin}`)
   }
   assert.deepEqual(await foundAfter(former.note), [])
@@ -328,7 +328,7 @@ test('lines behind the last entry, and files that belong to no entry, are findin
   const more = new Map(files).set('openings/1.jsonl', Buffer.from(`${invented}\n`))
   assert.deepEqual(await verify(more), [['file_added openings/1.jsonl'], []])
   const names = ['0.jsonl', '00.jsonl', '7.jsonl', 'later.jsonl', 'more']
-  const { findings } = await verifyFolder(readerOf(files), {
+  const { findings } = await verifyFolder(createReader(files), {
     keys,
     list: async (folder) => (folder === 'openings' ? names : ['1']),
   })

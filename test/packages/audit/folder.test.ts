@@ -3,12 +3,12 @@ import { before, test } from 'node:test'
 import { parseVerifierKeys, verifyFolder } from '../../../packages/audit/audit.ts'
 import type { AuditEntry } from '../../../src/domain/audit-entry.ts'
 import {
+  createReader,
   type Exported,
   erasureEntries,
   exportLog,
   makeLogKey,
   numberedEntries,
-  readerOf,
   signNote,
 } from '../../support/exported-log.ts'
 
@@ -21,7 +21,7 @@ before(async () => {
 type Files = Map<string, Uint8Array>
 
 const reportOf = async (files: Files, remembered: readonly string[] = []) =>
-  verifyFolder(readerOf(files), { keys: await parseVerifierKeys(key.text), remembered })
+  verifyFolder(createReader(files), { keys: await parseVerifierKeys(key.text), remembered })
 
 /** The findings in a folder that was bent: each its code and place. */
 async function findings(
@@ -247,7 +247,7 @@ async function succeeded(
 }
 
 const reportOfBoth = async (files: Files, acceptedSuccessors: readonly string[] = []) =>
-  verifyFolder(readerOf(files), {
+  verifyFolder(createReader(files), {
     keys: await parseVerifierKeys(`${key.text}\n${successorKey.text}`),
     acceptedSuccessors,
   })

@@ -4,8 +4,8 @@ import test from 'node:test'
 import { AuditFault, type AuditFaultCode } from '../../../packages/audit/audit-fault.ts'
 import { mlDsaMessage, parseCheckpoint } from '../../../packages/audit/checkpoints.ts'
 import {
+  composeNote,
   noteKeyId,
-  noteOf,
   openNote,
   parseNote,
   parseVerifierKey,
@@ -64,10 +64,10 @@ test('a verifier key is a name, its id and the bytes of a known type, and nothin
 })
 
 const signature = { name: 'a.example/log', id: '01020304', signature: Uint8Array.of(9) }
-const line = noteOf('', [signature]).slice(1)
+const line = composeNote('', [signature]).slice(1)
 
 test('a note is a text, an empty line and one to a hundred lines of signature', () => {
-  const { signatures, text } = parseNote(noteOf('one\n\ntwo\n', [signature, signature]))
+  const { signatures, text } = parseNote(composeNote('one\n\ntwo\n', [signature, signature]))
   assert.equal(text, 'one\n\ntwo\n')
   assert.deepEqual(signatures, [signature, signature])
   assert.equal(parseNote(`\n\n${line}`).text, '\n')
@@ -109,7 +109,7 @@ test('a note that no known key has signed is not opened, nor one whose signature
   const cosigner = verifierKeyText('b', 4, publicKey)
   const key = parseVerifierKey(cosigner)
   const note = (bytes: number) =>
-    noteOf('text\n', [{ name: 'b', id: key.id, signature: new Uint8Array(bytes) }])
+    composeNote('text\n', [{ name: 'b', id: key.id, signature: new Uint8Array(bytes) }])
   await assert.rejects(openNote(note(72), []), refused('unverified', 'no signature by a known key'))
   // A key of that id under another name is another's.
   await assert.rejects(

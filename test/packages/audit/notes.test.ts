@@ -10,8 +10,8 @@ import {
   parseCheckpoint,
 } from '../../../packages/audit/checkpoints.ts'
 import {
+  composeNote,
   noteKeyId,
-  noteOf,
   openNote,
   parseVerifierKey,
   signatureTypes,
@@ -20,7 +20,7 @@ import {
 import { proofText } from '../../../packages/audit/receipt.ts'
 import { readRoot } from '../../../packages/audit/tiles.ts'
 import { leafHash } from '../../../packages/audit/tree.ts'
-import { bytesOf, type TlogVector, tlogVectors, utf8Of } from '../../support/tlog-vectors.ts'
+import { parseHex, type TlogVector, tlogVectors, toUtf8 } from '../../support/tlog-vectors.ts'
 
 const answers: Record<string, (vector: TlogVector) => unknown> = {
   openNote: async ({ expected, inputs }) => {
@@ -34,7 +34,7 @@ const answers: Record<string, (vector: TlogVector) => unknown> = {
   signNote: ({ inputs }) => {
     const [, , name, id, ...key] = inputs.signerKey.split('+')
     const signature = sign(null, Buffer.from(inputs.text), privateKeyOf(key.join('+')))
-    return { note: noteOf(inputs.text, [{ name, id, signature }]) }
+    return { note: composeNote(inputs.text, [{ name, id, signature }]) }
   },
   parseVkey: ({ inputs }) => {
     const { id, name, type } = parseVerifierKey(inputs.vkey)
@@ -45,14 +45,14 @@ const answers: Record<string, (vector: TlogVector) => unknown> = {
     body: checkpointText({
       origin: inputs.origin,
       size: Number(inputs.size),
-      root: leafHash(utf8Of(inputs.leafUtf8)),
+      root: leafHash(toUtf8(inputs.leafUtf8)),
     }),
   }),
   parseCheckpoint: ({ inputs }) => parseCheckpoint(inputs.body),
   checkpointOfLeaves: async ({ inputs }) => {
     const { text } = await openNote(inputs.checkpoint, [parseVerifierKey(inputs.vkey)])
     const { root, size } = parseCheckpoint(text)
-    const leaves: Uint8Array[] = inputs.leavesUtf8.map((leaf: string) => leafHash(utf8Of(leaf)))
+    const leaves: Uint8Array[] = inputs.leavesUtf8.map((leaf: string) => leafHash(toUtf8(leaf)))
     assert.deepEqual(await readRoot(size, async () => new Uint8Array(Buffer.concat(leaves))), root)
     return { valid: true, size, rootBase64: Buffer.from(root).toString('base64') }
   },
@@ -113,7 +113,7 @@ test('a cosignature that is made here is verified here, with its time', async ()
   const key = parseVerifierKey(verifierKeyText(name, signatureTypes.cosignature, rawOf(publicKey)))
   const signed = sign(null, cosignatureMessage(checkpoint, 1_700_000_000), privateKey)
   const signature = Buffer.concat([eightBytes(1_700_000_000), signed])
-  const note = noteOf(checkpoint, [{ name, id: key.id, signature }])
+  const note = composeNote(checkpoint, [{ name, id: key.id, signature }])
   const { verified } = await openNote(note, [key])
   assert.deepEqual(verified, [{ name, type: key.type, at: new Date(1_700_000_000_000) }])
 })
@@ -125,7 +125,7 @@ test('a signature by ML-DSA-44 binds name, time, origin, size and root', async (
   const signed = sign(null, mlDsaMessage(name, parseCheckpoint(checkpoint), 5), privateKey)
   const open = (text: string, timestamp: number) =>
     openNote(
-      noteOf(text, [
+      composeNote(text, [
         { name, id: key.id, signature: Buffer.concat([eightBytes(timestamp), signed]) },
       ]),
       [key],
@@ -141,21 +141,21 @@ test('a cosignature cut short is wrong, not a fault', async () => {
   const { publicKey } = generateKeyPairSync('ed25519')
   const key = parseVerifierKey(verifierKeyText(name, signatureTypes.cosignature, rawOf(publicKey)))
   for (const length of [1, 8, 9, 71]) {
-    const note = noteOf(checkpoint, [{ name, id: key.id, signature: new Uint8Array(length) }])
+    const note = composeNote(checkpoint, [{ name, id: key.id, signature: new Uint8Array(length) }])
     await assert.rejects(openNote(note, [key]), { code: 'wrong_signature' })
   }
 })
 
 test('the id of a key is that of its name and type, too', () => {
-  const raw = bytesOf('00'.repeat(32))
+  const raw = parseHex('00'.repeat(32))
   const ids = [noteKeyId('a', 1, raw), noteKeyId('b', 1, raw), noteKeyId('a', 4, raw)]
   assert.equal(new Set(ids).size, 3)
 })
 
 test('a proof is a file of lines: what is added, the index, hashes, the checkpoint as it was signed', () => {
-  const note = noteOf(checkpoint, [{ name, id: '01020304', signature: new Uint8Array(64) }])
+  const note = composeNote(checkpoint, [{ name, id: '01020304', signature: new Uint8Array(64) }])
   const file = proofText({
-    extra: utf8Of('{"salt":"","text":""}'),
+    extra: toUtf8('{"salt":"","text":""}'),
     index: 2,
     hashes: [new Uint8Array(32)],
     checkpoint: note,

@@ -5,11 +5,11 @@ import { parseVerifierKeys, verifyFolder } from '../../../packages/audit/audit.t
 import { eraseDue } from '../../../src/operations/audit-log/erase.ts'
 import { followEntries } from '../../../src/operations/audit-log/follow.ts'
 import { createSigner } from '../../../src/operations/audit-log/sign.ts'
-import { enterAll, entriesOf } from '../../support/audit.ts'
+import { enterAll, listEntries } from '../../support/audit.ts'
 import { issueCard } from '../../support/network.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
 
-type Signed = { service: TestService; stored: Awaited<ReturnType<typeof entriesOf>> }
+type Signed = { service: TestService; stored: Awaited<ReturnType<typeof listEntries>> }
 
 /** A service whose log has the entries of three cards, under a checkpoint. */
 async function openSigned(): Promise<Signed> {
@@ -17,7 +17,7 @@ async function openSigned(): Promise<Signed> {
   for (const _ of [1, 2, 3]) await issueCard(service)
   await enterAll(service.database)
   assert.equal(await createSigner(service.audit)(), 'signed')
-  return { service, stored: await entriesOf(service.database) }
+  return { service, stored: await listEntries(service.database) }
 }
 
 let signed: Signed

@@ -6,10 +6,10 @@ import {
   consistencyProof,
   entryBundle,
   inclusionProof,
+  listTreeTiles,
   readRoot,
   type TileReader,
   tilePath,
-  tilesOfSize,
 } from '../../../packages/audit/tiles.ts'
 import {
   computeCommitment,
@@ -22,12 +22,12 @@ import {
 } from '../../../packages/audit/tree.ts'
 import { cases } from '../../support/cases.ts'
 import {
-  bytesOf,
-  hexOf,
-  recordsOf,
+  composeRecords,
+  parseHex,
   type TlogVector,
   tlogVectors,
-  utf8Of,
+  toHex,
+  toUtf8,
 } from '../../support/tlog-vectors.ts'
 
 type Bytes = Uint8Array
@@ -45,7 +45,7 @@ function growingTree() {
       return size
     },
     grow(entries: readonly Bytes[]) {
-      const edge = tilesOfSize(size).map(({ full, level, partial }) =>
+      const edge = listTreeTiles(size).map(({ full, level, partial }) =>
         partial === 0 ? new Uint8Array() : (tiles.get(`${level}/${full}`) ?? new Uint8Array()),
       )
       for (const { hashes, index, level } of appendHashes(size, edge, entries.map(leafHash))) {
@@ -73,29 +73,29 @@ function plainRoot(entries: readonly Bytes[]): Bytes {
 
 const answers: Record<string, (vector: TlogVector) => unknown> = {
   treeRoot: async ({ inputs }) => {
-    const entries = inputs.leavesHex.map(bytesOf)
-    return { rootHex: hexOf(await readRoot(entries.length, treeOf(entries).read)) }
+    const entries = inputs.leavesHex.map(parseHex)
+    return { rootHex: toHex(await readRoot(entries.length, treeOf(entries).read)) }
   },
-  leafHash: ({ inputs }) => ({ hashHex: hexOf(leafHash(bytesOf(inputs.leafHex))) }),
+  leafHash: ({ inputs }) => ({ hashHex: toHex(leafHash(parseHex(inputs.leafHex))) }),
   nodeHash: ({ inputs }) => ({
-    hashHex: hexOf(nodeHash(bytesOf(inputs.leftHex), bytesOf(inputs.rightHex))),
+    hashHex: toHex(nodeHash(parseHex(inputs.leftHex), parseHex(inputs.rightHex))),
   }),
   verifyInclusion: ({ inputs }) =>
     validity(
       verifyInclusion({
         ...inputs,
-        root: bytesOf(inputs.rootHex),
-        leafHash: bytesOf(inputs.leafHashHex),
-        proof: inputs.proofHex.map(bytesOf),
+        root: parseHex(inputs.rootHex),
+        leafHash: parseHex(inputs.leafHashHex),
+        proof: inputs.proofHex.map(parseHex),
       }),
     ),
   verifyInclusionOfEntry: ({ inputs }) =>
     validity(
       verifyInclusion({
         ...inputs,
-        root: bytesOf(inputs.rootHex),
+        root: parseHex(inputs.rootHex),
         leafHash: leafHash(new Uint8Array(Buffer.from(inputs.entryBase64, 'base64'))),
-        proof: inputs.proofHex.map(bytesOf),
+        proof: inputs.proofHex.map(parseHex),
       }),
     ),
   verifyConsistency: ({ inputs }) =>
@@ -103,27 +103,27 @@ const answers: Record<string, (vector: TlogVector) => unknown> = {
       verifyConsistency({
         oldSize: inputs.size1,
         size: inputs.size2,
-        oldRoot: bytesOf(inputs.root1Hex),
-        root: bytesOf(inputs.root2Hex),
-        proof: inputs.proofHex.map(bytesOf),
+        oldRoot: parseHex(inputs.root1Hex),
+        root: parseHex(inputs.root2Hex),
+        proof: inputs.proofHex.map(parseHex),
       }),
     ),
   tileOfLeaves: ({ inputs }) => {
-    const { tiles } = treeOf(inputs.leavesUtf8.map(utf8Of))
+    const { tiles } = treeOf(inputs.leavesUtf8.map(toUtf8))
     const tile = tiles.get(`${inputs.level}/${inputs.index}`) ?? new Uint8Array()
     return {
       path: tilePath(inputs.level, inputs.index, tile.length / 32),
-      tileHex: hexOf(tile),
+      tileHex: toHex(tile),
     }
   },
   treeRootOfRecords: async ({ inputs }) => ({
-    rootBase64: Buffer.from(await readRoot(inputs.size, treeOf(recordsOf(inputs)).read)).toString(
-      'base64',
-    ),
+    rootBase64: Buffer.from(
+      await readRoot(inputs.size, treeOf(composeRecords(inputs)).read),
+    ).toString('base64'),
   }),
   tilesOfRecords: ({ inputs }) => {
-    const { tiles } = treeOf(recordsOf(inputs))
-    const hexAt = (key: string): string => hexOf(tiles.get(key) ?? new Uint8Array())
+    const { tiles } = treeOf(composeRecords(inputs))
+    const hexAt = (key: string): string => toHex(tiles.get(key) ?? new Uint8Array())
     return {
       tiles: [...tiles].map(([key, hashes]) => {
         const [level, index] = key.split('/').map(Number)
@@ -137,7 +137,7 @@ const answers: Record<string, (vector: TlogVector) => unknown> = {
   },
   tilePath: ({ inputs }) => ({ path: tilePath(inputs.level, inputs.index, inputs.width) }),
   tilesOfSize: ({ expected, inputs }) => {
-    const levels = tilesOfSize(inputs.size).map(({ full, level, partial }) => ({
+    const levels = listTreeTiles(inputs.size).map(({ full, level, partial }) => ({
       [`fullLevel${level}`]: full,
       [`partialLevel${level}`]: partial,
     }))
@@ -158,7 +158,7 @@ for (const row of rows) {
   })
 }
 
-const numbered = (count: number): Bytes[] => recordsOf({ pattern: 'entry %d', size: count })
+const numbered = (count: number): Bytes[] => composeRecords({ pattern: 'entry %d', size: count })
 
 test('a tree that grows in batches has the root that its entries have at once', async () => {
   await fc.assert(
@@ -197,7 +197,7 @@ test('every proof that is made verifies, and with any bit of it turned it does n
   await fc.assert(
     fc.asyncProperty(sizes, async ({ bit, index, oldSize, size }) => {
       const root = await readRoot(size, read)
-      const leaf = leafHash(utf8Of(`entry ${index}`))
+      const leaf = leafHash(toUtf8(`entry ${index}`))
       const included = { index, size, root, leafHash: leaf }
       const proof = await inclusionProof(index, size, read)
       assert.ok(verifyInclusion({ ...included, proof }))
@@ -242,7 +242,7 @@ test('an entry is a byte of version and a commitment to salt and text', () => {
   assert.equal(entry[0], 1)
   assert.notDeepEqual(commitment, computeCommitment(salt, '{"act":"pin.revealeD"}'))
   assert.notDeepEqual(commitment, computeCommitment(new Uint8Array(32), '{"act":"pin.revealed"}'))
-  assert.equal(hexOf(entryBundle([entry, entry]).subarray(0, 3)), '002101')
+  assert.equal(toHex(entryBundle([entry, entry]).subarray(0, 3)), '002101')
 })
 
 const unread: TileReader = () => Promise.reject(new Error('nothing is to be read'))

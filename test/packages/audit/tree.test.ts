@@ -1,34 +1,37 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { parseCheckpoint } from '../../../packages/audit/checkpoints.ts'
-import { entriesOf } from '../../../packages/audit/tiles.ts'
-import { leafHash, rootOf } from '../../../packages/audit/tree.ts'
+import { splitBundle } from '../../../packages/audit/tiles.ts'
+import { computeRoot, leafHash } from '../../../packages/audit/tree.ts'
 import {
-  bytesOf,
-  hexOf,
-  recordsOf,
+  composeRecords,
+  parseHex,
   type TlogVector,
   tlogVectors,
-  utf8Of,
+  toHex,
+  toUtf8,
 } from '../../support/tlog-vectors.ts'
 
 const base64Of = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
-const rootOfEntries = (entries: readonly Uint8Array[]): Uint8Array => rootOf(entries.map(leafHash))
+const rootOfEntries = (entries: readonly Uint8Array[]): Uint8Array =>
+  computeRoot(entries.map(leafHash))
 
 const answers: Record<string, (vector: TlogVector) => unknown> = {
-  treeRoot: ({ inputs }) => ({ rootHex: hexOf(rootOfEntries(inputs.leavesHex.map(bytesOf))) }),
+  treeRoot: ({ inputs }) => ({ rootHex: toHex(rootOfEntries(inputs.leavesHex.map(parseHex))) }),
   nodeHash: ({ inputs }) => ({
-    hashHex: hexOf(rootOf([bytesOf(inputs.leftHex), bytesOf(inputs.rightHex)])),
+    hashHex: toHex(computeRoot([parseHex(inputs.leftHex), parseHex(inputs.rightHex)])),
   }),
-  treeRootOfRecords: ({ inputs }) => ({ rootBase64: base64Of(rootOfEntries(recordsOf(inputs))) }),
+  treeRootOfRecords: ({ inputs }) => ({
+    rootBase64: base64Of(rootOfEntries(composeRecords(inputs))),
+  }),
   checkpointOfLeaves: ({ inputs }) => {
     const { checkpoint, leavesUtf8 } = inputs
     const { root, size } = parseCheckpoint(checkpoint.slice(0, checkpoint.lastIndexOf('\n\n') + 1))
-    assert.deepEqual(rootOfEntries(leavesUtf8.map(utf8Of)), root)
+    assert.deepEqual(rootOfEntries(leavesUtf8.map(toUtf8)), root)
     return { valid: true, size, rootBase64: base64Of(root) }
   },
   readEntryBundle: ({ inputs }) => {
-    const entries = entriesOf(bytesOf(inputs.bundleHex))
+    const entries = splitBundle(parseHex(inputs.bundleHex))
     if (entries === null || entries.length !== inputs.width) return { error: true }
     return { entriesUtf8: entries.map((entry) => new TextDecoder().decode(entry)) }
   },

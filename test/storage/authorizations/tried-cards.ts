@@ -18,7 +18,7 @@ import {
 import type { Connection, Database } from '../../../src/storage/engine/database.ts'
 import { newEventId } from '../../../src/storage/events/events.ts'
 import type { Claim } from '../../../src/storage/idempotency/idempotency.ts'
-import { publicTokenOf } from '../../support/identifiers.ts'
+import { parsePublicToken } from '../../support/identifiers.ts'
 import { openTestDatabase, sql } from '../../support/service.ts'
 
 /** Rows of two cards and their tries, for the statements over them. */
@@ -56,7 +56,7 @@ export const useTriedCards = (open: () => Promise<Database> = openTestDatabase):
 /** Rows alone: nothing here asks what a card holds. */
 export const makeCard = async (): Promise<PublicToken> => {
   cards += 1
-  const publicToken = publicTokenOf(String(4_000_000_000 + cards))
+  const publicToken = parsePublicToken(String(4_000_000_000 + cards))
   await sql(
     database,
     `insert into card (public_token, client_id, product_id, card_type, masked_pan, encrypted_pan,

@@ -11,7 +11,7 @@ import {
 } from '../../../src/storage/authorizations/tries.ts'
 import { findTries } from '../../../src/storage/cards/tries.ts'
 import { newEventId } from '../../../src/storage/events/events.ts'
-import { publicTokenOf } from '../../support/identifiers.ts'
+import { parsePublicToken } from '../../support/identifiers.ts'
 import { sql } from '../../support/service.ts'
 import {
   card,
@@ -180,5 +180,5 @@ test('a card is authorized by its own tries of each kind', async () => {
   }
   const found = await read(card)
   assert.deepEqual([found?.publicToken, found?.pinRemaining, found?.cvvRemaining], [card, 0, 1])
-  assert.equal(await read(publicTokenOf('1000000000')), null)
+  assert.equal(await read(parsePublicToken('1000000000')), null)
 })

@@ -28,7 +28,7 @@ import { listPublishedEvents } from '../../../src/storage/events/feed.ts'
 import { hasCards } from '../../../src/storage/products/products.ts'
 import { listDeliveryRows } from '../../../src/storage/webhooks/deliveries.ts'
 import { replayWebhook } from '../../../src/storage/webhooks/webhooks.ts'
-import { publicTokenOf } from '../../support/identifiers.ts'
+import { parsePublicToken } from '../../support/identifiers.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase } from '../../support/service.ts'
 
@@ -203,8 +203,11 @@ const pageOf = (filter: Partial<CardFilter>): CardFilter => ({
   ...filter,
 })
 
-const card = publicTokenOf('1000000001')
-const deep = { createdAt: '2026-01-01T00:00:30.000000Z', publicToken: publicTokenOf('1000000030') }
+const card = parsePublicToken('1000000001')
+const deep = {
+  createdAt: '2026-01-01T00:00:30.000000Z',
+  publicToken: parsePublicToken('1000000030'),
+}
 
 /**
  * Every list that a client may ask for: from its beginning and from its depth, with and without a
@@ -245,7 +248,7 @@ const reads: readonly (readonly [string, (connection: Asked) => Promise<unknown>
       [
         `attempts before ${after?.pin}`,
         (connection: Connection) =>
-          findAttempts(connection, publicTokenOf('1000000001'), big, { after, limit: 101 }),
+          findAttempts(connection, parsePublicToken('1000000001'), big, { after, limit: 101 }),
       ] as const,
   ),
   ...[newestAct, { ...newestAct, at: '2026-01-01T00:00:30Z' }].flatMap(

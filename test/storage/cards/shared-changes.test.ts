@@ -9,7 +9,7 @@ import { recordDisclosure } from '../../../src/storage/cards/disclosures.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import type { Claim } from '../../../src/storage/idempotency/idempotency.ts'
 import { databaseEngines } from '../../support/engines.ts'
-import { publicTokenOf } from '../../support/identifiers.ts'
+import { parsePublicToken } from '../../support/identifiers.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase, sql } from '../../support/service.ts'
 
@@ -73,7 +73,7 @@ const cards: Readonly<Record<string, string>> = {
 let tokens = 0
 const nextToken = (): PublicToken => {
   tokens += 1
-  return publicTokenOf(String(5_000_000_000 + tokens))
+  return parsePublicToken(String(5_000_000_000 + tokens))
 }
 
 const claimOf = (publicToken: string): Claim => ({

@@ -93,7 +93,7 @@ suite('a primary with a standby that commits wait for', {
   before(async () => {
     await createDatabase('acts')
     await administer(primaryUrl(), 'create table act (name text not null)')
-    database = open(pair.urlOf('acts'))
+    database = open(pair.composeUrl('acts'))
   })
   beforeEach(async () => {
     await administer(primaryUrl(), 'truncate act')
@@ -102,7 +102,7 @@ suite('a primary with a standby that commits wait for', {
 
   test('of several servers the one is taken that can be written to, wherever it stands', async () => {
     for (const sessions of ['read-write', 'primary']) {
-      const url = changed(pair.urlOf('acts'), (parts) => {
+      const url = changed(pair.composeUrl('acts'), (parts) => {
         parts.hosts.reverse()
         // Nobody listens there.
         parts.hosts.unshift('127.0.0.1:9')
@@ -116,7 +116,7 @@ suite('a primary with a standby that commits wait for', {
   })
 
   test('where none can be written to, all are named with what is wrong with each', async () => {
-    const url = changed(pair.urlOf('acts'), (parts) => {
+    const url = changed(pair.composeUrl('acts'), (parts) => {
       parts.hosts[0] = '127.0.0.1:9'
     })
     const none = open(url, 1)
@@ -143,7 +143,7 @@ suite('a primary with a standby that commits wait for', {
   })
 
   test('what begins with a script takes as long as it says, and whoever comes after it on that connection does not', async () => {
-    const one = open(pair.urlOf('acts'), 1)
+    const one = open(pair.composeUrl('acts'), 1)
     const slow = 'select pg_sleep(6)'
     await one.transaction(async (tx) => {
       await tx.script('set local statement_timeout = 0')
@@ -160,7 +160,7 @@ suite('a primary with a standby that commits wait for', {
       pair.signalStandby('SIGSTOP')
       t.after(() => pair.signalStandby('SIGCONT'))
       const patient = openPostgres({
-        connectionString: pair.urlOf('acts'),
+        connectionString: pair.composeUrl('acts'),
         poolSize: 2,
         statementTimeoutMs: 60_000,
         onIdleError: () => undefined,
@@ -186,7 +186,7 @@ suite('a primary with a standby that commits wait for', {
 
   test('an answer that was remembered is not given again while the standby may lack it', async (t) => {
     await createDatabase('kept')
-    const kept = open(pair.urlOf('kept'))
+    const kept = open(pair.composeUrl('kept'))
     t.after(() => kept.close())
     await migrate(kept, new URL('../../../database/migrations/', import.meta.url))
     const reference = { clientId: 'ana', keyHashes: [Buffer.from('key')] } as const

@@ -3,7 +3,7 @@ import type { EventRecord, EventType } from '../models.ts'
 import { checkPatience } from '../options.ts'
 import { mayRepeat, type OpenAnswer, pause, waitAfter, withDeadline } from '../transport/attempt.ts'
 import { type Calls, type Listing, listing } from '../transport/calls.ts'
-import { contentOf } from '../transport/content.ts'
+import { parseContent } from '../transport/content.ts'
 import { type Call, type CallOptions, path, type Transport } from '../transport/transport.ts'
 
 export interface ListEvents {
@@ -69,7 +69,7 @@ async function* followEvents(
     try {
       const query = { types: types?.join(',') }
       const answer = await transport.open({ ...streamCall(lastId), ...options, query })
-      for await (const { event, id } of recordsOf(answer, silenceMs, options.signal)) {
+      for await (const { event, id } of listRecords(answer, silenceMs, options.signal)) {
         failures = 0
         lastId = id ?? lastId
         if (event) yield event
@@ -91,14 +91,15 @@ function checkQuery(after: string | undefined, silenceMs: number): void {
 }
 
 /** What a stream holds: events, and ids that lead past those that were not asked for. */
-async function* recordsOf(
+async function* listRecords(
   answer: OpenAnswer,
   silenceMs: number,
   signal: CallOptions['signal'],
 ): AsyncGenerator<{ readonly id: string | undefined; readonly event: EventRecord | undefined }> {
-  for await (const { data, id } of eventBlocks(textOf(answer, silenceMs, signal))) {
+  for await (const { data, id } of eventBlocks(readText(answer, silenceMs, signal))) {
     if (id !== undefined && !isId(id)) throw new CallFailed('unexpected_answer')
-    const event = data === undefined ? undefined : contentOf<EventRecord>({ ...answer, text: data })
+    const event =
+      data === undefined ? undefined : parseContent<EventRecord>({ ...answer, text: data })
     yield { id, event }
   }
 }
@@ -117,7 +118,7 @@ const streamCall = (lastId: string | undefined): Call => ({
 })
 
 /** The text of a stream as it comes. Silence ends it, and so does the signal. @throws CallFailed */
-async function* textOf(
+async function* readText(
   { body, headers, status }: OpenAnswer,
   timeoutMs: number,
   signal: CallOptions['signal'],
@@ -158,14 +159,14 @@ export async function* eventBlocks(
     const parts = (rest + chunk).split(/\r\n\r\n|\n\n|\r\r/)
     rest = parts.pop() ?? ''
     if (rest.length > longestBlock) throw new CallFailed('unexpected_answer')
-    yield* parts.map(blockOf)
+    yield* parts.map(parseBlock)
   }
 }
 
-function blockOf(text: string): EventBlock {
+function parseBlock(text: string): EventBlock {
   const fields = text.split(/\r\n|\n|\r/).map((line) => /^(id|data)(?:: ?(.*))?$/s.exec(line))
-  const valuesOf = (name: string) =>
+  const listValues = (name: string) =>
     fields.flatMap((field) => (field?.[1] === name ? [field[2] ?? ''] : []))
-  const data = valuesOf('data')
-  return { id: valuesOf('id').at(-1), data: data.length === 0 ? undefined : data.join('\n') }
+  const data = listValues('data')
+  return { id: listValues('id').at(-1), data: data.length === 0 ? undefined : data.join('\n') }
 }

@@ -2,7 +2,7 @@ import type { VerifierKey } from '../../../audit/notes.ts'
 import { type VerifiedReceipt, verifyReceipt } from '../../../audit/receipt.ts'
 import { CallFailed } from '../errors.ts'
 import { pause } from '../transport/attempt.ts'
-import { retryAfterOf } from '../transport/content.ts'
+import { parseRetryAfter } from '../transport/content.ts'
 import { type CallOptions, path, type Transport } from '../transport/transport.ts'
 
 /** A receipt that was fetched and verified. */
@@ -43,7 +43,7 @@ export async function fetchReceipt(
       isRepeatable: true,
     })
     if (status === 200) return { ...(await verifyReceipt(text, keys, entry)), file: text }
-    const waitMs = (retryAfterOf(headers) ?? 1) * 1_000
+    const waitMs = (parseRetryAfter(headers) ?? 1) * 1_000
     if (performance.now() + waitMs > end) throw new CallFailed('timed_out')
     await pause(waitMs, options.signal)
   }

@@ -1,7 +1,7 @@
 import { CallFailed } from '../errors.ts'
 import type { operations } from '../generated/openapi.ts'
 import type { Answer } from './attempt.ts'
-import { contentOf, listOf, nextOf, type QueryValues } from './content.ts'
+import { parseContent, parseList, parseNextQuery, type QueryValues } from './content.ts'
 import type { CallOptions, Path, Transport } from './transport.ts'
 
 /** What a caller may say of a call that changes something. */
@@ -47,21 +47,21 @@ export interface Calls {
 export function createCalls({ send }: Transport): Calls {
   return {
     get: async (path, options) =>
-      contentOf(await send({ ...options, method: 'GET', path, isRepeatable: true })),
+      parseContent(await send({ ...options, method: 'GET', path, isRepeatable: true })),
     post: async (path, body, options) =>
-      resultOf(await send({ ...keyed(options), method: 'POST', path, body })),
+      parseResult(await send({ ...keyed(options), method: 'POST', path, body })),
     put: async (path, body, options) =>
-      resultOf(await send({ ...keyed(options), method: 'PUT', path, body })),
+      parseResult(await send({ ...keyed(options), method: 'PUT', path, body })),
     async delete(path, options) {
       await send({ ...options, method: 'DELETE', path, isRepeatable: false, retries: 0 })
     },
     async reveal(path, body, options) {
       const method = body === undefined ? 'GET' : 'POST'
-      return contentOf(await send({ ...options, method, path, body, isRepeatable: false }))
+      return parseContent(await send({ ...options, method, path, body, isRepeatable: false }))
     },
     async page(path, query, options) {
       const answer = await send({ ...options, method: 'GET', path, query, isRepeatable: true })
-      return { items: listOf(answer), next: nextOf(answer) }
+      return { items: parseList(answer), next: parseNextQuery(answer) }
     },
   }
 }
@@ -78,8 +78,8 @@ function keyed({ idempotencyKey = crypto.randomUUID(), ...options }: ChangeOptio
 }
 
 /** A change may answer nothing. */
-const resultOf = <Json>(answer: Answer): Json =>
-  answer.status === 204 ? (undefined as Json) : contentOf(answer)
+const parseResult = <Json>(answer: Answer): Json =>
+  answer.status === 204 ? (undefined as Json) : parseContent(answer)
 
 /** The name of an operation in the document. */
 type OperationId = keyof operations

@@ -14,15 +14,15 @@ export type QueryValues = Readonly<Record<string, string | number | undefined>>
  * JSON that came, taken for what the document says that comes.
  * @throws CallFailed `unexpected_answer`
  */
-export function contentOf<Json>({ status, text }: Answer): Json {
+export function parseContent<Json>({ status, text }: Answer): Json {
   const content = objectIn(text)
   if (content === undefined) throw new CallFailed('unexpected_answer', { status })
   return content as Json
 }
 
 /** The same, where it is a list. @throws CallFailed `unexpected_answer` */
-export function listOf<Json>(answer: Answer): Json {
-  const list = contentOf<Json>(answer)
+export function parseList<Json>(answer: Answer): Json {
+  const list = parseContent<Json>(answer)
   if (!Array.isArray(list)) throw new CallFailed('unexpected_answer', { status: answer.status })
   return list
 }
@@ -31,7 +31,7 @@ export function listOf<Json>(answer: Answer): Json {
  * The query of the next page (RFC 8288). Its address is left aside: it is the one that was asked.
  * @throws CallFailed `unexpected_answer`
  */
-export function nextOf({ headers, status }: Answer): QueryValues | null {
+export function parseNextQuery({ headers, status }: Answer): QueryValues | null {
   const [, target] = /<([^>]*)>\s*;\s*rel="next"/.exec(headers.get('link') ?? '') ?? []
   if (target === undefined) return null
   const base = 'http://any'
@@ -40,8 +40,8 @@ export function nextOf({ headers, status }: Answer): QueryValues | null {
 }
 
 /** The error that an answer other than a success is thrown as. */
-export function problemOf({ headers, status, text }: Answer): PinfoldError {
-  const retryAfterSeconds = retryAfterOf(headers)
+export function parseProblem({ headers, status, text }: Answer): PinfoldError {
+  const retryAfterSeconds = parseRetryAfter(headers)
   const problem = objectIn(text)
   if (typeof problem?.code !== 'string' || typeof problem.title !== 'string') {
     return new CallFailed('unexpected_answer', { status, retryAfterSeconds })
@@ -50,17 +50,17 @@ export function problemOf({ headers, status, text }: Answer): PinfoldError {
   const Kind = Object.hasOwn(problemClasses, code)
     ? problemClasses[code as keyof typeof problemClasses]
     : Problem
-  const requestId = textOf(problem.requestId) ?? headers.get('x-request-id') ?? undefined
-  const errors = errorsOf(problem.errors)
+  const requestId = toText(problem.requestId) ?? headers.get('x-request-id') ?? undefined
+  const errors = parseErrors(problem.errors)
   const answer: ProblemAnswer = { code, title, status, requestId, errors, retryAfterSeconds }
-  return new Kind({ ...answer, detail: textOf(problem.detail) })
+  return new Kind({ ...answer, detail: toText(problem.detail) })
 }
 
 /**
  * `Retry-After` in seconds (RFC 9110 section 10.2.3). The service gives seconds; a proxy in front
  * of it may give a date.
  */
-export function retryAfterOf(headers: Headers, nowMs = Date.now()): number | undefined {
+export function parseRetryAfter(headers: Headers, nowMs = Date.now()): number | undefined {
   const text = headers.get('retry-after') ?? ''
   if (/^[0-9]{1,9}$/.test(text)) return Number(text)
   const at = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)/.test(text) ? Date.parse(text) : Number.NaN
@@ -79,10 +79,10 @@ export function objectIn(text: string): Record<string, unknown> | undefined {
   }
 }
 
-const textOf = (value: unknown): string | undefined =>
+const toText = (value: unknown): string | undefined =>
   typeof value === 'string' ? value : undefined
 
-const errorsOf = (value: unknown): readonly ProblemError[] =>
+const parseErrors = (value: unknown): readonly ProblemError[] =>
   Array.isArray(value) ? value.filter(isProblemError) : []
 
 const isProblemError = (value: unknown): value is ProblemError =>

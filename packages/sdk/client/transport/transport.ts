@@ -1,7 +1,7 @@
 import { CallFailed } from '../errors.ts'
 import { checkPatience, type Settings } from '../options.ts'
 import { type Answer, type OpenAnswer, type Outgoing, repeat } from './attempt.ts'
-import { problemOf, type QueryValues } from './content.ts'
+import { parseProblem, type QueryValues } from './content.ts'
 import { createExchange, type Request } from './exchange.ts'
 
 /** What a caller may say of any call. */
@@ -40,8 +40,8 @@ const apiVersion = '2026-11-20'
 
 export function createTransport(settings: Settings): Transport {
   const exchange = createExchange(settings)
-  const requestOf = (call: Call): Request => ({
-    url: urlOf(settings.base, call),
+  const createRequest = (call: Call): Request => ({
+    url: composeUrl(settings.base, call),
     method: call.method,
     headers: { accept: 'application/json', 'api-version': apiVersion, ...call.headers },
     body: call.body === undefined ? undefined : JSON.stringify(call.body),
@@ -50,29 +50,29 @@ export function createTransport(settings: Settings): Transport {
   })
   return {
     async send(call) {
-      const request = requestOf(call)
+      const request = createRequest(call)
       checkPatience(call)
       // Before the tries of the call: asking for a token has tries of its own, and is not to have
       // their product.
       await exchange.authenticate(call.signal)
       return repeat({ ...call, retries: call.retries ?? settings.retries }, async () =>
-        successOf(await exchange.send(request)),
+        requireSuccess(await exchange.send(request)),
       )
     },
     async open(call) {
-      const request = requestOf(call)
+      const request = createRequest(call)
       checkPatience(call)
-      return successOf(await exchange.open(request))
+      return requireSuccess(await exchange.open(request))
     },
   }
 }
 
-function successOf<Reply extends Answer>(reply: Reply): Reply {
-  if (reply.status >= 300) throw problemOf(reply)
+function requireSuccess<Reply extends Answer>(reply: Reply): Reply {
+  if (reply.status >= 300) throw parseProblem(reply)
   return reply
 }
 
-function urlOf(base: string, { path, query = {} }: Call): string {
+function composeUrl(base: string, { path, query = {} }: Call): string {
   const given = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) given.set(name, String(value))

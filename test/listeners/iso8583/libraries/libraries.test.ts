@@ -4,7 +4,7 @@ import type { Layout } from '../../../../src/listeners/iso8583/codec/layout.ts'
 import type { Profile } from '../../../../src/listeners/iso8583/profile-schema.ts'
 import { type IssuedCard, issueCard } from '../../../support/network.ts'
 import { openTestService, type TestService } from '../../../support/service.ts'
-import { openLink, profileOf } from '../../../support/switch.ts'
+import { findProfile, openLink } from '../../../support/switch.ts'
 import { everyFieldSteps } from './every-field.ts'
 import { libraries, type WalkAnswer, type WalkDocument } from './programs.ts'
 import { findResponseCode, tagsOf, type WalkStep, walkSteps, wholeFields } from './walk.ts'
@@ -40,7 +40,7 @@ for (const library of libraries) {
 
     for (const name of profileNames) {
       test(`${library.name} packs and reads every message and field of ${name}`, async (t) => {
-        const profile = profileOf(name)
+        const profile = findProfile(name)
         const card = await issueCard(service)
         const [first, signOn, ...others] = walkSteps(service, profile, card)
         assert.ok(first && signOn)
@@ -62,7 +62,7 @@ for (const library of libraries) {
 
     if (!library.hasOwnTable) return
     test(`${library.name} walks ascii-1987 by its own table of the standard`, async (t) => {
-      const profile = profileOf('ascii-1987')
+      const profile = findProfile('ascii-1987')
       const card = await issueCard(service)
       const steps = walkSteps(service, profile, card).map((step) => ({
         ...step,

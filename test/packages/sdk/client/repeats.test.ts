@@ -8,7 +8,7 @@ import {
   RateLimited,
   Unavailable,
 } from '../../../../packages/sdk/client/client.ts'
-import { retryAfterOf } from '../../../../packages/sdk/client/transport/content.ts'
+import { parseRetryAfter } from '../../../../packages/sdk/client/transport/content.ts'
 import { openServedService, type ServedService } from '../../../support/served-service.ts'
 import { createRecorder, type Mishap, type Recorder, refusal } from './recorder.ts'
 
@@ -157,7 +157,7 @@ test('a service that does not answer is given up in time', async () => {
 
 test('Retry-After may be a date, and what is neither is passed by', () => {
   const nowMs = Date.parse('2026-11-20T08:00:00Z')
-  const read = (text: string) => retryAfterOf(new Headers({ 'retry-after': text }), nowMs)
+  const read = (text: string) => parseRetryAfter(new Headers({ 'retry-after': text }), nowMs)
   assert.equal(read('120'), 120)
   assert.equal(read('Fri, 20 Nov 2026 08:02:00 GMT'), 120)
   assert.equal(read('Friday, 20-Nov-26 08:02:00 GMT'), 120)

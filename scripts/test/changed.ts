@@ -16,15 +16,16 @@ export function findChanged(testFiles: readonly string[]): readonly string[] {
   const reached = new Map(testFiles.map((file) => [file, filesReachedFrom(file)]))
   const listConcerned = (path: string): readonly string[] => {
     if (/\.(md|txt)$/.test(path)) return testFiles.filter((file) => ofDocuments.test(file))
-    const subject = findSubject(path)
-    return testFiles.filter(
-      (file) => reached.get(file)?.has(path) || (subject && isAbout(file, subject)),
-    )
+    const importing = testFiles.filter((file) => reached.get(file)?.has(path))
+    const ofSubject = listSubjects(path)
+      .map((subject) => testFiles.filter((file) => isAbout(file, subject)))
+      .find((files) => files.length > 0)
+    return [...importing, ...(ofSubject ?? [])]
   }
   const concerned = new Map(changed.map((path) => [path, new Set(listConcerned(path))]))
   const unknown = changed.filter((path) => concerned.get(path)?.size === 0)
   if (unknown.length > 0) {
-    console.log(`All test files are run: no test file imports ${unknown.join(', ')}.`)
+    console.log(`All test files are run: none is known to concern ${unknown.join(', ')}.`)
     return testFiles
   }
   return testFiles.filter((file) => [...concerned.values()].some((files) => files.has(file)))
@@ -33,14 +34,25 @@ export function findChanged(testFiles: readonly string[]): readonly string[] {
 /** Test files that hold documents to the program. */
 const ofDocuments = /^test\/(scripts|guides)\//
 
-/** The folder or, of a route or a schema, the file that names what a file is about. */
-const findSubject = (path: string): string | undefined =>
-  path.match(/^src\/listeners\/p\w+\/(?:routes|schemas)\/([\w-]+)\.ts$/)?.[1] ??
-  path.match(/^(?:src\/(?:operations|storage|listeners)|database\/functions)\/([\w-]+)\//)?.[1] ??
-  path.match(/^src\/\w+\/([\w-]+)\.\w+$/)?.[1]
+/**
+ * What the tests of a file may be called: as the noun of its folder, or as the file itself, or as a
+ * folder that it lies in, the innermost first.
+ */
+function listSubjects(path: string): readonly string[] {
+  const noun = /^(?:src\/(?:operations|storage)|database\/functions)\/([\w-]+)\//.exec(path)?.[1]
+  if (noun !== undefined) return [noun]
+  const parts = path
+    .replace(/^src\//, '')
+    .replace(/\.\w+$/, '')
+    .split('/')
+  return parts.reverse()
+}
 
 const isAbout = (testFile: string, subject: string): boolean =>
-  testFile.split('/').some((part) => part.replace('.test.ts', '') === subject)
+  testFile
+    .split('/')
+    .slice(1)
+    .some((part) => part.replace('.test.ts', '') === subject)
 
 function listChanged(): string[] {
   const git = (...words: readonly string[]): string[] =>

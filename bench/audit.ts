@@ -16,7 +16,7 @@ import { createSequencer } from '../src/operations/audit-log/sequence.ts'
 import { type Database, statement } from '../src/storage/engine/database.ts'
 import { releaseLease } from '../src/storage/engine/leases.ts'
 import { openPostgres as openPool } from '../src/storage/engine/postgres.ts'
-import { type Card, issueCards, question } from './network.ts'
+import { type Card, composeRequest, issueCards } from './network.ts'
 import { type BenchService, headersFor, median, runBench } from './support.ts'
 
 const { values: options } = parseArgs({
@@ -71,7 +71,7 @@ async function listScenarios(
       requests: cards.map((card) => ({
         method: 'POST',
         path: '/network/authorizations',
-        body: question(service, { ...card, pin }),
+        body: composeRequest(service, { ...card, pin }),
       })),
     },
   ]

@@ -4,7 +4,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import autocannon from 'autocannon'
-import { type Card, questionByPan, type ReadCard, readCards } from './network.ts'
+import { type Card, composePanRequest, type ReadCard, readCards } from './network.ts'
 import { type BenchService, headersFor, median, runBench, startBaseline } from './support.ts'
 
 const secondsPerRun = 5
@@ -19,7 +19,7 @@ async function measure(
   cards: readonly ReadCard[],
 ): Promise<autocannon.Result> {
   const headers = await headersFor(target, target.sandbox.network)
-  const bodies = cards.map((card) => questionByPan(target, card))
+  const bodies = cards.map((card) => composePanRequest(target, card))
   let asked = 0
   // One card after the other, whichever connection asks: on one card they wait for each other.
   const setupRequest = (request: autocannon.Request): autocannon.Request => {
@@ -60,7 +60,7 @@ async function attack(
       const answer = await fetch(`${target.privateUrl}/network/authorizations`, {
         method: 'POST',
         headers: given,
-        body: questionByPan(target, wrong),
+        body: composePanRequest(target, wrong),
       })
       const { code, responseCode } = (await answer.json()) as Record<string, string>
       return `${answer.status} ${responseCode ?? code}`

@@ -12,7 +12,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Pool } from 'undici'
-import { type Card, issueCards, question } from './network.ts'
+import { type Card, composeRequest, issueCards } from './network.ts'
 import { type BenchService, headersFor, newCard, runBench } from './support.ts'
 
 const { values: options } = parseArgs({
@@ -77,7 +77,7 @@ function spreadKinds(): readonly Kind[] {
 /** Gives one call after the other. */
 async function planCalls(service: BenchService, pools: Record<'public' | 'private', Pool>) {
   const cards = await issueCards(service, cardCount)
-  const bodies = cards.map((card) => question(service, card))
+  const bodies = cards.map((card) => composeRequest(service, card))
   const client = await headersFor(service)
   const { 'content-type': _, ...bodiless } = client
   const network = await headersFor(service, service.sandbox.network)

@@ -1,4 +1,4 @@
-/** What a card network asks: cards whose PINs are known, and questions with the right one. */
+/** Cards whose PINs are known, and authorization requests of a network with the right PIN. */
 import { pinKeys, requestCardData, type ServiceKeys } from '../packages/sdk/device/device.ts'
 import { makePinBlock } from '../test/reference/pin-blocks.ts'
 import { type BenchService, createCards, headersFor } from './support.ts'
@@ -56,8 +56,8 @@ async function fetchKeys(origin: string): Promise<ServiceKeys> {
   }
 }
 
-/** The question of a terminal, with a block that is bound to no PAN. */
-export function question({ sandbox }: BenchService, { publicToken, pin }: Card): string {
+/** Composes a terminal's request with a PIN block that is bound to no PAN. */
+export function composeRequest({ sandbox }: BenchService, { publicToken, pin }: Card): string {
   const zoneKey = sandbox.network.zoneKeys.find(({ key }) => key === 'zone-a')
   const key = Buffer.from(zoneKey?.value ?? '', 'hex')
   const data = makePinBlock(pin, { format: 1, pan: '', key }).toString('hex')
@@ -65,8 +65,8 @@ export function question({ sandbox }: BenchService, { publicToken, pin }: Card):
   return JSON.stringify({ publicToken, entryMode: 'chip', reference: 'BENCH', pinBlock })
 }
 
-/** The question of a network that knows the card by its PAN. */
-export function questionByPan({ sandbox }: BenchService, { pan, pin }: ReadCard): string {
+/** Composes the request of a network that identifies the card by its PAN. */
+export function composePanRequest({ sandbox }: BenchService, { pan, pin }: ReadCard): string {
   const zoneKey = sandbox.network.zoneKeys.find(({ key }) => key === 'zone-a')
   const key = Buffer.from(zoneKey?.value ?? '', 'hex')
   const data = makePinBlock(pin, { format: 0, pan, key }).toString('hex')

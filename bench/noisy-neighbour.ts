@@ -76,12 +76,12 @@ async function databaseSeconds(database: pg.Client): Promise<number> {
 }
 
 /** Who asks while it is quiet and while it is not. */
-interface Neighbours {
+interface OtherTenants {
   client(): Promise<Response>
   network(): Promise<Response>
 }
 
-async function createOtherTenants(service: BenchService): Promise<Neighbours> {
+async function createOtherTenants(service: BenchService): Promise<OtherTenants> {
   const { base, privateUrl, sandbox } = service
   const headers = await headersFor(service, sandbox.otherClient)
   const order = { cardProduct: 2001 }
@@ -109,7 +109,7 @@ async function createOtherTenants(service: BenchService): Promise<Neighbours> {
   }
 }
 
-async function measureBoth({ client, network }: Neighbours) {
+async function measureBoth({ client, network }: OtherTenants) {
   const [ofClient, ofNetwork] = await Promise.all([measure(client), measure(network)])
   return { client: ofClient, network: ofNetwork }
 }

@@ -1,7 +1,7 @@
 /** The operations that are measured on few cards and on many, and profiled one by one. */
 import { randomUUID } from 'node:crypto'
 import autocannon from 'autocannon'
-import { type Card, question } from './network.ts'
+import { type Card, composeRequest } from './network.ts'
 import { type BenchService, newCard } from './support.ts'
 
 /** A service with its cards. */
@@ -70,7 +70,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'Authorization with a PIN',
     method: 'POST',
     path: () => '',
-    body: (card, { service }) => question(service, card),
+    body: (card, { service }) => composeRequest(service, card),
     isOfNetwork: true,
   },
 ]

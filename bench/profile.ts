@@ -30,7 +30,7 @@ interface Profile {
   readonly timeDeltas: readonly number[]
 }
 
-/** A session with the inspector of a process, one question after the other. */
+/** A session with the inspector of a process, one request at a time. */
 async function openInspector(port: number) {
   const list = await fetch(`http://127.0.0.1:${port}/json/list`)
   const [target] = (await list.json()) as { webSocketDebuggerUrl: string }[]

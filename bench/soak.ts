@@ -11,7 +11,7 @@ import { basename, join } from 'node:path'
 import { Pool } from 'undici'
 import { statement } from '../src/storage/engine/database.ts'
 import { openPglite } from '../src/storage/engine/pglite.ts'
-import { issueCards, question } from './network.ts'
+import { composeRequest, issueCards } from './network.ts'
 import { type BenchService, headersFor, runBench } from './support.ts'
 
 const total = Number(process.env.SOAK_AUTHORIZATIONS ?? 1_000_000)
@@ -184,7 +184,7 @@ await runBench(async (bench) => {
   const service = await bench.startService(onDisk)
   const pool = new Pool(service.privateUrl, { connections: callers })
   const vacuums = countVacuums(service.privateUrl)
-  const bodies = cards.map((card) => question(service, card))
+  const bodies = cards.map((card) => composeRequest(service, card))
   const rates: number[] = []
   const costs: number[] = []
   await authorize({ pool, service }, bodies, warmUpSize)

@@ -139,7 +139,7 @@ async function describeStatement(engine: PGlite, written: string): Promise<Descr
 }
 
 /** What the compiler is asked of a statement. */
-function writeQuestion(as: string | undefined, name: string, { columns, parameters }: Described) {
+function writeTypeTest(as: string | undefined, name: string, { columns, parameters }: Described) {
   const members = (types: Readonly<Record<number, string>>, entries: readonly Typed[]): string => {
     const listed = entries.map(([key, oid]) => `${key}: ${findType(types, oid, `${name}, ${key}`)}`)
     return `{ ${listed.join('; ')} }`
@@ -209,7 +209,7 @@ async function compareModule(engine: PGlite, sqlFile: string): Promise<Compariso
       described.set(name, found)
       const one = described.get(shared.get(name) ?? '')
       if (one) faults.push(...(await compareShared(engine, where, found, one)))
-      else if (declared.has(name)) lines.push(writeQuestion(declared.get(name), name, found))
+      else if (declared.has(name)) lines.push(writeTypeTest(declared.get(name), name, found))
       else faults.push(`${where} is declared by nothing in ${basename(moduleFile)}.`)
     } catch (error) {
       faults.push(`${where}: ${error instanceof Error ? error.message : error}`)
@@ -219,7 +219,7 @@ async function compareModule(engine: PGlite, sqlFile: string): Promise<Compariso
 }
 
 /**
- * Compiles the modules, each with its questions, in a copy of the sources.
+ * Compiles the modules, each with its type tests, in a copy of the sources.
  * @returns what the compiler finds.
  */
 async function compile(sources: ReadonlyMap<string, string>): Promise<readonly string[]> {

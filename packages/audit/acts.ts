@@ -6,7 +6,7 @@
 import type { Report } from './findings.ts'
 import { type Beginning, createGaps, type Gaps } from './gaps.ts'
 import { type Range, rangesIn } from './ranges.ts'
-import { isCanonical, readSaid, type Said, textIn } from './said.ts'
+import { type EntryText, isCanonical, parseEntryText, textIn } from './said.ts'
 
 /** What a successor's first entry says of the log before it. */
 export interface Succession {
@@ -68,7 +68,7 @@ export function createActs(report: Report): Acts {
   let succession: Succession | null = null
   let gaps: Gaps = createGaps({ isSuccessor: false, olderCards: 0 }, report)
   const begin = (text: string | null | undefined): void => {
-    const said = readSaid(text ?? '')
+    const said = parseEntryText(text ?? '')
     succession = parseSuccession(said)
     older.said = parseOlderCards(said)
     // The first log of all begins with 1. One that follows another says so in its first entry,
@@ -95,7 +95,7 @@ export function createActs(report: Report): Acts {
       if (!isCanonical(text)) {
         report('form_changed', `entry ${index}`, 'what it says is not written as an entry is')
       }
-      const said = readSaid(text)
+      const said = parseEntryText(text)
       gaps.count(said, `entry ${index}`)
       if (said.act === 'erasure.requested') requests.push(parseRequest(said, index))
       if (said.act === 'entries.erased') erasures.push(parseErasure(said, index))
@@ -113,7 +113,7 @@ function extend(ranges: [number, number][], index: number): void {
   else ranges.push([index, index])
 }
 
-const parseRequest = ({ client, details, subject }: Said, index: number): ErasureRequest => ({
+const parseRequest = ({ client, details, subject }: EntryText, index: number): ErasureRequest => ({
   erasure: String(subject),
   index,
   of: textIn(details.of),
@@ -121,7 +121,7 @@ const parseRequest = ({ client, details, subject }: Said, index: number): Erasur
   reason: textIn(details.reason) ?? '',
 })
 
-const parseErasure = ({ details, subject }: Said, index: number): ErasureEntry => ({
+const parseErasure = ({ details, subject }: EntryText, index: number): ErasureEntry => ({
   index,
   origin: String(subject),
   erasure: textIn(details.erasure),
@@ -129,14 +129,14 @@ const parseErasure = ({ details, subject }: Said, index: number): ErasureEntry =
   ranges: rangesIn(details.ranges),
 })
 
-function parseSuccession({ act, details, reason }: Said): Succession | null {
+function parseSuccession({ act, details, reason }: EntryText): Succession | null {
   const { log } = details
   if (act !== 'log.succeeded' || !Number.isSafeInteger(log)) return null
   const predecessorCheckpoint = textIn(details.predecessorCheckpoint)
   return { log: Number(log), predecessorCheckpoint, reason: textIn(reason) ?? '' }
 }
 
-function parseOlderCards({ act, details }: Said): number {
+function parseOlderCards({ act, details }: EntryText): number {
   const { olderCards } = details
   return act === 'log.began' && Number.isSafeInteger(olderCards) ? Number(olderCards) : 0
 }

@@ -3,7 +3,7 @@
  * kind.
  */
 import type { Report } from './findings.ts'
-import type { Said } from './said.ts'
+import type { EntryText } from './said.ts'
 import { createTries } from './tries.ts'
 
 /** Follows the numbers of one log. */
@@ -11,7 +11,7 @@ export interface Gaps {
   /** Takes in an entry that says nothing. */
   skip(): void
   /** Takes in what an entry says. */
-  count(said: Said, where: string): void
+  count(said: EntryText, where: string): void
   /**
    * Reports what can only be told at the end.
    * @returns how many cards begin with another number than 1.

@@ -1,11 +1,11 @@
 /** What an entry says: the members of its text, of which none is certain to be there. */
-export interface Said extends Readonly<Record<string, unknown>> {
+export interface EntryText extends Readonly<Record<string, unknown>> {
   /** What the entry says of its act; no members where it says nothing. */
   readonly details: Readonly<Record<string, unknown>>
 }
 
 /** Reads an entry's text; it says nothing where it is no object. */
-export function readSaid(text: string): Said {
+export function parseEntryText(text: string): EntryText {
   const said = parseObject(text)
   return { ...said, details: toMembers(said.details) }
 }

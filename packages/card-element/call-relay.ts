@@ -84,7 +84,7 @@ class RelayError extends Error {
   }
 }
 
-export interface RevealQuestion {
+export interface RevealRequest {
   /** Keys that the application was built with, or null: they are fetched from `issuer`. */
   readonly service: ServiceKeys | null
   readonly issuer: string
@@ -97,9 +97,9 @@ export interface RevealQuestion {
  * Asks for the card under a key made for this once, and opens what comes back.
  * @throws DeviceError or RelayError, and then nothing of the card was seen.
  */
-export async function revealCard(question: RevealQuestion, signal: AbortSignal): Promise<CardData> {
-  const { includePin, issuer, publicToken, relayUrl } = question
-  const service = question.service ?? (await fetchKeys(issuer, { signal }))
+export async function revealCard(request: RevealRequest, signal: AbortSignal): Promise<CardData> {
+  const { includePin, issuer, publicToken, relayUrl } = request
+  const service = request.service ?? (await fetchKeys(issuer, { signal }))
   const { body, open } = await requestCardData(service, publicToken, { includePin })
   return open(await callRelay({ method: 'POST', url: relayUrl, body, signal }))
 }

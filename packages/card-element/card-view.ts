@@ -14,7 +14,7 @@ export interface CardView {
   readonly elements: readonly HTMLElement[]
   mask(card: MaskedCard): void
   show(card: CardData): void
-  /** Between the question and its answer. */
+  /** Between the request and its answer. */
   busy(): void
   countDown(secondsLeft: number, seconds: number): void
   say(text: string, isWrong?: boolean): void

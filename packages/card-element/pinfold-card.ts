@@ -112,7 +112,7 @@ export class PinfoldCard extends HTMLElement {
     this.#view.busy()
     this.#announce('asking')
     try {
-      const card = await revealCard(this.#question(), asking.signal)
+      const card = await revealCard(this.#composeRequest(), asking.signal)
       // It was masked meanwhile: what came too late is not shown.
       if (asking.signal.aborted) return
       if (this.#isSeen()) this.#show(card)
@@ -197,7 +197,7 @@ export class PinfoldCard extends HTMLElement {
     })
   }
 
-  #question() {
+  #composeRequest() {
     return {
       service: this.#service,
       issuer: this.getAttribute('issuer') ?? '',

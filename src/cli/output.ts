@@ -28,7 +28,7 @@ export function endWithOutput(exitCode: number): void {
   process.stderr.on('error', () => undefined)
 }
 
-/** Asks for something on standard error, and leaves the cursor behind the question. */
+/** Prints a prompt on standard error and leaves the cursor behind it. */
 export const printPrompt = (text: string): void => {
   process.stderr.write(`${escapeLine(text)}: `)
 }

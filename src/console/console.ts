@@ -20,7 +20,7 @@ import {
 } from './answers.ts'
 import { computeLiveVersion } from './live-version.ts'
 import { consumeOneTimeAnswer, storeOneTimeAnswer } from './notice.ts'
-import type { PeopleIssuer } from './people-issuer.ts'
+import type { OperatorIssuer } from './people-issuer.ts'
 import {
   type Act,
   type ApiAnswer,
@@ -50,7 +50,7 @@ export interface PersonCall {
 /** What the console is made of. */
 export interface ConsoleOptions extends SignInOptions {
   /** The sandbox's own issuer; null where people sign in elsewhere. */
-  readonly peopleIssuer: PeopleIssuer | null
+  readonly peopleIssuer: OperatorIssuer | null
   readonly isSandbox: boolean
   readonly isReadOnly: boolean
   readonly screens: readonly Screen[]

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
-import { consumeNotice, type PeopleContext, storeNotice } from '../operations/people/people.ts'
+import { consumeNotice, type OperatorContext, storeNotice } from '../operations/people/people.ts'
 import { type Content, html } from './html.ts'
 import type { Form, Notice } from './screen.ts'
 import type { CookieSession } from './session.ts'
@@ -52,7 +52,7 @@ function openAnswer(secret: string, sealed: Uint8Array): OneTimeAnswer | null {
 
 /** Keeps an answer for the page that it is of. */
 export const storeOneTimeAnswer = (
-  people: PeopleContext,
+  people: OperatorContext,
   secret: string,
   answer: OneTimeAnswer,
 ): Promise<void> => storeNotice(people, secret, sealAnswer(secret, answer))
@@ -62,7 +62,7 @@ export const storeOneTimeAnswer = (
  * it.
  */
 export async function consumeOneTimeAnswer(
-  people: PeopleContext,
+  people: OperatorContext,
   { notice, secret }: Pick<CookieSession, 'notice' | 'secret'>,
   address: string,
 ): Promise<OneTimeAnswer | null> {
@@ -75,7 +75,7 @@ export async function consumeOneTimeAnswer(
 
 /** Hands what a session keeps on to the session of the same person that takes its place. */
 export async function moveAnswer(
-  people: PeopleContext,
+  people: OperatorContext,
   { notice, secret: former }: Pick<CookieSession, 'notice' | 'secret'>,
   secret: string,
 ): Promise<void> {

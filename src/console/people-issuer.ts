@@ -38,11 +38,11 @@ export interface IssuerAnswer {
 }
 
 /** An issuer of identities in this process. */
-export interface PeopleIssuer {
+export interface OperatorIssuer {
   answer(exchange: IssuerExchange): Promise<IssuerAnswer>
 }
 
-interface PeopleIssuerOptions {
+interface OperatorIssuerOptions {
   /** Its URL, whose path all of its own begin with. */
   readonly issuer: string
   readonly clientId: string
@@ -65,7 +65,7 @@ const sessionSeconds = 8 * 3_600
  * the way that they do with any other. What it remembers is in its memory, and it is made when it
  * is first asked.
  */
-export function createPeopleIssuer(options: PeopleIssuerOptions): PeopleIssuer {
+export function createOperatorIssuer(options: OperatorIssuerOptions): OperatorIssuer {
   const { host, protocol } = new URL(options.issuer)
   let made: Promise<FastifyInstance> | null = null
   return {
@@ -105,7 +105,7 @@ export function createPeopleIssuer(options: PeopleIssuerOptions): PeopleIssuer {
 }
 
 /** The library's routes and ours, which nobody reaches but by the listener. */
-async function createApp(options: PeopleIssuerOptions): Promise<FastifyInstance> {
+async function createApp(options: OperatorIssuerOptions): Promise<FastifyInstance> {
   const { pathname } = new URL(options.issuer)
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
   const kid = randomBytes(8).toString('base64url')
@@ -148,7 +148,7 @@ const keptStore = (max: number) => new LRUCache<string, AdapterPayload>({ max })
  * its kind when there are too many. A flood of anonymous calls displaces anonymous records only,
  * never those of a person who is signed in.
  */
-function memoryAdapter({ keptMost = keptMostUsually }: PeopleIssuerOptions): AdapterFactory {
+function memoryAdapter({ keptMost = keptMostUsually }: OperatorIssuerOptions): AdapterFactory {
   return () => {
     const signedIn = keptStore(keptMost.signedIn)
     const anonymous = keptStore(keptMost.anonymous)
@@ -181,7 +181,7 @@ function memoryAdapter({ keptMost = keptMostUsually }: PeopleIssuerOptions): Ada
   }
 }
 
-const createConfiguration = (options: PeopleIssuerOptions, key: JWK): Configuration => ({
+const createConfiguration = (options: OperatorIssuerOptions, key: JWK): Configuration => ({
   adapter: memoryAdapter(options),
   clients: listClients(options),
   jwks: { keys: [key] },
@@ -231,7 +231,7 @@ const createConfiguration = (options: PeopleIssuerOptions, key: JWK): Configurat
 })
 
 /** With the port: cookies of one host are common to all of its ports. */
-function cookieNames({ issuer }: PeopleIssuerOptions) {
+function cookieNames({ issuer }: OperatorIssuerOptions) {
   const { port } = new URL(issuer)
   const name = (purpose: string) => `pinfold-issuer-${purpose}-${port}`
   return { session: name('session'), interaction: name('interaction'), resume: name('resume') }
@@ -253,7 +253,7 @@ const accessTokensFor = (audience: string) => ({
  * The console, and the command line, which is called back at a port of its own (RFC 8252 section
  * 7.3).
  */
-const listClients = ({ clientId, redirectUri }: PeopleIssuerOptions): Configuration['clients'] =>
+const listClients = ({ clientId, redirectUri }: OperatorIssuerOptions): Configuration['clients'] =>
   [
     { client_id: clientId, redirect_uris: [redirectUri] },
     {
@@ -277,7 +277,7 @@ const listClients = ({ clientId, redirectUri }: PeopleIssuerOptions): Configurat
 function createInteractions({
   clientId,
   issuer,
-}: PeopleIssuerOptions): Configuration['interactions'] {
+}: OperatorIssuerOptions): Configuration['interactions'] {
   const policy = interactionPolicy.base()
   const isLinkFollowed = new interactionPolicy.Check(
     'link_followed',
@@ -310,7 +310,7 @@ const renderPage = (text: string, form = html``) =>
 function interactionRoutes(
   app: FastifyInstance,
   provider: Provider,
-  { people }: PeopleIssuerOptions,
+  { people }: OperatorIssuerOptions,
   pathname: string,
 ): void {
   const path = `${pathname}/interaction/:uid`

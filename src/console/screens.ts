@@ -9,7 +9,7 @@ import { homeScreen } from './screens/home.ts'
 import { keysScreen, retireKeyAct, rotateKeyAct } from './screens/keys.ts'
 import { limitsScreen } from './screens/limits.ts'
 import { linkScreen, networksScreen, switchLinkAct } from './screens/networks.ts'
-import { peopleScreen, personScreen, signPersonOutAct } from './screens/people.ts'
+import { operatorsScreen, personScreen, signPersonOutAct } from './screens/people.ts'
 import { productsScreen, switchProductAct } from './screens/products.ts'
 import { authorizeAct, moveClockAct, sandboxScreen } from './screens/sandbox.ts'
 import { searchAct, searchScreen } from './screens/search.ts'
@@ -37,7 +37,7 @@ const everywhere: readonly Screen[] = [
   linkScreen,
   keysScreen,
   auditLogScreen,
-  peopleScreen,
+  operatorsScreen,
   personScreen,
 ]
 

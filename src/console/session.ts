@@ -4,13 +4,13 @@ import { Problem } from '../domain/problem.ts'
 import {
   type ConsoleSession,
   findConsoleSession,
-  type PeopleContext,
+  type OperatorContext,
 } from '../operations/people/people.ts'
 import { type Form, formFieldNames } from './screen.ts'
 
 /** What a session is found by. */
 export interface SessionOptions {
-  readonly people: PeopleContext
+  readonly people: OperatorContext
   /** Where browsers reach the private listener, without a slash at its end. */
   readonly url: string
 }

@@ -12,7 +12,7 @@ import {
 import { sendPage } from './answers.ts'
 import { html } from './html.ts'
 import { moveAnswer } from './notice.ts'
-import type { PeopleIssuer } from './people-issuer.ts'
+import type { OperatorIssuer } from './people-issuer.ts'
 import type { RelyingParty } from './relying-party.ts'
 import {
   cookieName,
@@ -130,7 +130,7 @@ function ownPath(to: unknown): string {
 }
 
 /** The sandbox's own issuer, on this listener. */
-export function issuerRoutes(mounted: FastifyInstance, issuer: PeopleIssuer): void {
+export function issuerRoutes(mounted: FastifyInstance, issuer: OperatorIssuer): void {
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     const headers = Object.entries(request.headers).filter(([, value]) => typeof value === 'string')
     const answered = await issuer.answer({

@@ -22,7 +22,7 @@ export const checkResults = ['passed', 'failed', 'not_given', 'blocked', 'unreso
 export interface AuthorizationCheck {
   readonly check: (typeof checkNames)[number]
   readonly result: (typeof checkResults)[number]
-  /** Milliseconds from the arrival of the question until this was known. */
+  /** Milliseconds from the arrival of the request to the result of this check. */
   readonly afterMs: number
   /** What it objected with: at most one does, the last. */
   readonly responseCode?: string

@@ -4,8 +4,8 @@ import { decodeJwt, type JWK } from 'jose'
 import { readConsoleAssets } from '../../web/site/console-assets.ts'
 import { mountConsole } from '../console/console.ts'
 import {
-  createPeopleIssuer,
-  type PeopleIssuer,
+  createOperatorIssuer,
+  type OperatorIssuer,
   type SandboxPerson,
 } from '../console/people-issuer.ts'
 import {
@@ -123,7 +123,7 @@ export async function createConsole(config: Config, wiring: ConsoleWiring): Prom
 
 /** Where people are known, and how this service asks there. */
 interface Identities extends RelyingPartyOptions {
-  readonly peopleIssuer: PeopleIssuer | null
+  readonly peopleIssuer: OperatorIssuer | null
   /** Which access tokens of people are taken; null: none. */
   readonly tokens: { readonly audience: string } | null
 }
@@ -157,7 +157,7 @@ async function createIdentities(
   const issuer = `${privateUrl}/console/issuer`
   const clientId = 'pinfold-console'
   const people = listSandboxOperators(sandbox.admin.clientSecret)
-  const own = createPeopleIssuer({
+  const own = createOperatorIssuer({
     clientId,
     redirectUri,
     issuer,

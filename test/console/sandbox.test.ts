@@ -1,7 +1,7 @@
 /** Signing in to a sandbox by the links that its start prints. */
 import assert from 'node:assert/strict'
 import { before, suite, test } from 'node:test'
-import { createPeopleIssuer } from '../../src/console/people-issuer.ts'
+import { createOperatorIssuer } from '../../src/console/people-issuer.ts'
 import { roles } from '../../src/domain/person.ts'
 import { hiddenFields, openBrowser } from '../support/browser.ts'
 import { freePorts } from '../support/free-ports.ts'
@@ -125,7 +125,7 @@ suite('in a sandbox', () => {
   })
 
   test('however many strangers ask, who is signed in stays signed in', async () => {
-    const issuer = createPeopleIssuer({
+    const issuer = createOperatorIssuer({
       issuer: `${url}/console/issuer`,
       clientId: 'console',
       audience: url,

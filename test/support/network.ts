@@ -39,22 +39,22 @@ export type IssuedCard = {
 export type NamedBlock = { format: string; key: string; data: string }
 
 let asked = 0
-/** One of its own for each question. */
+/** A different reference for each request. */
 const nextReference = (): string => {
   asked += 1
   return `R-${asked}`
 }
 
-/** A question of the network; what every one must have is there unless it is said otherwise. */
+/** Sends an authorization request; members that every request needs have defaults. */
 export const ask = (
   service: TestService,
-  question: object,
+  members: object,
   options: CallOptions = {},
 ): Promise<Answer> =>
   service.call('POST', '//network/authorizations', {
     as: 'network',
     listener: 'private',
-    body: { entryMode: 'chip', reference: nextReference(), ...question },
+    body: { entryMode: 'chip', reference: nextReference(), ...members },
     ...options,
   })
 
@@ -85,13 +85,13 @@ export const pinBlock = (
   return { format, key: name, data: bytes.toString('hex') }
 }
 
-/** The question that tries a PIN, by default the card's own. */
+/** Composes a request with a PIN, by default the card's own. */
 export const pinTry = (service: TestService, card: IssuedCard, pin = card.pin): object => ({
   publicToken: card.publicToken,
   pinBlock: pinBlock(service, { pan: card.pan, pin }),
 })
 
-/** The question that tries a CVV2, by default the card's own. */
+/** Composes a request with a CVV2, by default the card's own. */
 export const cvvTry = ({ cvv2, publicToken }: IssuedCard, tried = cvv2): object => ({
   publicToken,
   entryMode: 'ecommerce',

@@ -109,14 +109,14 @@ export const connectSwitch = async (
   open.add(socket)
   if (!given) await once(socket, 'connect')
   socket.setNoDelay(true)
-  // One for each question that waits.
+  // One for each request that waits.
   socket.setMaxListeners(0)
   return playSwitch(profile, socket)
 }
 
 export const playSwitch = (profile: Profile, socket: Socket): Switch => {
   const reader = createFrameReader(profile.framing)
-  // One for each question that waits.
+  // One for each request that waits.
   socket.setMaxListeners(0)
   const waiting = new Map<string, (answer: IsoMessage) => void>()
   const received: IsoMessage[] = []

@@ -9,7 +9,7 @@ import { isJsonObject, refuse } from './device-error.ts'
 import { isPublicToken } from './seal-pin.ts'
 import { type ServiceKeys, startClock } from './service-keys.ts'
 
-/** One question for one card's data. */
+/** A request for the data of one card. */
 export interface CardDataRequest {
   /** What the client system sends as JSON to `POST T/cards/{publicToken}/encrypted`, as it is. */
   readonly body: (DeviceKeyBody | SessionKeyBody) & { readonly includePin?: true }

@@ -111,9 +111,9 @@ async function enterComponent(ask: Ask, call: cli.Call, entryId: string): Promis
 }
 
 /** What nobody may read over a shoulder or in a shell's history: asked for unseen, or piped in. */
-async function readSecret(question: string): Promise<string> {
+async function readSecret(prompt: string): Promise<string> {
   if (!process.stdin.isTTY) return (await readAll(process.stdin)).replaceAll(/\s/g, '')
-  printPrompt(question)
+  printPrompt(prompt)
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() })
   const reader = createInterface({ input: process.stdin, output: unseen, terminal: true })
   const text = await new Promise<string>((resolve) => reader.question('', resolve))

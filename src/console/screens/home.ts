@@ -77,9 +77,9 @@ const missing = html`<p class="empty">
  * picture.
  */
 const soon = <Figures>(figures: Promise<Figures>): Promise<Figures | null> =>
-  Promise.race([figures, sleep(figuresWithinMs, null, { ref: false })]).catch(() => null)
+  Promise.race([figures, sleep(countsTimeoutMs, null, { ref: false })]).catch(() => null)
 
-const figuresWithinMs = 400
+const countsTimeoutMs = 400
 
 /** What each minute came to, for a chart. */
 const minutely = <Sample extends { readonly at: string }>(

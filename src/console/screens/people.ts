@@ -8,7 +8,7 @@ import { type Act, formFields, path, type Screen } from '../screen.ts'
 const access = ['admin', 'audit.read'] as const
 
 /** Who signs in here, and as what. */
-export const peopleScreen: Screen = {
+export const operatorsScreen: Screen = {
   path: '/console/people',
   access,
   navigation: 'People',

@@ -25,8 +25,8 @@ export interface Token {
   close(): void
 }
 
-/** Questions that may wait at once: beyond them waiting would only end in a time-out. */
-const questionsMax = 1_000
+/** The most requests that wait at once. Further ones would only time out. */
+const waitingRequestsMax = 1_000
 /** How long after a failed start the next one may be tried. */
 const restartAfterMs = 250
 
@@ -39,7 +39,8 @@ export async function openToken(settings: TokenSettings): Promise<Token> {
   return {
     checkValues: first.checkValues,
     async ask(verb, ...given) {
-      if (waiting >= questionsMax) throw tokenUnavailable('Too many questions wait for the token.')
+      if (waiting >= waitingRequestsMax)
+        throw tokenUnavailable('Too many questions wait for the token.')
       waiting += 1
       try {
         return await (await running()).ask(verb, given)
@@ -146,7 +147,7 @@ async function startTokenProcess(
   // Whoever asks waits by a timer; a token that nobody asks must not keep the service from ending.
   child.unref()
   child.channel?.unref()
-  return { checkValues: started.checkValues, ...questionsTo(child) }
+  return { checkValues: started.checkValues, ...createRequests(child) }
 }
 
 async function firstAnswer(child: ChildProcess, start: Start) {
@@ -171,7 +172,7 @@ interface Waiting {
   settle(answer: TokenAnswer | Problem): void
 }
 
-function questionsTo(child: ChildProcess): Omit<TokenProcess, 'checkValues'> {
+function createRequests(child: ChildProcess): Omit<TokenProcess, 'checkValues'> {
   const waiting = new Map<number, Waiting>()
   let lastId = 0
   let answeredAt = 0
@@ -245,7 +246,7 @@ export type Started =
   | { readonly failure: string; readonly isFinal: boolean }
 
 /** Every other message to it. */
-export type TokenQuestion = {
+export type TokenRequest = {
   [Verb in keyof TokenVerbs]: {
     readonly id: number
     readonly verb: Verb

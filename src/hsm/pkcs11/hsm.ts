@@ -13,7 +13,7 @@ interface Pkcs11HsmOptions extends HsmOptions {
   readonly token: Token
 }
 
-/** How long a verb may take, however many questions to the token it is made of. */
+/** The time limit of a verb, however many requests to the token it needs. */
 const verbTimeoutMs = 5_000
 
 /**

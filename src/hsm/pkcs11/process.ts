@@ -1,5 +1,5 @@
 import { KeyRefusal } from '../contract/stored-keys.ts'
-import type { FailureKind, Start, Started, TokenAnswer, TokenQuestion } from './client.ts'
+import type { FailureKind, Start, Started, TokenAnswer, TokenRequest } from './client.ts'
 import { findReturnValue } from './cryptoki.ts'
 import { hasInstallationKey, installationCheckValues } from './installation-key.ts'
 import { KeyMissing } from './objects.ts'
@@ -26,7 +26,7 @@ process.once('message', (start: Start) => {
   const { opened, started } = open(start)
   work = opened
   reply(started, () => {
-    if (opened) process.on('message', (question: TokenQuestion) => void answer(question))
+    if (opened) process.on('message', (request: TokenRequest) => void answer(request))
     else process.exit(1)
   })
 })
@@ -76,29 +76,29 @@ function openOnce({ checkValue, settings }: Start): { opened: Work; started: Sta
 
 const wrongToken = 'The token of this label does not hold the keys of this installation.'
 
-async function answer(question: TokenQuestion): Promise<void> {
+async function answer(request: TokenRequest): Promise<void> {
   if (!work) return
-  // Each question carries the arguments of its verb, which the types cannot follow.
-  const run = work.verbs[question.verb] as (...given: readonly unknown[]) => unknown
+  // Each request carries the arguments of its verb, which the types cannot follow.
+  const run = work.verbs[request.verb] as (...given: readonly unknown[]) => unknown
   try {
-    reply({ id: question.id, answer: await run(...question.given) })
+    reply({ id: request.id, answer: await run(...request.given) })
   } catch (error) {
-    await fail(work, question, error)
+    await fail(work, request, error)
   }
 }
 
 /** Whatever went wrong, the session may be in the middle of it: a new one takes its place. */
-async function fail({ session }: Work, question: TokenQuestion, error: unknown): Promise<void> {
+async function fail({ session }: Work, request: TokenRequest, error: unknown): Promise<void> {
   const renewed = renew(session)
   work = renewed
   // What was asked is at fault when it was not the module that objected, or when something did not
   // open: modules report a wrong tag by any of several return values, some of them general.
-  const isFaultOfQuestion =
-    error instanceof KeyMissing || findReturnValue(error) === null || question.verb === 'open'
+  const isRequestFault =
+    error instanceof KeyMissing || findReturnValue(error) === null || request.verb === 'open'
   let kind: FailureKind = 'unavailable'
   if (renewed && error instanceof KeyRefusal) kind = 'keyRefused'
-  else if (renewed && isFaultOfQuestion) kind = 'refused'
-  const answer = { id: question.id, failure: describeError(error), kind }
+  else if (renewed && isRequestFault) kind = 'refused'
+  const answer = { id: request.id, failure: describeError(error), kind }
   reply(answer, () => {
     if (!renewed) process.exit(1)
   })

@@ -13,7 +13,7 @@ import { auditorRoutes, auditTreeRoutes, succeedAuditLogRoute } from './routes/a
 import { auditPagesRoutes } from './routes/audit-pages.ts'
 import { authorizeRoute } from './routes/authorizations.ts'
 import * as cardActRoutes from './routes/card-acts.ts'
-import { authorizationFiguresRoute, cardAuthorizationRoutes } from './routes/card-authorizations.ts'
+import { authorizationCountsRoute, cardAuthorizationRoutes } from './routes/card-authorizations.ts'
 import * as cardRoutes from './routes/cards.ts'
 import * as clientRoutes from './routes/clients.ts'
 import {
@@ -34,7 +34,7 @@ import {
 } from './routes/keys.ts'
 import { clientLimitsRoute, limitRoutes } from './routes/limits.ts'
 import * as linkRoutes from './routes/links.ts'
-import { peopleRoutes, signPersonOutRoute } from './routes/people.ts'
+import { operatorRoutes, signPersonOutRoute } from './routes/people.ts'
 import * as productRoutes from './routes/products.ts'
 import { type Sandbox, sandboxClockRoutes, sandboxSimulatorRoute } from './routes/sandbox.ts'
 import * as webhookRoutes from './routes/webhooks.ts'
@@ -62,7 +62,7 @@ const routes = [
   cardActRoutes.unblockManyRoute,
   cardActRoutes.revealCardholderRoute,
   cardAuthorizationRoutes,
-  authorizationFiguresRoute,
+  authorizationCountsRoute,
   keyRoutes,
   newKeyRoutes,
   rotateMasterKeyRoute,
@@ -90,7 +90,7 @@ const routes = [
   linkRoutes.createLinkRoute,
   linkRoutes.changeLinkRoute,
   listActsRoute,
-  peopleRoutes,
+  operatorRoutes,
   signPersonOutRoute,
   approvalRoutes.approvalRoutes,
   approvalRoutes.decideApprovalRoutes,

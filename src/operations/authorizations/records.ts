@@ -16,7 +16,7 @@ type Records = Pick<AuthorizationContext, 'database'>
 /** An authorization as it is on record. */
 interface RecordedAuthorization extends Omit<stored.AuthorizationRow, 'checks' | 'remainingTries'> {
   readonly approved: boolean
-  /** When the question came: RFC 3339 in UTC. */
+  /** When the request arrived: RFC 3339 in UTC. */
   readonly askedAt: string
   /** In the order in which they were made. The last is what decided, unless all passed. */
   readonly checks: AuthorizationCheck[]

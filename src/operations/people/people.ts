@@ -23,7 +23,7 @@ import {
 } from '../../storage/people/sessions.ts'
 
 /** What the operations on people work with. */
-export interface PeopleContext {
+export interface OperatorContext {
   readonly database: Database
 }
 
@@ -54,7 +54,7 @@ interface SignInCircumstances {
  * @returns the secret of the session's cookie; null where the sign-in has made a session before
  */
 export async function beginSession(
-  { database }: PeopleContext,
+  { database }: OperatorContext,
   person: Person,
   { formerSecret, requestId, signInSecret }: SignInCircumstances,
 ): Promise<string | null> {
@@ -78,7 +78,7 @@ export async function beginSession(
 
 /** Puts on record that somebody is known to the issuer and was not let in, for want of a role. */
 export async function recordMissingRole(
-  { database }: PeopleContext,
+  { database }: OperatorContext,
   { issuer, personId, subject }: Person,
   requestId: string,
 ): Promise<void> {
@@ -97,7 +97,7 @@ const failureEveryMs = 60_000
  * Puts on record that sign-ins failed, of nobody knows whom. Anybody can make them fail, as often
  * as they like: one is an entry, and the next entry says how many there were since.
  */
-export function failedSignInRecorder({ database }: PeopleContext) {
+export function failedSignInRecorder({ database }: OperatorContext) {
   let [recordedAtMs, count] = [Number.NEGATIVE_INFINITY, 0]
   return async (reason: 'not_proved' | 'refused_by_issuer'): Promise<void> => {
     count += 1
@@ -120,7 +120,7 @@ export function failedSignInRecorder({ database }: PeopleContext) {
  * @param isVisit whether somebody does something: a page that asks by itself keeps no session open.
  */
 export async function findConsoleSession(
-  { database }: PeopleContext,
+  { database }: OperatorContext,
   secret: string,
   isVisit: boolean,
 ): Promise<ConsoleSession | null> {
@@ -147,7 +147,7 @@ export async function findConsoleSession(
 
 /** Keeps what the next page of a session shows once. It is sealed: the database cannot read it. */
 export const storeNotice = (
-  { database }: PeopleContext,
+  { database }: OperatorContext,
   secret: string,
   notice: Uint8Array,
 ): Promise<void> => storeSessionNotice(database, hashSecret(secret), notice)
@@ -157,14 +157,14 @@ export const storeNotice = (
  * @returns false where another request took it.
  */
 export const consumeNotice = (
-  { database }: PeopleContext,
+  { database }: OperatorContext,
   secret: string,
   notice: Uint8Array,
 ): Promise<boolean> => consumeSessionNotice(database, hashSecret(secret), notice)
 
 /** Ends the session of a cookie, where it is open. */
 export async function signOut(
-  { database }: PeopleContext,
+  { database }: OperatorContext,
   secret: string,
   requestId: string,
 ): Promise<void> {
@@ -177,7 +177,7 @@ export async function signOut(
 
 /** People who have signed in, by their ids, after one of them. */
 export const listPeople = (
-  { database }: PeopleContext,
+  { database }: OperatorContext,
   afterPersonId: string,
   limit: number,
 ): Promise<PersonRow[]> => listPersonRows(database, afterPersonId, limit)
@@ -190,7 +190,7 @@ type OpenSession = Pick<
 
 /** Somebody who has signed in, with the sessions that are open. @throws `Problem` `not_found` */
 export async function findPersonRecord(
-  { database }: PeopleContext,
+  { database }: OperatorContext,
   personId: string,
 ): Promise<PersonRow & { readonly sessions: readonly OpenSession[] }> {
   const person = await findPerson(database, personId)
@@ -204,7 +204,7 @@ export async function findPersonRecord(
  * @throws `Problem` `not_found`
  */
 export async function endPersonSessions(
-  { database }: PeopleContext,
+  { database }: OperatorContext,
   { clientId, requestId }: Requester,
   personId: string,
 ): Promise<number> {

@@ -5,7 +5,7 @@ import type { DemoSite } from '../../listeners/public/routes/demo.ts'
  * What the processes of one command ask of each other, and what each answers. All of them run the
  * same program, so that nothing is checked again on arrival.
  */
-export interface Questions {
+export interface PeerRequests {
   /** The metrics of a process, as its registry describes them. */
   metrics: { content: null; answer: readonly object[] }
   /**
@@ -37,7 +37,7 @@ export type FromWorker =
   /** It could not start. @see describeStartFailure */
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'notice'; readonly about: keyof Notices; readonly content: unknown }
-  | Question
+  | PeerRequest
   | Answer
 
 /** What the primary process sends to another. */
@@ -45,17 +45,15 @@ export type FromPrimary =
   | { readonly kind: 'all-ready' }
   | { readonly kind: 'stop' }
   | { readonly kind: 'notice'; readonly about: keyof Notices; readonly content: unknown }
-  | Question
-  /** Those of all others to a question, as far as they came in time. */
+  | PeerRequest
+  /** The answers of the other processes to a request that arrived in time. */
   | { readonly kind: 'answers'; readonly id: number; readonly contents: readonly unknown[] }
 
-/**
- * Of the process that asks it; and then, under a number of its own, of the primary to all others.
- */
-export interface Question {
-  readonly kind: 'question'
+/** A request of one process, which the primary forwards to all others under its own number. */
+export interface PeerRequest {
+  readonly kind: 'request'
   readonly id: number
-  readonly about: keyof Questions
+  readonly about: keyof PeerRequests
   readonly content: unknown
 }
 
@@ -77,19 +75,19 @@ export interface Peers {
   readonly number: number
   /** Whether all of them were ready once. */
   areReady(): boolean
-  /** Asks all others. @returns the answers that came in time, in no order. */
-  ask<About extends keyof Questions>(
+  /** Requests from all others. @returns the answers that arrived in time, in no order. */
+  ask<About extends keyof PeerRequests>(
     about: About,
-    content: Questions[About]['content'],
-  ): Promise<readonly Questions[About]['answer'][]>
-  /** Says how others are answered. */
-  onQuestion<About extends keyof Questions>(
+    content: PeerRequests[About]['content'],
+  ): Promise<readonly PeerRequests[About]['answer'][]>
+  /** Sets the function that answers requests of the other processes. */
+  onRequest<About extends keyof PeerRequests>(
     about: About,
     answer: (
-      content: Questions[About]['content'],
-    ) => Questions[About]['answer'] | Promise<Questions[About]['answer']>,
+      content: PeerRequests[About]['content'],
+    ) => PeerRequests[About]['answer'] | Promise<PeerRequests[About]['answer']>,
   ): void
-  /** Lets all others know. */
+  /** Notifies all other processes. */
   notify<About extends keyof Notices>(about: About, content: Notices[About]): void
   onNotice<About extends keyof Notices>(about: About, take: (content: Notices[About]) => void): void
 }
@@ -101,7 +99,7 @@ interface PrimaryConnection {
   report(message: Extract<FromWorker, { kind: 'ready' | 'failed' }>): Promise<void>
 }
 
-/** Longer than the primary waits for all answers. */
+/** Longer than the primary's own time limit for all answers. */
 const answersTimeoutMs = 3_000
 
 /** @param onStop called when the primary process wants this one to stop. */
@@ -109,9 +107,9 @@ export function connectToPrimary(number: number, onStop: () => void): PrimaryCon
   const answerers = new Map<string, (content: unknown) => unknown>()
   const takers = new Map<string, (content: unknown) => void>()
   const asked = new Map<number, (contents: readonly unknown[]) => void>()
-  let questions = 0
+  let requestCount = 0
   let areReady = false
-  const answer = async ({ about, content, id }: Extract<FromPrimary, { kind: 'question' }>) => {
+  const answer = async ({ about, content, id }: Extract<FromPrimary, { kind: 'request' }>) => {
     const answerer = answerers.get(about)
     // What fails here is not known here; the one that asks does without.
     const ask = async () => answerer?.(content)
@@ -127,23 +125,26 @@ export function connectToPrimary(number: number, onStop: () => void): PrimaryCon
   const peers: Peers = {
     number,
     areReady: () => areReady,
-    async ask<About extends keyof Questions>(about: About, content: Questions[About]['content']) {
-      questions += 1
-      const id = questions
+    async ask<About extends keyof PeerRequests>(
+      about: About,
+      content: PeerRequests[About]['content'],
+    ) {
+      requestCount += 1
+      const id = requestCount
       const { promise, resolve } = Promise.withResolvers<readonly unknown[]>()
       asked.set(id, resolve)
       const timer = setTimeout(resolve, answersTimeoutMs, [])
-      await send({ kind: 'question', id, about, content })
+      await send({ kind: 'request', id, about, content })
       const contents = await promise
       clearTimeout(timer)
       asked.delete(id)
-      return contents as readonly Questions[About]['answer'][]
+      return contents as readonly PeerRequests[About]['answer'][]
     },
-    onQuestion<About extends keyof Questions>(
+    onRequest<About extends keyof PeerRequests>(
       about: About,
-      answerer: (content: Questions[About]['content']) => unknown,
+      answerer: (content: PeerRequests[About]['content']) => unknown,
     ) {
-      answerers.set(about, (content) => answerer(content as Questions[About]['content']))
+      answerers.set(about, (content) => answerer(content as PeerRequests[About]['content']))
     },
     notify: (about, content) => void send({ kind: 'notice', about, content }),
     onNotice<About extends keyof Notices>(about: About, take: (content: Notices[About]) => void) {

@@ -122,7 +122,7 @@ async function start(running: Running, slot: Slot): Promise<{ readonly welcome: 
       log.info({ process: slot.number, pid: worker.process.pid }, 'a process is ready')
       resolve(message)
     } else if (message.kind === 'failed') reject(new StartRefusal(message.reason))
-    else if (message.kind === 'question') void relay.question(worker, message)
+    else if (message.kind === 'request') void relay.forward(worker, message)
     else if (message.kind === 'answer') relay.answer(worker, message.id, message.content)
     else for (const other of ready(worker)) sendTo(other, message)
   })

@@ -1,19 +1,19 @@
 import type { Worker } from 'node:cluster'
-import type { FromPrimary, Question, Questions } from './peers.ts'
+import type { FromPrimary, PeerRequest, PeerRequests } from './peers.ts'
 
 /** How long a process that hangs is waited for. */
 const answersTimeoutMs = 2_000
 
-/** A question that was handed on, and what came back so far. */
-interface OpenQuestion {
+/** A forwarded request with the answers so far. */
+interface OpenRequest {
   readonly waitedFor: Set<Worker>
   readonly contents: unknown[]
   close(): void
 }
 
-/** Hands the questions of one process on to all others, and all of their answers back. */
+/** Forwards the requests of one process to all others, and returns their answers. */
 export interface Relay {
-  question(from: Worker, question: Question): Promise<void>
+  forward(from: Worker, request: PeerRequest): Promise<void>
   answer(from: Worker, id: number, content: unknown): void
   /** Nothing more comes from a process that ended. */
   ended(worker: Worker): void
@@ -25,24 +25,23 @@ export interface Relay {
  */
 export function createRelay(
   others: (from: Worker) => readonly Worker[],
-  own: Partial<Record<keyof Questions, () => Promise<unknown>>>,
+  own: Partial<Record<keyof PeerRequests, () => Promise<unknown>>>,
 ): Relay {
-  const open = new Map<number, OpenQuestion>()
-  let questions = 0
-  const settle = ({ close, waitedFor }: OpenQuestion, worker: Worker) => {
+  const open = new Map<number, OpenRequest>()
+  let requestCount = 0
+  const settle = ({ close, waitedFor }: OpenRequest, worker: Worker) => {
     waitedFor.delete(worker)
     if (waitedFor.size === 0) close()
   }
   return {
-    async question(from, { about, content, id }) {
-      questions += 1
-      const ownId = questions
+    async forward(from, { about, content, id }) {
+      requestCount += 1
+      const ownId = requestCount
       const waitedFor = new Set(others(from))
       const contents: unknown[] = []
       const { promise, resolve: close } = Promise.withResolvers<void>()
       open.set(ownId, { waitedFor, contents, close })
-      for (const worker of waitedFor)
-        sendTo(worker, { kind: 'question', id: ownId, about, content })
+      for (const worker of waitedFor) sendTo(worker, { kind: 'request', id: ownId, about, content })
       const timer = setTimeout(close, answersTimeoutMs)
       if (waitedFor.size === 0) close()
       await promise
@@ -53,13 +52,13 @@ export function createRelay(
       sendTo(from, { kind: 'answers', id, contents })
     },
     answer(from, id, content) {
-      const question = open.get(id)
-      if (!question) return
-      if (content !== undefined && content !== null) question.contents.push(content)
-      settle(question, from)
+      const request = open.get(id)
+      if (!request) return
+      if (content !== undefined && content !== null) request.contents.push(content)
+      settle(request, from)
     },
     ended(worker) {
-      for (const question of open.values()) settle(question, worker)
+      for (const request of open.values()) settle(request, worker)
     },
   }
 }

@@ -1,4 +1,4 @@
-import type { PeopleIssuer } from '../../console/people-issuer.ts'
+import type { OperatorIssuer } from '../../console/people-issuer.ts'
 import { Problem } from '../../domain/problem.ts'
 import { createMetrics, type Metrics } from '../../listeners/http/metrics.ts'
 import type { SpendSharing } from '../../listeners/http/rate-limit.ts'
@@ -15,7 +15,7 @@ export function sharedMetrics(peers: Peers): Metrics {
     process: String(peers.number),
     read: () => peers.ask('metrics', null),
   })
-  peers.onQuestion('metrics', () => metrics.registry.getMetricsAsJSON())
+  peers.onRequest('metrics', () => metrics.registry.getMetricsAsJSON())
   return metrics
 }
 
@@ -59,7 +59,7 @@ const aheadMs = (clock: MovableClock): number => clock.now().getTime() - Date.no
  * were moved at once the later one is right.
  */
 export async function followClock(clock: MovableClock, peers: Peers): Promise<void> {
-  peers.onQuestion('clock', (offsetMs) => {
+  peers.onRequest('clock', (offsetMs) => {
     clock.moveTo(new Date(Date.now() + offsetMs))
     return aheadMs(clock)
   })
@@ -91,7 +91,7 @@ export const sharedClock = (
  */
 export function sharedDemo(demo: DemoSite, peers: Peers): DemoSite {
   if (peers.number === 1) {
-    peers.onQuestion('demo', (request) => demo.answer(request))
+    peers.onRequest('demo', (request) => demo.answer(request))
     return demo
   }
   return {
@@ -107,9 +107,9 @@ export function sharedDemo(demo: DemoSite, peers: Peers): DemoSite {
  * The sandbox's issuer of identities: who is signed in there, and its keys, are in the first
  * process, too.
  */
-export function sharedIssuer(issuer: PeopleIssuer, peers: Peers): PeopleIssuer {
+export function sharedIssuer(issuer: OperatorIssuer, peers: Peers): OperatorIssuer {
   if (peers.number === 1) {
-    peers.onQuestion('identities', (exchange) => issuer.answer(exchange))
+    peers.onRequest('identities', (exchange) => issuer.answer(exchange))
     return issuer
   }
   return {

@@ -176,7 +176,7 @@ export function composeFrame(framing: Framing, message: Uint8Array, header?: Buf
   return Buffer.concat([length, body])
 }
 
-/** The header of an answer: the addresses of the question, turned round. */
+/** Composes the header of an answer: the addresses of the request, exchanged. */
 function answerHeader(header: FrameHeader | undefined, length: number, asked?: Buffer): Buffer {
   if (!header) return none
   if (header.kind === 'text') return Buffer.from(header.text, 'latin1')

@@ -64,14 +64,14 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
       },
     },
     async (request, reply) => {
-      const { cvv2, pan: digits, publicToken, ...question } = request.body
+      const { cvv2, pan: digits, publicToken, ...presented } = request.body
       const pan = parsePan(digits ?? '')
       // The route's rule has seen to it that one of them is given.
       const card = isPublicToken(publicToken) ? { publicToken } : pan && { pan }
       const answer = await authorize(
         authorizing,
         {
-          ...question,
+          ...presented,
           card,
           ...(cvv2 !== undefined && { cvv2: new Cvv2(cvv2) }),
           networkId: requireCaller(request).clientId,

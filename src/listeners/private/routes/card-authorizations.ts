@@ -61,7 +61,7 @@ export function cardAuthorizationRoutes({ app, cards }: PrivateApi): void {
 }
 
 /** How many authorizations are approved and declined, for a chart. */
-export function authorizationFiguresRoute({ app, cards }: PrivateApi): void {
+export function authorizationCountsRoute({ app, cards }: PrivateApi): void {
   app.get(
     '/figures/authorizations',
     {

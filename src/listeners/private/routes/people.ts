@@ -14,7 +14,7 @@ const tags = ['People']
 const params = Type.Object({ personId: Type.String() })
 
 /** Whoever has signed in to the console. */
-export function peopleRoutes({ administration: people, app }: PrivateApi): void {
+export function operatorRoutes({ administration: people, app }: PrivateApi): void {
   app.get(
     '/people',
     {

@@ -61,7 +61,7 @@ export function getCardDataRoute({ app, base, baseUrl, issuing }: PublicApi): vo
     async (request, reply) => {
       const { body } = request
       const form = selectForm(body, baseUrl)
-      const question = {
+      const disclosureRequest = {
         publicToken: parsePublicToken(request),
         includePin: body.includePin ?? false,
         ...form,
@@ -69,7 +69,7 @@ export function getCardDataRoute({ app, base, baseUrl, issuing }: PublicApi): vo
       const { entryId, sealed } = await cardDataOperations.revealCardData(
         issuing,
         createRequester(request),
-        question,
+        disclosureRequest,
       )
       reply.header('audit-entry', entryId)
       if ('jwe' in sealed) return sealed
@@ -83,9 +83,9 @@ export function getCardDataRoute({ app, base, baseUrl, issuing }: PublicApi): vo
   )
 }
 
-type Form = cardDataOperations.CardDataRequest extends infer Question
-  ? Question extends cardDataOperations.CardDataRequest
-    ? Omit<Question, 'publicToken' | 'includePin'>
+type Form = cardDataOperations.CardDataRequest extends infer Request
+  ? Request extends cardDataOperations.CardDataRequest
+    ? Omit<Request, 'publicToken' | 'includePin'>
     : never
   : never
 

@@ -997,7 +997,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `misdirected_request`: This service is not called by that name. */
+        /** @description `misdirected_request`: The service does not answer to this host name. */
         readonly MisdirectedRequest: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -7,9 +7,9 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /**
  * The test files that a change concerns. A file is changed when it differs from where this branch
- * left `main`, or when git does not know it yet. It concerns the test files that import it, other
- * than by way of the whole service, and those of its subject. A change that concerns no test file
- * by this rule may concern any: then all of them are returned.
+ * left `main`, or when git does not know it yet. It concerns the test files of its subject, and
+ * those that import it other than through the whole service or through set-up. A change that
+ * concerns no test file by this rule may concern any: then all of them are returned.
  */
 export function findChanged(testFiles: readonly string[]): readonly string[] {
   const changed = listChanged()
@@ -45,7 +45,7 @@ function listSubjects(path: string): readonly string[] {
     .replace(/^src\//, '')
     .replace(/\.\w+$/, '')
     .split('/')
-  return parts.reverse()
+  return parts.reverse().filter((part) => part !== 'routes' && part !== 'schemas')
 }
 
 const isAbout = (testFile: string, subject: string): boolean =>
@@ -73,8 +73,10 @@ function filesReachedFrom(file: string): ReadonlySet<string> {
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (reached.has(next)) continue
     reached.add(next)
-    // The service wires every file: to reach one through it says nothing.
-    if (!next.startsWith('src/service/') || next === file) waiting.push(...namesIn(next))
+    // To reach a file through the service, which wires all, or through set-up, says nothing.
+    const isWiring = next.startsWith('src/service/')
+    const isSetUp = next.startsWith('test/support/')
+    waiting.push(...namesIn(next).filter((path) => !isWiring && !(isSetUp && /^src/.test(path))))
   }
   return reached
 }

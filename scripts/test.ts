@@ -1,7 +1,8 @@
 /**
  * `npm test`: runs every test file; those of a folder share processes.
  *
- * - `npm test -- FILE …` runs these files, each in a process of its own, and prints what they print.
+ * - `npm test -- FILE …` runs these files, or those of these folders, each in a process of its own,
+ *   and prints what they print.
  * - `npm test -- --changed` runs the files that a change concerns (scripts/test/changed.ts).
  * - `npm test -- --suite NAME` runs one of the suites of scripts/test/suites.ts.
  */
@@ -14,7 +15,7 @@ import { shortLived } from '../test/support/node-flags.ts'
 import { findChanged } from './test/changed.ts'
 import { writeProcesses } from './test/processes.ts'
 import { reportRun } from './test/report.ts'
-import { findSuite, listTestFiles } from './test/suites.ts'
+import { findSuite, listNamedFiles, listTestFiles } from './test/suites.ts'
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -23,7 +24,7 @@ const { positionals, values } = parseArgs({
 
 const suite = values.suite === undefined ? null : findSuite(values.suite)
 Object.assign(process.env, suite?.env)
-const files = await chooseFiles()
+const files = chooseFiles()
 if (files.length === 0) console.log('No test file is concerned.')
 
 // Two more than there are cores: some tests wait for what takes time by its nature.
@@ -42,8 +43,8 @@ if (values.suite === undefined && positionals.length === 0 && !process.env.TEST_
 if (result.failed > 0) process.exitCode = 1
 else if (positionals.length === 0) await suite?.record?.(files.length, result)
 
-async function chooseFiles(): Promise<readonly string[]> {
-  if (positionals.length > 0) return positionals
+function chooseFiles(): readonly string[] {
+  if (positionals.length > 0) return positionals.flatMap(listNamedFiles)
   if (values.changed) return findChanged(listTestFiles())
   return suite ? suite.files() : listTestFiles()
 }

@@ -112,7 +112,9 @@ function printOutput(
 
 function printSummary({ failures, leftOut, passed }: RunRecord, seconds: number): void {
   const minutes = `${Math.floor(seconds / 60)} min ${Math.floor(seconds % 60)} s`
-  console.log(`\n${passed} tests passed, ${failures.length} failed, in ${minutes}.`)
+  console.log(
+    `\n${passed} ${passed === 1 ? 'test' : 'tests'} passed, ${failures.length} failed, in ${minutes}.`,
+  )
   for (const [reason, count] of leftOut) {
     console.log(`Left out, ${count} ${count === 1 ? 'test' : 'tests'}: ${reason}`)
   }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { globSync } from 'node:fs'
+import { existsSync, globSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { writeClusterRun } from '../../test/support/cluster-run.ts'
 import type { RunResult } from './report.ts'
@@ -73,15 +73,26 @@ const suites: Readonly<Record<string, Suite>> = {
   },
 }
 
-/** @throws Error for a name that no suite has, or a cluster that is not there. */
+/** A suite by its name. Ends the program where there is none, or where it lacks its cluster. */
 export function findSuite(name: string): Suite {
   const suite = suites[name]
-  if (!suite)
-    throw new Error(`There is no suite ${name}. Suites: ${Object.keys(suites).join(', ')}.`)
+  if (!suite) endWith(`There is no suite ${name}. Suites: ${Object.keys(suites).join(', ')}.`)
   if (name === 'cluster' && !process.env.TEST_CITUS_URL) {
-    throw new Error('The suite cluster needs TEST_CITUS_URL, the URL of a cluster’s coordinator.')
+    endWith('The suite cluster needs TEST_CITUS_URL, the URL of a cluster’s coordinator.')
   }
   return suite
+}
+
+/** A test file, or those of a folder. Ends the program where there is no such path. */
+export function listNamedFiles(path: string): readonly string[] {
+  if (!existsSync(path)) endWith(`There is no file ${path}.`)
+  if (!statSync(path).isDirectory()) return [path]
+  return globSync(`${path}/**/*.test.ts`).sort()
+}
+
+function endWith(message: string): never {
+  console.error(message)
+  process.exit(1)
 }
 
 async function recordClusterRun(files: number, { passed, skipped }: RunResult): Promise<void> {

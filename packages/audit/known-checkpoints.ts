@@ -5,7 +5,7 @@ import { type Checkpoint, parseCheckpoint } from './checkpoints.ts'
 import type { Report } from './findings.ts'
 import { openCheckpoint, type SignedCheckpoint, type VerifierKey } from './notes.ts'
 
-/** A note that was had of a log, of which nothing is verified. */
+/** A note of a log that was received earlier. Nothing in it is verified. */
 export interface KnownNote {
   readonly where: string
   readonly note: string
@@ -85,7 +85,7 @@ export async function openOrFault(
   }
 }
 
-/** What a note says, whoever signed it; null where it is none. */
+/** Returns the checkpoint in a note, whoever signed it, or null when the note has none. */
 export function findClaim(note: string): Checkpoint | null {
   try {
     return parseCheckpoint(note.slice(0, note.lastIndexOf('\n\n') + 1))

@@ -136,10 +136,11 @@ function parseSignature(line: string): NoteSignature {
 }
 
 /**
- * Verifies every signature of a note by a key that is given, and passes over the others.
- * @returns beside those that are right, the names whose signatures this runtime cannot verify, and
- * those of which no key was given
- * @throws AuditFault where it is no note, a signature by a given key is wrong, or there is none
+ * Verifies the signatures of a note by the given keys and ignores all others.
+ * @returns the verified signatures, the names whose signatures this runtime cannot verify, and the
+ *   names without a given key
+ * @throws AuditFault when the text is no note, when a signature by a given key is wrong, or when no
+ *   given key signed it
  */
 export async function openNote(
   note: string,

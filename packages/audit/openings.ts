@@ -5,7 +5,9 @@ import type { Report } from './findings.ts'
 import { tileWidth } from './tiles.ts'
 import { computeCommitment, encodeEntry, leafHash } from './tree.ts'
 
-/** Reads a file of a log by its path; null where there is none. @throws AuditFault `unreachable` */
+/**
+ * Reads a file of a log by its path; null when it does not exist. @throws AuditFault `unreachable`
+ */
 export type ReadFile = (path: string) => Promise<Uint8Array | null>
 
 /** The files of a log, and who is told what is wrong with them. */

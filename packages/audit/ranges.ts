@@ -4,8 +4,8 @@
 export type Range = readonly [from: number, to: number]
 
 /**
- * The ranges that an entry names: pairs of whole numbers, none of which ends before it begins; null
- * where they are none.
+ * Parses the ranges that an entry names: pairs of whole numbers in ascending order. Returns null
+ * for anything else.
  */
 export function rangesIn(member: unknown): Range[] | null {
   if (!Array.isArray(member)) return null

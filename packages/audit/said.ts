@@ -1,4 +1,4 @@
-/** What an entry says: the members of its text, of which none is certain to be there. */
+/** The members of an entry's text. None of them is certain to be present. */
 export interface EntryText extends Readonly<Record<string, unknown>> {
   /** What the entry says of its act; no members where it says nothing. */
   readonly details: Readonly<Record<string, unknown>>

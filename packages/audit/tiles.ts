@@ -77,9 +77,9 @@ interface Tile {
 }
 
 /**
- * What the tiles are after entries came to a tree of `size`: every tile that changed, whole, the
- * lower levels first.
- * @param edge the partial tile of each level before, from the leaves up; empty where there is none
+ * Returns the tiles that change when entries are appended to a tree of `size`, lower levels first.
+ * @param edge the previous partial tile of each level, from the leaves up; empty for a level
+ *   without one
  */
 export function appendHashes(
   size: number,

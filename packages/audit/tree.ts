@@ -35,10 +35,7 @@ export const computeCommitment = (salt: Uint8Array, text: string): Uint8Array =>
 export const encodeEntry = (commitment: Uint8Array): Uint8Array =>
   concat([entryVersion, commitment])
 
-/**
- * The root over hashes that stand side by side, of which the last may be over fewer entries than
- * the others.
- */
+/** Computes the root over adjacent hashes. The last one may cover fewer entries than the others. */
 export function computeRoot(hashes: readonly Uint8Array[]): Uint8Array {
   let row = hashes
   while (row.length > 1) {

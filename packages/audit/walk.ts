@@ -41,11 +41,11 @@ interface Row {
 }
 
 /**
- * Walks a tree: every tile against the one above it and what is below it, up to the signed root;
- * every entry, and what it says, against its leaf. It ends where nothing of a bundle is there: the
- * size may be anything where nobody signed it.
- * @returns the roots of older trees that were asked for, whether the signed one is reached, and how
- *   many entries were there
+ * Verifies a whole tree: each tile against its parent and its children up to the signed root, and
+ * each entry and its text against its leaf. It ends at the first bundle that is missing, since an
+ * unsigned size may be anything.
+ * @returns the requested roots of older trees, whether the signed root is reached, and how many
+ *   entries exist
  */
 export async function walkTree(
   { root, size }: Pick<Checkpoint, 'root' | 'size'>,

@@ -42,10 +42,9 @@ export interface Countdown {
 }
 
 /**
- * Counts whole seconds down to the end.
+ * Counts whole seconds down to zero.
  *
- * By a clock that nobody sets: a timer that was held up (a laptop asleep) ends at once when it
- * wakes.
+ * It uses a monotonic clock: after a laptop has slept past the end, the countdown ends at once.
  */
 export function startCountdown(
   seconds: number,

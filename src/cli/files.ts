@@ -70,8 +70,8 @@ export async function readWithin(
 const mostNames = 4_000_000
 
 /**
- * Names of what is in a folder of a folder that others may have made, but for hidden ones; none
- * where there is none.
+ * Lists the visible entries of a folder inside a folder that others may have made; an absent folder
+ * has none.
  * @throws FileRefusal
  */
 export async function listWithin(folder: string, path: string): Promise<string[]> {

@@ -82,7 +82,7 @@ export function problemPage(error: unknown, { id, log }: FastifyRequest): Page {
   }
 }
 
-/** Answers a failure outside of any page: nobody is known to be signed in. */
+/** Answers a failure outside any page. The page assumes no signed-in person. */
 export function sendProblemPage(
   error: FastifyError,
   request: FastifyRequest,

@@ -3,7 +3,7 @@ import { computeLiveVersion } from './live-version.ts'
 import { noticeContent } from './notice.ts'
 import { formFields, type Notice, type Page, type Screen, type Visit } from './screen.ts'
 
-/** What the frame around a page shows of whoever looks at it. */
+/** What the frame around a page shows of its viewer. */
 export interface Frame {
   readonly visit: Pick<
     Visit,
@@ -18,7 +18,7 @@ export interface Frame {
 /** The module that each page begins with. In a package it is the script that was made of it. */
 const script = 'web/console/main.ts'
 
-/** A whole page. Without a frame: nobody is signed in, or it is not known who. */
+/** Renders a whole page. Without a frame, no person is signed in, or the person is unknown. */
 export function layout({ body, title }: Page, frame: Frame | null): Html {
   const version = computeLiveVersion(body)
   return html`<!doctype html>

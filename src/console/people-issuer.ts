@@ -14,7 +14,7 @@ import Provider, {
 } from 'oidc-provider'
 import { html } from './html.ts'
 
-/** Somebody whom the sandbox knows. Whoever has the link is that person: there is no password. */
+/** A person of the sandbox. Anyone with the link signs in as that person, without a password. */
 export interface SandboxPerson {
   readonly subject: string
   readonly name: string

@@ -13,7 +13,7 @@ export interface ApiAnswer {
   readonly body: unknown
 }
 
-/** Somebody who is signed in looks at a screen. */
+/** A signed-in person's visit to a screen. */
 export interface Visit {
   readonly person: Person
   /**

@@ -42,7 +42,9 @@ export function cookieName(url: string, suffix = ''): string {
   return protocol === 'https:' ? `__Host-pinfold${suffix}` : `pinfold${suffix}-${port || 80}`
 }
 
-/** What a form of this session must have in it: nobody without the cookie can know it. */
+/**
+ * Derives the token that each form of a session must contain. Only the cookie's holder can know it.
+ */
 export const deriveFormToken = (secret: string): string =>
   createHmac('sha256', secret).update('form').digest('base64url')
 

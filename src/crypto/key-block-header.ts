@@ -36,7 +36,7 @@ const fixedLength = 16
 /** The id of the block that only makes the header's length a multiple of the cipher's block. */
 const paddingId = 'PB'
 
-/** By version: the block length of the cipher, of which a header's length is a multiple. */
+/** By version: the block length of the cipher. A header's length is a multiple of it. */
 export const keyBlockUnit: Record<KeyBlockHeader['version'], 8 | 16> = { B: 8, D: 16 }
 
 /**

@@ -100,13 +100,13 @@ export const guardedScopes = [
   'pin.write',
 ] as const satisfies readonly Scope[]
 
-/** How fresh the login of whoever approves has to be. */
+/** The maximum age of an approver's login, in seconds. */
 export const freshLoginSeconds = 300
 /** How far the clock of an issuer may be ahead. */
 const aheadSeconds = 60
 
 /**
- * Whether an issuer made sure within five minutes who somebody is.
+ * Whether the issuer authenticated a person within the last five minutes.
  * @param now by the clock of the machine.
  */
 export function isFreshLogin({ authenticatedAt }: Person, now: Date): boolean {

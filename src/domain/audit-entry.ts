@@ -75,9 +75,9 @@ interface NumberedAttempt {
 }
 
 /**
- * The id of an attempt's entry: always the same, whoever enters it. A version 8 UUID (RFC 9562
- * section 5.8): its instant in milliseconds, so that those of one time lie together in an index,
- * and a hash.
+ * Derives the id of an attempt's entry, which is the same for every process that enters it. It is a
+ * version 8 UUID (RFC 9562 section 5.8): the instant in milliseconds, so that ids of one time are
+ * adjacent in an index, and a hash.
  */
 export function attemptEntryId({ at, kind, publicToken, tryNumber }: NumberedAttempt): string {
   const time = Date.parse(at).toString(16).padStart(12, '0')

@@ -84,7 +84,7 @@ export const selectAuthentication = ({
  */
 export const assertionAlgorithms = ['ES256', 'PS256', 'EdDSA', 'Ed25519', 'RS256'] as const
 
-/** What somebody did to a client that lets them act for it, or that says that they cannot. */
+/** An act that lets a person act for a client, or that confirms that they cannot. */
 export interface ProvenanceAct {
   /**
    * `created`: registered it; `credentials_set`: gave it its secret, keys or access; `confirmed`:

@@ -3,8 +3,8 @@ import { Secret } from './secret.ts'
 declare const cvv2: unique symbol
 
 /**
- * A CVV2 as somebody typed it: three digits, or the four that other schemes print. It prints as
- * `****`. In a file of its own, because it shares no rule with PINs or PANs.
+ * A CVV2 as it was typed: three digits, or the four that some schemes print. It prints as `****`.
+ * It has its own file because it shares no rule with PINs or PANs.
  */
 export class Cvv2 extends Secret<string> {
   // Without a member of its own, a PIN would pass for one.

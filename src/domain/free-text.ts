@@ -60,9 +60,9 @@ export function nameOnCardFault(text: string): string | null {
 }
 
 /**
- * The name on a card by default: first and last name in Latin capitals, at most 26 characters. Over
- * that, the first name becomes its initial, and then the last name is cut. A name of which nothing
- * can be written so is left out; null if that leaves none.
+ * Composes the default name on a card: first and last name in Latin capitals, at most 26
+ * characters. In a longer name the first name becomes its initial, and then the last name is cut. A
+ * name without a Latin equivalent is omitted; returns null when no name is left.
  */
 export function embossName(firstName: string, lastName: string): string | null {
   const first = latinCapitals(firstName)

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Scope } from './client.ts'
 
-/** What somebody is at work. One person may have several roles. */
+/** The roles of operators. One person may have several. */
 export const roles = [
   'viewer',
   'support',
@@ -29,7 +29,7 @@ export const scopesByRole: Readonly<Record<Role, readonly Scope[]>> = {
 /** Whether a text names a role. */
 export const isRole = (text: string): text is Role => Object.hasOwn(scopesByRole, text)
 
-/** Somebody who signed in with an issuer of identities (OpenID Connect Core 1.0, section 2). */
+/** A person who signed in with an issuer of identities (OpenID Connect Core 1.0, section 2). */
 export interface Person {
   /**
    * Stands for issuer and subject wherever it is recorded who did something: a client id that no
@@ -48,7 +48,9 @@ export interface Person {
 
 const personPrefix = 'person-'
 
-/** The id of whoever an issuer knows by a subject: always the same, and no two have one. */
+/**
+ * Derives a person's id from issuer and subject. It never changes, and no two persons share one.
+ */
 export const derivePersonId = ({ issuer, subject }: Pick<Person, 'issuer' | 'subject'>): string =>
   // JSON, so that no two pairs are one text.
   `${personPrefix}${hash('sha256', JSON.stringify([issuer, subject]), 'hex').slice(0, 40)}`

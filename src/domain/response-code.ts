@@ -19,9 +19,7 @@ export const responseCodes = [
 ] as const
 export type ResponseCode = (typeof responseCodes)[number]
 
-/**
- * What each status that does not authorize answers. Where there is none here, a try may be spent.
- */
+/** The response code of each status that does not authorize. Without one, a try may be spent. */
 export const statusObjections: Readonly<Partial<Record<CardStatusCode, ResponseCode>>> = {
   '02': '78',
   '41': '41',
@@ -32,7 +30,7 @@ export const statusObjections: Readonly<Partial<Record<CardStatusCode, ResponseC
   '83': '46',
 }
 
-/** What became of a PIN or CVV2 that was tried, or of which no try was left. */
+/** The outcome of a PIN or CVV2 check, also when no try was left. */
 export type TryOutcome = 'match' | 'mismatch' | 'unresolved' | 'blocked'
 
 /** What the outcome of a try answers, unless it is a match. */

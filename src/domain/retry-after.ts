@@ -1,7 +1,6 @@
 /**
- * The seconds that a `Retry-After` asks to wait (RFC 9110 section 10.2.3): a number of them, or an
- * HTTP date. One that is over is
- * 0. @returns null where it is neither.
+ * Parses `Retry-After` (RFC 9110 section 10.2.3), a number of seconds or an HTTP date, into
+ * seconds. A past date gives 0. @returns null for any other text.
  */
 export function parseRetryAfter(text: string | undefined, now: Date): number | null {
   if (text === undefined) return null

@@ -13,10 +13,9 @@ interface DialTarget {
 const connectTimeoutMs = 5_000
 
 /**
- * Connects to a card network. Its address is an operator's own, as that of the database is: what
- * client systems may have called (address-policy.ts) has no say in it. Where the other side closes
- * its half, this half stays open.
- * @throws Error where nobody answers, or is not who the address says.
+ * Connects to a card network. An operator configures its address, so the address policy for client
+ * systems (address-policy.ts) does not apply. When the peer closes its half, this half stays open.
+ * @throws Error when no server answers, or its certificate does not match the address.
  */
 export function dial({ host, port, tls }: DialTarget): Promise<Socket> {
   const { promise, reject, resolve } = Promise.withResolvers<Socket>()

@@ -106,9 +106,9 @@ interface TextAnswer {
 }
 
 /**
- * Posts text by guarded requests, and reads an answer of 256 KiB at most. What it returns throws an
- * Error where there is none.
- * @param waitMs for the whole of one.
+ * Creates a function that posts text by guarded requests and reads at most 256 KiB of the answer.
+ * The function throws an Error when no answer arrives.
+ * @param waitMs the time limit of one request.
  */
 export const textPoster =
   (request: GuardedRequest, waitMs = timeoutMs) =>
@@ -138,9 +138,9 @@ interface FetchRequest {
 }
 
 /**
- * Fetches by guarded requests, as a library asks for it: an answer of 256 KiB at most, whatever its
- * status. What it returns throws an Error where there is none.
- * @param waitMs for the whole of one.
+ * Creates a `fetch` for libraries that uses guarded requests: it returns at most 256 KiB, whatever
+ * the status, and throws an Error when no answer arrives.
+ * @param waitMs the time limit of one request.
  */
 export const responseFetcher =
   (request: GuardedRequest, waitMs = timeoutMs) =>

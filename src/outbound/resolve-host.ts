@@ -49,9 +49,9 @@ export class TargetRefused extends Error {
 }
 
 /**
- * Looks a name up for one connection: resolved once, checked, and the very addresses that were
- * checked are connected to. One that is refused refuses the name: nobody honest has such a
- * neighbour.
+ * Resolves a name for one connection: once, checked, and connecting to the checked addresses only.
+ * One refused address refuses the whole name, since no honest host has such an address beside
+ * others.
  */
 export const guardedLookup =
   (resolve: ResolveHost, judgeAddress: AddressPolicy, port: number): LookupFunction =>

@@ -62,7 +62,7 @@ export const demoClients = {
 } as const satisfies Record<string, DemoClient>
 
 /**
- * The network that the simulator plays. Nobody can get a token as it: it has no secret and no key.
+ * The network of the simulator. It has no secret and no key, so no caller can get a token as it.
  */
 export const simulatorNetwork = {
   clientId: 'sandbox-simulator',

@@ -31,7 +31,10 @@ export async function writeSandboxFile(folder: string, content: SandboxFile): Pr
   return file
 }
 
-/** What the sandbox of a data directory wrote, or null where there is none. */
+/**
+ * Reads the file that the sandbox wrote to a data directory, or returns null when it does not
+ * exist.
+ */
 export async function readSandboxFile(dataDir: string): Promise<SandboxFile | null> {
   const text = await readFile(join(dataDir, 'sandbox.json'), 'utf8').catch(() => null)
   return text === null ? null : (JSON.parse(text) as SandboxFile)

@@ -10,8 +10,8 @@ import type { Config } from './config/config.ts'
 import type { InProcessCalls } from './in-process-calls.ts'
 
 /**
- * What the operations on approvals work with. What somebody lets pass for themselves is an error of
- * the log.
+ * Creates the context of the operations on approvals. A requester's approval of their own request
+ * is logged as an error.
  */
 export const createApprovals = (
   { approvals, audit }: Config,
@@ -31,7 +31,7 @@ export const createApprovals = (
   },
 })
 
-/** Shows how often somebody let their own request pass, read when somebody asks. */
+/** Registers the metric of requesters' approvals of their own requests. */
 export function watchApprovals(
   registry: Registry,
   approvals: Pick<ApprovalContext, 'database'>,
@@ -48,7 +48,7 @@ export function watchApprovals(
   })
 }
 
-/** Sends what is approved to the private listener, as whoever asked for it. */
+/** Sends an approved request to the private listener on behalf of its requester. */
 export const sendApproved =
   (calls: InProcessCalls, app: Server, { privateUrl }: Pick<Config, 'privateUrl'>): SendApproved =>
   ({ approvalId, requester, ...request }) =>

@@ -72,10 +72,7 @@ async function openWitnesses(
   }
 }
 
-/**
- * Shows how the audit log is, and what checks found of rows that no entry accounts for, read when
- * somebody asks.
- */
+/** Registers metrics of the audit log's state, and of rows that no entry accounts for. */
 export function watchAuditLog(
   registry: Registry,
   audit: Pick<AuditLogContext, 'database' | 'found' | 'witnesses'>,

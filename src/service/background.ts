@@ -162,9 +162,8 @@ const stepsMost = 1_000
 const clockMarginMs = 5 * 60_000
 
 /**
- * Forgets what was taken once and would be refused for its age by now: client assertions, and PINs
- * that were sealed on a device. And what counts no more: uses of limits, wrong expiries, sessions
- * of people that are over.
+ * Deletes one-time records that are refused for their age by now: client assertions and PINs that a
+ * device sealed. Deletes outdated uses of limits, wrong expiries and ended sessions, too.
  * @param stop ends it between two steps.
  */
 export async function expireOneTimeRecords(

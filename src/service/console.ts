@@ -78,8 +78,8 @@ interface Console {
 }
 
 /**
- * Makes the console; there is none in production without an issuer of identities.
- * @throws `StartRefusal` where the credentials of the console cannot be read.
+ * Creates the console; in production without an issuer of identities there is none.
+ * @throws `StartRefusal` when the credentials of the console cannot be read.
  */
 export async function createConsole(config: Config, wiring: ConsoleWiring): Promise<Console> {
   const identities = await createIdentities(config, wiring)

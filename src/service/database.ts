@@ -133,8 +133,8 @@ export async function prepareDatabase(
 }
 
 /**
- * Opens the database as it is, for a command beside the program that serves it.
- * @throws `StartRefusal` also where there is none, or its schema is another than this program's.
+ * Opens the database without changes, for a command beside the program that serves it.
+ * @throws `StartRefusal`, also when it does not exist or has another schema than this program.
  */
 export async function openDatabasesAsIs(config: Config, log: Logger): Promise<Databases> {
   if (!(await hasDatabase(config))) {

@@ -34,9 +34,9 @@ export interface InProcessCalls {
 const scheme = 'InProcess '
 
 /**
- * Lets this process call its own private listener as somebody. A call names its caller by a handle
- * of 256 random bits, which is made for this one call and forgotten as it comes in: it never leaves
- * this process, and nobody else has one.
+ * Lets this process call its own private listener as a given caller. A call names its caller by a
+ * handle of 256 random bits, which is made for one call, deleted on arrival and never leaves this
+ * process.
  */
 export function inProcessCalls(verifier: AccessTokenVerifier): InProcessCalls {
   const callers = new Map<string, Caller>()

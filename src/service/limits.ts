@@ -75,9 +75,9 @@ export const admitSessionKeys = (): Admission =>
   })
 
 /**
- * What limits how often somebody calls; nothing where limits are turned off.
- * @param share what each limiter shares with those of other processes, by its name; null where
- *   there are none.
+ * Creates the rate limiters; none when limits are turned off.
+ * @param share what each limiter, by its name, shares with those of other processes; null without
+ *   other processes.
  */
 export function createLimiters(
   { limits }: Pick<Config, 'limits'>,

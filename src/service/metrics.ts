@@ -138,7 +138,7 @@ export function watchKeys(registry: Registry, { database }: KeyContext): void {
 /** More than are ever kept. */
 const reEncryptionsMost = 1_000
 
-/** Shows what the connections to a database server are doing, read when somebody asks. */
+/** Registers metrics of the connections to a database server. */
 export function watchPools(registry: Registry, databases: Databases): void {
   const pools = poolNames.map((pool) => ({ pool, database: databases[pool] }))
   // Where there are too few to divide, everybody is in the first.
@@ -162,7 +162,7 @@ export function watchPools(registry: Registry, databases: Databases): void {
   })
 }
 
-/** Shows how many calls are in work and how many wait to be begun, read when somebody asks. */
+/** Registers metrics of the calls in flight and of the calls that wait. */
 export function watchAdmissions(registry: Registry, admissions: Admissions): void {
   new Gauge({
     name: 'pinfold_calls_in_flight',

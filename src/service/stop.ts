@@ -12,8 +12,8 @@ const stopTimeoutMs = 4_500
 export const stopAllTimeoutMs = 4_800
 
 /**
- * Has a signal stop the service, or whoever calls what is returned: once, whichever comes first.
- * @param stopped called when it has stopped.
+ * Stops the service on a signal or on a call of the returned function, once, whichever comes first.
+ * @param stopped called after it has stopped.
  */
 export function stopOnce(
   service: Pick<RunningService, 'stop'>,

@@ -5,10 +5,9 @@ import { showLocalTimes } from './local-time.ts'
 const everySeconds = 5
 
 /**
- * `<live-region id="…" every="5">`: takes its own content from the page that it is on, whenever
- * that changes, while somebody looks. Whoever is reading or typing in it is not disturbed, unless
- * `data-state` says that the thing itself is in another state: what could be done with it before
- * can be done no more.
+ * `<live-region id="…" every="5">`: replaces its content with that of the page whenever it changes
+ * and the page is visible. It does not disturb a person who reads or types in it, unless
+ * `data-state` shows another state, in which the earlier actions are impossible.
  */
 export class LiveRegion extends HTMLElement {
   #shown: Document | null = null

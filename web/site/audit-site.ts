@@ -3,10 +3,10 @@ import { readOnce } from './read-once.ts'
 import { type Site, siteHeaders } from './site.ts'
 
 /**
- * The page that shows the audit log's tree. It has no session and no right of its own: what it
- * fetches, anybody may.
+ * The page that shows the audit log's tree. It has no session and no rights: what it fetches is
+ * public.
  *
- * @param keysUrl where it fetches the keys that the log is verified by.
+ * @param keysUrl the address of the keys that verify the log.
  */
 export function createAuditSite(keysUrl: string): Site {
   const headers = siteHeaders(keysUrl)

@@ -1,4 +1,7 @@
-/** Reads when somebody first asks, once for all who ask; a read that fails is not kept. */
+/**
+ * Creates a function that reads at its first call and returns the same result to every caller; a
+ * failed read is not kept.
+ */
 export function readOnce<Value>(read: () => Promise<Value>): () => Promise<Value> {
   let kept: Promise<Value> | null = null
   return () => {

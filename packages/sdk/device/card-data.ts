@@ -148,8 +148,8 @@ export interface SessionKeyBody {
 }
 
 /**
- * The form of existing clients: AES-256-CBC under a session key, signed with RSA-PSS. Not forward
- * secret: whoever gets the service's wrap key later opens what was recorded.
+ * The form for existing clients: AES-256-CBC under a session key, signed with RSA-PSS. It has no
+ * forward secrecy: an attacker who obtains the service's wrap key later can open recorded answers.
  */
 export async function sessionKeyForm(expected: Expectation): Promise<CardDataForm<SessionKeyBody>> {
   const wrapKey = await importKey(currentKey(expected.service, 'RSA-OAEP-256'))

@@ -8,8 +8,8 @@ const modulusBitsMin = 2_048
 const exponentMin = 65_537n
 
 /**
- * Whether an RSA key may be trusted. With an exponent of 1 anybody can sign, and what is sealed is
- * in clear.
+ * Whether an RSA key may be trusted. With an exponent of 1, anyone can sign, and sealed data is in
+ * clear.
  */
 export function isStrongRsaKey(n: unknown, e: unknown): boolean {
   const [modulus, exponent] = [parseNumber(n), parseNumber(e)]

@@ -24,8 +24,8 @@ export async function writePersonToken(token: PersonToken): Promise<string> {
 }
 
 /**
- * The token that a person calls with: of the environment, or of the last sign-in here.
- * @throws UsageError where there is none, or none that is still good.
+ * Returns a person's token: from the environment, or from the last sign-in on this machine.
+ * @throws UsageError when there is no token, or only an expired one.
  */
 export async function readPersonToken(): Promise<string> {
   const { addressSource, personToken } = readCallerConfig()

@@ -22,7 +22,7 @@ const outcomes: Readonly<Record<string, readonly [string, 'good' | 'bad' | 'warn
   erased: ['Erased', 'plain'],
 }
 
-/** Who was shown what of which card, each with its entry in the audit log and the proof of it. */
+/** Lists disclosures of card data, each with its entry in the audit log and its proof. */
 export const disclosuresScreen: Screen = {
   path: '/console/disclosures',
   access,
@@ -117,7 +117,7 @@ function disclosureRow(
   </tr>`
 }
 
-/** The receipt of a disclosure: a proof that whoever asks can take away and verify without us. */
+/** Shows the receipt of a disclosure: a proof that can be downloaded and verified elsewhere. */
 export const receiptScreen: Screen = {
   path: '/console/disclosures/:entry',
   access,

@@ -11,7 +11,7 @@ import { type Act, formFields, path, type Screen, type Visit } from '../screen.t
 const access = ['admin', 'keys.read', 'keys.write'] as const
 type Key = Static<typeof ListedKeySchema>
 
-/** Which keys there are, how old they are, and which wait for somebody. Never a key in clear. */
+/** Lists the keys, their ages and the keys that need an action. It never shows a key in clear. */
 export const keysScreen: Screen = {
   path: '/console/keys',
   access,

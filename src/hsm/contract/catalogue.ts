@@ -296,7 +296,7 @@ export type DeviceKeyName = {
 export const isInstallationKey = (name: string): name is KeyName =>
   Object.hasOwn(keyCatalogue, name)
 
-/** Whether a key takes seconds to make: nobody waits for it at the start. */
+/** Whether generating a key takes seconds. The start does not wait for such keys. */
 export const isSlow = (name: KeyName): boolean => keyCatalogue[name].kind.algorithm === 'R'
 
 /**

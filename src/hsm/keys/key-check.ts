@@ -55,9 +55,8 @@ const wholeCheckValues: Readonly<Record<string, (key: Uint8Array) => Buffer>> = 
 }
 
 /**
- * Checks a key by the value that its sender gave, of which each digit counts; null leaves it
- * unchecked.
- * @throws KeyRefusal when it is another, or shorter than three bytes.
+ * Compares a key with every digit of the check value that its sender gave; null skips the check.
+ * @throws KeyRefusal when the values differ, or the given one is shorter than three bytes.
  */
 export function refuseOtherCheckValue(
   algorithm: string,

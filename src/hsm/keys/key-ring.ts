@@ -15,9 +15,10 @@ export interface RingKey<Name extends catalogue.KeyName> {
 }
 
 /**
- * The keys of an installation, ready for use: this side of the boundary only. Every answer is from
- * a reading of the store that is recent enough, or it is `Problem` `unavailable`: whoever made a
- * version pending may count on every process knowing it after that time, or answering nothing.
+ * The keys of an installation, opened for use on this side of the boundary only. Every answer comes
+ * from a recent enough reading of the store, or it is `Problem` `unavailable`. After that time, a
+ * process that made a version pending may rely on every other process knowing it or answering
+ * nothing.
  */
 export interface KeyRing {
   /** The version that new things are made under: the newest active one. */

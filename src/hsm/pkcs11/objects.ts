@@ -74,7 +74,9 @@ export type Permission = 'encrypt' | 'decrypt' | 'sign' | 'derive'
 const permissions = ['encrypt', 'decrypt', 'sign', 'verify', 'wrap', 'unwrap', 'derive'] as const
 const privateHalfPermissions = ['decrypt', 'sign', 'unwrap', 'derive'] as const
 
-/** The key is not in the token, or the token is away: only another look can say. */
+/**
+ * The token does not have the key, or is unavailable. Only another attempt can tell the two apart.
+ */
 export class KeyMissing extends Error {
   constructor() {
     super('This key is not in the token.')

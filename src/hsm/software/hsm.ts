@@ -11,8 +11,9 @@ interface SoftwareHsmOptions extends HsmOptions {
 }
 
 /**
- * The HSM contract in this process's memory. It is no secure cryptographic device (ISO 13491):
- * whoever reads this process's memory reads the keys, so it is not for production PINs.
+ * Opens the HSM contract in this process's memory. It is no secure cryptographic device (ISO
+ * 13491): an attacker who reads this process's memory reads the keys. Do not use it for production
+ * PINs.
  */
 export async function openSoftwareHsm(
   options: SoftwareHsmOptions,

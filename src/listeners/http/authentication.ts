@@ -72,7 +72,7 @@ export const authenticate =
     if (rate && caller.kind !== 'network') reply.headers(rate.spend(caller.clientId))
   }
 
-/** The scopes of which a caller needs one. */
+/** Lists the scopes; a caller needs one of them. */
 export const listNeededScopes = (access: Exclude<Access, 'open'>): readonly Scope[] =>
   typeof access === 'string' ? [access] : access
 

@@ -67,8 +67,8 @@ interface PageRules<Row> {
 }
 
 /**
- * One page of rows, of which one more was read than is shown: it says whether there is a next page,
- * and then the answer's `Link` leads there.
+ * Returns one page of rows. When one more row was read than fits, a next page exists, and the
+ * answer's `Link` names it.
  */
 export function cutPage<Row>(
   request: FastifyRequest,

@@ -10,7 +10,7 @@ import type { Server } from './server.ts'
  */
 const publishedCacheControl = 'no-cache'
 
-/** What anybody may have, made once and sent as it is. */
+/** A public document, which is composed once and sent unchanged. */
 export interface PublishedDocument {
   readonly mediaType: string
   readonly bytes: Buffer
@@ -71,7 +71,7 @@ export const sendPreflight = (reply: FastifyReply): FastifyReply =>
     .code(204)
     .send(null)
 
-/** Makes a document when somebody first asks for it. */
+/** Composes a document at its first request. */
 export function madeOnce(make: () => PublishedDocument): () => PublishedDocument {
   let made: PublishedDocument | null = null
   return () => {

@@ -10,7 +10,7 @@ export const apiVersion = '2026-11-20'
 
 type Headers = Pick<IncomingMessage, 'headers'>
 
-/** The caller's own request id, or null where there is none that can be repeated safely. */
+/** Returns the caller's own request id, or null when it gave none that is safe to repeat. */
 export function givenRequestId({ headers }: Headers): string | null {
   const given = headers['x-request-id']
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : null
@@ -32,9 +32,9 @@ export function chooseRequestId(request: Headers): string {
 }
 
 /**
- * The trace that a request belongs to (W3C Trace Context, section 3.2), or null. One that may hold
- * a card number is none: a tracer draws one of a few hundred so, and whoever wants a number in the
- * log every one.
+ * Returns the trace id of a request (W3C Trace Context, section 3.2), or null. An id that may
+ * contain a PAN is ignored: one in a few hundred random ids looks like a PAN, and an attacker could
+ * put any PAN into the log.
  */
 export function parseTraceId(headers: IncomingHttpHeaders): string | null {
   const given = headers.traceparent

@@ -86,8 +86,8 @@ export const createContextOptions = (identity: TlsIdentity): SecureContextOption
 })
 
 /**
- * The certificate that the caller's end of a connection proved to have, issued by an authority that
- * the listener trusts. Null: there is none, or another one.
+ * Returns the certificate whose key the caller proved to have, issued by an authority that the
+ * listener trusts; null when there is no such certificate.
  */
 export function findClientCertificate(socket: Socket | null): X509Certificate | null {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return null

@@ -43,7 +43,7 @@ export interface LinkLoad {
   readonly inFlight: number
 }
 
-/** Shows what the links of this process are doing, when somebody asks. */
+/** Registers metrics of the links of this process. */
 export function watchLinks(registry: Registry, load: () => readonly LinkLoad[]): void {
   const gauges: readonly (readonly [string, string, (load: LinkLoad) => number])[] = [
     ['connections', 'Connections of a link (up).', (each) => each.connections],

@@ -43,8 +43,9 @@ export interface TokenEndpointOptions {
 type OutcomeHeaders = Readonly<Record<string, string>>
 
 /**
- * A client's try to get a token, as whoever counts them follows it. Until the client has proved who
- * it is, a request says nothing of the client that it names: anybody may name anybody.
+ * A client's attempt to get a token, for those who count attempts. Until the client is
+ * authenticated, the request proves nothing about the client that it names: anyone may name any
+ * client.
  */
 export interface TokenAttempt {
   /**

@@ -62,16 +62,16 @@ export const adminAct = { ...admin, repeatable: true } as const
 /** The same, by what a body says. */
 export const adminChange = { ...adminAct, bodyRequired: true } as const
 
-/** What whoever looks after cards reads. */
+/** What support staff read. */
 export const support = { access: 'support.read' } as const
-/** What whoever looks after cards does, and says why. */
+/** What support staff change, with a reason. */
 export const supportAct = {
   access: 'support.write',
   repeatable: true,
   bodyRequired: true,
 } as const
 
-/** What whoever looks after cards may read as well: what there is, and no secret of it. */
+/** What support staff read as well: resources without their secrets. */
 export const adminOrSupport = { access: ['admin', 'support.read'] } as const
 /** What an auditor may read as well. */
 export const adminOrAudit = { access: ['admin', 'audit.read'] } as const

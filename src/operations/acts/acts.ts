@@ -38,7 +38,7 @@ export async function recordRegistration(connection: Connection, clientId: strin
   })
 }
 
-/** What happened to a key, and at whose word; nobody's where it was due. Never a clear key. */
+/** An act on a key and its requester; a scheduled act has none. It never contains a clear key. */
 export interface KeyAct extends Partial<Requester> {
   readonly act: string
   readonly key: string

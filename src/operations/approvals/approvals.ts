@@ -153,8 +153,8 @@ const seesAll = ({ scopes }: Party): boolean =>
   ['approve', 'audit.read', 'admin'].some((scope) => scopes.has(scope))
 
 /**
- * An approval as it is stored.
- * @throws `Problem` `not_found` where there is none for this viewer.
+ * Returns an approval as it is stored.
+ * @throws `Problem` `not_found` when this viewer may not see it.
  */
 export const visibleApproval = (viewer: Party, row: ApprovalRow | null): ApprovalRow => {
   if (!row || !(seesAll(viewer) || row.requesterId === viewer.clientId)) {
@@ -176,7 +176,7 @@ export const findShownApproval = async (
 /** An approval, and where it stands in the list. */
 type ListedApproval = Approval & { readonly position: ApprovalPosition }
 
-/** Approvals, the newest first; whoever may not see them all, their own. */
+/** Lists approvals, newest first. A viewer who may not see all of them gets their own. */
 export async function listApprovals(
   { database }: Pick<ApprovalContext, 'database'>,
   viewer: Party,
@@ -191,7 +191,7 @@ export async function listApprovals(
   return rows.map((row) => ({ ...describeApproval(row), position: row }))
 }
 
-/** How often somebody let their own request pass within the last 30 days. */
+/** Counts the requesters' approvals of their own requests within the last 30 days. */
 export const countBrokenGlassUses = ({
   database,
 }: Pick<ApprovalContext, 'database'>): Promise<number> => countBrokenGlass(database)

@@ -35,8 +35,8 @@ export interface ApprovalBackground {
 }
 
 /**
- * What a request is about, read for whoever looks at it.
- * @param payload null once it is forgotten.
+ * Reads the subject of a request for its viewer.
+ * @param payload null after it was erased.
  */
 export async function findBackground(
   connection: Connection,

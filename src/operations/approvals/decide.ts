@@ -49,7 +49,7 @@ export const approve = (
   })
 
 /**
- * Refuses it: by whoever could approve it, however long ago they signed in.
+ * Refuses a request. Anyone who could approve it may refuse it, however old their login is.
  * @throws as {@link approve}.
  */
 export const refuseRequest = (
@@ -65,7 +65,7 @@ export const refuseRequest = (
   })
 
 /**
- * Takes it back: by whoever asked for it.
+ * Withdraws the caller's own request.
  * @throws `Problem` `not_found`, `not_requester`, `approval_over`.
  */
 export const withdraw = (
@@ -79,8 +79,8 @@ export const withdraw = (
   })
 
 /**
- * Lets one's own request pass, in an emergency: a person with all that another would need to
- * approve it. It is an act of its own kind, and whoever watches the service hears of it.
+ * Approves the caller's own request in an emergency. The caller needs every right that another
+ * approver would need. The act has its own kind, and the service reports it.
  * @throws `Problem` as {@link approve}, and `not_requester`.
  */
 export async function breakGlass(

@@ -23,8 +23,8 @@ interface StepSaid {
 }
 
 /**
- * Whether the audit log has the request of an approved row, and its approval by another person. A
- * row that says so by itself is worth nothing: somebody may have written it past this program.
+ * Whether the audit log contains the request of an approved row and its approval by another person.
+ * The row alone proves nothing: an attacker may have written it directly to the database.
  */
 export async function findRecorded(
   connection: Connection,

@@ -45,7 +45,7 @@ const composeCheckpoint = (row: CheckRow) => {
   return { origin, size: row.actsNumber, root }
 }
 
-/** Writes the state of a check, signed: whoever writes the database without the HSM cannot. */
+/** Stores the signed state of a check. A writer to the database without the HSM cannot sign it. */
 export async function writeSigned(
   connection: Connection,
   { hsm }: CheckSigner,

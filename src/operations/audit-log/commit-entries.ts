@@ -16,8 +16,7 @@ interface CommittedEntry {
 const saltBytes = 32
 
 /**
- * Writes entries and draws a salt for each, without which nobody can tell from the leaf what it
- * says.
+ * Encodes entries and draws a salt for each. Without the salt, the leaf does not reveal the entry.
  */
 export function commitEntries(entries: readonly AuditEntry[]): CommittedEntry[] {
   const salts = randomBytes(saltBytes * entries.length)

@@ -165,9 +165,9 @@ interface ErasureTerms {
 }
 
 /**
- * Takes every erasure on: an act in the log first names the entries; when that is under a
- * checkpoint, they are erased. So whoever holds a checkpoint and misses what an entry says finds
- * the act that covers it.
+ * Advances every erasure: an act in the log first names the entries; once a checkpoint covers that
+ * act, they are erased. A holder of a checkpoint who misses an entry's text finds the act that
+ * explains it.
  * @param stop ends it between two steps.
  */
 export async function eraseDue(

@@ -3,10 +3,10 @@ import { listControlledProvenance, listProvenance } from '../../storage/clients/
 import type { Connection } from '../../storage/engine/database.ts'
 
 /**
- * Everyone whose traces an erasure leaves: the requester and the approver, the people who
- * registered them, gave them credentials or approved these, and every client that one of all these
- * could act for alone.
- * @param people the requester and the approver; null where there is none.
+ * Lists everyone whose traces an erasure leaves: the requester and the approver, the people who
+ * registered them, gave them credentials or approved these, and every client that one of these
+ * people could act for alone.
+ * @param people the requester and the approver; null for a missing one.
  */
 export async function listErasureParties(
   connection: Connection,

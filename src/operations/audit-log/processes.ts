@@ -16,8 +16,8 @@ interface StartingProcess {
 }
 
 /**
- * Puts on record that a process starts, of which version, on what, and each setting that weakens
- * it. One that was killed leaves no stop: its next start says that it ended.
+ * Records that a process starts, with its version, its platform and each setting that weakens it. A
+ * killed process records no stop: its next start records that it ended.
  */
 export async function recordProcessStart(
   database: Database,

@@ -23,7 +23,7 @@ export const findReceipt = (
 ): Promise<string | null> => readReceiptWhere(audit, entryId, (owner) => owner === clientId)
 
 /**
- * The same of an entry of anybody's, for whoever may read the whole log.
+ * Returns the receipt of an entry of any client, for callers who may read the whole log.
  * @throws `Problem` `not_found`
  */
 export const findAnyReceipt = (

@@ -19,10 +19,11 @@ const sourceShare = batchSize / 4
 const feedsAtOnce = 50
 
 /**
- * What enters acts in the log, behind them, in batches: the row of the log's head is locked to the
- * end of each, so that every act is entered once, however many processes try. An act's own
- * transaction is over by then and waits for nothing.
- * @returns what enters the next batch and answers how many entries it had; 0: there is nothing new.
+ * Creates the function that appends acts to the log in batches. Each batch locks the row of the
+ * log's head until it commits, so that every act is entered once, however many processes try. An
+ * act's own transaction has committed before and waits for nothing.
+ * @returns a function that enters the next batch and returns its number of entries; 0 when nothing
+ *   is new.
  */
 export function createSequencer({
   database,

@@ -32,10 +32,9 @@ import {
 } from './present.ts'
 
 /**
- * Answers a card network: the first objection, or approval when nothing decided here objects. A try
- * is spent, and committed, before its value is compared (docs/reference/authorizations.md,
- * "Tries").
- * @throws `Problem` `unavailable` when the database is away; what `answerRepeat` throws.
+ * Answers a card network with the first objection, or approves when nothing objects. A try is spent
+ * and committed before its value is compared (docs/reference/authorizations.md, "Tries").
+ * @throws `Problem` `unavailable` during a database outage; what `answerRepeat` throws.
  */
 export async function authorize(
   context: AuthorizationContext,

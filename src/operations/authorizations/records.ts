@@ -129,8 +129,7 @@ export async function countAnswers(
 const minutesAtOnce = 60
 
 /**
- * Counts what was answered in each minute that is over, for charts. Any number of processes may do
- * so at once.
+ * Counts the answers of each past minute, for charts. Several processes may do so at once.
  * @param stop ends it between two steps.
  */
 export async function countAnswered(

@@ -109,10 +109,10 @@ interface UnblockedCard {
 const atOnce = 16
 
 /**
- * Unblocks the PIN or CVV of many cards, each by an act of its own. Under an idempotency key each
- * card is done once: a repeat goes on where the first stopped, and tries again what was refused.
- * @throws `Problem` `idempotency_key_reused` where the key was used for another list; `unavailable`
- * where the database or the HSM is away: what was done until then stays done.
+ * Unblocks the PIN or CVV of many cards, each by its own act. Under an idempotency key each card is
+ * unblocked once: a repeat resumes where the first request stopped, and retries refused cards.
+ * @throws `Problem` `idempotency_key_reused` when the key was used for another list; `unavailable`
+ *   during an outage of the database or the HSM: finished cards stay unblocked.
  */
 export async function unblockMany(
   context: CardContext,

@@ -153,10 +153,10 @@ interface ClientChange {
 export type AssertAllowed = (before: ClientRecord) => void
 
 /**
- * Changes what is given of a client. One that is not active is refused everywhere within 60
- * seconds; one that is given keys loses its secret.
- * @throws `Problem` `not_found`; `validation_failed` with everything that is wrong, at once, and
- *   where nobody could administer any more.
+ * Changes the given members of a client. An inactive client is refused everywhere within 60
+ * seconds; a client that gets keys loses its secret.
+ * @throws `Problem` `not_found`; `validation_failed` with every fault at once, also when no
+ *   administrator would be left.
  */
 export const changeClient = (
   { certificateListeners, ...context }: ClientContext,

@@ -35,9 +35,9 @@ async function recordApprover(
 }
 
 /**
- * Puts on record that a client was given other credentials. Another who gave them may know them:
- * from now on that one counts as able to act for it, and no confirmation from before counts any
- * more. Whoever changes their own changes nothing of that.
+ * Records that a client got other credentials. A different person who gave them may know them: from
+ * now on that person counts as able to act for the client, and earlier confirmations no longer
+ * count. A client that changes its own credentials changes none of this.
  */
 export async function recordCredentials(
   connection: Connection,

@@ -60,9 +60,9 @@ export async function expireRegularly(
 }
 
 /**
- * Forgets what is older than so many days: a slice that is over at once, all else in small steps.
- * Makes the slices that are needed next.
- * @throws AggregateError of what failed, after all else was seen to.
+ * Deletes records older than their retention: an expired slice at once, all else in small steps.
+ * Creates the slices that are needed next.
+ * @throws AggregateError of all failures, after every step was attempted.
  */
 export async function expireRecords(
   database: Database,

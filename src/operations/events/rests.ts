@@ -49,7 +49,7 @@ export function createRests(growth = 1.5): Rests {
   }
 }
 
-/** The same database, of which each change ends the rests. */
+/** Wraps a database so that each change ends the rests. */
 export const wakingDatabase = (database: Database, rests: Pick<Rests, 'wake'>): Database => {
   const waking = async <Result>(changed: Promise<Result>): Promise<Result> => {
     const result = await changed

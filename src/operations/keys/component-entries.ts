@@ -56,8 +56,7 @@ export interface EntryProgress {
 
 /**
  * Opens the entry of a key in components (PCI PIN Security 3.1, requirements 12 and 15).
- * @throws `Problem` `key_refused` for a key that there could not be, before anybody brings a part
- *   of it.
+ * @throws `Problem` `key_refused` for an impossible key, before the first component arrives.
  */
 export async function openEntry(
   keys: KeyContext,

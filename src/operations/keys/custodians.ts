@@ -35,8 +35,9 @@ interface Person {
 }
 
 /**
- * Why somebody cannot be another person than those who brought the components before, or null. No
- * administrator may be able to act for two of them, neither when their components came nor now.
+ * Returns why a custodian is not independent of those who entered components before, or null. No
+ * administrator may be able to act for two of them, neither when they entered their components nor
+ * now.
  */
 export async function findDependence(
   connection: Connection,

@@ -27,10 +27,10 @@ interface Refused {
 }
 
 /**
- * Takes in a component. With the last one the key is combined and compared with its check value; a
- * key that fails is forgotten with all its components.
- * @throws `Problem` `not_found`; `key_refused`, also for somebody who is no other person than one
- *   who brought a component already.
+ * Enters a component. The last one completes the key, which is compared with its check value; a key
+ * that fails is deleted with all its components.
+ * @throws `Problem` `not_found`; `key_refused`, also for a custodian who is not independent of a
+ *   previous one.
  */
 export async function enterComponent(
   keys: KeyContext,

@@ -46,10 +46,7 @@ interface UnstoredKey {
   unlessRotated(): WrappedKey
 }
 
-/**
- * Generates a key. A long RSA key takes seconds: nobody is to wait for it, so the installation is
- * not locked.
- */
+/** Generates a key without locking the installation, since a long RSA key takes seconds. */
 export async function generateUnstored(
   { hsm }: KeyContext,
   { exportable, form, target }: NewKey,

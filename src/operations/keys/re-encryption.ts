@@ -14,11 +14,10 @@ const stepRowsMost = 100
 const movesAtOnce = 4
 
 /**
- * Does one step of a re-encryption that is this process's. Rows are re-encrypted one by one, each
- * only if it still is what was read, so that nobody's change is ever overwritten and no card is
- * locked for longer than a statement.
- * @returns the re-encryption as it stands, or null where it ended, rests, or is another process's
- *   now.
+ * Runs one step of this process's re-encryption. Each row is re-encrypted separately, and only if
+ * it is unchanged since it was read: no change is overwritten, and no card is locked for longer
+ * than a statement.
+ * @returns the re-encryption, or null when it ended, rests, or belongs to another process.
  */
 export async function reEncryptStep(
   keys: KeyContext,

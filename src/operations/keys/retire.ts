@@ -52,10 +52,9 @@ export async function retireKey(
 }
 
 /**
- * Forgets a retired version, once nothing is under it, or a pending one beside an active one that
- * nobody has asked for. Only once no request runs any more that read something before it was
- * re-encrypted.
- * @throws `Problem` `not_found`; `key_in_use` when it is not so.
+ * Deletes a retired version that protects nothing any more, or an unclaimed pending one beside an
+ * active one. It waits until no running request can have read data from before the re-encryption.
+ * @throws `Problem` `not_found`; `key_in_use` when these conditions do not hold.
  */
 export async function deleteKey(
   keys: KeyContext,

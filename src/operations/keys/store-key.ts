@@ -56,7 +56,7 @@ export const addedKeyReference = (target: KeyTarget, { key, version }: AddedKey)
   version === null ? targetReference(target) : composeReference(key, version)
 
 /**
- * Locks the installation, so that nobody else makes, takes or wraps a key until the transaction
+ * Locks the installation: no other process generates, imports or wraps a key until the transaction
  * ends.
  */
 export async function lockKeys(keys: KeyContext, connection: Connection): Promise<void> {

@@ -50,8 +50,8 @@ interface SignInCircumstances {
 }
 
 /**
- * Begins a session of somebody who has just signed in, under a secret that nobody had before.
- * @returns the secret of the session's cookie; null where the sign-in has made a session before
+ * Begins the session of a person who has just signed in, under a new secret.
+ * @returns the secret of the session's cookie; null when the sign-in has already begun a session
  */
 export async function beginSession(
   { database }: OperatorContext,
@@ -76,7 +76,7 @@ export async function beginSession(
   })
 }
 
-/** Puts on record that somebody is known to the issuer and was not let in, for want of a role. */
+/** Records that a person whom the issuer knows was refused for lack of a role. */
 export async function recordMissingRole(
   { database }: OperatorContext,
   { issuer, personId, subject }: Person,
@@ -94,8 +94,8 @@ export async function recordMissingRole(
 const failureEveryMs = 60_000
 
 /**
- * Puts on record that sign-ins failed, of nobody knows whom. Anybody can make them fail, as often
- * as they like: one is an entry, and the next entry says how many there were since.
+ * Records failed sign-ins of unknown persons. Since anyone can cause them at any rate, one failure
+ * is an entry, and the next entry contains the number of failures since.
  */
 export function failedSignInRecorder({ database }: OperatorContext) {
   let [recordedAtMs, count] = [Number.NEGATIVE_INFINITY, 0]
@@ -116,8 +116,8 @@ export function failedSignInRecorder({ database }: OperatorContext) {
 }
 
 /**
- * The open session of a cookie, or null.
- * @param isVisit whether somebody does something: a page that asks by itself keeps no session open.
+ * Returns the open session of a cookie, or null.
+ * @param isVisit whether a person acts: automatic requests of a page keep no session open.
  */
 export async function findConsoleSession(
   { database }: OperatorContext,
@@ -188,7 +188,7 @@ type OpenSession = Pick<
   'sessionId' | 'roles' | 'authenticatedAt' | 'startedAt' | 'seenAt'
 >
 
-/** Somebody who has signed in, with the sessions that are open. @throws `Problem` `not_found` */
+/** Returns a person who has signed in, with the open sessions. @throws `Problem` `not_found` */
 export async function findPersonRecord(
   { database }: OperatorContext,
   personId: string,

@@ -31,7 +31,7 @@ export interface TryResult {
 /** The event was forgotten as it was asked for again. */
 const notKept: PostOutcome = { outcome: 'event_not_kept' }
 
-/** Sends one event once. @returns null when it was stopped: nobody knows what it came to. */
+/** Attempts one delivery. @returns null when it was stopped and its result is unknown. */
 export async function tryDelivery(
   { observe, post }: DeliveryContext,
   target: Target,

@@ -1,4 +1,4 @@
-/** The longest wait before a retry, whoever asks for it. */
+/** The longest wait before a retry, whatever the endpoint requests. */
 export const longestWaitSeconds = 6 * 3_600
 const givenUpAfterMs = 3 * 24 * 3_600_000
 

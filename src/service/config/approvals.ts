@@ -13,8 +13,9 @@ export interface ApprovalConfig {
 const kinds = Object.keys(approvalKinds).filter(isApprovalKind)
 
 /**
- * Reads which acts need an approval. Unless it is said: in the sandbox none; in production all of
- * them where people can sign in, and none without, since nobody could approve anything.
+ * Reads which acts need an approval. The default in the sandbox is none. The default in production
+ * is all of them where people can sign in, and none otherwise, since no person could approve an
+ * act.
  */
 export function readApprovals(read: VariableReader, isSandbox: boolean): ApprovalConfig {
   const unblockCardsMost = read.integer('APPROVALS_UNBLOCK_CARDS', 10, 1, 1_000)

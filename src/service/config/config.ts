@@ -95,7 +95,7 @@ export interface Listener {
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** The environment of this process, for whoever reads a part of it anew. */
+/** The environment of this process, for callers that read a part of it again. */
 export const processEnvironment = (): variables.Environment => process.env
 
 /** @throws `ConfigError` with everything that is wrong. */

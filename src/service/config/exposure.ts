@@ -47,9 +47,8 @@ interface AddressDefaults {
 }
 
 /**
- * How a database is reached so that somebody between could read or change what goes by, in a few
- * words; null where nobody can. What counts is what the driver makes of the address of each of its
- * servers.
+ * Describes how an attacker on the network could read or change the traffic to a database; null
+ * when none could. It checks the address of each server as the driver reads it.
  */
 export function findDatabaseUrlFault(url: string, defaults: AddressDefaults): string | null {
   try {
@@ -95,7 +94,7 @@ const metadataAddresses = [
   'fd00:ec2::254',
 ] as const
 
-/** The blocks that hold more than somebody can have meant. */
+/** Returns the blocks that are larger than can be intended. */
 export const wideBlocks = (cidrs: readonly string[]): readonly string[] =>
   cidrs.filter((cidr) => {
     const { bits, family } = parseSize(cidr)
@@ -103,8 +102,7 @@ export const wideBlocks = (cidrs: readonly string[]): readonly string[] =>
   })
 
 /**
- * Whether a block holds so many addresses that whoever trusts it trusts strangers, under IPv4 or
- * mapped.
+ * Whether a block is so large that trusting it means trusting strangers, in IPv4 or mapped form.
  */
 export function holdsStrangers(cidr: string): boolean {
   const { bits, family } = parseSize(cidr)

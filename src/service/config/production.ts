@@ -15,7 +15,7 @@ import {
 } from './refusals.ts'
 import type { VariableReader } from './variables.ts'
 
-/** A refusal that somebody accepted. */
+/** A refusal that the configuration accepts. */
 export interface AcceptedRisk {
   readonly acceptance: Acceptance
   readonly found: string

@@ -25,7 +25,7 @@ export interface Configured {
   readonly sandboxClock: Date | null
 }
 
-/** How somebody says that a risk is meant: each is a variable that is `yes`, or left out. */
+/** The variables that accept a risk. Each is `yes` or absent. */
 export const acceptances = [
   'ACCEPT_SOFTWARE_HSM',
   'ACCEPT_PLAIN_DATABASE',

@@ -132,8 +132,8 @@ interface JsonAnswer {
 }
 
 /**
- * Asks a program on this machine what it is. Nothing secret is sent, so its certificate, which is
- * for another name than this address, is nobody's fault.
+ * Fetches JSON from a program on this machine. The request contains no secret, so a certificate for
+ * another name than this address is accepted.
  */
 export const readJson = (url: string): Promise<JsonAnswer | null> =>
   new Promise((resolve) => {

@@ -47,7 +47,7 @@ export const checkConfiguration: Check = async ({ environment }) => {
   )
 }
 
-/** What production runs with because somebody says that it is meant: a warning, and no fault. */
+/** Warns of risks that the configuration accepts in production. */
 export const checkAccepted: Check = async ({ config: { accepted } }) =>
   accepted.map(({ acceptance, found, remedy, why }) =>
     warning('accepted', `${acceptance} is yes: ${found}`, why, remedy),

@@ -29,8 +29,8 @@ const pauseLeastMs = 500
 const pauseMostMs = 30_000
 
 /**
- * Runs the service in several processes behind the same ports. This one starts them and relays what
- * they ask each other; it has no keys and no database, and answers nobody itself.
+ * Runs the service in several processes behind the same ports. This process starts the others and
+ * forwards their requests to each other; it has no keys and no database, and serves no client.
  * @throws `StartRefusal` with the reason of the first process that could not start.
  */
 export async function runProcesses(config: Config, log: Logger): Promise<RunningService> {

@@ -23,10 +23,10 @@ export function sharedMetrics(peers: Peers): Metrics {
 const gatherMs = 20
 
 /**
- * Makes limits hold over all processes: each counts the calls that it gets and lets the others
- * know, which take them off their own count. Nobody is asked before a call, which would cost as
- * much as a read.
- * @returns what the limiter of a name is given.
+ * Enforces limits over all processes: each process counts its own calls and notifies the others,
+ * which subtract them from their own count. No process asks another before a call, since that would
+ * cost as much as a read.
+ * @returns a function that gives the limiter of a name its sharing.
  */
 export function sharedLimits(peers: Peers): (limiter: string) => SpendSharing {
   const limiters = new Map<string, (caller: string, calls: number) => void>()

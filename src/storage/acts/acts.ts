@@ -48,7 +48,7 @@ export const newestAct: ActPosition = {
 /** An act on a key. */
 export interface KeyActRow extends NewAct, ActPosition {}
 
-/** An act on what is not a key: somebody did it. */
+/** An operator's act on anything but a key. */
 export interface OperatorActRow extends KeyActRow {
   readonly clientId: string
   readonly requestId: string

@@ -69,7 +69,7 @@ export const findApproval = async (
 
 const selectLocked = declare<{ approvalId: string }, ApprovalRow>('lock_approval')
 
-/** The same, locked to the end of the transaction: whoever else decides it waits. */
+/** Returns an approval and locks it until the transaction ends: other decisions wait. */
 export const lockApproval = async (
   connection: Connection,
   approvalId: string,
@@ -86,7 +86,7 @@ const newest: ApprovalPosition = {
   approvalId: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
 }
 
-/** Which approvals are listed; null: of all states, or whoever asked. */
+/** Filters approvals; null: any state, or any requester. */
 export interface ApprovalFilter {
   readonly state: ApprovalState | null
   readonly requesterId: string | null
@@ -135,8 +135,8 @@ const updateDecided = declare<ApprovalDecision & { approvalId: string }, Approva
 )
 
 /**
- * Decides what still waits. What is approved is in the queue of what is carried out from then on.
- * @returns it; null where somebody else was quicker, or it is too late.
+ * Decides a waiting approval. An approved one is queued for execution.
+ * @returns the approval; null when another decision came first, or it has expired.
  */
 export const decideApproval = async (
   connection: Connection,
@@ -163,7 +163,7 @@ export const deleteOldApprovals = async (connection: Connection, limit: number):
 
 const countWaiting = declare<{ requesterId: string }, { count: number }>('count_waiting_approvals')
 
-/** How many requests of somebody wait for another person. */
+/** Counts a requester's requests that wait for another person. */
 export const countWaitingApprovals = async (
   connection: Connection,
   requesterId: string,
@@ -171,6 +171,6 @@ export const countWaitingApprovals = async (
 
 const countBroken = declare<object, { count: number }>('count_broken_glass')
 
-/** How often somebody let their own request pass within the last 30 days. */
+/** Counts the requesters' approvals of their own requests within the last 30 days. */
 export const countBrokenGlass = async (connection: Connection): Promise<number> =>
   firstRow(await countBroken(connection, {}))?.count ?? 0

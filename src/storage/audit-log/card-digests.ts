@@ -3,7 +3,7 @@ import { loadStatements } from '../engine/statements.ts'
 
 const declare = loadStatements(import.meta.url)
 
-/** What entries say of a card: its sequences, and of which types their acts are. */
+/** The sequences and types of acts that entries contain for a card. */
 export interface CardEntries {
   readonly publicToken: string
   readonly sequences: readonly number[]
@@ -56,7 +56,7 @@ export const listCardDigests = (
 
 const selectAwaited = declare<{ limit: number }, CardDigestRow>('list_awaited_cards')
 
-/** Cards of which an event was missing when they were checked. */
+/** Lists cards with an event that was missing when they were checked. */
 export const listAwaitedCards = (connection: Connection, limit: number): Promise<CardDigestRow[]> =>
   selectAwaited(connection, { limit })
 

@@ -31,7 +31,7 @@ export const findAuditLog = async (connection: Connection): Promise<AuditLogRow 
 
 const selectLocked = declare<object, AuditLogRow>('lock_audit_log')
 
-/** The same, locked to the end of the transaction: nobody else appends meanwhile. */
+/** Returns the log and locks it until the transaction ends: no other process appends meanwhile. */
 export const lockAuditLog = async (connection: Connection): Promise<AuditLogRow | null> =>
   firstRow(await selectLocked(connection, {}))
 

@@ -161,10 +161,7 @@ export interface RefusalToEnter {
 
 const takeRefusals = declare<{ limit: number }, Listed<RefusalToEnter>>('take_refusals_to_enter')
 
-/**
- * Takes refused and failed disclosures of minutes that are over: they are entered in this
- * transaction.
- */
+/** Takes the refused and failed disclosures of past minutes, which this transaction enters. */
 export const takeRefusalsToEnter = async (
   connection: Connection,
   limit: number,

@@ -16,8 +16,8 @@ const selectEvent = declare<object, Age>('find_age_of_event_to_enter')
 const selectEventOnNodes = declare<object, Age>('find_age_of_event_to_enter_on_nodes')
 
 /**
- * For how long the oldest act has waited that is not entered in the audit log, by the database's
- * clock; 0: there is none. However much waits, it costs a few looks at the beginning of an index.
+ * Returns how long the oldest act without an entry has waited, by the database's clock; 0 when none
+ * waits. The cost does not depend on how many wait: it reads the beginning of a few indexes.
  */
 export async function findWaitingMs(
   database: Connection & Pick<Database, 'isCluster'>,

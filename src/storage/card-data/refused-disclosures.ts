@@ -3,7 +3,7 @@ import { loadStatements } from '../engine/statements.ts'
 
 const declare = loadStatements(import.meta.url)
 
-/** A disclosure that somebody asked for and did not get. */
+/** A disclosure that was refused. */
 export interface RefusedDisclosure {
   readonly clientId: string
   /**

@@ -84,7 +84,7 @@ const selectEnvelope = declare<{ publicToken: PublicToken; jtiHash: Uint8Array }
   'find_pin_envelope',
 )
 
-/** Whether a card has had an envelope before. @param envelope null: there is none. */
+/** Whether a card has received an envelope before. @param envelope null without one. */
 export const hasPinEnvelope = async (
   connection: Connection,
   publicToken: PublicToken,

@@ -33,14 +33,14 @@ export function limitValues({ limitName, uses, windowSeconds }: Limit) {
   return [limitName, usesEach, instants, newestMost, windowSeconds * 1_000_000] as const
 }
 
-/** A limit as functions take it; all null where there is none. */
+/** A limit as SQL functions take it; all members are null without a limit. */
 export interface LimitValues {
   readonly limitName: string | null
   readonly uses: number | null
   readonly windowSeconds: number | null
 }
 
-/** A limit as the statements of acts take it. @param limit null where there is none. */
+/** A limit as the statements of acts take it. @param limit null without one. */
 export const limitParameters = (limit: Limit | null): LimitValues => ({
   limitName: limit?.limitName ?? null,
   uses: limit?.uses ?? null,

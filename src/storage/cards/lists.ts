@@ -39,14 +39,13 @@ interface Page {
 }
 
 /**
- * A client's cards, newest first, by the status that holds on `today`.
+ * Lists a client's cards, newest first, by the status that holds on `today`.
  *
- * Each filter has a statement of its own, which scans one index in the order of the list, so that
- * no plan depends on values or statistics and a page costs the same at any depth. A card that has
- * expired and was not swept yet stands in the indexes under its old status. Mostly there is none,
- * which one look at the oldest expiry shows. Where there are, perhaps a million while a sweep runs,
- * they are scanned, or passed by, expiry by expiry. Only within one customer reference they are
- * passed by one by one.
+ * Each filter has its own statement, which scans one index in the order of the list, so that no
+ * plan depends on values or statistics and a page costs the same at any depth. An expired card that
+ * no sweep has reached is in the indexes under its old status. Usually no such card exists, which
+ * one read of the oldest expiry shows. While a sweep runs, a million may exist; they are scanned or
+ * skipped expiry by expiry. Only within one customer reference are they skipped one by one.
  */
 export async function listCardRows(
   database: CardDatabase,

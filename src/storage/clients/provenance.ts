@@ -31,7 +31,7 @@ export const listControlledProvenance = (
 
 const insert = declare<ProvenanceRow>('insert_client_provenance')
 
-/** Puts on record that somebody had a hand in a client. */
+/** Records that a person took part in an act on a client. */
 export const insertProvenance = async (
   connection: Connection,
   row: ProvenanceRow,
@@ -41,7 +41,7 @@ export const insertProvenance = async (
 
 const updateCredentials = declare<{ clientId: string }>('count_credentials')
 
-/** Counts that a client has other credentials than before, whoever gave them to it. */
+/** Counts that a client got other credentials, whoever gave them. */
 export const countCredentials = async (connection: Connection, clientId: string): Promise<void> => {
   await updateCredentials(connection, { clientId })
 }

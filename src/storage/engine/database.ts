@@ -77,7 +77,7 @@ export interface Database extends Connection {
 }
 
 /**
- * The connections of a process, by who may use them: nobody can take those of the others. On one
+ * The connections of a process, divided by their users so that none can take another's. On a single
  * connection all three are the same database.
  */
 export interface Databases {

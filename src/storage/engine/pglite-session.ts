@@ -6,9 +6,7 @@ const { serialize } = protocol
 /** What a session uses of an embedded PostgreSQL. */
 type SessionEngine = Pick<PGlite, 'execProtocolStream' | 'parsers' | 'ready' | 'serializers'>
 
-/**
- * The one session of an embedded engine. Whoever uses it takes turns: it does one thing at a time.
- */
+/** The single session of an embedded engine. It runs one statement at a time; callers queue. */
 export interface PgliteSession {
   /** The rows that a statement answers. */
   query<Row>(statement: Statement, values?: readonly SqlValue[]): Promise<Row[]>

@@ -60,7 +60,7 @@ interface Sessions {
 }
 
 /**
- * A commit that may be gone with its server: a standby was to have it, and nobody knows whether it
+ * A commit that may be lost with its server: a standby should have it, and it is unknown whether it
  * does.
  */
 export class UnconfirmedCommit extends Error {}

@@ -64,8 +64,8 @@ export const makeSlice = async (
 const drop = declare<SliceChange, { isDropped: boolean }>('drop_slice')
 
 /**
- * Drops a slice that is over, unless an event of its days is still to be published.
- * @returns whether it did.
+ * Deletes an expired slice, unless an event of its days is unpublished.
+ * @returns whether it was deleted.
  */
 export const deleteSlice = async (
   database: Database,

@@ -191,7 +191,7 @@ export const storeAnswer = async (
 
 const updateRetired = declare<KnownKey>('retire_idempotency_key')
 
-/** Makes a key answer nobody any more, until it is forgotten. */
+/** Retires a key: it answers no repeat until it is deleted. */
 export const retireIdempotencyKey = async (
   connection: Connection,
   { clientId, keyHashes }: IdempotencyReference,

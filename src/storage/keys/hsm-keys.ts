@@ -131,8 +131,8 @@ export const retireHsmKey = async (
 const deleteKey = declare<SettledKeyVersion>('delete_hsm_key')
 
 /**
- * Forgets a version that has been retired for so many seconds, or a pending one beside an active
- * one that nobody has asked for. @returns whether it did.
+ * Deletes a version that has been retired for so many seconds, or an unclaimed pending one beside
+ * an active one. @returns whether it was deleted.
  */
 export const deleteHsmKey = async (
   connection: Connection,

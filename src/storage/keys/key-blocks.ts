@@ -95,8 +95,8 @@ export const insertZoneMasterKey = async (
 const retireMasterKey = declare<{ keyName: string }>('retire_zone_master_key')
 
 /**
- * Lets no key be exchanged under a zone master key any more.
- * @returns false where there is none.
+ * Retires a zone master key: no key is exchanged under it any more.
+ * @returns false when it does not exist.
  */
 export const retireZoneMasterKey = async (
   connection: Connection,

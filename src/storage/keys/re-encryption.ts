@@ -50,8 +50,8 @@ export const startReEncryption = async (
 const updateHolder = declare<Target & { holder: string }, ReEncryptionRow>('claim_re_encryption')
 
 /**
- * Takes a re-encryption that is nobody’s, or keeps one's own.
- * @returns null where another process has it.
+ * Claims an unclaimed re-encryption, or renews this process's own claim.
+ * @returns null when another process has claimed it.
  */
 export const claimReEncryption = async (
   connection: Connection,

@@ -47,7 +47,7 @@ export const listZoneKeys = (
 
 const updateRetired = declare<ZoneKeyReference>('retire_zone_key')
 
-/** Takes no PIN block under a zone key any more. @returns false where there is none. */
+/** Retires a zone key: PIN blocks under it are refused. @returns false when it does not exist. */
 export const retireZoneKey = async (
   connection: Connection,
   clientId: string,

@@ -1,7 +1,7 @@
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** Somebody who has signed in, as the last sign-in said. */
+/** A person who has signed in, as of the last sign-in. */
 export interface PersonRow {
   readonly personId: string
   readonly issuer: string
@@ -20,7 +20,7 @@ type SignedInPerson = Pick<PersonRow, 'personId' | 'issuer' | 'subject' | 'name'
 
 const upsert = declare<SignedInPerson>('upsert_person')
 
-/** Puts on record that somebody signed in. */
+/** Records that a person signed in. */
 export async function upsertPerson(connection: Connection, person: SignedInPerson): Promise<void> {
   await upsert(connection, person)
 }

@@ -49,8 +49,8 @@ const declare = loadStatements(import.meta.url)
 const updateTried = declare<TriesToRecord, RecordedTry>('record_delivery_tries')
 
 /**
- * Puts tries on record, at most one a group.
- * @returns the deliveries of which the try decided: the others were queued anew or given up
+ * Records delivery attempts, at most one a group.
+ * @returns the deliveries that the attempts decided. The others were queued again or given up
  *   meanwhile.
  */
 export async function recordTries(

@@ -44,8 +44,8 @@ type DeliveryReference = WebhookReference & Pick<DeliveryRow, 'position'>
 const requeueDelivery = declare<DeliveryReference, Pick<DeliveryRow, 'eventId'>>('resend_delivery')
 
 /**
- * Queues a delivery again, whatever became of it.
- * @returns its event's id, or null if there is none, or its event is not kept.
+ * Queues a delivery again, whatever its state.
+ * @returns its event's id, or null when the delivery or its event does not exist any more.
  */
 export const queueDelivery = async (
   connection: Connection,

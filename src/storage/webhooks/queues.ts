@@ -27,8 +27,8 @@ interface QueueLease extends WebhookReference {
 const claimQueue = declare<QueueLease, WebhookReference & QueueHealth>('claim_delivery_queue')
 
 /**
- * Takes some of the endpoints that have something due and that nobody drains. Those of clients that
- * may not be notified stay as they are.
+ * Claims some endpoints with due deliveries that no process serves. It ignores endpoints of clients
+ * whose deliveries are suspended.
  */
 export async function claimQueues(
   connection: Connection,
@@ -46,7 +46,7 @@ export async function claimQueues(
   return claimed
 }
 
-/** What whoever drains an endpoint must know of it. */
+/** What a process needs to know of an endpoint to deliver to it. */
 export interface DrainedWebhook {
   /** Changes whenever there may be something new to do. */
   readonly arrivals: string
@@ -137,7 +137,7 @@ export const restQueue = async (
 
 const markDue = declare<WebhookReference>('mark_delivery_queue_due')
 
-/** Has whoever drains an endpoint, now or next, look at it again. */
+/** Marks an endpoint as due, so that its current or next process reads its queue again. */
 export const markQueueDue = async (
   connection: Connection,
   reference: WebhookReference,

@@ -2,7 +2,7 @@ import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 import type { WebhookReference, WebhookRow } from './webhooks.ts'
 
-/** A webhook with how it gets on, for whoever looks after all of them. */
+/** A webhook with its health, for operators. */
 export interface WatchedWebhookRow extends WebhookRow {
   readonly clientId: string
   readonly consecutiveFailures: number

@@ -57,7 +57,7 @@ export const insertWebhook = async (
 const lockClient = declare<{ clientId: string }>('lock_client_for_webhooks')
 const countWebhooks = declare<{ clientId: string }, { count: number }>('count_webhooks')
 
-/** How many webhooks a client has. Whoever else asks waits until the transaction ends. */
+/** Counts a client's webhooks and locks the count until the transaction ends. */
 export const lockWebhookCount = async (
   connection: Connection,
   clientId: string,

@@ -92,7 +92,7 @@ export interface Deadline {
 }
 
 /**
- * Does work on the network until it is done, its time is over, or the caller gives up.
+ * Runs work on the network until it ends, its time limit passes, or the caller aborts it.
  * @throws CallFailed `connection_failed`, `timed_out`; or the reason of the caller's signal.
  */
 export async function withDeadline<Result>(

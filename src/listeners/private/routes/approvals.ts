@@ -135,7 +135,7 @@ export function decideApprovalRoutes({ app, approvals }: PrivateApi): void {
   )
 }
 
-/** How it ends, or passes, by whoever asked for it. */
+/** Routes by which requesters withdraw their requests or approve them in an emergency. */
 export function ownApprovalRoutes({ app, approvals }: PrivateApi): void {
   app.post(
     '/approvals/:approvalId/withdraw',

@@ -19,8 +19,8 @@ const tileForm =
   /^(entries|0|[1-9][0-9]?)\/((?:x[0-9]{3}\/){0,4}[0-9]{3})(?:\.p\/([1-9][0-9]{0,2}))?$/
 
 /**
- * The tree of the log, as anybody may read it who reaches this listener: it holds no personal data.
- * Each log has its addresses for good; those without a number are of the one in use.
+ * The tree of the log, which anyone who reaches this listener may read: it contains no personal
+ * data. Each log has permanent addresses; addresses without a number are those of the current log.
  */
 export function auditTreeRoutes({ app, audit }: PrivateApi): void {
   const sendNote = (request: FastifyRequest, reply: FastifyReply, note: string | null) => {

@@ -1,6 +1,6 @@
 import type { PrivateApi } from '../api.ts'
 
-/** Mounts the page on this listener. It shows nothing that the tree does not show to anybody. */
+/** Mounts the page on this listener. The page shows only what the public tree shows. */
 export function auditPagesRoutes({ app, auditPages }: PrivateApi): void {
   for (const url of ['/audit', '/audit/assets/*']) {
     app.get(

@@ -20,7 +20,7 @@ import * as cardSchemas from '../schemas/cards.ts'
 const tags = ['Cards']
 const params = Type.Object({ publicToken: Type.String() })
 
-/** Cards of all clients, by what somebody on the telephone knows of one. */
+/** Searches the cards of all clients by what a caller on the telephone knows. */
 export function searchCardsRoute({ app, cards, metrics }: PrivateApi): void {
   const panSearches = new Counter({
     name: 'pinfold_pan_searches_total',

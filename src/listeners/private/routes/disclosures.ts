@@ -10,7 +10,7 @@ import { DisclosureSchema, DisclosuresQuerySchema } from '../schemas/disclosures
 const tags = ['Disclosures']
 const config = { access: 'audit.read' } as const
 
-/** Who was shown what of which card, with the proof of it. */
+/** Lists disclosures of card data, with the proof of each. */
 export function listDisclosuresRoute({ app, audit }: PrivateApi): void {
   app.get(
     '/disclosures',

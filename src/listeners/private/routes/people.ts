@@ -13,7 +13,7 @@ import { PersonDetailSchema, PersonSchema, SessionsEndedSchema } from '../schema
 const tags = ['People']
 const params = Type.Object({ personId: Type.String() })
 
-/** Whoever has signed in to the console. */
+/** Routes for the operators who have signed in to the console. */
 export function operatorRoutes({ administration: people, app }: PrivateApi): void {
   app.get(
     '/people',

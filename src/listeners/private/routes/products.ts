@@ -23,7 +23,7 @@ import {
 const tags = ['Products']
 const params = Type.Object({ productId: Type.String() })
 
-/** The card products of this installation, whoever they are granted to. */
+/** The card products of this installation, whichever clients they are granted to. */
 export function administeredProductRoutes({ administration, app }: PrivateApi): void {
   app.get(
     '/products',

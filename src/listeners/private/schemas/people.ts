@@ -16,7 +16,7 @@ const personMembers = {
   openSessions: Type.Integer({ description: 'Sessions that are neither ended nor over.' }),
 }
 
-/** Somebody who has signed in. */
+/** A person who has signed in. */
 export const PersonSchema = Type.Object(personMembers)
 
 /** The same, with each open session. */

@@ -102,7 +102,7 @@ function selectForm({ deviceKey, key, nonce }: GetCardDataBody, issuer: string):
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
-/** The public keys of card data. A page of any origin may fetch them: they are nobody's secret. */
+/** The public keys of card data. A page of any origin may fetch them. */
 export function cardDataKeySetRoute({ app, issuing }: PublicApi): void {
   let made: { readonly keyIds: string; readonly document: PublishedDocument } | null = null
   const composeDocument = (keys: readonly cardDataOperations.CardDataKey[]): PublishedDocument => {

@@ -48,10 +48,7 @@ export function readReceiptRoute({ app, audit, base }: PublicApi): void {
   )
 }
 
-/**
- * The keys that verify receipts and checkpoints. A page of any origin may fetch them: they are
- * nobody's secret.
- */
+/** The keys that verify receipts and checkpoints. A page of any origin may fetch them. */
 export function auditLogKeysRoute({ app, audit }: PublicApi): void {
   preflightRoute(app, '/.well-known/audit-log-keys')
   app.get(

@@ -89,8 +89,8 @@ const secretNames = (schema: SchemaNode): string[] =>
   ])
 
 /**
- * What a log must mask, as the schemas say it. No body is ever logged on purpose: this is for the
- * day when somebody does.
+ * The paths that a log must mask, from the schemas. No code logs a body on purpose; this guards
+ * against future code that does.
  */
 export const secretPaths: readonly string[] = [...new Set(schemas.flatMap(secretNames))].flatMap(
   (name) => [name, `*.${name}`, `*.*.${name}`],

@@ -58,10 +58,6 @@ grant insert, update on audit_erasure to :"service";
 grant insert, update on person to :"service";
 grant insert, update, delete on console_session, approval to :"service";
 
--- Counters of tries are locked for several authorizations at once. A lock needs the right to update
--- some column: this one is generated, so that no value can be written.
-grant update (is_unreported_block) on try_counter to :"service";
-
 -- Functions run as the owner, and find tables and functions of the schema alone: a temporary table
 -- of the caller is found last.
 select set_config('pinfold.service', :'service', true);
@@ -77,7 +73,8 @@ declare
     'next_uses',
     'now_microseconds',
     'record_event',
-    'settle_try'
+    'settle_try',
+    'undo_act'
   ];
   v_function record;
 begin

@@ -45,7 +45,7 @@ declare
   v_decided_at timestamptz;
 begin
   if p_comparison = 'mismatch' then
-    v_card := lock_card(p_public_token, false);
+    v_card := lock_card(p_public_token);
     if v_card.public_token is null then
       return;
     end if;

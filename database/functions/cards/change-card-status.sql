@@ -2,8 +2,8 @@
 --
 -- The card must have the status p_from. Lock order: card, key. All of it is done, or nothing.
 --
--- Returns whether it was done: not where the card is another client's, has another status, was
--- skipped, or the key was not free.
+-- Returns whether it was done: not where the card is another client's, or has another
+-- status, or the key was not free.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function change_card_status(
@@ -20,15 +20,14 @@ create or replace function change_card_status(
   p_key_hashes bytea[],
   p_request_fingerprint bytea,
   p_claim_id uuid,
-  p_answer bytea,
-  p_skip_locked boolean default false
+  p_answer bytea
 ) returns boolean
 language plpgsql
 as $function$
 declare
   v_card card;
 begin
-  v_card := lock_card(p_public_token, p_skip_locked);
+  v_card := lock_card(p_public_token);
   if v_card.client_id is distinct from p_client_id
     or v_card.status_code is distinct from p_from
   then

@@ -4,8 +4,8 @@
 -- number is issued once: it is known by its fingerprints, one for each version of their key, and a
 -- number that was issued under any of them is free under none. Lock order: grant, key, number, card.
 --
--- Returns whether it was done: not where the grant is gone, changed or was skipped, or the key was
--- not free. Raises PF001 where the number or the token is taken, which undoes all of it.
+-- Returns whether it was done: not where the grant is gone or changed, or the key was not free.
+-- Raises PF001 where the number or the token is taken, which undoes all of it.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function create_card(
@@ -38,8 +38,7 @@ create or replace function create_card(
   p_key_hashes bytea[],
   p_request_fingerprint bytea,
   p_claim_id uuid,
-  p_answer bytea,
-  p_skip_locked boolean default false
+  p_answer bytea
 ) returns boolean
 language plpgsql
 as $function$
@@ -48,17 +47,10 @@ declare
   v_taken_token text;
   v_new_token text;
 begin
-  if p_skip_locked then
-    select product_version into v_version
-    from client_product
-    where client_id = p_client_id and product_id = p_product_id
-    for share skip locked;
-  else
-    select product_version into v_version
-    from client_product
-    where client_id = p_client_id and product_id = p_product_id
-    for share;
-  end if;
+  select product_version into v_version
+  from client_product
+  where client_id = p_client_id and product_id = p_product_id
+  for share;
   if v_version is distinct from p_product_version then
     return false;
   end if;
@@ -76,7 +68,7 @@ begin
     on conflict (pan_fingerprint) do nothing
     returning public_token into v_taken_token;
     if v_taken_token is null then
-      raise exception 'The card number is taken.' using errcode = 'PF001';
+      perform undo_act('The card number is taken.');
     end if;
   end loop;
   insert into card (
@@ -92,7 +84,7 @@ begin
   on conflict (public_token) do nothing
   returning public_token into v_new_token;
   if v_new_token is null then
-    raise exception 'The token is taken.' using errcode = 'PF001';
+    perform undo_act('The token is taken.');
   end if;
   insert into try_counter (public_token, kind, try_limit)
   values (p_public_token, 'pin', p_pin_try_limit), (p_public_token, 'cvv', p_cvv_try_limit);

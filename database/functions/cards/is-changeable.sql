@@ -3,13 +3,11 @@ create or replace function is_changeable(
   p_card card,
   p_today date
 ) returns boolean
-language plpgsql
+language sql
 immutable
 as $function$
-begin
-  return coalesce(
-    p_card.status_code in ('02', '00', '62') and p_card.expiry_date >= p_today,
-    false
-  );
-end
+select coalesce(
+  p_card.status_code in ('02', '00', '62') and p_card.expiry_date >= p_today,
+  false
+)
 $function$;

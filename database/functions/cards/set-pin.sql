@@ -5,8 +5,8 @@
 -- sealed comes in an envelope, which a card takes once: p_jti_hash names it, and is null for a PIN
 -- without one. Lock order: card, key. All of it is done, or nothing.
 --
--- Returns whether it was done: not where the card is another client's, closed, expired or was
--- skipped, took the envelope before, or the key was not free.
+-- Returns whether it was done: not where the card is another client's, closed or expired, or
+-- took the envelope before, or the key was not free.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function set_pin(
@@ -27,15 +27,14 @@ create or replace function set_pin(
   p_key_hashes bytea[],
   p_request_fingerprint bytea,
   p_claim_id uuid,
-  p_answer bytea,
-  p_skip_locked boolean default false
+  p_answer bytea
 ) returns boolean
 language plpgsql
 as $function$
 declare
   v_card card;
 begin
-  v_card := lock_card(p_public_token, p_skip_locked);
+  v_card := lock_card(p_public_token);
   if v_card.client_id is distinct from p_client_id or not is_changeable(v_card, p_today) then
     return false;
   end if;

@@ -4,7 +4,7 @@
 -- limit is null where there is none. Nothing is disclosed without its event. Lock order: card, limit
 -- of the client. All of it is done, or nothing.
 --
--- Returns no row where the card is another client's, closed, expired or was skipped, its PIN is to
+-- Returns no row where the card is another client's, closed or expired, its PIN is to
 -- be disclosed and cannot be (p_includes_pin), or a limit has no use left.
 --
 -- Distributed by p_public_token, beside card.
@@ -23,8 +23,7 @@ create or replace function record_disclosure(
   p_event_type text,
   p_request_id text,
   p_details text,
-  p_note bytea,
-  p_skip_locked boolean default false
+  p_note bytea
 ) returns table (
   encrypted_pan bytea,
   expiry_date date,
@@ -37,7 +36,7 @@ as $function$
 declare
   v_card card;
 begin
-  v_card := lock_card(p_public_token, p_skip_locked);
+  v_card := lock_card(p_public_token);
   if v_card.client_id is distinct from p_client_id
     or not is_changeable(v_card, p_today)
     or (p_includes_pin and v_card.pin_block is null)
@@ -54,7 +53,7 @@ begin
     return;
   end if;
   if not use_card_limit(p_public_token, p_card_limit_name, p_card_uses, p_card_window_seconds) then
-    raise exception 'A use of the limit is gone.' using errcode = 'PF001';
+    perform undo_act('A use of the limit is gone.');
   end if;
   update card
   set last_sequence = v_card.last_sequence + 1

@@ -14,7 +14,7 @@ create or replace function report_lost_block(
 language plpgsql
 as $function$
 declare
-  v_card card := lock_card(p_public_token, false);
+  v_card card := lock_card(p_public_token);
   v_counter try_counter;
   v_pending_since bigint := extract(epoch from clock_timestamp()) * 1000000 - 30000000;
 begin

@@ -5,8 +5,8 @@
 -- no limit. Lock order: card, key, limit, counter. So a request that waits for a client's key holds
 -- no counter. The call does everything or nothing.
 --
--- Returns whether it was done: not where the card is another client's, closed, expired or was
--- skipped, the limit has no use left, or the key was not free.
+-- Returns whether it was done: not where the card is another client's, closed or expired, the
+-- limit has no use left, or the key was not free.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function restore_tries(
@@ -26,15 +26,14 @@ create or replace function restore_tries(
   p_key_hashes bytea[],
   p_request_fingerprint bytea,
   p_claim_id uuid,
-  p_answer bytea,
-  p_skip_locked boolean default false
+  p_answer bytea
 ) returns boolean
 language plpgsql
 as $function$
 declare
   v_card card;
 begin
-  v_card := lock_card(p_public_token, p_skip_locked);
+  v_card := lock_card(p_public_token);
   if v_card.client_id is distinct from p_client_id or not is_changeable(v_card, p_today) then
     return false;
   end if;
@@ -48,7 +47,7 @@ begin
     return false;
   end if;
   if not use_card_limit(p_public_token, p_limit_name, p_uses, p_window_seconds) then
-    raise exception 'A use of the limit is gone.' using errcode = 'PF001';
+    perform undo_act('A use of the limit is gone.');
   end if;
   update try_counter
   set restored = spent,

@@ -4,8 +4,8 @@
 -- A new epoch begins, in which earlier tries restore nothing. Lock order: card, key, counter. So a
 -- request that waits for a client's key holds no counter. The call does everything or nothing.
 --
--- Returns whether it was done: not where the card is another client's, closed, expired or was
--- skipped, or the key was not free.
+-- Returns whether it was done: not where the card is another client's, closed or expired, or
+-- the key was not free.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function spend_all_tries(
@@ -22,15 +22,14 @@ create or replace function spend_all_tries(
   p_key_hashes bytea[],
   p_request_fingerprint bytea,
   p_claim_id uuid,
-  p_answer bytea,
-  p_skip_locked boolean default false
+  p_answer bytea
 ) returns boolean
 language plpgsql
 as $function$
 declare
   v_card card;
 begin
-  v_card := lock_card(p_public_token, p_skip_locked);
+  v_card := lock_card(p_public_token);
   if v_card.client_id is distinct from p_client_id or not is_changeable(v_card, p_today) then
     return false;
   end if;

@@ -22,83 +22,27 @@ from settle_authorization(
   p_foreseen_tries => :foreseenTries
 ) as settled;
 
--- The same for several callers, as one statement over all of them: for those whose try has matched
--- and is the only one that is outstanding. It waits for no card: a caller whose counter is locked,
--- whose try did not match, or whose key has an answer already, is left out and calls the function
--- alone.
 -- name: settle_authorization_several
-with asked as materialized (
-  select *
-  from unnest(
-    :publicTokens::text[], :authorizationIds::uuid[], :kinds::text[], :tryNumbers::integer[],
-    :epochs::integer[], :comparisons::text[], :responseCodes::text[], :checks::text[],
-    :durationMs::integer[], :requestIds::text[], :references::text[], :entryModes::text[],
-    :claimantIds::text[], :claimKeys::bytea[], :claimIds::uuid[], :answers::bytea[],
-    :foreseenTries::integer[]
-  ) with ordinality as caller (
-    public_token, authorization_id, kind, try_number, epoch, comparison, response_code, checks,
-    duration_ms, request_id, reference, entry_mode, claimant_id, key_hash, claim_id, answer,
-    foreseen_tries, ordinal
-  )
-),
-matched as materialized (
-  select asked.*, counter.remaining
-  from asked
-  cross join lateral (
-    select counter.try_limit - (counter.spent - counter.restored) + 1 as remaining
-    from try_counter as counter
-    where counter.public_token = asked.public_token and counter.kind = asked.kind
-      and counter.epoch = asked.epoch and not counter.block_reported
-      and counter.outstanding_tries = array[asked.try_number]
-    for no key update skip locked
-  ) as counter
-  where asked.comparison = 'match'
-),
--- The answer is stored where as many tries remain as it says.
-settled as materialized (
-  select matched.*, key.is_free and matched.remaining = matched.foreseen_tries as is_stored
-  from matched
-  left join lateral (
-    select true as is_free
-    from idempotency_record as record
-    where record.client_id = matched.claimant_id and record.key_hash = matched.key_hash
-      and record.claim_id = matched.claim_id and record.answer is null
-    for no key update
-  ) as key on true
-  where matched.key_hash is null or key.is_free
-),
-restored as (
-  update try_counter as counter
-  set restored = counter.restored + 1,
-    outstanding_tries = '{}',
-    open_since = '{}'
-  from settled
-  where counter.public_token = any (array[settled.public_token])
-    and counter.kind = settled.kind
-),
-stored as (
-  update idempotency_record as record
-  set answer = settled.answer
-  from settled
-  where settled.is_stored and record.client_id = any (array[settled.claimant_id])
-    and record.key_hash = settled.key_hash
-),
-recorded as (
-  update authorization_request as request
-  set result = 'match',
-    restored = true,
-    remaining_tries = settled.remaining,
-    response_code = settled.response_code,
-    checks = settled.checks,
-    duration_ms = settled.duration_ms,
-    decided_at = case when settled.response_code is not null then clock_timestamp() end
-  from settled
-  where request.public_token = any (array[settled.public_token])
-    and request.authorization_id = settled.authorization_id
-)
-select settled.ordinal::integer as "ordinal", settled.remaining,
-  case when settled.is_stored then settled.answer end as answer, settled.is_stored as "isOwn"
-from settled;
+select done.ordinal, done.remaining, done.answer, done.is_own as "isOwn"
+from settle_authorization_several(
+  p_public_tokens => :publicTokens,
+  p_authorization_ids => :authorizationIds,
+  p_kinds => :kinds,
+  p_try_numbers => :tryNumbers,
+  p_epochs => :epochs,
+  p_comparisons => :comparisons,
+  p_response_codes => :responseCodes,
+  p_checks => :checks,
+  p_duration_ms => :durationMs,
+  p_request_ids => :requestIds,
+  p_references => :references,
+  p_entry_modes => :entryModes,
+  p_claimant_ids => :claimantIds,
+  p_claim_keys => :claimKeys,
+  p_claim_ids => :claimIds,
+  p_answers => :answers,
+  p_foreseen_tries => :foreseenTries
+) as done;
 
 -- The PIN has matched, and its authorization goes on: the CVV2's try opens the row that is
 -- answered.

@@ -1,8 +1,7 @@
 -- Changes of cards, and the PIN envelopes that cards have had. Where a list is joined to its table,
 -- it is materialized and joined row by row, so that no plan reads more than its rows.
 --
--- The rules of a change are in database/functions/cards. Those who share a change are taken in the
--- order of their keys' hashes, so that two shared changes never wait for each other's keys.
+-- The rules of a change are in database/functions/cards and database/functions/tries.
 
 -- name: change_card_status
 select change_card_status(
@@ -23,38 +22,23 @@ select change_card_status(
 ) as "isDone";
 
 -- name: change_card_status_several
-select asked.ordinal::integer as "ordinal", done.is_done as "isDone"
-from (
-  select *
-  from unnest(
-    :publicTokens::text[], :clientIds::text[], :froms::text[], :tos::text[], :eventTypes::text[],
-    :requestIds::text[], :details::text[], :notes::bytea[], :operatorIds::text[],
-    :claimantIds::text[], :keyHashes::text[], :requestFingerprints::bytea[], :claimIds::uuid[],
-    :answers::bytea[]
-  ) with ordinality as caller (
-    public_token, client_id, from_code, to_code, event_type, request_id, details, note,
-    operator_id, claimant_id, key_hashes, request_fingerprint, claim_id, answer, ordinal
-  )
-  order by key_hashes
-) as asked
-cross join lateral change_card_status(
-  p_public_token => asked.public_token,
-  p_client_id => asked.client_id,
-  p_from => asked.from_code,
-  p_to => asked.to_code,
-  p_event_type => asked.event_type,
-  p_request_id => asked.request_id,
-  p_details => asked.details,
-  p_note => asked.note,
-  p_operator_id => asked.operator_id,
-  p_claimant_id => asked.claimant_id,
-  p_key_hashes => string_to_array(asked.key_hashes, ',')::bytea[],
-  p_request_fingerprint => asked.request_fingerprint,
-  p_claim_id => asked.claim_id,
-  p_answer => asked.answer,
-  p_skip_locked => true
-) as done (is_done)
-where done.is_done;
+select done.ordinal, true as "isDone"
+from change_card_status_several(
+  p_public_tokens => :publicTokens,
+  p_client_ids => :clientIds,
+  p_froms => :froms,
+  p_tos => :tos,
+  p_event_types => :eventTypes,
+  p_request_ids => :requestIds,
+  p_details => :details,
+  p_notes => :notes,
+  p_operator_ids => :operatorIds,
+  p_claimant_ids => :claimantIds,
+  p_key_hashes => :keyHashes,
+  p_request_fingerprints => :requestFingerprints,
+  p_claim_ids => :claimIds,
+  p_answers => :answers
+) as done;
 
 -- name: set_pin
 select set_pin(
@@ -79,44 +63,27 @@ select set_pin(
 ) as "isDone";
 
 -- name: set_pin_several
-select asked.ordinal::integer as "ordinal", done.is_done as "isDone"
-from (
-  select *
-  from unnest(
-    :publicTokens::text[], :clientIds::text[], :todays::date[], :pinBlocks::bytea[],
-    :pvvs::text[], :pinKeys::text[], :jtiHashs::bytea[], :envelopeExpiresAts::timestamptz[],
-    :eventTypes::text[], :requestIds::text[], :details::text[], :notes::bytea[],
-    :operatorIds::text[], :claimantIds::text[], :keyHashes::text[],
-    :requestFingerprints::bytea[], :claimIds::uuid[], :answers::bytea[]
-  ) with ordinality as caller (
-    public_token, client_id, today, pin_block, pvv, pin_key, jti_hash, envelope_expires_at,
-    event_type, request_id, details, note, operator_id, claimant_id, key_hashes,
-    request_fingerprint, claim_id, answer, ordinal
-  )
-  order by key_hashes
-) as asked
-cross join lateral set_pin(
-  p_public_token => asked.public_token,
-  p_client_id => asked.client_id,
-  p_today => asked.today,
-  p_pin_block => asked.pin_block,
-  p_pvv => asked.pvv,
-  p_pin_key => asked.pin_key,
-  p_jti_hash => asked.jti_hash,
-  p_envelope_expires_at => asked.envelope_expires_at,
-  p_event_type => asked.event_type,
-  p_request_id => asked.request_id,
-  p_details => asked.details,
-  p_note => asked.note,
-  p_operator_id => asked.operator_id,
-  p_claimant_id => asked.claimant_id,
-  p_key_hashes => string_to_array(asked.key_hashes, ',')::bytea[],
-  p_request_fingerprint => asked.request_fingerprint,
-  p_claim_id => asked.claim_id,
-  p_answer => asked.answer,
-  p_skip_locked => true
-) as done (is_done)
-where done.is_done;
+select done.ordinal, true as "isDone"
+from set_pin_several(
+  p_public_tokens => :publicTokens,
+  p_client_ids => :clientIds,
+  p_todays => :todays,
+  p_pin_blocks => :pinBlocks,
+  p_pvvs => :pvvs,
+  p_pin_keys => :pinKeys,
+  p_jti_hashs => :jtiHashs,
+  p_envelope_expires_ats => :envelopeExpiresAts,
+  p_event_types => :eventTypes,
+  p_request_ids => :requestIds,
+  p_details => :details,
+  p_notes => :notes,
+  p_operator_ids => :operatorIds,
+  p_claimant_ids => :claimantIds,
+  p_key_hashes => :keyHashes,
+  p_request_fingerprints => :requestFingerprints,
+  p_claim_ids => :claimIds,
+  p_answers => :answers
+) as done;
 
 -- name: restore_tries
 select restore_tries(
@@ -140,43 +107,26 @@ select restore_tries(
 ) as "isDone";
 
 -- name: restore_tries_several
-select asked.ordinal::integer as "ordinal", done.is_done as "isDone"
-from (
-  select *
-  from unnest(
-    :publicTokens::text[], :clientIds::text[], :kinds::text[], :todays::date[],
-    :limitNames::text[], :uses::integer[], :windowSeconds::integer[], :eventTypes::text[],
-    :requestIds::text[], :details::text[], :notes::bytea[], :operatorIds::text[],
-    :claimantIds::text[], :keyHashes::text[], :requestFingerprints::bytea[], :claimIds::uuid[],
-    :answers::bytea[]
-  ) with ordinality as caller (
-    public_token, client_id, kind, today, limit_name, uses, window_seconds, event_type,
-    request_id, details, note, operator_id, claimant_id, key_hashes, request_fingerprint,
-    claim_id, answer, ordinal
-  )
-  order by key_hashes
-) as asked
-cross join lateral restore_tries(
-  p_public_token => asked.public_token,
-  p_client_id => asked.client_id,
-  p_kind => asked.kind,
-  p_today => asked.today,
-  p_limit_name => asked.limit_name,
-  p_uses => asked.uses,
-  p_window_seconds => asked.window_seconds,
-  p_event_type => asked.event_type,
-  p_request_id => asked.request_id,
-  p_details => asked.details,
-  p_note => asked.note,
-  p_operator_id => asked.operator_id,
-  p_claimant_id => asked.claimant_id,
-  p_key_hashes => string_to_array(asked.key_hashes, ',')::bytea[],
-  p_request_fingerprint => asked.request_fingerprint,
-  p_claim_id => asked.claim_id,
-  p_answer => asked.answer,
-  p_skip_locked => true
-) as done (is_done)
-where done.is_done;
+select done.ordinal, true as "isDone"
+from restore_tries_several(
+  p_public_tokens => :publicTokens,
+  p_client_ids => :clientIds,
+  p_kinds => :kinds,
+  p_todays => :todays,
+  p_limit_names => :limitNames,
+  p_uses => :uses,
+  p_window_seconds => :windowSeconds,
+  p_event_types => :eventTypes,
+  p_request_ids => :requestIds,
+  p_details => :details,
+  p_notes => :notes,
+  p_operator_ids => :operatorIds,
+  p_claimant_ids => :claimantIds,
+  p_key_hashes => :keyHashes,
+  p_request_fingerprints => :requestFingerprints,
+  p_claim_ids => :claimIds,
+  p_answers => :answers
+) as done;
 
 -- name: spend_all_tries
 select spend_all_tries(
@@ -197,38 +147,23 @@ select spend_all_tries(
 ) as "isDone";
 
 -- name: spend_all_tries_several
-select asked.ordinal::integer as "ordinal", done.is_done as "isDone"
-from (
-  select *
-  from unnest(
-    :publicTokens::text[], :clientIds::text[], :kinds::text[], :todays::date[],
-    :eventTypes::text[], :requestIds::text[], :details::text[], :notes::bytea[],
-    :operatorIds::text[], :claimantIds::text[], :keyHashes::text[],
-    :requestFingerprints::bytea[], :claimIds::uuid[], :answers::bytea[]
-  ) with ordinality as caller (
-    public_token, client_id, kind, today, event_type, request_id, details, note, operator_id,
-    claimant_id, key_hashes, request_fingerprint, claim_id, answer, ordinal
-  )
-  order by key_hashes
-) as asked
-cross join lateral spend_all_tries(
-  p_public_token => asked.public_token,
-  p_client_id => asked.client_id,
-  p_kind => asked.kind,
-  p_today => asked.today,
-  p_event_type => asked.event_type,
-  p_request_id => asked.request_id,
-  p_details => asked.details,
-  p_note => asked.note,
-  p_operator_id => asked.operator_id,
-  p_claimant_id => asked.claimant_id,
-  p_key_hashes => string_to_array(asked.key_hashes, ',')::bytea[],
-  p_request_fingerprint => asked.request_fingerprint,
-  p_claim_id => asked.claim_id,
-  p_answer => asked.answer,
-  p_skip_locked => true
-) as done (is_done)
-where done.is_done;
+select done.ordinal, true as "isDone"
+from spend_all_tries_several(
+  p_public_tokens => :publicTokens,
+  p_client_ids => :clientIds,
+  p_kinds => :kinds,
+  p_todays => :todays,
+  p_event_types => :eventTypes,
+  p_request_ids => :requestIds,
+  p_details => :details,
+  p_notes => :notes,
+  p_operator_ids => :operatorIds,
+  p_claimant_ids => :claimantIds,
+  p_key_hashes => :keyHashes,
+  p_request_fingerprints => :requestFingerprints,
+  p_claim_ids => :claimIds,
+  p_answers => :answers
+) as done;
 
 -- name: find_pin_envelope
 select jti_hash as "jtiHash"

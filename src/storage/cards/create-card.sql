@@ -1,6 +1,4 @@
--- The creation of a card: its rule is in database/functions/cards/create-card.sql. Those who share
--- it are taken in the order of their keys' hashes, so that two shared creations never wait for each
--- other's keys.
+-- The creation of a card. Its rule is in database/functions/cards.
 
 -- name: create_card
 select create_card(
@@ -37,61 +35,39 @@ select create_card(
 ) as "isDone";
 
 -- name: create_card_several
-select asked.ordinal::integer as "ordinal", done.is_done as "isDone"
-from (
-  select *
-  from unnest(
-    :publicTokens::text[], :clientIds::text[], :productIds::integer[], :productVersions::uuid[],
-    :cardTypes::text[], :customerReferences::text[], :designIds::text[], :maskedPans::text[],
-    :panFingerprints::text[], :fingerprintKeyVersions::text[], :encryptedPans::bytea[],
-    :personalDatas::bytea[], :startDates::date[], :expiryDates::date[], :statusCodes::text[],
-    :pinBlocks::bytea[], :pvvs::text[], :pinKeys::text[], :cvks::text[],
-    :pinTryLimits::integer[], :cvvTryLimits::integer[], :eventTypes::text[], :requestIds::text[],
-    :details::text[], :notes::bytea[], :claimantIds::text[], :keyHashes::text[],
-    :requestFingerprints::bytea[], :claimIds::uuid[], :answers::bytea[]
-  ) with ordinality as caller (
-    public_token, client_id, product_id, product_version, card_type, customer_reference,
-    design_id, masked_pan, pan_fingerprints, fingerprint_key_versions, encrypted_pan,
-    personal_data, start_date, expiry_date, status_code, pin_block, pvv, pin_key, cvk,
-    pin_try_limit, cvv_try_limit, event_type, request_id, details, note, claimant_id, key_hashes,
-    request_fingerprint, claim_id, answer, ordinal
-  )
-  order by key_hashes
-) as asked
-cross join lateral create_card(
-  p_public_token => asked.public_token,
-  p_client_id => asked.client_id,
-  p_product_id => asked.product_id,
-  p_product_version => asked.product_version,
-  p_card_type => asked.card_type,
-  p_customer_reference => asked.customer_reference,
-  p_design_id => asked.design_id,
-  p_masked_pan => asked.masked_pan,
-  p_pan_fingerprints => string_to_array(asked.pan_fingerprints, ',')::bytea[],
-  p_fingerprint_key_versions => string_to_array(asked.fingerprint_key_versions, ',')::integer[],
-  p_encrypted_pan => asked.encrypted_pan,
-  p_personal_data => asked.personal_data,
-  p_start_date => asked.start_date,
-  p_expiry_date => asked.expiry_date,
-  p_status_code => asked.status_code,
-  p_pin_block => asked.pin_block,
-  p_pvv => asked.pvv,
-  p_pin_key => asked.pin_key,
-  p_cvk => asked.cvk,
-  p_pin_try_limit => asked.pin_try_limit,
-  p_cvv_try_limit => asked.cvv_try_limit,
-  p_event_type => asked.event_type,
-  p_request_id => asked.request_id,
-  p_details => asked.details,
-  p_note => asked.note,
-  p_claimant_id => asked.claimant_id,
-  p_key_hashes => string_to_array(asked.key_hashes, ',')::bytea[],
-  p_request_fingerprint => asked.request_fingerprint,
-  p_claim_id => asked.claim_id,
-  p_answer => asked.answer,
-  p_skip_locked => true
-) as done (is_done)
-where done.is_done;
+select done.ordinal, true as "isDone"
+from create_card_several(
+  p_public_tokens => :publicTokens,
+  p_client_ids => :clientIds,
+  p_product_ids => :productIds,
+  p_product_versions => :productVersions,
+  p_card_types => :cardTypes,
+  p_customer_references => :customerReferences,
+  p_design_ids => :designIds,
+  p_masked_pans => :maskedPans,
+  p_pan_fingerprints => :panFingerprints,
+  p_fingerprint_key_versions => :fingerprintKeyVersions,
+  p_encrypted_pans => :encryptedPans,
+  p_personal_datas => :personalDatas,
+  p_start_dates => :startDates,
+  p_expiry_dates => :expiryDates,
+  p_status_codes => :statusCodes,
+  p_pin_blocks => :pinBlocks,
+  p_pvvs => :pvvs,
+  p_pin_keys => :pinKeys,
+  p_cvks => :cvks,
+  p_pin_try_limits => :pinTryLimits,
+  p_cvv_try_limits => :cvvTryLimits,
+  p_event_types => :eventTypes,
+  p_request_ids => :requestIds,
+  p_details => :details,
+  p_notes => :notes,
+  p_claimant_ids => :claimantIds,
+  p_key_hashes => :keyHashes,
+  p_request_fingerprints => :requestFingerprints,
+  p_claim_ids => :claimIds,
+  p_answers => :answers
+) as done;
 
 -- name: is_number_free
 select 1 as one

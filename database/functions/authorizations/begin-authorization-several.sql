@@ -1,0 +1,189 @@
+-- Does what begin_authorization does, for several callers at once.
+--
+-- It is one statement over all callers, since a function that is called for each costs the server
+-- three times as much. It waits for no card: a caller whose counter is locked is left out. So is the
+-- second caller of a counter, and one whose last try was spent since the card was read. Keys are
+-- claimed in the order of their hashes, so that two calls never wait for each other's keys.
+--
+-- Returns what begin_authorization returns, for each caller's ordinal. Those left out call
+-- begin_authorization.
+create or replace function begin_authorization_several(
+  p_public_tokens text[],
+  p_pan_fingerprints text[],
+  p_kinds text[],
+  p_current_months text[],
+  p_expiry_months text[],
+  p_zone_key_names text[],
+  p_zone_key_blocks text[],
+  p_authorization_ids uuid[],
+  p_network_ids text[],
+  p_request_ids text[],
+  p_references text[],
+  p_entry_modes text[],
+  p_claimant_ids text[],
+  p_key_hashes text[],
+  p_request_fingerprints bytea[],
+  p_claim_ids uuid[],
+  p_transaction_hashes text[],
+  p_message_class text[],
+  p_traces text[],
+  p_transmitted_ats text[],
+  p_acquirers text[]
+) returns table (
+  ordinal integer,
+  outcome text,
+  public_token text,
+  client_id text,
+  encrypted_pan bytea,
+  status_code text,
+  expiry_date date,
+  pin_block bytea,
+  pvv text,
+  pin_key text,
+  cvk text,
+  pin_length integer,
+  pin_limit integer,
+  pin_remaining integer,
+  cvv_limit integer,
+  cvv_remaining integer,
+  try_number integer,
+  epoch integer,
+  remaining integer
+)
+language plpgsql
+as $function$
+#variable_conflict use_column
+begin
+  return query
+    with asked as materialized (
+      select caller.*, coalesce(given_token, (
+          select known.public_token
+          from pan_fingerprint as known
+          where known.pan_fingerprint = any (string_to_array(pan_fingerprints, ',')::bytea[])
+          limit 1
+        )) as public_token
+      from unnest(
+        p_public_tokens, p_pan_fingerprints, p_kinds, p_current_months,
+        p_expiry_months, p_zone_key_names, p_zone_key_blocks,
+        p_authorization_ids, p_network_ids, p_request_ids, p_references,
+        p_entry_modes, p_claimant_ids, p_key_hashes, p_request_fingerprints,
+        p_claim_ids, p_transaction_hashes, p_message_class, p_traces,
+        p_transmitted_ats, p_acquirers
+      ) with ordinality as caller (
+        given_token, pan_fingerprints, kind, current_month, expiry_month, zone_key_name,
+        zone_key_block, authorization_id, network_id, request_id, reference, entry_mode, claimant_id,
+        key_hashes, request_fingerprint, claim_id, transaction_hashes, message_class, trace,
+        transmitted_at, acquirer, ordinal
+      )
+    ),
+    -- The card as it is, and what can be said before a try is spent: null where one is to be spent.
+    read as materialized (
+      select asked.ordinal, known.*,
+        row_number() over (partition by known.public_token, asked.kind) as place,
+        case
+          when asked.kind is null or known.public_token is null or known.status_code <> '00'
+            or known.expiry_month < asked.current_month or asked.expiry_month <> known.expiry_month
+          then 'unspent'
+          when asked.zone_key_name is not null and not exists (
+            select
+            from zone_key
+            where zone_key.client_id = asked.network_id and zone_key.key_name = asked.zone_key_name
+              and zone_key.key_block = asked.zone_key_block and zone_key.retired_at is null
+          )
+          then 'stale_zone_key'
+          when asked.kind = 'pin' and known.pin_remaining = 0
+            or asked.kind = 'cvv' and known.cvv_remaining = 0
+          then 'unspent'
+        end as outcome
+      from asked
+      left join lateral (
+        select card.public_token, card.client_id, card.encrypted_pan, card.status_code,
+          card.expiry_date, to_char(card.expiry_date, 'YYYY-MM') as expiry_month, card.pin_block,
+          card.pvv, card.pin_key, card.cvk, product.pin_length, pin.try_limit as pin_limit,
+          pin.try_limit - (pin.spent - pin.restored) as pin_remaining, cvv.try_limit as cvv_limit,
+          cvv.try_limit - (cvv.spent - cvv.restored) as cvv_remaining
+        from card
+        join product on product.product_id = card.product_id
+        join try_counter as pin on pin.public_token = asked.public_token and pin.kind = 'pin'
+        join try_counter as cvv on cvv.public_token = asked.public_token and cvv.kind = 'cvv'
+        where card.public_token = asked.public_token
+        limit 1
+      ) as known on true
+    ),
+    -- Those whose counter is locked now, and whose key was free.
+    claimed as materialized (
+      select triable.*,
+        triable.key_hashes is null
+        or begin_network_transaction(
+          triable.network_id, string_to_array(triable.transaction_hashes, ',')::bytea[],
+          triable.message_class, triable.trace, triable.transmitted_at, triable.acquirer
+        )
+        and claim_idempotency_key(
+          triable.claimant_id, string_to_array(triable.key_hashes, ',')::bytea[],
+          triable.request_fingerprint, triable.claim_id, null
+        ) as is_claimed
+      from (
+        select asked.*, counter.row_id
+        from read
+        join asked using (ordinal)
+        cross join lateral (
+          select counter.ctid as row_id
+          from try_counter as counter
+          where counter.public_token = asked.public_token and counter.kind = asked.kind
+            and counter.spent - counter.restored < counter.try_limit
+          for no key update skip locked
+        ) as counter
+        where read.outcome is null and read.place = 1
+        order by asked.key_hashes
+      ) as triable
+    ),
+    spent as (
+      update try_counter as counter
+      set spent = counter.spent + 1,
+        outstanding_tries = case
+          when counter.spent = counter.restored then array[counter.spent + 1]
+          else counter.outstanding_tries || (counter.spent + 1)
+        end,
+        open_since = case
+          when counter.spent = counter.restored then array[spent_at]
+          else counter.open_since || spent_at
+        end
+      from claimed
+      cross join (
+        select (extract(epoch from clock_timestamp()) * 1000000)::bigint as spent_at
+      ) as clock
+      where claimed.is_claimed and counter.public_token = any (array[claimed.public_token])
+        and counter.kind = claimed.kind
+      returning claimed.ordinal, counter.spent as try_number, counter.epoch,
+        counter.try_limit - (counter.spent - counter.restored) as remaining
+    ),
+    recorded as (
+      insert into authorization_request (
+        public_token, authorization_id, network_id, request_id, reference, entry_mode, kind,
+        try_number, epoch, result, remaining_tries, to_enter
+      )
+      select asked.public_token, asked.authorization_id, asked.network_id, asked.request_id,
+        asked.reference, asked.entry_mode, asked.kind, spent.try_number, spent.epoch, 'unresolved',
+        spent.remaining, true
+      from spent
+      join asked using (ordinal)
+    )
+    select read.ordinal::integer,
+      case
+        when read.outcome is not null then read.outcome
+        when claimed.is_claimed then 'spent'
+        else 'taken'
+      end as outcome,
+      read.public_token, read.client_id,
+      read.encrypted_pan, read.status_code,
+      read.expiry_date, read.pin_block, read.pvv,
+      read.pin_key, read.cvk, read.pin_length,
+      read.pin_limit, read.pin_remaining,
+      read.cvv_limit, read.cvv_remaining,
+      spent.try_number, spent.epoch, spent.remaining
+    from read
+    left join claimed using (ordinal)
+    left join spent using (ordinal)
+    where read.outcome is not null or claimed.ordinal is not null;
+end
+$function$;

@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict'
+import { createHash, randomUUID } from 'node:crypto'
+import { before, suite, test } from 'node:test'
+import type { PublicToken } from '../../../src/domain/identifiers.ts'
+import {
+  type Beginning,
+  beginAuthorization,
+  type NamedCard,
+} from '../../../src/storage/authorizations/begin.ts'
+import { type Comparison, settleAuthorization } from '../../../src/storage/authorizations/settle.ts'
+import type { Database } from '../../../src/storage/engine/database.ts'
+import { newEventId } from '../../../src/storage/events/events.ts'
+import type { Claim } from '../../../src/storage/idempotency/idempotency.ts'
+import { databaseEngines } from '../../support/engines.ts'
+import { publicTokenOf } from '../../support/identifiers.ts'
+import { sql } from '../../support/service.ts'
+
+const networkId = 'network-1'
+const origin = { networkId, requestId: 'request-1', reference: 'R-1', entryMode: 'chip' }
+const zoneKey = { keyName: 'zone-1', keyBlock: 'block-1' }
+const hash = (text: string): Buffer => createHash('sha256').update(text).digest()
+const answer = Buffer.from('answer')
+
+/** What a card may be like when an authorization begins; `$1` is its token. */
+const cards: Readonly<Record<string, string>> = {
+  'an active one': 'select $1::text',
+  'a frozen one': `update card set status_code = '62' where public_token = $1`,
+  'an expired one': `update card set expiry_date = '2026-05-31' where public_token = $1`,
+  'one without tries': 'update try_counter set spent = try_limit where public_token = $1',
+  'one with an outstanding try': `update try_counter set spent = 1, outstanding_tries = '{1}', open_since = '{0}'
+    where public_token = $1`,
+  'one whose outstanding tries were restored': `update try_counter
+    set spent = 2, restored = 2, outstanding_tries = '{1,2}', open_since = '{0,0}' where public_token = $1`,
+  'one whose key was used': `insert into idempotency_record (client_id, key_hash, request_fingerprint)
+    values ('network-1', sha256(convert_to('key of ' || $1, 'UTF8')), 'another')`,
+  'one whose key was used long ago': `insert into idempotency_record (client_id, key_hash, request_fingerprint, created_at)
+    values ('network-1', sha256(convert_to('key of ' || $1, 'UTF8')), 'another', now() - interval '25 hours')`,
+  'one whose reversal was first': `insert into network_transaction (network_id, transaction_hash, reversed_at)
+    values ('network-1', sha256(convert_to('transaction of ' || $1, 'UTF8')), now())`,
+  'none at all': `with counters as (delete from try_counter where public_token = $1)
+    delete from card where public_token = $1`,
+  'another active one': 'select $1::text',
+}
+
+/** What an authorization may ask of each of them. */
+const requests = {
+  'by PAN': {},
+  'by token': { isByToken: true },
+  'under a key': { isKeyed: true },
+  'with the right expiry': { expiryMonth: '2030-01' },
+  'with a wrong expiry': { expiryMonth: '2030-02' },
+  'with a zone key': { zoneKey },
+  'with a zone key that was replaced': { zoneKey: { ...zoneKey, keyBlock: 'older' } },
+  'with nothing to compare': { kind: null },
+  'for the CVV2': { kind: 'cvv' },
+} as const
+
+type Request = {
+  readonly isByToken?: boolean
+  readonly isKeyed?: boolean
+  readonly expiryMonth?: string
+  readonly zoneKey?: typeof zoneKey | { readonly keyName: string; readonly keyBlock: string }
+  readonly kind?: 'cvv' | null
+}
+
+/** What the counter of a try may have become when it is settled; `$1` is its token. */
+const counters: Readonly<Record<string, string>> = {
+  'its own alone': 'select $1::text',
+  'an earlier one, known not to match': `update try_counter set spent = 2, outstanding_tries = '{0,1}',
+    open_since = array[0, open_since[1]] where public_token = $1 and kind = 'pin'`,
+  'a later one': `update try_counter set spent = 2, outstanding_tries = '{1,2}',
+    open_since = array[open_since[1], open_since[1]] where public_token = $1 and kind = 'pin'`,
+  'none of this epoch': `update try_counter set restored = spent, epoch = 2 where public_token = $1`,
+  'the last, of a block that was reported': `update try_counter set spent = 3, outstanding_tries = '{1,2,3}',
+    open_since = array[open_since[1], 0, 0], block_reported = true where public_token = $1 and kind = 'pin'`,
+  'the last': `update try_counter set spent = 3, outstanding_tries = '{1,2,3}',
+    open_since = array[open_since[1], 0, 0] where public_token = $1 and kind = 'pin'`,
+  'its own, answered by a repeat': `update idempotency_record set answer = 'first'
+    where key_hash = sha256(convert_to('key of ' || $1, 'UTF8'))`,
+  'its own, whose key was forgotten': `delete from idempotency_record
+    where key_hash = sha256(convert_to('key of ' || $1, 'UTF8'))`,
+  'its own, and another card’s': 'select $1::text',
+}
+
+let count = 0
+const nextToken = (): PublicToken => {
+  count += 1
+  return publicTokenOf(String(6_000_000_000 + count))
+}
+
+const makeClaim = (publicToken: PublicToken): Claim => ({
+  clientId: networkId,
+  keyHashes: [hash(`key of ${publicToken}`)],
+  requestFingerprint: hash('request'),
+  claimId: randomUUID(),
+  answer: null,
+  original: {
+    transactionHashes: [hash(`transaction of ${publicToken}`)],
+    messageClass: '1',
+    trace: '000001',
+    transmittedAt: '0601120000',
+    acquirer: '',
+  },
+})
+
+for (const { name, open, skip } of databaseEngines) {
+  suite(`authorizations of many cards in one turn of the event loop, on ${name}`, { skip }, () => {
+    let database: Database
+    before(async () => {
+      database = await open()
+      await sql(
+        database,
+        `insert into product (product_id, product_name, scheme_name, bin, currency_code,
+           card_types, validity_months, pin_length, pin_revealable, pin_try_limit, cvv_try_limit)
+         values (1, 'Product', 'Visa', '400000', 'EUR', array['Virtual'], 48, 4, false, 3, 3)`,
+      )
+      await sql(
+        database,
+        `with network as (
+           insert into client (client_id, client_name, kind, scopes)
+           values ($1, 'Network', 'network', '{}') returning client_id
+         )
+         insert into zone_key (client_id, key_name, algorithm, pin_block_formats, key_block,
+           key_check_value)
+         select client_id, $2, 'AES', '{ISO_FORMAT_4}', $3, '0000' from network`,
+        [networkId, zoneKey.keyName, zoneKey.keyBlock],
+      )
+    })
+
+    async function makeCard(): Promise<PublicToken> {
+      const publicToken = nextToken()
+      await sql(
+        database,
+        `with new_card as (
+           insert into card (public_token, client_id, product_id, card_type, masked_pan,
+             encrypted_pan, personal_data, start_date, expiry_date, status_code, pvv, pin_key, cvk)
+           values ($1, 'client-1', 1, 'Virtual', '400000******0000', '', '', '2026-01-01',
+             '2030-01-31', '00', '1234', 'pvk/1', 'cvk/1')
+         ), number as (
+           insert into pan_fingerprint (pan_fingerprint, public_token)
+           values (sha256(convert_to('PAN of ' || $1, 'UTF8')), $1)
+         )
+         insert into try_counter (public_token, kind, try_limit)
+         values ($1, 'pin', 3), ($1, 'cvv', 3)`,
+        [publicToken],
+      )
+      return publicToken
+    }
+
+    /** Two cards that are alike in each way that is given. */
+    const makePairs = (ways: readonly string[]) =>
+      Promise.all(
+        ways.map(async (way) => {
+          const pair = [await makeCard(), await makeCard()] as const
+          for (const publicToken of pair) await sql(database, way, [publicToken])
+          return pair
+        }),
+      )
+
+    function begin(publicToken: PublicToken, request: Request, claim: Claim | null) {
+      const card: NamedCard = request.isByToken
+        ? { publicToken }
+        : { panFingerprints: [hash(`PAN of ${publicToken}`)] }
+      const authorization = {
+        ...origin,
+        authorizationId: newEventId(),
+        card,
+        kind: request.kind === undefined ? ('pin' as const) : request.kind,
+        currentMonth: '2026-06',
+        expiryMonth: request.expiryMonth ?? null,
+        zoneKey: request.zoneKey ?? null,
+      }
+      return beginAuthorization(database, authorization, claim)
+    }
+
+    /** What is stored of a card and its authorizations, without what differs between any two. */
+    async function readState(publicToken: PublicToken) {
+      const rows = (text: string) => sql<object>(database, text, [publicToken])
+      return {
+        card: await rows('select last_sequence from card where public_token = $1'),
+        counters: await rows(
+          `select kind, spent, restored, epoch, block_reported, outstanding_tries,
+             array(select since > 0 from unnest(open_since) as since) as is_open
+           from try_counter where public_token = $1 order by kind`,
+        ),
+        authorizations: await rows(
+          `select network_id, request_id, reference, entry_mode, kind, try_number, epoch, result,
+             restored, remaining_tries, response_code, checks, duration_ms,
+             decided_at is null as is_undecided, to_enter
+           from authorization_request where public_token = $1 order by authorization_id`,
+        ),
+        events: await rows(
+          'select sequence, type, details from event where public_token = $1 order by sequence',
+        ),
+        keys: await rows(
+          `select client_id, answer, request_fingerprint from idempotency_record
+           where key_hash = sha256(convert_to('key of ' || $1, 'UTF8'))`,
+        ),
+        transactions: await rows(
+          `select message_class, reversed_at is null as is_unreversed from network_transaction
+           where transaction_hash = sha256(convert_to('transaction of ' || $1, 'UTF8'))`,
+        ),
+      }
+    }
+
+    const withoutToken = ({ card, ...beginning }: Beginning): object => {
+      const { publicToken: _, ...columns } = card ?? { publicToken: null }
+      const { spent = null } = beginning as { spent?: { publicToken: string } | null }
+      return { ...beginning, spent: spent && { ...spent, publicToken: null }, columns }
+    }
+
+    for (const [title, request] of Object.entries<Request>(requests)) {
+      test(`each that begins ${title} comes to what it comes to alone`, async () => {
+        const pairs = await makePairs(Object.values(cards))
+        const claim = (publicToken: PublicToken) =>
+          request.isKeyed ? makeClaim(publicToken) : null
+        const together = await Promise.all(
+          pairs.map(([shared]) => begin(shared, request, claim(shared))),
+        )
+        const names = Object.keys(cards)
+        for (const [at, [shared, alone]] of pairs.entries()) {
+          const outcome = await begin(alone, request, claim(alone))
+          const beginning = together[at]
+          assert.ok(beginning)
+          assert.deepEqual(withoutToken(beginning), withoutToken(outcome), names[at])
+          assert.deepEqual(await readState(shared), await readState(alone), names[at])
+        }
+      })
+    }
+
+    test('those that name one card by its token and by its PAN spend a try each, while one is left', async () => {
+      const publicToken = await makeCard()
+      const named = [{ isByToken: true }, {}, { isByToken: true }, {}]
+      const claims = named.map((_, at) => ({
+        ...makeClaim(publicToken),
+        keyHashes: [hash(`key ${at} of ${publicToken}`)] as const,
+      }))
+      const begun = await Promise.all(
+        named.map((request, at) => begin(publicToken, request, claims[at] ?? null)),
+      )
+      const numbers = begun.flatMap((each) =>
+        each.outcome === 'spent' ? [each.spent.tryNumber] : [],
+      )
+      assert.deepEqual(numbers.toSorted(), [1, 2, 3])
+    })
+
+    for (const comparison of ['match', 'mismatch', 'unresolved'] as const) {
+      for (const isKeyed of [false, true]) {
+        const title = `${comparison}${isKeyed ? ' under a key' : ''}`
+        test(`each that is settled as ${title} comes to what it comes to alone`, async () => {
+          await compareSettled(comparison, isKeyed)
+        })
+      }
+    }
+
+    async function compareSettled(comparison: Comparison, isKeyed: boolean): Promise<void> {
+      const tried = new Map<PublicToken, () => Promise<object>>()
+      const pairs = await Promise.all(
+        Object.values(counters).map(async () => [await makeCard(), await makeCard()] as const),
+      )
+      for (const [at, way] of Object.values(counters).entries()) {
+        for (const publicToken of pairs[at] ?? []) {
+          const claim = isKeyed ? makeClaim(publicToken) : null
+          const begun = await begin(publicToken, {}, claim)
+          assert.ok(begun.outcome === 'spent')
+          await sql(database, way, [publicToken])
+          const [row] = await sql<{ authorizationId: string }>(
+            database,
+            `select authorization_id as "authorizationId" from authorization_request
+             where public_token = $1`,
+            [publicToken],
+          )
+          assert.ok(row)
+          const record = {
+            ...origin,
+            ...row,
+            publicToken,
+            responseCode: '00',
+            checks: '[]',
+            durationMs: 1,
+          }
+          const foreseen = claim && {
+            clientId: networkId,
+            keyHash: hash(`key of ${publicToken}`),
+            claimId: claim.claimId,
+            answer,
+            remaining: 3,
+          }
+          tried.set(publicToken, () =>
+            settleAuthorization(database, { spent: begun.spent, comparison }, record, foreseen),
+          )
+        }
+      }
+      const settle = (publicToken: PublicToken) => tried.get(publicToken)?.()
+      const together = await Promise.all(pairs.map(([shared]) => settle(shared)))
+      const names = Object.keys(counters)
+      for (const [at, [shared, alone]] of pairs.entries()) {
+        assert.deepEqual(together[at], await settle(alone), names[at])
+        assert.deepEqual(await readState(shared), await readState(alone), names[at])
+      }
+    }
+  })
+}

@@ -12,7 +12,7 @@ import type { Database } from '../../../src/storage/engine/database.ts'
 import { newEventId } from '../../../src/storage/events/events.ts'
 import type { Claim } from '../../../src/storage/idempotency/idempotency.ts'
 import { databaseEngines } from '../../support/engines.ts'
-import { publicTokenOf } from '../../support/identifiers.ts'
+import { parsePublicToken } from '../../support/identifiers.ts'
 import { sql } from '../../support/service.ts'
 
 const networkId = 'network-1'
@@ -85,7 +85,7 @@ const counters: Readonly<Record<string, string>> = {
 let count = 0
 const nextToken = (): PublicToken => {
   count += 1
-  return publicTokenOf(String(6_000_000_000 + count))
+  return parsePublicToken(String(6_000_000_000 + count))
 }
 
 const makeClaim = (publicToken: PublicToken): Claim => ({

@@ -37,7 +37,7 @@ const options = {
   globalSetupPath: fileURLToPath(new URL('../test/support/global-setup.ts', import.meta.url)),
 }
 const result = await reportRun(run(options), files, positionals.length > 0)
-if (values.suite === undefined && positionals.length === 0 && !process.env.TEST_CITUS_URL) {
+if (files.length === listTestFiles().length && !process.env.TEST_CITUS_URL) {
   console.log(await describeClusterRun())
 }
 if (result.failed > 0) process.exitCode = 1

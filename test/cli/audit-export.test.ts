@@ -53,7 +53,7 @@ test('an export has every tile and entry of a log of several bundles, and verifi
   assert.equal(verified.code, 0, verified.stdout)
 })
 
-test('where no server runs, the command exports what the last one signed', async () => {
+test('without a running server, the command exports what the last one signed', async () => {
   const program = await serveProgram()
   const url = `${program.privateUrl}/audit/checkpoint`
   while (!(await fetch(url)).ok) await wait(50)

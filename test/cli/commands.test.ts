@@ -135,7 +135,7 @@ const holder = [
 const createCard = async (product: string): Promise<string> =>
   (await answer('cards', 'create', ...holder, '--product', product)).publicToken
 
-test('what is wrong with a product is told all at once', async () => {
+test('all faults of a product are reported at once', async () => {
   const { code, stderr } = await run('products', 'create', '1001', '--bin', '12', '--types', 'Tin')
   assert.equal(code, 1)
   for (const member of ['productId', 'bin', 'cardTypes', 'productName', 'currencyCode']) {
@@ -174,7 +174,7 @@ test('a secret is shown at its making, works at once, and is rotated with an ove
   assert.equal((await answer('clients', 'disable', 'acme')).active, false)
 })
 
-test('who asks for too many tokens is told so, and when to try again', async () => {
+test('a client that requests too many tokens is told so, and when to retry', async () => {
   const narrow = { TOKEN_RATE_PER_SECOND: '1', TOKEN_RATE_BURST: '1' }
   const { dataDir, stop } = await serveProgram({ env: narrow })
   const list = () => pinfold({ DATA_DIR: dataDir }, 'zones', 'list', '--json')

@@ -82,7 +82,7 @@ test('nothing is said to be wrong where nothing is', async () => {
   assert.deepEqual(faultsIn(await examine(await healthy())), [])
 })
 
-test('what is said in the environment is held to its rules', async () => {
+test('the doctor checks the environment against its rules', async () => {
   await assertNamed({ ...(await healthy()), LOG_LEVEL: 'loud' }, 'configuration', /LOG_LEVEL/)
   await assertNamed({ ...(await healthy()), OUTBOUND_ALLOW_CIDRS: '0.0.0.0/0' }, 'egress', /0\/0/)
   const { PORT = '' } = ports

@@ -25,7 +25,7 @@ suite('with a sandbox that runs', () => {
     assert.match(stderr, /pinfold sign-in signs you in/)
   })
 
-  test('whoever follows the link is signed in, and commands do what the person’s roles may', async () => {
+  test('following the link signs the person in, and commands may do what the person’s roles allow', async () => {
     const signIn = startPinfold(env, ['sign-in', '--as', 'key-officer'])
     await until(() => linkIn(signIn.stderr()) !== '', 60_000)
     const browser = openBrowser()

@@ -32,7 +32,7 @@ import { bytes, fewerCases, refused } from './arbitraries.ts'
 const key = Buffer.alloc(32, 7)
 const iv = Buffer.alloc(12, 1)
 
-test('what was sealed opens, and with any bit of it changed it does not', () => {
+test('a sealed text opens, and does not open with any bit of it changed', () => {
   const everything = fc.tuple(bytes(32), bytes(12), fc.uint8Array(), fc.uint8Array(), fc.nat())
   fc.assert(
     fc.property(everything, ([secret, nonce, associated, plaintext, place]) => {

@@ -107,7 +107,7 @@ test('public addresses and names are taken', () => {
   assert.equal(production('https://8.8.8.8/4242424242424242'), 'must hold no card number')
 })
 
-test('what is no plain https URL of somebody else is refused', () => {
+test('a URL that is not plain https to another host is refused', () => {
   const refused = [
     '',
     'client.example',
@@ -173,7 +173,7 @@ test('an operator’s exceptions are those blocks and no more', () => {
   }
 })
 
-test('where an operator names the ports, no other is called, at no address and by no name', async () => {
+test('with OUTBOUND_PORTS set, no other port is called, by address or by name', async () => {
   const ports = [443, 8443]
   const judgeAddress = addressPolicy({ allowCidrs: ['10.2.0.0/16'], ownPorts, ports })
   for (const address of ['8.8.8.8', '2606:4700::1', '10.2.0.1']) {
@@ -257,7 +257,7 @@ test('a redirect is not followed, and counts as a failure', async () => {
   assert.equal(hidden.received.length, 0)
 })
 
-test('of an answer at most 256 bytes of text or JSON are kept, none from an exception, and no card number', async () => {
+test('at most 256 bytes of a text or JSON answer are stored, none from an excepted address, and no card number', async () => {
   const card = '4000 0012 3456 7899'
   const notKept = 'The answer is not kept: it may hold a card number.'
   const answers: readonly (readonly [string, string | Buffer, string | undefined])[] = [

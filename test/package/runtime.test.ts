@@ -56,7 +56,7 @@ test('where npm ran no install scripts, pinfold names the command that puts the 
   assert.deepEqual([own.code, own.stdout], [0, 'started\n'])
 })
 
-test('where the bundled Node is not installed at all, pinfold says so', async () => {
+test('pinfold says so when the bundled Node is not installed', async () => {
   const folder = await makeClone({ installed: false })
   const { code, stderr } = await runAs('20.20.2', join(folder, 'bin/pinfold.mjs'))
   assert.equal(code, 3)

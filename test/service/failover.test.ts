@@ -196,7 +196,7 @@ test(`of what was acknowledged nothing is lost or done twice when the primary is
   }
 })
 
-test('where commits wait for no standby, what only the primary had is found to be lost', {
+test('without a synchronous standby, the loss of commits that only the primary had is detected', {
   skip: pair.leftOut,
   timeout: 240_000,
 }, async (t) => {

@@ -68,7 +68,7 @@ test('production says in one message all that it lacks, and opens no listener', 
   assert.ok(!/\n\s+at /.test(said), 'a message, no stack')
 })
 
-test('whoever reaches beyond a laptop must say whether it is a sandbox', () => {
+test('a service that is reachable beyond loopback must set SANDBOX', () => {
   for (const env of [
     { DATABASE_URL: 'postgres://127.0.0.1:1/none' },
     { AUTH_ISSUER: 'https://issuer.test', AUTH_AUDIENCE: 'a' },
@@ -136,18 +136,21 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     await chmod(join(folder, 'master.key'), 0o644)
     const careless = { PRIVATE_HOST: '0.0.0.0', OUTBOUND_ALLOW_CIDRS: '0.0.0.0/0' }
     const meant: Record<string, string> = {}
-    await t.test('what is careless is refused, with the variable that accepts it', () => {
-      const said = faultsOf({ ...env, ...careless })
-      for (const name of ['PLAIN_PRIVATE_LISTENER', 'OPEN_FILES', 'WIDE_OUTBOUND']) {
-        assert.ok(said.includes(`Or set ACCEPT_${name}=yes`), said)
-        meant[`ACCEPT_${name}`] = 'yes'
-      }
-    })
+    await t.test(
+      'production refuses an insecure setting and names the variable that accepts it',
+      () => {
+        const said = faultsOf({ ...env, ...careless })
+        for (const name of ['PLAIN_PRIVATE_LISTENER', 'OPEN_FILES', 'WIDE_OUTBOUND']) {
+          assert.ok(said.includes(`Or set ACCEPT_${name}=yes`), said)
+          meant[`ACCEPT_${name}`] = 'yes'
+        }
+      },
+    )
     const program = await startProgram({
       dataDir: await makeFolder(),
       env: { ...env, ...careless, ...meant },
     })
-    await t.test('what is accepted lets it start, and is told in its log', () => {
+    await t.test('an accepted insecure setting lets the service start, and is logged', () => {
       for (const name of ['ACCEPT_SOFTWARE_HSM', ...Object.keys(meant)]) {
         assert.match(program.stdout(), new RegExp(`"level":40.*"accepted":"${name}"`))
       }

@@ -365,7 +365,7 @@ test('a network that wants no sign-on is dialled without one', async () => {
   assert.deepEqual([network.codes, wire.received], [[], []])
 })
 
-test('a dialled link outlives a database that is away for a moment, and answers 91 meanwhile', async () => {
+test('a dialled link survives a short database outage, and answers 91 meanwhile', async () => {
   const real = await openTestDatabase()
   let isAway = false
   let isRenewalRefused = false

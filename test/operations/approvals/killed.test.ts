@@ -22,7 +22,7 @@ const [sue, sol] = [somebody('sue', 'security-officer'), somebody('sol', 'securi
 const worker = fileURLToPath(new URL('killed-worker.ts', import.meta.url))
 const settings = { SANDBOX: 'true', APPROVALS: 'all', LINK_PORT: '0' }
 
-test('what a worker did that was then killed is not done again, and the first answer is its outcome', async () => {
+test('an act of a worker that was killed afterwards is not repeated, and its first answer is the outcome', async () => {
   const { database, url } = await openServerDatabase(await openPostgres())
   const service = await openTestService({ database, env: settings })
   const body = {
@@ -69,7 +69,7 @@ const usual = (): Promise<TestService> => {
 }
 let usualService: Promise<TestService> | undefined
 
-test('what was approved long ago, while no service ran, is not done any more, and says so', async () => {
+test('an act that was approved long ago, while no service ran, is not carried out, and says so', async () => {
   const service = await usual()
   const body = {
     ...{ clientId: 'late', clientName: 'A', kind: 'admin', scopes: ['admin'] },
@@ -91,7 +91,7 @@ test('what was approved long ago, while no service ran, is not done any more, an
   assert.equal((await callAs(service, sue, 'GET', '/clients/late')).status, 404)
 })
 
-test('what cannot be done at the moment is tried again later', async () => {
+test('an act that cannot be carried out at the moment is tried again later', async () => {
   const service = await usual()
   const body = { publicToken: '4820117360', reason: 'They asked for it' }
   const { body: asked } = await callAs(service, sue, 'POST', '/audit/erasures', { body })

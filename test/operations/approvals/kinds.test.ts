@@ -204,7 +204,7 @@ test('many cards are unblocked once another person has approved, and few at once
   assert.equal(await count(unblocked, [publicTokens[0] ?? '']), 1)
 })
 
-test('what somebody asked for who has another role by now is not done', async () => {
+test('a request is not carried out when its requester has another role by then', async () => {
   const { personId, issuer, subject, name } = sue
   const body = { publicToken: '4820117362', reason: 'They asked for it' }
   await upsertPerson(service.database, { personId, issuer, subject, name, roles: ['auditor'] })
@@ -224,7 +224,7 @@ test('a successor of the audit log begins once', async () => {
   assert.equal(await count('audit_log'), 2)
 })
 
-test('what fails when it is carried out is on record with its reason, and is not tried again', async () => {
+test('an act that fails is recorded with its reason, and is not tried again', async () => {
   const body = { clientId: 'discloser', clientName: 'A', kind: 'client', jwks: newJwks() }
   const shown = await pass([sue, sol], ['POST', '/clients', { ...body, scopes: ['pin.reveal'] }])
   assert.deepEqual([shown.state, shown.outcomeStatus], ['failed', 422])

@@ -111,7 +111,7 @@ test('nor is one whose entry was written anew', async () => {
   await refusesToCarryOut(approvalId, clientId)
 })
 
-test('what another person approved is entered before it is carried out', async () => {
+test('an approval is in the audit log before its act is carried out', async () => {
   const { approvalId, clientId, ...asked } = await ask()
   await approve({ approvalId, ...asked })
   // Nothing enters it elsewhere, and nothing can be entered.

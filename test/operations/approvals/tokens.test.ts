@@ -72,7 +72,7 @@ test('one person asks by their token and another approves by theirs, signed in a
   assert.deepEqual([done.json.state, done.json.outcomeStatus], ['done', 201])
 })
 
-test('what a client asks for one person approves, and no token of a client does', async () => {
+test('one person approves a client’s request, and no client’s token does', async () => {
   const clients = await service.token(undefined, 'admin')
   const asked = await ask(clients)
   const own = await approve(clients, asked)

@@ -66,7 +66,7 @@ test('an approved request ends as stale where its client has other keys before i
   assert.deepEqual(await stepsOf(service, asked.approvalId), ['asked', 'approved', 'stale'])
 })
 
-test('of two approved requests for one client the second ends as stale', async () => {
+test('the second of two approved requests for one client ends as stale', async () => {
   const clientId = await register({ jwks: newJwks() })
   const first = await ask(clientId, { scopes: ['pin.reveal'] })
   const second = await ask(clientId, { scopes: ['pin.write'] })

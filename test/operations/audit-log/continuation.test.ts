@@ -92,7 +92,7 @@ onEachEngine((engine) => {
     }
   })
 
-  test('what a transaction has appended and not committed is under no checkpoint', async (t) => {
+  test('entries that are not committed are under no checkpoint', async (t) => {
     if (engine.name === 'PGlite') return t.skip('one connection has no second transaction')
     const [{ audit, database }, other] = opened.services
     await signAll(audit)
@@ -128,7 +128,7 @@ onEachEngine((engine) => {
     assert.equal(sizeOf(await rememberedBy(service)), await signedSize(database))
   })
 
-  test('where it cannot be remembered, nothing is signed for others, and what was remembered stays', async () => {
+  test('a checkpoint that cannot be remembered is not published, and the remembered one stays', async () => {
     const { service } = opened
     const { audit, database } = service
     await signAll(audit)
@@ -197,7 +197,7 @@ onEachEngine((engine) => {
     assert.equal(changes[0].client, service.sandbox?.admin.clientId)
   })
 
-  test('a clock that was set back keeps nothing from being signed, a second after the last look', async () => {
+  test('after the clock was set back, the next checkpoint is signed one second after the last look', async () => {
     const { service } = opened
     await signAll(service.audit)
     await sql(

@@ -7,7 +7,7 @@ import { enterAll, listEntries } from '../../support/audit.ts'
 import { issueCard } from '../../support/network.ts'
 import { openTestService, sql } from '../../support/service.ts'
 
-test('what cannot be read is entered by its hash, and keeps nothing behind it from being entered', async () => {
+test('unreadable details are entered by their hash, and hold up no later entry', async () => {
   const { database, ...service } = await openTestService()
   const written = ['{"cut of', 'null', '[]', '{"whole":1}']
   for (const details of written) {

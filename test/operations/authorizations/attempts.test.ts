@@ -141,7 +141,7 @@ onEachEngine((engine) => {
     }
   })
 
-  test('what was tried is in no column of any table', async () => {
+  test('a tried PIN or CVV2 is in no column of any table', async () => {
     const wrong = otherDigits(card.pin)
     await ask(service, { ...pinTry(service, card, wrong), cvv2: otherDigits(card.cvv2) })
     const rows = await sql(

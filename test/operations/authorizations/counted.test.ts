@@ -128,7 +128,7 @@ onEachEngine((engine) => {
     assert.deepEqual(await counted(), { wrong: 20, guessing: 0 })
   })
 
-  test('what was counted is forgotten when its day is over, a few at a time', async () => {
+  test('counts are deleted when their day is over, a few at a time', async () => {
     await sql(opened.database, 'delete from wrong_expiry')
     for (let network = 0; network < 12; network += 1) {
       await sql(opened.database, 'select count_wrong_expiry($1, $2, 10, 86400000000)', [

@@ -232,7 +232,7 @@ onEachEngine((engine) => {
     })
   }
 
-  test('what is not the shape of a PIN block is refused, and its digits are not repeated', async () => {
+  test('a malformed PIN block is refused, and its digits are not repeated', async () => {
     const good = pinBlock(service, card)
     for (const bad of [
       { ...good, data: 'zz' },

@@ -70,7 +70,7 @@ onEachEngine((engine) => {
     assert.equal(first.json.approved, true)
   })
 
-  test('what objects before a try is remembered too', async () => {
+  test('an objection before the try is remembered under the key, too', async () => {
     const unknown = { publicToken: '9999999999', entryMode: 'chip', reference: 'R-1' }
     const first = await send(unknown)
     assert.equal(first.json.responseCode, '14')
@@ -78,7 +78,7 @@ onEachEngine((engine) => {
     assert.deepEqual([repeat.text, isReplay(repeat)], [first.text, true])
   })
 
-  test('of fifty at once under one key one spends and all others are told the same', async () => {
+  test('one of fifty concurrent requests under one key spends a try, and all return the same answer', async () => {
     const wrong = question(otherDigits(card.pin))
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, index) => send(wrong, index % 2 === 0 ? 0 : 1)),

@@ -49,7 +49,7 @@ const watched = (database: Database) => {
   return { database: watching, sent }
 }
 
-suite('what an authorization sends to the database', () => {
+suite('round trips of an authorization', () => {
   let service: TestService
   let card: IssuedCard
   let sent: string[]

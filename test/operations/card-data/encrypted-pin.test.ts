@@ -104,7 +104,7 @@ test('with an idempotency key the same envelope may be sent again, and nothing i
   assert.equal(reused.json.code, 'idempotency_key_reused')
 })
 
-test('whatever is wrong with an envelope, the answer is the same, and the PIN stays', async () => {
+test('every bad envelope has the same answer, and the PIN stays', async () => {
   const [pin] = pins
   await setPin(await seal(pin))
   const other = await service.createCard()
@@ -203,7 +203,7 @@ test('exactly one of pin, cardPin and encryptedPin is taken', async () => {
   assert.equal((await service.call('POST', path, { body })).status, 204)
 })
 
-test('what is kept of an envelope is a hash and an end', async () => {
+test('only the hash and the expiry of an envelope are stored', async () => {
   const rows = await sql<{ hash: Uint8Array; left: number }>(
     service.database,
     `select jti_hash as hash, extract(epoch from expires_at - now())::int as left from pin_envelope`,

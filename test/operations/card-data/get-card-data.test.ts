@@ -257,7 +257,7 @@ test('when a card or a client has had its bad session keys of an hour, the good 
   assert.equal(answer.status, 422)
 })
 
-test('of many bad session keys at once, no more are looked at than an hour allows', async () => {
+test('of many concurrent bad session keys, no more are examined than an hour allows', async () => {
   const limited = await openCardDataService({ env: { BAD_SESSION_KEYS_PER_CARD_HOUR: '10' } })
   const { publicToken } = await limited.createCard()
   const ask = () => limited.getCardData(publicToken, { key: 'nonsense' })

@@ -86,7 +86,7 @@ suite('what a client that is known did not get', () => {
     }
   })
 
-  test('what can be no token is counted, and kept nowhere', async () => {
+  test('a text that can be no token is counted, and stored nowhere', async () => {
     const number = '4000001234567899'
     const rows = await newly(() => service.call('GET', `/card-pin/${number}/pin`))
     assert.deepEqual(rows, [{ ...pin, publicToken: null, reason: 'card_not_found', ...first }])

@@ -129,7 +129,7 @@ const withoutId = ({ headers, text, status }: Answer): unknown[] => {
   return [status, rest, names.sort(), headers['content-type']]
 }
 
-test('whatever is wrong with a session key, the answer is the same, and says nothing more', async () => {
+test('every bad session key has the same answer, which says nothing more', async () => {
   const answers = new Set<string>()
   for (const [what, key] of Object.entries(bad)) {
     const answer = await service.getCardData(card.publicToken, { key: key() })
@@ -157,7 +157,7 @@ test('whatever is wrong with a session key, one private operation is done, on a 
   decrypt.mock.restore()
 })
 
-test('whatever is wrong with a session key, the processor works for about as long', async () => {
+test('every bad session key takes about the same processor time', async () => {
   const { hsm } = service.issuing
   const leastMs = new Map(Object.keys(bad).map((what) => [what, Number.POSITIVE_INFINITY]))
   // The least of several, taken in turns: whatever else the machine does only adds to it.

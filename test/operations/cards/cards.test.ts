@@ -140,7 +140,7 @@ test('a delivery address is for physical cards alone', async () => {
   await service.createCard({ fulfilment, cardType: 'Physical' })
 })
 
-test('what is known of a holder lies enciphered', async () => {
+test('personal data of a cardholder is stored encrypted', async () => {
   const { publicToken } = await service.createCard(person('Zacharias', 'Quillfeather'))
   const [row] = await sql<{ text: string }>(
     service.database,

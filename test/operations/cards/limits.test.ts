@@ -128,14 +128,14 @@ test('another client cannot use up the limit of a card, nor learn of it', async 
   assert.equal((await reveal(publicToken, { as: 'otherClient' })).status, 404)
 })
 
-test('what was refused for the state of the card uses nothing up', async () => {
+test('a refusal because of the card status uses up no limit', async () => {
   const { publicToken } = await service.createCard({ cardProduct: 1002 })
   for (let time = 1; time <= 11; time += 1) {
     assert.equal((await reveal(publicToken)).json.code, 'pin_not_revealable')
   }
 })
 
-test('of a hundred requests at once, ten are told the PIN', async () => {
+test('ten of a hundred concurrent requests reveal the PIN', async () => {
   const { publicToken } = await service.createCard()
   const answers = await Promise.all(Array.from({ length: 100 }, () => reveal(publicToken)))
   assert.equal(answers.filter(({ status }) => status === 200).length, 10)
@@ -158,7 +158,7 @@ test('a client is told so many PINs an hour over all its cards, and another one 
   await limited.close()
 })
 
-test('where the card or its client has no use left, neither loses one and no event is written', async () => {
+test('when the card or its client has no use left, neither loses one and no event is written', async () => {
   const limited = await openTestService({ env: { REVEALS_PER_CLIENT_HOUR: '11' } })
   const [first, second, third] = await Promise.all([1, 2, 3].map(() => limited.createCard()))
   const usesOf = async (card: CreatedCard | undefined) => {

@@ -66,7 +66,7 @@ test('a weak PIN is refused with the reason, the PIN stays, and the answer repea
   assert.equal(await reveal(), strong)
 })
 
-test('what the masked PAN does not show makes no PIN weak', async () => {
+test('digits that the masked PAN hides make no PIN weak', async () => {
   const hidden = ['7193', '0739', '6284', '8406', '5927', '3816']
   for (const pin of hidden.filter((each) => !card.maskedPan.includes(each))) {
     assert.equal((await setPin(pin)).status, 204, pin)
@@ -104,7 +104,7 @@ test('a PIN has exactly the digits of its product, from 4 to 12', async () => {
   }
 })
 
-test('what is no PIN at all is refused, and never repeated', async () => {
+test('a text that is no PIN is refused, and never repeated', async () => {
   for (const pin of [
     7193,
     '',
@@ -148,7 +148,7 @@ test('a note that holds a card number is refused; one at its full length is kept
   assert.equal((await service.call('POST', path, { body: { pin, ...note } })).status, 204)
 })
 
-test('of a product that reveals no PIN nothing is kept that a PIN could be shown from', async () => {
+test('a card of a product without PIN reveal stores nothing from which its PIN could be revealed', async () => {
   const sealed = await service.createCard({ cardProduct: 1002 })
   assert.equal((await setPin(strongPins(sealed)[0], sealed)).status, 204)
   const { json, status } = await service.call('GET', `/card-pin/${sealed.publicToken}/pin`)

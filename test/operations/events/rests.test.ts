@@ -22,7 +22,7 @@ test('a change in this process ends a rest, and makes the next one short', async
   assert.ok(!stop.aborted)
 })
 
-test('what is stopped rests no more', async () => {
+test('a stopped job does not rest', async () => {
   const rest = createRests(1_000_000).begin(() => 600_000)
   const stop = AbortSignal.timeout(500)
   for (let time = 0; time < 3; time += 1) await rest(false, stop)

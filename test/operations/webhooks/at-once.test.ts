@@ -33,7 +33,7 @@ test('a client has 20 webhooks at most, however many are made at once', {
   assert.equal(other.status, 201)
 })
 
-test('a client whose events cannot be published holds up nobody else’s, and loses none', {
+test('a client whose events cannot be published delays no other client, and loses no event', {
   skip: postgres.leftOut,
 }, async () => {
   const { database } = await openServerDatabase(postgres, 5)
@@ -111,7 +111,7 @@ test('however much of it waits, what cannot be published holds up nothing else, 
   )
 })
 
-test('placing, delivering, sending again and replaying at once never wait for one another in a ring', {
+test('publishing, delivering, resending and replaying at once never deadlock', {
   skip: postgres.leftOut,
 }, async () => {
   const { database, url } = await openServerDatabase(postgres, 20)

@@ -120,7 +120,7 @@ const useTogether = statement(
    ) as used`,
 )
 
-test('uses that are had at once are too many in no window, and refused only where they would be', async () => {
+test('concurrent uses exceed the limit in no window, and are refused only where they would exceed it', async () => {
   const some = fc.record({
     seconds: fc.constantFrom(0, 0, 0, 1, 60, windowSeconds - 1, windowSeconds),
     uses: fc.integer({ min: 1, max: 12 }),

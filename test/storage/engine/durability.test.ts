@@ -48,7 +48,7 @@ const logFiles = (folder: string): Set<number> =>
       .map((name) => fs.statSync(join(folder, 'pg_wal', name)).ino),
   )
 
-test('what the embedded database acknowledges is on the disk, not in memory of the machine', async (t) => {
+test('the embedded database acknowledges a commit only when it is on the disk', async (t) => {
   const { database, folder } = await openInFolder(t)
   let syncs = 0
   watchDisk(t, (descriptor) => {
@@ -62,7 +62,7 @@ test('what the embedded database acknowledges is on the disk, not in memory of t
   assert.equal(syncs, 5, 'a read has none')
 })
 
-test('what a function of the database changes is on the disk before it is acknowledged', async (t) => {
+test('a change by a database function is on the disk before it is acknowledged', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'pinfold-durability-'))
   t.after(() => rm(folder, { recursive: true }))
   const database = await openTestPglite({ folder, image: 'migrated' })
@@ -99,7 +99,7 @@ test('what is committed at once is acknowledged after the disk has it, and the d
   assert.deepEqual(await left.query(count), [{ rows: rows.length }])
 })
 
-test('what the disk does not take is not acknowledged by the embedded database', async (t) => {
+test('the embedded database does not acknowledge a commit that the disk refuses', async (t) => {
   const { database } = await openInFolder(t)
   watchDisk(t, () => {
     throw Object.assign(new Error('the disk is broken'), { code: 'EIO' })

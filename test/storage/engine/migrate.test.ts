@@ -37,7 +37,7 @@ test('every migration is applied in its order, and the second time there is noth
   assert.deepEqual(await migrate(database, migrations), [])
 })
 
-test('of a migration that fails nothing is left', async () => {
+test('a failed migration leaves nothing behind', async () => {
   const database = await openTestPglite()
   const failing = await withMigration(
     '9000_fails.sql',

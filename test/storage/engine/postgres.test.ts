@@ -44,7 +44,7 @@ const endSessions = async (): Promise<void> => {
 const names = async (): Promise<unknown[]> =>
   (await sql(database, 'select name from act order by name')).map(({ name }) => name)
 
-test('what a transaction did is there when it resolves, and not when its work throws', {
+test('a transaction commits when its work resolves, and rolls back when its work throws', {
   skip,
 }, async () => {
   await database.transaction((tx) => sql(tx, `insert into act values ('kept')`))
@@ -119,7 +119,7 @@ test('a row that another transaction holds is waited for, and then given up', {
   })
 })
 
-test('of transactions that wait for one another in a ring, each is done in the end, and once', {
+test('transactions in a deadlock all commit in the end, each once', {
   skip,
 }, async () => {
   await sql(database, `insert into act values ('left'), ('right')`)
@@ -144,7 +144,9 @@ test('of transactions that wait for one another in a ring, each is done in the e
   assert.deepEqual(went, ['went left', 'went right'])
 })
 
-test('what the server undoes again and again is a 503', { skip }, async () => {
+test('a transaction that the server rolls back again and again is answered with 503', {
+  skip,
+}, async () => {
   let attempts = 0
   const work = database.transaction(async (tx) => {
     attempts += 1

@@ -100,7 +100,7 @@ suite('a primary with a standby that commits wait for', {
   })
   after(() => database.close())
 
-  test('of several servers the one is taken that can be written to, wherever it stands', async () => {
+  test('among several servers the writable one is used, at whatever place of the list', async () => {
     for (const sessions of ['read-write', 'primary']) {
       const url = changed(pair.composeUrl('acts'), (parts) => {
         parts.hosts.reverse()
@@ -115,7 +115,7 @@ suite('a primary with a standby that commits wait for', {
     assert.deepEqual(await names(database), ['primary', 'read-write'])
   })
 
-  test('where none can be written to, all are named with what is wrong with each', async () => {
+  test('without a writable server, the error names each server and its fault', async () => {
     const url = changed(pair.composeUrl('acts'), (parts) => {
       parts.hosts[0] = '127.0.0.1:9'
     })
@@ -142,7 +142,7 @@ suite('a primary with a standby that commits wait for', {
     assert.ok((await names(database)).includes('goes on'))
   })
 
-  test('what begins with a script takes as long as it says, and whoever comes after it on that connection does not', async () => {
+  test('a transaction may lift the statement time limit for itself, and not for the next one on its connection', async () => {
     const one = open(pair.composeUrl('acts'), 1)
     const slow = 'select pg_sleep(6)'
     await one.transaction(async (tx) => {
@@ -239,7 +239,7 @@ suite('a primary with a standby that commits wait for', {
     await untilAnswered(database)
   })
 
-  test('who waited for a connection waits for its answer for as much less, and distrusts no server for that', async () => {
+  test('the wait for a connection shortens the wait for the answer, and no server is distrusted for that', async () => {
     const connectionString = primaryUrl()
     const onIdleError = (): void => undefined
     const options = { connectionString, poolSize: 1, statementTimeoutMs: 8_000, onIdleError }

@@ -6,7 +6,7 @@ import { sql } from '../../support/service.ts'
 
 const never = new AbortController().signal
 
-test('of an embedded database the tables with many dead rows are vacuumed and analyzed, and no others', async () => {
+test('an embedded database vacuums and analyzes the tables with many dead rows, and no others', async () => {
   const database = await openTestPglite()
   await database.script(`create table busy (a integer); create table "Calm one" (a integer);
     insert into busy select generate_series(1, 6000); insert into "Calm one" values (1)`)

@@ -175,7 +175,7 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     }
   })
 
-  test('of two that answer at once the second waits for the first, and gets its answer', async () => {
+  test('the second of two concurrent answers under one key waits for the first, and returns its answer', async () => {
     const { database } = await openServerDatabase(postgres)
     const key = { clientId, keyHashes: [randomBytes(32), randomBytes(32)] } as const
     const claimId = await claimed(database, key)

@@ -127,7 +127,7 @@ for (const { name, open, skip } of databaseEngines) {
       assert.deepEqual([pin?.spent?.kind, cvv?.spent?.kind], ['pin', 'cvv'])
     })
 
-    test('what is a day old counts no more, on either side', async () => {
+    test('a transaction that is a day old counts no more, on either side', async () => {
       const marked = newOriginal()
       await reverse(marked)
       await makeADayOld(marked)

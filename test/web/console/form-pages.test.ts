@@ -38,7 +38,7 @@ const signInAgain = async (browser: Browser, text: string) => {
   return browser.send(asked.url, {})
 }
 
-test('who approves after a sign-in that is too old comes back to the approval, and approves it', async () => {
+test('an approver whose sign-in is too old signs in again, returns to the approval and approves it', async () => {
   const { approvalId } = await askForAdministrator(service, 'admin-read-slowly')
   const address = `${url}/console/approvals/${approvalId}`
   const approver = await signIn('Sol Security')
@@ -57,7 +57,7 @@ test('who approves after a sign-in that is too old comes back to the approval, a
   assert.equal(approved.url, address)
 })
 
-test('who breaks the glass after a sign-in that is too old comes back to the approval', async () => {
+test('a person who breaks the glass after an old sign-in returns to the approval', async () => {
   const requester = await signIn('Sol Security')
   const { approvalId } = await askForAdministrator(service, 'admin-urgent')
   await setRequester(

@@ -35,7 +35,7 @@ const viewers = [
   },
 ]
 
-suite('what operators do all day', { skip: chromium.leftOut }, () => {
+suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
   let service: Console
   let receiver: Receiver
   before(async () => {

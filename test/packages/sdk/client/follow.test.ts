@@ -94,7 +94,7 @@ test('following ends with the reason of the signal', async () => {
   await assert.rejects(next, /The shift is over/)
 })
 
-test('what will not be better the next time ends it', async () => {
+test('an answer that no retry can improve ends the stream', async () => {
   const pinfold = createPinfold({ ...service.sandbox, scope: 'cards.read' })
   const following = pinfold.events.follow()[Symbol.asyncIterator]()
   await assert.rejects(following.next(), { code: 'insufficient_scope' })
@@ -184,7 +184,7 @@ for (const [title, answer] of noStreams) {
   })
 }
 
-test('what cannot be followed is refused before anybody is asked', async () => {
+test('options that cannot be followed are refused before a request is sent', async () => {
   const { pinfold, resumedAfter } = streams()
   const first = (follow: AsyncIterable<EventRecord>) => follow[Symbol.asyncIterator]().next()
   const code = 'invalid_argument'
@@ -193,7 +193,7 @@ test('what cannot be followed is refused before anybody is asked', async () => {
   assert.deepEqual(resumedAfter, [])
 })
 
-test('however long the service asks to wait, it is not called before', async () => {
+test('the client waits as long as the service asks before it calls again', async () => {
   const leaving = new AbortController()
   const { pinfold, resumedAfter } = streams(
     () => refusal(503, 'unavailable', 2_147_484),

@@ -164,7 +164,7 @@ test('no error shows a token or a secret, whatever stands in them', async () => 
   )
 })
 
-test('what is wrong with an argument comes as a rejection, before anything is sent', async () => {
+test('a wrong argument rejects before anything is sent', async () => {
   const { pinfold, sent } = pretend(() => Response.json({}))
   const calls: (() => Promise<unknown>)[] = [
     () => pinfold.cards.retrieve(''),

@@ -99,7 +99,7 @@ test('a read is repeated, as often as it is allowed to be', async () => {
   assert.equal(recorder.sent.length, 4)
 })
 
-test('what discloses is not repeated when its answer is lost, for it may have been disclosed', async () => {
+test('a disclosure whose answer is lost is not repeated', async () => {
   recorder.befall('/pin', 'answer lost')
   await assert.rejects(pinfold.pins.reveal(publicToken), { code: 'connection_failed' })
   recorder.befall('/encrypted', 'answer lost')

@@ -131,7 +131,7 @@ test('a client with a key signs an assertion for each token, and holds no secret
   })
 })
 
-test('what cannot work is refused before anything is sent', () => {
+test('options that cannot work are refused before anything is sent', () => {
   const { baseUrl, clientId, clientSecret } = service.sandbox
   const good = { baseUrl, clientId, clientSecret }
   const bad: [code: string, options: PinfoldOptions][] = [

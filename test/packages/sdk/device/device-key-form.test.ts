@@ -181,7 +181,7 @@ test('the header of an answer is the agreed one and has nothing else', async () 
   }
 })
 
-test('what is no answer is refused, a problem document too', async () => {
+test('a body that is no answer is refused, and so is a problem document', async () => {
   const request = await ask()
   const others = [null, undefined, '', 'x', 1, [], {}, { jwe: 1 }, { jwe: '' }, { jwe: 'a.b.c' }]
   for (const answer of [...others, { status: 404, code: 'card_not_found' }]) {

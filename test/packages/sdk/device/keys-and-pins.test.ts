@@ -113,7 +113,7 @@ test('a chosen PIN is sealed to the pin key, for one card, one use and now', asy
   assert.notEqual(opened[0].jti, opened[1].jti)
 })
 
-test('what is no PIN or no card is refused, and the refusal does not repeat it', async () => {
+test('a text that is no PIN or no card is refused, and the refusal does not repeat it', async () => {
   for (const [token, pin] of [
     [publicToken, '719'],
     [publicToken, '7193406284161'],

@@ -75,8 +75,8 @@ export function drawFill(length: number, from: number): Buffer {
 }
 
 /**
- * The PAN field of formats 0 and 3: four zero nibbles, then the 12 rightmost digits but for the
- * check digit (ISO 9564-1:2017 9.3.2.3).
+ * Encodes the PAN field of formats 0 and 3: four zero nibbles, then the 12 rightmost digits without
+ * the check digit (ISO 9564-1:2017 9.3.2.3).
  *
  * @param pan 13 to 19 digits, check digit included.
  * @returns 8 bytes.

@@ -20,7 +20,7 @@ import { recordUses } from '../operations/keys/uses.ts'
 import { startDelivery } from '../operations/webhooks/delivery.ts'
 import { deleteOldApprovals } from '../storage/approvals/approvals.ts'
 import { thinCheckpoints } from '../storage/audit-log/checkpoints.ts'
-import { pruneWrongExpiries } from '../storage/authorizations/wrong-expiries.ts'
+import { expireWrongExpiries } from '../storage/authorizations/wrong-expiries.ts'
 import { expirePinEnvelopes } from '../storage/cards/changes.ts'
 import { expireLimits } from '../storage/cards/limits.ts'
 import { expireAssertions } from '../storage/clients/assertions.ts'
@@ -172,10 +172,10 @@ export async function expireOneTimeRecords(
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const expiredBefore = new Date(now.getTime() - clockMarginMs)
-  const prunes = [
+  const deletions = [
     () => expireAssertions(connection, expiredBefore, stepSize),
     () => expirePinEnvelopes(connection, expiredBefore, stepSize),
-    () => pruneWrongExpiries(connection, stepSize),
+    () => expireWrongExpiries(connection, stepSize),
     () => expireLimits(connection, 'card', stepSize),
     () => expireLimits(connection, 'client', stepSize),
     () => expireTransactions(connection, stepSize),
@@ -183,9 +183,9 @@ export async function expireOneTimeRecords(
     () => expireSessions(connection, stepSize),
     () => deleteOldApprovals(connection, stepSize),
   ]
-  for (const prune of prunes) {
+  for (const deleteStep of deletions) {
     for (let step = 0; step < stepsMost && !stop.aborted; step += 1) {
-      if ((await prune()) < stepSize) break
+      if ((await deleteStep()) < stepSize) break
     }
   }
 }

@@ -22,8 +22,8 @@ import {
   findTokenByPan,
   type NamedCard,
 } from '../../src/storage/authorizations/begin.ts'
-import { pruneCounts } from '../../src/storage/authorizations/counts.ts'
-import { pruneAuthorizations } from '../../src/storage/authorizations/records.ts'
+import { expireCounts } from '../../src/storage/authorizations/counts.ts'
+import { expireAuthorizations } from '../../src/storage/authorizations/records.ts'
 import {
   answerAuthorization,
   answerUnknownCard,
@@ -31,7 +31,7 @@ import {
   settleMatchAndSpend,
 } from '../../src/storage/authorizations/settle.ts'
 import { reportLostBlock } from '../../src/storage/authorizations/tries.ts'
-import { pruneWrongExpiries } from '../../src/storage/authorizations/wrong-expiries.ts'
+import { expireWrongExpiries } from '../../src/storage/authorizations/wrong-expiries.ts'
 import { findCard, findCardWithProduct } from '../../src/storage/cards/cards.ts'
 import {
   expireCards,
@@ -232,7 +232,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => expirePinEnvelopes(database, new Date(), limit),
   (database, limit) => expireLimits(database, 'card', limit),
   (database, limit) => expireLimits(database, 'client', limit),
-  (database, limit) => pruneWrongExpiries(database, limit),
+  (database, limit) => expireWrongExpiries(database, limit),
   (database, limit) => expireTransactions(database, limit),
   (database, limit) => expireAdvices(database, limit),
   (database, limit) => expireSessions(database, limit),
@@ -258,8 +258,8 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => expireOutbox(database, 30, limit),
   (database, limit) =>
     expireFeed(database, clientId, { days: 30, limit, after: '0', beforeDay: null }),
-  (database, limit) => pruneAuthorizations(database, 30, limit),
-  (database, limit) => pruneCounts(database, 30, limit),
+  (database, limit) => expireAuthorizations(database, 30, limit),
+  (database, limit) => expireCounts(database, 30, limit),
   (database) => lockAuditLog(database),
   (database, limit) => takeAttemptsToEnter(database, limit),
   (database, limit) => takeRefusalsToEnter(database, limit),

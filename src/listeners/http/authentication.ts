@@ -85,7 +85,7 @@ export function requireScope({ scopes }: Caller, ...wanted: readonly Scope[]): v
   })
 }
 
-/** The caller of a route that needs a token. */
+/** Returns the caller of a route that needs a token. */
 export function requireCaller(request: FastifyRequest): Caller {
   if (!request.caller) throw new Problem('unauthenticated')
   return request.caller

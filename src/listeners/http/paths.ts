@@ -20,10 +20,10 @@ declare module 'fastify' {
 }
 
 /**
- * Knows the paths of all routes that are made after it, to tell a method that a path does not take
- * from a path that is not there. They stand in a router of their own: a route for each method that
- * is refused would be thirty to each that answers.
- * @returns what refuses a request that came to no route: 405 with `Allow`, or 404.
+ * Collects the paths of all routes that are added afterwards, to tell an unsupported method from an
+ * unknown path. They are in a router of their own: a refusing route for each method would be thirty
+ * for each real one.
+ * @returns a function that refuses an unrouted request: 405 with `Allow`, or 404.
  */
 export const createPathRefuser = (
   app: FastifyInstance,
@@ -48,7 +48,7 @@ export const createPathRefuser = (
   }
 }
 
-/** The pattern that a request's path matched, whether it takes the request's method or not. */
+/** Returns the pattern that a request's path matched, whether or not it accepts the method. */
 export const findPattern = ({
   is404,
   refusedPattern,

@@ -147,7 +147,7 @@ function runLink(
       onSignedOn: () => void record.note(),
       onEnd() {
         sessions.delete(session)
-        const forgotten = record.forget().finally(() => forgetting.delete(forgotten))
+        const forgotten = record.deleteRecord().finally(() => forgetting.delete(forgotten))
         forgetting.add(forgotten)
         onEnd()
       },
@@ -182,7 +182,7 @@ function runLink(
 /** What everybody may see of a session, while it lives. */
 interface SessionRecord {
   note(): Promise<void>
-  forget(): Promise<void>
+  deleteRecord(): Promise<void>
 }
 
 /** Written one after the other: what is written last is how it stays. */
@@ -198,6 +198,6 @@ function createSessionRecord(
   }
   return {
     note: () => write(() => upkeep.note(session.state())),
-    forget: () => write(() => upkeep.forget(session.state())),
+    deleteRecord: () => write(() => upkeep.deleteSession(session.state())),
   }
 }

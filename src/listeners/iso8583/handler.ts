@@ -81,7 +81,7 @@ export async function handle(
   }
 }
 
-/** Names what is done with a message: its class and function; null where that is nothing. */
+/** Names the handler of a message by its class and function; null when there is none. */
 export function findWork({ version }: Profile, { mti }: IsoMessage): string | null {
   const isOfVersion = mti.startsWith(version === '1993' ? '1' : '0')
   const name = `${messages.readClass(mti)} ${messages.readFunction(mti)}`
@@ -92,10 +92,7 @@ const isLate = ({ at }: Received): boolean => performance.now() - at > deadlineM
 const late: Reply = { answer: null, outcome: 'late' }
 const unanswered: Reply = { answer: null, outcome: 'unanswered' }
 
-/**
- * The answer to a message that cannot be read, by what can be read of it; null where that is not
- * enough for one.
- */
+/** Answers an unreadable message from its readable part; null when that part is too small. */
 export function answerToUnreadable(
   { profile }: Conversation,
   readable: IsoMessage | null,
@@ -105,7 +102,7 @@ export function answerToUnreadable(
   return isAnswered ? answerTo(profile, readable, '30') : null
 }
 
-/** Whether what comes behind a message is to be understood as it is after it. */
+/** Whether a message changes how the following ones are handled. */
 export function changesConversation({ management }: Profile, { fields, mti }: IsoMessage): boolean {
   if (messages.readFunction(mti) === 'answer') return true
   const code = fields[management.field] ?? ''

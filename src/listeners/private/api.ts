@@ -86,13 +86,13 @@ export const keysAct = { access: ['admin', 'keys.write'], repeatable: true } as 
 /** The same, by what a body says. */
 export const keysChange = { ...keysAct, bodyRequired: true } as const
 
-/** Who administers, as its token says. */
+/** Returns the requester of an administrative act, from its token. */
 export const createRequester = (request: FastifyRequest): Requester => {
   const { carriesOut, clientId } = requireCaller(request)
   return { clientId, requestId: request.id, approvedBy: carriesOut?.approvedBy ?? null }
 }
 
-/** The client that a path names. @throws `Problem` `not_found` when it can be no client's id. */
+/** Parses the client id in a path. @throws `Problem` `not_found` when it is no client id. */
 export function parseClientId({ params }: { params: { clientId: string } }): string {
   if (!isClientId(params.clientId)) throw new Problem('not_found')
   return params.clientId
@@ -103,8 +103,8 @@ export const clientAfter = (cursor: string | undefined): string =>
   readCursor(cursor, ([id]) => (isClientId(id) ? id : null)) ?? ''
 
 /**
- * The card that a path names.
- * @throws `Problem` `card_not_found` when it can be no card's token.
+ * Parses the card token in a path.
+ * @throws `Problem` `card_not_found` when it is no card token.
  */
 export function parsePublicToken({ params }: { params: { publicToken: string } }): PublicToken {
   if (!isPublicToken(params.publicToken)) throw new Problem('card_not_found')

@@ -19,7 +19,7 @@ const credentialKinds = {
 const isGuarded = (scopes: readonly string[] = []): boolean =>
   guardedScopes.some((scope) => scopes.includes(scope))
 
-/** The kinds of approval that the registration of a client is of. */
+/** Lists the kinds of approval that registering a client needs. */
 export const listRegistrationKinds = ({
   kind,
   scopes,
@@ -28,7 +28,7 @@ export const listRegistrationKinds = ({
   return isGuarded(scopes) ? ['disclosure-scopes'] : []
 }
 
-/** The kinds of approval that a change of a client is of. What takes away is of none. */
+/** Lists the kinds of approval that changing a client needs. Removing rights needs none. */
 export function listChangeKinds(
   before: ClientRecord,
   { active, certificateBoundTokens, jwks, scopes }: Static<typeof ChangeClientSchema>,
@@ -47,7 +47,7 @@ export function listChangeKinds(
   ]
 }
 
-/** The kinds of approval that another secret of a client is of. */
+/** Lists the kinds of approval that another secret of a client needs. */
 export const listRotationKinds = ({ kind, scopes }: ClientRecord): readonly ApprovalKind[] =>
   kind !== 'client' || isGuarded(scopes) ? [credentialKinds[kind]] : []
 

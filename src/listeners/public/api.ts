@@ -22,22 +22,19 @@ export interface PublicApi {
   faultOfTarget(url: string): string | null
 }
 
-/** Who calls, as the operations know it. */
+/** Returns the caller as operations need it. */
 export const createRequester = (request: FastifyRequest): Requester => ({
   clientId: requireCaller(request).clientId,
   requestId: request.id,
 })
 
-/**
- * The card that a path names.
- * @throws `Problem` `card_not_found` when it can be no card's token.
- */
+/** Parses the card token in a path. @throws `Problem` `card_not_found` when it is no card token. */
 export function parsePublicToken({ params }: { params: { publicToken: string } }): PublicToken {
   if (!isPublicToken(params.publicToken)) throw new Problem('card_not_found')
   return params.publicToken
 }
 
-/** The webhook that a path names. @throws `Problem` `not_found` when it can be no webhook's id. */
+/** Parses the webhook id in a path. @throws `Problem` `not_found` when it is no webhook id. */
 export function parseWebhookId({ params }: { params: { webhookId: string } }): string {
   if (!isUuid(params.webhookId)) throw new Problem('not_found')
   return params.webhookId

@@ -75,7 +75,7 @@ export async function listKeyActs(
   return rows.map(({ details: _, subject: key, subjectKind: __, ...act }) => ({ ...act, key }))
 }
 
-/** The members of a record that a change gives other values, before and after. */
+/** Returns the members of a record that a change sets to other values, before and after. */
 export function differences<Kept extends object>(before: Kept, after: Kept): object {
   const names = Object.keys(after) as (keyof Kept)[]
   const changed = names.filter((name) => !isSame(before[name], after[name]))
@@ -83,7 +83,7 @@ export function differences<Kept extends object>(before: Kept, after: Kept): obj
   return { before: pick(before), after: pick(after) }
 }
 
-/** What a change is called, by whether it switches its subject on, or off, or neither. */
+/** Names a change by whether it activates its subject, deactivates it, or does neither. */
 export function nameChange(
   before: { readonly active: boolean },
   after: { readonly active: boolean },

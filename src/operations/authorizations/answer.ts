@@ -171,8 +171,8 @@ export interface Keeper {
 }
 
 /**
- * Keeps an answer unless one is kept: the first is what everybody gets. So a request that was
- * merely slow, and whose repeat took it for lost, has one answer.
+ * Stores an answer unless one is stored: every repeat gets the first. A slow request and the repeat
+ * that took it for lost therefore have one answer.
  */
 export async function storeFirstAnswer(
   { database, hsm, observe }: AuthorizationContext,

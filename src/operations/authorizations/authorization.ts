@@ -102,7 +102,7 @@ interface NamedPinBlock {
   readonly data: string
 }
 
-/** What the HSM says, or null when it gives no answer: that is never taken for a wrong PIN. */
+/** Returns the HSM's answer, or null during an outage, which must never count as a wrong PIN. */
 export async function callHsm<Answer>(
   { observe }: AuthorizationContext,
   ask: () => Promise<Answer>,

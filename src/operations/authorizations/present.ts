@@ -72,7 +72,7 @@ async function findUsedZoneKey(
   return found
 }
 
-/** Has a zone key read again, when it is asked for next. */
+/** Deletes a zone key from the cache, so that it is read again. */
 export function deleteCachedZoneKey(
   { zoneKeys }: Pick<AuthorizationContext, 'zoneKeys'>,
   networkId: string,

@@ -24,7 +24,9 @@ interface CardLimits {
   readonly tries: readonly UsedLimit[]
 }
 
-/** The limits on a card of any client. @throws `Problem` `card_not_found`. */
+/**
+ * Returns the limits on a card of any client, and its tries. @throws `Problem` `card_not_found`.
+ */
 export async function findCardLimits(
   context: Pick<CardContext, 'database' | 'limits'>,
   publicToken: PublicToken,
@@ -48,7 +50,7 @@ export async function findCardLimits(
   }
 }
 
-/** The limits of a client over all its cards. @throws `Problem` `not_found`. */
+/** Lists the limits of a client over all its cards. @throws `Problem` `not_found`. */
 export async function listClientLimits(
   { database, limits }: Pick<CardContext, 'database' | 'limits'>,
   clientId: string,

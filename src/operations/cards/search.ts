@@ -201,7 +201,7 @@ export async function findSupportedCard(
   }
 }
 
-/** Every limit that a card may have, by the name that its uses are kept under. */
+/** Collects every limit that a card may have, by the name under which its uses are stored. */
 export function collectCardLimits({
   limits,
 }: Pick<CardContext, 'limits'>): ReadonlyMap<string, Limit> {

@@ -79,9 +79,9 @@ function refuseMove(
 const stepSize = 100
 
 /**
- * Writes the one event of each card that expired, and forgets old idempotency keys, in small steps.
- * Any number of processes may sweep at once.
- * @param stop ends it between two steps: the next sweep goes on from there.
+ * Writes the event of each card that expired, and deletes old idempotency keys, in small steps.
+ * Several processes may sweep at once.
+ * @param stop ends it between two steps: the next sweep resumes there.
  */
 export async function sweep(
   { database, now }: Pick<cards.CardContext, 'database' | 'now'>,

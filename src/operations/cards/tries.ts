@@ -6,7 +6,7 @@ import { type TryKind, type TryStatus, tryStatus } from '../../domain/tries.ts'
 import {
   type AttemptPosition,
   type AttemptRow,
-  findAttempts,
+  listAttemptRows,
   listUnreportedBlocks,
   newestAttempt,
   reportLostBlock,
@@ -58,7 +58,7 @@ export async function listAttempts(
   { after, limit, publicToken }: AttemptFilter,
 ): Promise<AttemptPage> {
   // One more than asked for shows whether there is a next page.
-  const rows = await findAttempts(database, publicToken, clientId, { after, limit: limit + 1 })
+  const rows = await listAttemptRows(database, publicToken, clientId, { after, limit: limit + 1 })
   if (rows.length === 0 && !(await findCard(database, publicToken, clientId))) {
     throw new Problem('card_not_found')
   }

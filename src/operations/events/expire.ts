@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { pruneCounts } from '../../storage/authorizations/counts.ts'
-import { pruneAuthorizations } from '../../storage/authorizations/records.ts'
+import { expireCounts } from '../../storage/authorizations/counts.ts'
+import { expireAuthorizations } from '../../storage/authorizations/records.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import { claimLease } from '../../storage/engine/leases.ts'
 import {
@@ -30,10 +30,10 @@ import type { EventContext } from './publish.ts'
 import { pause } from './rests.ts'
 
 const intervalMs = 60_000
-/** Rows that one statement forgets. */
+/** Rows that one statement deletes. */
 const stepSize = 500
 
-/** How many days what is done with is kept for. */
+/** The retention of finished records, in days. */
 export interface Retention {
   /** Events, in the outbox as in the feeds, and deliveries that are settled. */
   readonly eventDays: number
@@ -41,7 +41,7 @@ export interface Retention {
   readonly attemptDays: number
 }
 
-/** Forgets what is old, now and then, until it is stopped. One process does, by lease. */
+/** Deletes expired records at intervals until it is stopped. One process does so, by lease. */
 export async function expireRegularly(
   { database, observe, retention }: EventContext & { readonly retention: Retention },
   stop: AbortSignal,
@@ -82,13 +82,13 @@ export async function expireRecords(
   }
   await seeTo(() => makeSlices(database, eventDays))
   await seeTo(() =>
-    forgetSlices(database, 'event', eventDays, (slice) => deleteSlice(database, slice)),
+    expireSlices(database, 'event', eventDays, (slice) => deleteSlice(database, slice)),
   )
   await seeTo(() => untilNone(stop, () => expireOutbox(database, eventDays, stepSize)))
   await seeTo(() => ofEachFeed((clientId) => pruneEndpoints(database, clientId, eventDays, stop)))
   // Deliveries that are settled are forgotten by now: any that is left keeps its event.
   await seeTo(() =>
-    forgetSlices(database, 'published_event', eventDays, (slice) =>
+    expireSlices(database, 'published_event', eventDays, (slice) =>
       deleteFeedSlice(database, slice, eventDays),
     ),
   )
@@ -101,8 +101,8 @@ export async function expireRecords(
       }
     })
   })
-  await seeTo(() => untilNone(stop, () => pruneAuthorizations(database, attemptDays, stepSize)))
-  await seeTo(() => untilNone(stop, () => pruneCounts(database, attemptDays, stepSize)))
+  await seeTo(() => untilNone(stop, () => expireAuthorizations(database, attemptDays, stepSize)))
+  await seeTo(() => untilNone(stop, () => expireCounts(database, attemptDays, stepSize)))
   await seeTo(() => expireStreams(database))
   await seeTo(() => expireFormerSecrets(database))
   if (faults.length > 0) {
@@ -137,15 +137,15 @@ export async function makeSlices(database: Database, days: number): Promise<void
 const isOver = ({ untilDay }: Slice, days: number, today: number): boolean =>
   untilDay + days <= today
 
-async function forgetSlices(
+async function expireSlices(
   database: Database,
   table: SlicedTable,
   days: number,
-  forget: (slice: Slice) => Promise<boolean>,
+  deleteExpired: (slice: Slice) => Promise<boolean>,
 ): Promise<void> {
   const today = await findDatabaseDay(database)
   for (const slice of await listSlices(database, table)) {
-    if (isOver(slice, days, today)) await forget(slice)
+    if (isOver(slice, days, today)) await deleteExpired(slice)
   }
 }
 

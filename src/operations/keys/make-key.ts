@@ -75,8 +75,8 @@ interface Making {
 }
 
 /**
- * Stores a key that is made now. The installation is locked while it is made, so that no key is
- * wrapped under a master key that another process is just leaving.
+ * Stores a key that is generated under the lock of the installation, so that no key is wrapped
+ * under a master key that another process is replacing.
  * @throws as `addKey` does.
  */
 export const makeKey = (
@@ -98,8 +98,8 @@ export const makeKey = (
 export type NoteKey = (key: WrappedKey) => WrappedKey
 
 /**
- * Does work that makes keys. Those that no row names afterwards are destroyed where the HSM stores
- * keys by itself: what was refused, or was a repeat, leaves nothing in a token.
+ * Runs work that generates keys. Keys that no row names afterwards are destroyed when the HSM
+ * stores keys itself: a refused or repeated request leaves nothing in a token.
  */
 export async function destroyUnstored<Result>(
   { database, hsm }: KeyContext,

@@ -159,7 +159,8 @@ async function advanceKey(
   if (keyName !== 'pan-fingerprint') return
   // Those of a retired version: by now no process writes or looks for them.
   for (const { keyVersion } of versions.filter(({ state }) => state === 'retired')) {
-    const forget = () => deleteRetiredFingerprints(database, keyVersion, settleSeconds, forgetSize)
-    while (!isStopped() && (await forget()) > 0);
+    const deleteSome = () =>
+      deleteRetiredFingerprints(database, keyVersion, settleSeconds, forgetSize)
+    while (!isStopped() && (await deleteSome()) > 0);
   }
 }

@@ -267,7 +267,7 @@ export const linkUpkeep = (database: Database) => ({
   letGo: (linkName: string, holder: string): Promise<void> =>
     releaseLease(database, `link ${linkName}`, holder),
   note: (session: LinkSession): Promise<void> => storedLinks.noteLinkSession(database, session),
-  forget: (session: Pick<LinkSession, 'linkName' | 'sessionId'>): Promise<void> =>
+  deleteSession: (session: Pick<LinkSession, 'linkName' | 'sessionId'>): Promise<void> =>
     storedLinks.deleteLinkSession(database, session),
   forgetLost: (linkName: string): Promise<void> =>
     storedLinks.deleteLostLinkSessions(database, linkName),

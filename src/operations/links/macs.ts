@@ -65,10 +65,10 @@ interface SentKey {
 }
 
 /**
- * Takes in a key that a network sends. Keys that it has stay what they are: an index never becomes
- * another key, and the same key sent again is the one that is there.
- * @returns `63` where the key is not what it should be or its index is taken, `91` where it cannot
- * be stored now: nothing was changed.
+ * Imports a key that a network sends. An existing key stays unchanged: its index never names
+ * another key, and the same key sent again is accepted.
+ * @returns `63` when the key is refused or its index is in use, `91` when it cannot be stored now.
+ *   Neither changes anything.
  */
 export async function importSentKey(keys: KeyContext, sent: SentKey): Promise<'00' | '63' | '91'> {
   const target = parseTarget(sent)

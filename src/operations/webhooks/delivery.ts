@@ -14,7 +14,7 @@ export interface RunningDelivery {
   stop(): Promise<void>
 }
 
-/** Publishes events, delivers them and forgets the old ones, until it is stopped. */
+/** Publishes events, delivers them and deletes expired ones until it is stopped. */
 export function startDelivery(context: DeliveryContext): RunningDelivery {
   const stop = new AbortController()
   const cut = new AbortController()

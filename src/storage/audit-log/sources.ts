@@ -107,8 +107,8 @@ export interface AttemptToEnter {
 const takeAttempts = declare<{ limit: number }, Listed<AttemptToEnter>>('take_attempts_to_enter')
 
 /**
- * Takes tries whose results are known, or will not come any more: they are entered in this
- * transaction.
+ * Takes attempts whose results are known or will not arrive any more, which this transaction
+ * enters.
  */
 export const takeAttemptsToEnter = async (
   connection: Connection,
@@ -130,7 +130,7 @@ interface ActToEnter {
 
 const selectActs = declare<{ limit: number }, Listed<ActToEnter>>('list_acts_to_enter')
 
-/** The acts that come next, in the order of their numbers. */
+/** Lists the next acts, in the order of their numbers. */
 export const listActsToEnter = async (
   connection: Connection,
   limit: number,
@@ -138,7 +138,7 @@ export const listActsToEnter = async (
 
 const updateActsEntered = declare<{ number: number }>('set_acts_entered')
 
-/** Says how far the numbered acts are entered. */
+/** Stores the number up to which acts are entered. */
 export const setActsEntered = async (connection: Connection, number: number): Promise<void> => {
   await updateActsEntered(connection, { number })
 }

@@ -96,16 +96,16 @@ const shared = loadSharedStatements(import.meta.url)
 const begin = shared.declareAct<BeginValues, BegunRow>('begin_authorization')
 
 /**
- * Reads the card of an authorization and spends the try of what is to be compared; under a claim
- * its key commits with the spend, so that no repeat ever spends again.
- * @throws `LockTimeout` where another request has the key or the counter for too long.
+ * Reads the card of an authorization and spends the try of its comparison. The key of a claim
+ * commits with the spend, so that no repeat spends another try.
+ * @throws `LockTimeout` when another request holds the key or the counter for too long.
  */
 export async function beginAuthorization(
   database: Database,
   { card, zoneKey, ...authorization }: NewAuthorization,
   claim: Claim | null,
 ): Promise<Beginning> {
-  const named = await nameOf(database, card)
+  const named = await identifyCard(database, card)
   const { authorizationId, currentMonth, expiryMonth, kind } = authorization
   const { entryMode, networkId, reference, requestId } = authorization
   const { answer: _, ...claimed } = claimParameters(claim)
@@ -128,10 +128,10 @@ export async function beginAuthorization(
     ...transactionParameters(claim?.original ?? null),
   })
   if (!row) throw new Error('An authorization did not begin.')
-  return beginningOf(row, kind)
+  return toBeginning(row, kind)
 }
 
-function beginningOf(row: BegunRow, kind: TryKind | null): Beginning {
+function toBeginning(row: BegunRow, kind: TryKind | null): Beginning {
   const { epoch, outcome, publicToken, remaining, tryNumber, ...columns } = row
   if (publicToken === null) return { outcome: 'unspent', card: null }
   const card = { publicToken, ...columns }
@@ -142,17 +142,14 @@ function beginningOf(row: BegunRow, kind: TryKind | null): Beginning {
   return { outcome, card, spent: { publicToken, kind, tryNumber, epoch, remaining } }
 }
 
-/**
- * On a cluster the card may lie on another node than its fingerprint: its token says which, before
- * it is asked.
- */
-async function nameOf(
+/** On a cluster, a card and its fingerprint may be on different nodes: looks the token up first. */
+async function identifyCard(
   database: Database,
   card: NamedCard,
 ): Promise<{ readonly publicToken: string | null; readonly panFingerprints: string | null }> {
   if ('publicToken' in card) return { publicToken: card.publicToken, panFingerprints: null }
   if (!database.isCluster()) {
-    return { publicToken: null, panFingerprints: textOf(card.panFingerprints) }
+    return { publicToken: null, panFingerprints: toByteaList(card.panFingerprints) }
   }
   // No card has an empty token.
   const publicToken = (await findTokenByPan(database, card.panFingerprints)) ?? ''
@@ -170,7 +167,7 @@ const selectReference = shared.declareRead<{ publicToken: PublicToken }, CardRef
   'find_card_reference',
 )
 
-/** What the HSM needs to find a card's PAN, or null where there is no such card. */
+/** Returns what the HSM needs to open a card's PAN, or null when the card does not exist. */
 export const findCardReference = (
   database: Database,
   publicToken: PublicToken,
@@ -180,14 +177,14 @@ const selectToken = shared.declareRead<{ panFingerprints: string }, { publicToke
   'find_token_by_pan',
 )
 
-const textOf = (fingerprints: readonly Uint8Array[]): string =>
+const toByteaList = (fingerprints: readonly Uint8Array[]): string =>
   fingerprints.map((each) => `\\x${Buffer.from(each).toString('hex')}`).join(',')
 
-/** The token of a PAN, or null. @param panFingerprints one for each version of their key */
+/** Returns the token of a PAN, or null. @param panFingerprints one for each version of their key */
 export const findTokenByPan = async (
   database: Database,
   panFingerprints: readonly Uint8Array[],
 ): Promise<PublicToken | null> => {
-  const known = await selectToken(database, { panFingerprints: textOf(panFingerprints) })
+  const known = await selectToken(database, { panFingerprints: toByteaList(panFingerprints) })
   return known?.publicToken ?? null
 }

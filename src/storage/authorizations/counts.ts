@@ -1,7 +1,7 @@
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** How many authorizations were answered so, within a stretch of time. */
+/** The number of authorizations with a response code within a period. */
 export interface AnswerCount {
   /** When the stretch begins, in seconds since 1970. */
   readonly from: number
@@ -13,7 +13,7 @@ const declare = loadStatements(import.meta.url)
 
 const selectNewestMinute = declare<object, { minute: Date | null }>('find_newest_counted_minute')
 
-/** The newest minute that is counted, or null. */
+/** Returns the newest minute that is counted, or null. */
 export const findNewestMinute = async (connection: Connection): Promise<Date | null> =>
   firstRow(await selectNewestMinute(connection, {}))?.minute ?? null
 
@@ -35,10 +35,10 @@ const selectMinutes = declare<{ from: Date; minutes: number }, MinuteCount>(
 const upsertCounts = declare<MinuteCountLists>('keep_authorization_counts')
 
 /**
- * Counts the answers of some minutes that are over, and keeps the counts. Two that count the same
- * at once keep the same.
- * @param from the first instant that is looked at
- * @returns the newest minute that was counted; null where there was none.
+ * Counts the answers of some past minutes and stores the counts. Two processes that count the same
+ * minutes store the same counts.
+ * @param from the first instant to count
+ * @returns the newest minute that was counted; null when there was none.
  */
 export const countMinutes = async (
   connection: Connection,
@@ -91,8 +91,8 @@ export async function countAuthorizations(
 
 const deleteCounts = declare<{ days: number; limit: number }>('prune_authorization_counts')
 
-/** Forgets some of the counts that are older than so many days. @returns how many. */
-export const pruneCounts = async (
+/** Deletes some of the counts that are older than so many days. @returns how many. */
+export const expireCounts = async (
   connection: Connection,
   days: number,
   limit: number,

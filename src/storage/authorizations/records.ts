@@ -31,7 +31,7 @@ export interface AuthorizationPage {
 
 const declare = loadStatements(import.meta.url)
 
-const selectOfCard = declare<
+const selectByCard = declare<
   { publicToken: PublicToken; before: string; limit: number },
   AuthorizationRow
 >('list_authorizations_of_card')
@@ -42,7 +42,7 @@ export const listAuthorizations = (
   publicToken: PublicToken,
   { before, limit }: AuthorizationPage,
 ): Promise<AuthorizationRow[]> =>
-  selectOfCard(connection, { publicToken, before: before ?? lastId, limit })
+  selectByCard(connection, { publicToken, before: before ?? lastId, limit })
 
 const selectAuthorization = declare<
   Pick<AuthorizationRow, 'publicToken' | 'authorizationId'>,
@@ -57,7 +57,7 @@ export const findAuthorization = async (
 ): Promise<AuthorizationRow | null> =>
   firstRow(await selectAuthorization(connection, { publicToken, authorizationId }))
 
-const selectOfReference = declare<
+const selectByReference = declare<
   { reference: string; before: string; limit: number },
   AuthorizationRow
 >('search_authorizations')
@@ -68,14 +68,14 @@ export const searchAuthorizations = (
   reference: string,
   { before, limit }: AuthorizationPage,
 ): Promise<AuthorizationRow[]> =>
-  selectOfReference(connection, { reference, before: before ?? lastId, limit })
+  selectByReference(connection, { reference, before: before ?? lastId, limit })
 
 const deleteAuthorizations = declare<{ days: number; limit: number }, { count: number }>(
   'delete_old_authorizations',
 )
 
-/** Forgets some of the authorizations that are older than so many days. @returns how many. */
-export const pruneAuthorizations = async (
+/** Deletes some of the authorizations that are older than so many days. @returns how many. */
+export const expireAuthorizations = async (
   connection: Connection,
   days: number,
   limit: number,

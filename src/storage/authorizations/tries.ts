@@ -14,10 +14,10 @@ export interface AttemptRow {
   readonly tryNumber: number
 }
 
-/** Where a page of attempts ends: of each kind, the next one has those of lower numbers. */
+/** The end of a page of attempts: by kind, the next page has attempts of lower numbers. */
 export type AttemptPosition = Readonly<Record<TryKind, number>>
 
-/** Before all attempts. */
+/** The position before all attempts. */
 export const newestAttempt: AttemptPosition = { pin: 2_147_483_647, cvv: 2_147_483_647 }
 
 const declare = loadStatements(import.meta.url)
@@ -31,7 +31,7 @@ interface AttemptPage extends AttemptPosition {
 const selectAttempts = declare<AttemptPage, AttemptRow>('list_attempts')
 
 /** Attempts on a client's card, newest first. @param page its limit is at most 101. */
-export const findAttempts = (
+export const listAttemptRows = (
   connection: Connection,
   publicToken: PublicToken,
   clientId: string,
@@ -39,7 +39,7 @@ export const findAttempts = (
 ): Promise<AttemptRow[]> =>
   selectAttempts(connection, { ...(after ?? newestAttempt), publicToken, clientId, limit })
 
-/** Tries that are used up, and no event says so. */
+/** A card whose tries are used up without an event. */
 export interface UnreportedBlock {
   readonly publicToken: PublicToken
   readonly kind: TryKind
@@ -53,8 +53,8 @@ const selectBlocks = declare<
 const beforeAllBlocks = { publicToken: null, kind: null }
 
 /**
- * Some of the blocks that a lost process did not live to record, by card.
- * @param after null: the first.
+ * Lists some of the blocks that a lost process did not record, by card.
+ * @param after null: from the first.
  */
 export const listUnreportedBlocks = (
   connection: Connection,

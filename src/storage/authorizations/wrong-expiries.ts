@@ -2,7 +2,7 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** Who gave a wrong expiry, of which card. */
+/** A wrong expiry that a network sent for a card. */
 export interface WrongExpiry {
   readonly publicToken: PublicToken
   /** The network client. */
@@ -13,6 +13,6 @@ const declare = loadStatements(import.meta.url)
 
 const deleteExpiries = declare<{ limit: number }, { count: number }>('delete_old_wrong_expiries')
 
-/** Deletes some of the rows in which nothing counts any more. @returns how many. */
-export const pruneWrongExpiries = async (connection: Connection, limit: number): Promise<number> =>
+/** Deletes some of the rows that count no longer. @returns how many. */
+export const expireWrongExpiries = async (connection: Connection, limit: number): Promise<number> =>
   firstRow(await deleteExpiries(connection, { limit }))?.count ?? 0

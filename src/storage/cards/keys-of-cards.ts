@@ -88,7 +88,7 @@ const deleteFingerprints = declare<{ keyVersion: number; settleSeconds: number; 
 )
 
 /**
- * Forgets some of the fingerprints under a version that is retired for so many seconds.
+ * Deletes some of the fingerprints under a version that has been retired for so many seconds.
  * @returns how many.
  */
 export const deleteRetiredFingerprints = async (

@@ -122,7 +122,7 @@ const deleteCardLimits = declare<{ limit: number }, { count: number }>('delete_o
 const deleteClientLimits = declare<{ limit: number }, { count: number }>('delete_old_client_limits')
 const deleteByKind = { card: deleteCardLimits, client: deleteClientLimits }
 
-/** Deletes some of the rows whose uses count no more. @returns how many. */
+/** Deletes some of the rows whose uses count no longer. @returns how many. */
 export const expireLimits = async (
   connection: Connection,
   kind: LimitKind,

@@ -44,10 +44,10 @@ const deleteStep = declare<FeedStepOfClient, { position: FeedPosition | null }>(
 )
 
 /**
- * Looks at some of a client's events after a position that are older than so many days, and forgets
- * those that are entered in the audit log and not still to be delivered. So goes what has no slice,
- * or one that something else keeps.
- * @returns the position of the last old one that was looked at, or null when there was none.
+ * Deletes some of a client's events after a position that are older than so many days, are in the
+ * audit log and have no open delivery. This covers events without a slice and events in a slice
+ * that must stay.
+ * @returns the position of the last old event that was read, or null when there was none.
  */
 export const expireFeed = async (
   connection: Connection,

@@ -85,8 +85,8 @@ const selectKept = declare<FeedSlice>('is_feed_slice_kept')
 const clientsEach = 500
 
 /**
- * Drops a slice of the feeds, unless an event in it was published within so many days, is still to
- * be published or entered in the audit log, or has a delivery. @returns whether it did.
+ * Deletes a slice of the feeds, unless an event in it was published within so many days, is to be
+ * published or entered in the audit log, or has a delivery. @returns whether it was deleted.
  */
 export async function deleteFeedSlice(
   database: Database,

@@ -201,7 +201,7 @@ export const retireIdempotencyKey = async (
 
 const deleteOld = declare<{ limit: number }, { count: number }>('delete_old_idempotency_records')
 
-/** Forgets some of the requests older than 24 hours. @returns how many. */
+/** Deletes some of the requests older than 24 hours. @returns how many. */
 export const expireIdempotencyRecords = async (
   connection: Connection,
   limit: number,

@@ -90,7 +90,7 @@ type LateEntry = Pick<ComponentEntryRow, 'entryId' | 'target'>
 
 const deleteLateEntries = declare<object, LateEntry>('forget_component_entries')
 
-/** Forgets every entry that is too late, with its components. @returns which. */
+/** Deletes every expired entry with its components. @returns the entries. */
 export const expireComponentEntries = (connection: Connection): Promise<LateEntry[]> =>
   deleteLateEntries(connection, {})
 

@@ -98,7 +98,7 @@ type SessionKey = Pick<LinkSession, 'linkName' | 'sessionId'>
 
 const deleteSession = declare<SessionKey>('end_link_session')
 
-/** Forgets a session that ended. */
+/** Deletes a session that ended. */
 export const deleteLinkSession = async (
   connection: Connection,
   session: SessionKey,
@@ -108,7 +108,7 @@ export const deleteLinkSession = async (
 
 const deleteLostSessions = declare<{ linkName: string }>('forget_lost_link_sessions')
 
-/** Forgets the sessions of a link that a lost process had. */
+/** Deletes the sessions that a lost process had on a link. */
 export const deleteLostLinkSessions = async (
   connection: Connection,
   linkName: string,

@@ -62,7 +62,7 @@ interface SessionNotice {
 
 const updateNotice = declare<SessionNotice>('keep_console_notice')
 
-/** Keeps what the next page of an open session shows, in place of what was kept before. */
+/** Stores what the next page of an open session shows, in place of an earlier notice. */
 export async function storeSessionNotice(
   connection: Connection,
   secretHash: Uint8Array,
@@ -74,8 +74,8 @@ export async function storeSessionNotice(
 const deleteNotice = declare<SessionNotice>('take_console_notice')
 
 /**
- * Takes a notice away.
- * @returns whether it was there: of several requests at once, one takes it.
+ * Deletes a notice.
+ * @returns whether it existed: of several requests at once, one gets true.
  */
 export const consumeSessionNotice = async (
   connection: Connection,
@@ -85,7 +85,7 @@ export const consumeSessionNotice = async (
 
 const selectOpenSessions = declare<{ personId: string }, SessionRow>('list_console_sessions')
 
-/** The open sessions of a person, the newest first; 100 at most. */
+/** Lists the open sessions of a person, newest first; at most 100. */
 export const listOpenSessions = async (
   connection: Connection,
   personId: string,
@@ -96,7 +96,7 @@ export const listOpenSessions = async (
 
 const updateEnded = declare<{ secretHash: Uint8Array }, { personId: string }>('end_console_session')
 
-/** Ends one session. @returns whose it was; null where it was over. */
+/** Ends one session. @returns the id of its person; null when it had ended before. */
 export const endSession = async (
   connection: Connection,
   secretHash: Uint8Array,
@@ -111,6 +111,6 @@ export const endSessions = async (connection: Connection, personId: string): Pro
 
 const deleteOldSessions = declare<{ limit: number }>('prune_console_sessions')
 
-/** Forgets at most `limit` sessions that have long been over. @returns how many they were. */
+/** Deletes at most `limit` sessions that ended long ago. @returns how many. */
 export const expireSessions = async (connection: Connection, limit: number): Promise<number> =>
   (await deleteOldSessions(connection, { limit })).length

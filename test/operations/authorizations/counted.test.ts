@@ -4,7 +4,7 @@ import { before, beforeEach, test } from 'node:test'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { authorizingObserver } from '../../../src/service/metrics.ts'
-import { pruneWrongExpiries } from '../../../src/storage/authorizations/wrong-expiries.ts'
+import { expireWrongExpiries } from '../../../src/storage/authorizations/wrong-expiries.ts'
 import { parsePublicToken } from '../../support/identifiers.ts'
 import {
   addNetwork,
@@ -138,12 +138,12 @@ onEachEngine((engine) => {
     }
     const passDay = () =>
       sql(opened.database, 'update wrong_expiry set forget_on_day = forget_on_day - 1')
-    assert.equal(await pruneWrongExpiries(opened.database, 100), 0)
+    assert.equal(await expireWrongExpiries(opened.database, 100), 0)
     await passDay()
-    assert.equal(await pruneWrongExpiries(opened.database, 100), 0)
+    assert.equal(await expireWrongExpiries(opened.database, 100), 0)
     await passDay()
-    assert.equal(await pruneWrongExpiries(opened.database, 10), 10)
-    assert.equal(await pruneWrongExpiries(opened.database, 10), 2)
+    assert.equal(await expireWrongExpiries(opened.database, 10), 10)
+    assert.equal(await expireWrongExpiries(opened.database, 10), 2)
   })
 })
 

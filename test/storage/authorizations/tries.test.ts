@@ -4,7 +4,7 @@ import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import type { TryKind } from '../../../src/domain/tries.ts'
 import { beginAuthorization } from '../../../src/storage/authorizations/begin.ts'
 import {
-  findAttempts,
+  listAttemptRows,
   listUnreportedBlocks,
   newestAttempt,
   reportLostBlock,
@@ -121,8 +121,8 @@ test('tries and attempts are read of the card, kind and client that were asked f
   assert.equal((await findTries(database, card, 'pin', clientId))?.spent, 3)
   assert.equal((await findTries(database, card, 'cvv', clientId))?.spent, 2)
   assert.equal(await findTries(database, card, 'pin', 'other-client'), null)
-  const list = (page: Parameters<typeof findAttempts>[3], client = clientId) =>
-    findAttempts(database, card, client, page)
+  const list = (page: Parameters<typeof listAttemptRows>[3], client = clientId) =>
+    listAttemptRows(database, card, client, page)
   // Apart, however coarse the clock is: pin 1, cvv 1, pin 2, cvv 2, pin 3.
   for (const [kind, numbers] of [
     ['pin', [1, 2, 3]],

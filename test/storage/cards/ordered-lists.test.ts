@@ -8,7 +8,7 @@ import {
   listAuthorizations,
   searchAuthorizations,
 } from '../../../src/storage/authorizations/records.ts'
-import { findAttempts } from '../../../src/storage/authorizations/tries.ts'
+import { listAttemptRows } from '../../../src/storage/authorizations/tries.ts'
 import { type CardFilter, listCardRows } from '../../../src/storage/cards/lists.ts'
 import { searchCards } from '../../../src/storage/cards/search.ts'
 import {
@@ -248,7 +248,7 @@ const reads: readonly (readonly [string, (connection: Asked) => Promise<unknown>
       [
         `attempts before ${after?.pin}`,
         (connection: Connection) =>
-          findAttempts(connection, parsePublicToken('1000000001'), big, { after, limit: 101 }),
+          listAttemptRows(connection, parsePublicToken('1000000001'), big, { after, limit: 101 }),
       ] as const,
   ),
   ...[newestAct, { ...newestAct, at: '2026-01-01T00:00:30Z' }].flatMap(

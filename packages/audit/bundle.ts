@@ -60,8 +60,8 @@ export async function readTile(
 }
 
 /**
- * What the leaves of a bundle may be: as most of its files have them, as its tile has them, as its
- * entries are.
+ * Lists the possible leaves of a bundle: those of most of its files, those of its tile, and those
+ * of its entries.
  */
 export function listCandidates({ entries, openings, tile, width }: Bundle): Uint8Array[][] {
   const most = Array.from({ length: width }, (_, at) => {

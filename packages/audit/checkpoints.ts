@@ -27,7 +27,7 @@ export function parseCheckpoint(text: string): Checkpoint {
   return { origin, size: Number(size), root: bytes }
 }
 
-/** What a cosigner signs by Ed25519. @param timestamp seconds since 1970 */
+/** Composes the message that a cosigner signs by Ed25519. @param timestamp seconds since 1970 */
 export const cosignatureMessage = (checkpoint: string, timestamp: number): Uint8Array =>
   utf8(`cosignature/v1\ntime ${timestamp}\n${checkpoint}`)
 

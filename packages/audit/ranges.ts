@@ -18,7 +18,7 @@ export function rangesIn(member: unknown): Range[] | null {
   return ranges.length === member.length ? ranges : null
 }
 
-/** Of ranges in their order what others do not cover. */
+/** Returns the parts of ordered ranges that other ranges do not cover. */
 export function uncovered(ranges: readonly Range[], covers: readonly Range[]): Range[] {
   const sorted = covers.toSorted((one, other) => one[0] - other[0])
   let next = 0
@@ -37,10 +37,10 @@ export function uncovered(ranges: readonly Range[], covers: readonly Range[]): R
   return left
 }
 
-/** How many entries ranges have that do not overlap. */
+/** Counts the entries of ranges that do not overlap. */
 export const countEntries = (ranges: readonly Range[]): number =>
   ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0)
 
-/** How a range is named to a person. */
+/** Describes a range to a person. */
 export const describeRange = ([from, to]: Range): string =>
   from === to ? `entry ${from}` : `entries ${from} to ${to}`

@@ -25,7 +25,7 @@ const entryDomain = utf8('pinfold audit entry v1\n')
 const entryVersion = Uint8Array.of(1)
 
 /**
- * What a leaf says of an entry's text without saying it: 32 bytes, which only who has the salt can
+ * Computes a leaf's commitment to an entry's text: 32 bytes that only a holder of the salt can
  * recompute.
  */
 export const computeCommitment = (salt: Uint8Array, text: string): Uint8Array =>

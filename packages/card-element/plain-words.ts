@@ -1,4 +1,4 @@
-/** What went wrong, for the person who holds the card. Nothing of the error itself is shown. */
+/** Describes an error to the cardholder. No part of the error itself is shown. */
 export function plainWords(error: unknown): string {
   const code = findErrorCode(error)
   if (code === 'rate_limited') return tooOften(error)

@@ -140,7 +140,7 @@ export function parseYesNo(call: Call, name: string): boolean | undefined {
   throw new UsageError(`--${name} must be yes or no.`)
 }
 
-/** What stands between commas. */
+/** Splits an option at its commas. */
 export const parseList = (call: Call, name: string): string[] | undefined =>
   findText(call, name)
     ?.split(',')

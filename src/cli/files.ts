@@ -30,8 +30,8 @@ export async function readNamedFile(path: string): Promise<string> {
 }
 
 /**
- * What a file holds that was named on the command line.
- * @throws UsageError that names the file and nothing of its content, which may be a private key.
+ * Reads a JSON file that was named on the command line. @throws UsageError that names the file
+ * without its content, which may be a private key.
  */
 export async function readJsonFile(path: string): Promise<object> {
   const text = await readNamedFile(path)

@@ -10,7 +10,7 @@ export const instant = (at: string | null | undefined): Content =>
 export const badge = (word: string, tone: 'good' | 'bad' | 'warn' | 'plain' = 'plain'): Html =>
   html`<span class="badge ${tone}">${word}</span>`
 
-/** What a form came to, above it. */
+/** Renders the result of a form above it. */
 export const refusal = ({ detail, errors = [], title }: Problem): Html =>
   html`<div class="notice bad" role="alert"><p>${title}</p>${detail && html`<p>${detail}</p>`}${
     errors.length > 0 &&

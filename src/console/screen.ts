@@ -116,8 +116,8 @@ export interface Act {
 export const formFieldNames = { token: 'form-token', key: 'form-key' } as const
 
 /**
- * What each form begins with: `<form method="post" action="…">${formFields(visit)}…`. It is done
- * once, however often it is sent.
+ * Renders the hidden fields of each form: `<form method="post" action="…">${formFields(visit)}…`.
+ * They make a repeated form act once.
  */
 export const formFields = ({ formToken }: Pick<Visit, 'formToken'>): Html =>
   html`<input type="hidden" name="${formFieldNames.token}" value="${formToken}">

@@ -6,7 +6,7 @@ import { path } from './screen.ts'
 
 type UnblockedCard = Static<typeof UnblockedCardSchema>
 
-/** What an act on many cards did to each of them. */
+/** Renders the result of an act on many cards for each of them. */
 export const unblockedCards = (cards: readonly UnblockedCard[]): Html =>
   html`<div class="scroll">
     <table>

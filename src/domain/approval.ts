@@ -145,7 +145,7 @@ export interface ApprovedCall extends AskedRequest {
 export const composePayload = ({ body, method, path }: AskedRequest, nonce: string): string =>
   JSON.stringify({ method, path, body, nonce })
 
-/** What a payload asks for. */
+/** Parses the request in a payload. */
 export const parsePayload = (payload: string): AskedRequest => JSON.parse(payload) as AskedRequest
 
 /** SHA-256 of a payload, in UTF-8. */

@@ -34,7 +34,7 @@ export function isWithinLifetime(date: string, today: string): boolean {
 /** The day that an instant lies in, in UTC, as `YYYY-MM-DD`. */
 export const formatDate = (at: Date): string => at.toISOString().slice(0, 10)
 
-/** How many days a month (1 to 12) has; 0 for a month that does not exist. */
+/** Returns the number of days of a month (1 to 12); 0 for a month that does not exist. */
 export function daysInMonth(year: number, month: number): number {
   const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
   return month === 2 && isLeapYear ? 29 : (monthLengths[month - 1] ?? 0)

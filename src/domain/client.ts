@@ -133,7 +133,7 @@ export function listParties(
   return [...new Set([clientId, ...others])].sort()
 }
 
-/** Who registered a client, null where it comes from the configuration, and who confirmed it. */
+/** Returns who registered a client, null when the configuration did, and who confirmed it. */
 export const describeOrigin = (provenance: readonly ProvenanceAct[]) => ({
   createdBy: provenance.find(({ act }) => act === 'created')?.by ?? null,
   confirmedBy: provenance.filter(({ act }) => act === 'confirmed').map(({ by }) => by),

@@ -25,13 +25,13 @@ const nameRules: readonly TextRule[] = [
   panRule,
 ]
 
-/** What is wrong with any text, such as a line of an address, or null. */
+/** Returns the fault of any text, such as a line of an address, or null. */
 export const textFault = (text: string): string | null => firstFault(textRules, text)
 
-/** What is wrong with text in which people put anything, card numbers too, or null. */
+/** Returns the fault of free text, which may contain card numbers, or null. */
 export const freeTextFault = (text: string): string | null => firstFault(freeTextRules, text)
 
-/** What is wrong with the name or title of a person, in whatever script, or null. */
+/** Returns the fault of a person's name or title in any script, or null. */
 export const nameFault = (text: string): string | null => firstFault(nameRules, text)
 
 const firstFault = (rules: readonly TextRule[], text: string): string | null =>
@@ -50,7 +50,7 @@ const nameCharacters =
 /** The most characters of a name on a card (track 1, ISO/IEC 7813). */
 const NAME_ON_CARD_LENGTH_MAX = 26
 
-/** What is wrong with a name that a client wants on a card, or null. Nothing is repaired. */
+/** Returns the fault of a name that a client wants on a card, or null. Nothing is repaired. */
 export function nameOnCardFault(text: string): string | null {
   if (!/^[A-Z0-9 .'\-/&]{1,26}$/.test(text)) {
     return "must have 1 to 26 characters out of A-Z, 0-9, space and . ' - / &"

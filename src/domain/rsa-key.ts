@@ -34,8 +34,8 @@ function findNumberFault({ exponent, modulus }: RsaNumbers): string | null {
 const countBits = (number: bigint): number => number.toString(2).length
 
 /**
- * What is wrong with the RSA key in a JWK, public or private; null for a good one, and for keys of
- * other types.
+ * Returns the fault of an RSA key in a JWK, public or private; null for a good key and for other
+ * key types.
  */
 export function findRsaJwkFault({ e, kty, n }: Readonly<Record<string, unknown>>): string | null {
   if (kty !== 'RSA') return null
@@ -72,10 +72,7 @@ function parseNumber(text: unknown): bigint | null {
   return BigInt(`0x0${Buffer.from(text, 'base64url').toString('hex')}`)
 }
 
-/**
- * What is wrong with an RSA key, of whichever form it came in; null for a good one, and for keys of
- * other types.
- */
+/** Returns the fault of an RSA key in any form; null for a good key and for other key types. */
 export function findRsaFault(key: KeyObject): string | null {
   if (key.asymmetricKeyType === 'rsa') return findRsaJwkFault({ ...key.export({ format: 'jwk' }) })
   if (key.asymmetricKeyType !== 'rsa-pss') return null

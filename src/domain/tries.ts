@@ -20,7 +20,10 @@ export interface TryStatus {
   readonly remainingTries: number
 }
 
-/** How many wrong values may still come. A lowered limit never makes it negative. */
+/**
+ * Returns the number of wrong values that are still allowed. A lowered limit never makes it
+ * negative.
+ */
 export const remainingTries = ({ limit, spent, restored, blockedByClient }: TryCounters): number =>
   blockedByClient ? 0 : Math.max(0, limit - (spent - restored))
 

@@ -14,7 +14,7 @@ import { admitSessionKeys } from './limits.ts'
 
 const hourSeconds = 3_600
 
-/** What the operations on cards and card data work with. */
+/** Creates the context of the operations on cards and card data. */
 export const createIssuing = (
   database: Database,
   hsm: Hsm,
@@ -68,7 +68,7 @@ const hourly = (
   return { perCard: { ...limit, uses: perCard }, perClient: { ...limit, uses: perClient } }
 }
 
-/** What the operations on keys work with. Each act is also a line of the log. */
+/** Creates the context of the operations on keys. Each act is also a line of the log. */
 export const createKeyManagement = (
   database: Database,
   hsm: Hsm & KeyAdministration,

@@ -39,7 +39,7 @@ export async function openDatabases(config: Config, log: Logger): Promise<Databa
   return databases
 }
 
-/** The same. @returns the file names of what was applied, too. */
+/** Opens and migrates the database. @returns also the file names of the applied migrations. */
 export async function openMigrated(
   config: Config,
   log: Logger,
@@ -209,8 +209,8 @@ export interface DatabaseFault {
 }
 
 /**
- * What a database cannot be served with: an encoding that cannot hold every name, or no foreign
- * keys.
+ * Describes why a database cannot be served: an encoding that cannot store every name, or no
+ * foreign keys.
  */
 export function findDatabaseFault({
   encoding,
@@ -262,9 +262,9 @@ const dividedFrom = 5
 const clientStatementTimeoutMs = 5_000
 
 /**
- * How many connections each pool has: half of them or more are for client systems, a third for card
- * networks, a fifth for what runs by itself, where one that is taken for long must leave another.
- * Null: too few to divide.
+ * Divides the connections into pools: at least half for client systems, a third for card networks,
+ * a fifth for background jobs, of which one that runs long must leave another free. Returns null
+ * when there are too few to divide.
  */
 export function computePoolSizes(total: number): Record<PoolName, number> | null {
   if (total < dividedFrom) return null
@@ -323,7 +323,7 @@ async function openEmbedded(config: Config): Promise<Databases> {
   }
 }
 
-/** What this program runs as. */
+/** Returns the kind of this installation. */
 export const selectInstallationKind = ({ sandbox }: Config): Installation['kind'] =>
   sandbox ? 'sandbox' : 'production'
 

@@ -7,7 +7,10 @@ import type { Config } from './config/config.ts'
 
 const loopbackCidrs = ['127.0.0.0/8', '::1']
 
-/** What this service may call: the same for the endpoints of clients and for issuers of tokens. */
+/**
+ * Returns the rules for outgoing calls, which are the same for clients' endpoints and for issuers
+ * of tokens.
+ */
 export function targetRules(config: Config): TargetRules {
   const { baseUrl, privateListener, privateUrl, publicListener, sandbox } = config
   const allowCidrs = config.delivery.allowCidrs ?? (sandbox ? loopbackCidrs : [])

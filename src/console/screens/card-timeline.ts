@@ -45,10 +45,7 @@ interface Shown {
   readonly mayAudit: boolean
 }
 
-/**
- * What happened to a card, newest first, in one table.
- * @param empty what to do where there is nothing
- */
+/** Renders the history of a card, newest first. @param empty the advice for an empty history */
 export const timelineTable = (shown: Shown, entries: readonly Entry[], empty: Content): Html =>
   listed(
     'All that happened',

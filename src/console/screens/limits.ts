@@ -43,8 +43,8 @@ const renderOrigin = (origin: UsedLimit['origin'], from: string): Content =>
     : html`<code>${from}</code> ${origin === 'default' ? 'is not set: the default' : 'is set'}`
 
 /**
- * What is used of each limit of a card, and whether it holds anything up.
- * @param path the route that says so
+ * Renders the use of each limit of a card, and the limits that block it. @param path the route that
+ * lists them
  */
 export async function usedLimits(visit: Visit, path: string): Promise<Html> {
   const limits = await visit.read(path, Type.Array(UsedLimitSchema))

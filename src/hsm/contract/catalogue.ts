@@ -305,5 +305,5 @@ export const isSlow = (name: KeyName): boolean => keyCatalogue[name].kind.algori
  */
 export const isMadeAtStart = (name: KeyName): boolean => !isSlow(name) && name !== 'audit-ml-dsa'
 
-/** What a version of a published key is known by outside: its `kid`. */
+/** Composes the `kid` of a version of a published key. */
 export const publishedKeyId = (name: KeyName, version: number): string => `${name}-${version}`

@@ -105,7 +105,7 @@ export function refuseOtherPurpose(
 /** The optional block that names what a key is for (X9.143:2021 6.3.6, block `LB`: a label). */
 const labelId = 'LB'
 
-/** What the block of a wrapped key says of it (X9.143:2021 6.2). Its MAC binds all of it. */
+/** Composes the header of a wrapped key's block (X9.143:2021 6.2). Its MAC binds all of it. */
 export const composeHeader = (
   {
     algorithm,

@@ -50,7 +50,7 @@ interface TokenKeyUse extends KeyAttributes {
   readonly lengthBytes: number | null
 }
 
-/** What the label of a key says of it. */
+/** Parses the attributes of a key from its label. */
 export function parseLabel({ label }: TokenKey): TokenKeyUse {
   const parts = labelForm.exec(label)?.groups
   if (!parts) throw new Error('This is no key of a token.')

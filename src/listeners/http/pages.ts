@@ -20,7 +20,7 @@ export const pageMembers = {
 
 export const PageQuerySchema = Type.Object(pageMembers, closed)
 
-/** How many entries are asked for, 100 unless it is said. */
+/** Parses the requested number of entries; the default is 100. */
 export const parseLimit = (text: string | undefined): number =>
   text === undefined ? 100 : Number(text)
 

@@ -74,7 +74,7 @@ const frameworkRefusals: Readonly<Record<string, () => Problem>> = {
   FST_STATIC_FORBIDDEN_PATH: () => new Problem('not_found'),
 }
 
-/** What is thrown while a call is answered, by us or the framework, as a failure of the table. */
+/** Converts an error of this service or of the framework to a problem of the table. */
 export function toProblem(
   error: FastifyError,
   request: FastifyRequest,

@@ -25,7 +25,7 @@ export function riskyRequestId(request: Headers): string | null {
   return given !== null && holdsPan(withoutUuids(given).replaceAll(/[._]/g, '-')) ? given : null
 }
 
-/** What a request is recorded under at first: the caller's own id, or one made for it. */
+/** Returns the id of a request: the caller's own, or a new one. */
 export function chooseRequestId(request: Headers): string {
   const given = givenRequestId(request)
   return given !== null && riskyRequestId(request) === null ? given : randomUUID()

@@ -77,7 +77,7 @@ export function tlsServers(options: TlsServersOptions): TlsServers {
   }
 }
 
-/** What a connection is made by, on either side of it. */
+/** Returns the TLS options of a connection, for either side of it. */
 export const createContextOptions = (identity: TlsIdentity): SecureContextOptions => ({
   ...identity,
   minVersion: 'TLSv1.2',

@@ -38,7 +38,7 @@ export function findResponseCode(profile: Profile, mti: string, outcome: LinkOut
   return outcome === '00' ? (accepted ?? whole) : whole
 }
 
-/** What a network is shown of a CVV2 that it brought, where its profile has a place for it. */
+/** Composes the result of a CVV2 check for the network, when its profile has a field for it. */
 export function composeCvv2Result(
   { cvv2, layout }: Profile,
   { cvv }: Authorization,

@@ -220,7 +220,7 @@ export const createRepeat = ({ fields, mti }: IsoMessage): IsoMessage => ({
   fields,
 })
 
-/** What takes a purchase back. */
+/** Composes the reversal of a purchase. */
 export function takingBack(
   { cvv2, pin, version }: Profile,
   { fields, mti }: IsoMessage,

@@ -117,7 +117,7 @@ const watched = { access: 'open', anyHost: true } as const
 const tags = ['Health']
 const StatusSchema = Type.Object({ status: Type.String() })
 
-/** What card networks, administrators and the operator's monitoring call. */
+/** Creates the server for card networks, administrators and the operator's monitoring. */
 export async function createPrivateServer(options: PrivateServerOptions): Promise<Server> {
   const app = createServer({ ...options, listener: 'private' })
   await registerReference(app, privateDescription(options.addresses, options.formats))

@@ -63,7 +63,7 @@ const routes = [
   auditLogKeysRoute,
 ]
 
-/** What a client system calls. Nothing private is reachable here. */
+/** Creates the server for client systems. Nothing private is reachable here. */
 export async function createPublicServer(options: PublicServerOptions): Promise<Server> {
   const { authorizationServer, baseUrl, callers, demo, simulate, tokenAttempts } = options
   const app = createServer({ ...options, listener: 'public' })

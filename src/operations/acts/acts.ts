@@ -53,7 +53,7 @@ export async function recordKeyAct(connection: Connection, keyAct: KeyAct): Prom
 
 export type { ActPosition }
 
-/** What was done to products and clients, the newest first. */
+/** Lists acts on products and clients, newest first. */
 export const listOperatorActs = (
   { database }: { readonly database: Connection },
   after: ActPosition | null,
@@ -65,7 +65,7 @@ type ListedKeyAct = Pick<KeyActRow, 'number' | 'at' | 'act' | 'clientId' | 'requ
   readonly key: string
 }
 
-/** What was done to keys, the newest first. */
+/** Lists acts on keys, newest first. */
 export async function listKeyActs(
   { database }: { readonly database: Connection },
   after: ActPosition | null,

@@ -56,8 +56,8 @@ export async function findPublishedTile(
 }
 
 /**
- * What 256 entries say, a line of JSON each: salt and text, or that they were erased. Null unless
- * they are signed.
+ * Returns the texts of 256 entries, a line of JSON each: salt and text, or that they were erased.
+ * Returns null unless they are signed.
  */
 export async function findOpenings(
   audit: AuditLogContext,

@@ -89,7 +89,7 @@ async function sign(
   return null
 }
 
-/** Of what type the signatures of a key are (c2sp.org/signed-note). */
+/** Selects the type of a key's signatures (c2sp.org/signed-note). */
 export const selectSignatureType = ({ algorithm }: Pick<AuditKey, 'algorithm'>): number =>
   algorithm === 'Ed25519' ? signatureTypes.ed25519 : signatureTypes.mlDsa44
 

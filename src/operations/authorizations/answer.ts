@@ -62,7 +62,7 @@ export const uncheckedOutcomes = ({ cvvRemaining, pinRemaining }: AuthorizedCard
   cvv: { result: 'not_checked', remainingTries: cvvRemaining },
 })
 
-/** What the network is answered. */
+/** Composes the answer to the network. */
 export const composeAnswer = (
   responseCode: ResponseCode,
   card: AuthorizedCard | null,
@@ -76,10 +76,7 @@ export const composeAnswer = (
   ...outcomes,
 })
 
-/**
- * What is recorded of an authorization that came to an answer.
- * @param authorizationId null: its row is a new one.
- */
+/** Composes the record of an answered authorization. @param authorizationId null for a new row. */
 export const composeRecord = (
   { entryMode, networkId, reference, requestId, trail }: TracedRequest,
   { publicToken }: Pick<AuthorizedCard, 'publicToken'>,

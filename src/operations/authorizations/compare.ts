@@ -33,7 +33,7 @@ import {
   callHsm,
 } from './authorization.ts'
 
-/** What of a request is compared, in this order. */
+/** Lists the values of a request to compare, in order. */
 export const listKinds = ({ cvv2, pinBlock }: AuthorizationRequest): TryKind[] => [
   ...(pinBlock ? (['pin'] as const) : []),
   ...(cvv2 === undefined ? [] : (['cvv'] as const)),
@@ -77,7 +77,7 @@ const noteTry = (
     ...numbers,
   })
 
-/** What is answered where no try is left of a kind. Nothing is compared then. */
+/** Composes the answer when a kind has no try left. Nothing is compared then. */
 export function blockedAnswer(
   asked: TracedRequest,
   card: AuthorizedCard,

@@ -16,7 +16,7 @@ interface UsedZoneKey {
   readonly keyBlock: string
 }
 
-/** How the database finds the card of a request; null where the HSM gives no answer. */
+/** Returns how the database finds the card of a request; null during an outage of the HSM. */
 export async function nameCard(
   context: AuthorizationContext,
   card: NonNullable<AuthorizationRequest['card']>,

@@ -28,7 +28,7 @@ interface Disclosure extends DisclosurePosition {
   readonly isErased: boolean
 }
 
-/** Who was shown what, newest first. */
+/** Lists disclosures, newest first. */
 export async function listDisclosures(
   { database }: { readonly database: Connection },
   filter: DisclosureFilter,

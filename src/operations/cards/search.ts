@@ -213,7 +213,7 @@ export function collectCardLimits({
   return new Map(all.map((limit) => [limit.limitName, limit]))
 }
 
-/** What is used of a limit; one that is turned off allows anything. */
+/** Returns the use of a limit; a limit that is turned off allows anything. */
 export function limitInUse(
   { agesSeconds, limitName, newestUses }: stored.LimitInUse,
   limit: Limit | null,

@@ -248,8 +248,8 @@ export interface StatusReason {
 }
 
 /**
- * What gave a card the status that is stored; null where that is not among its newest events, or
- * not kept.
+ * Returns the event that gave a card its status; null when it is not among the newest events, or
+ * deleted.
  */
 export async function statusReason(
   { database, hsm }: Pick<CardContext, 'database' | 'hsm'>,

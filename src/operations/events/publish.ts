@@ -22,7 +22,7 @@ const standByMs = 1_000
 /** How long work that finds nothing rests on a cluster, where each look goes to every shard. */
 const clusterRestMs = 1_000
 
-/** How long work of a database rests at most while it finds nothing. */
+/** The longest rest of a background job that finds no work. */
 export const longestRestMs = (database: Database): number =>
   database.isCluster() ? clusterRestMs : shortestRestMs
 

@@ -127,11 +127,13 @@ export async function listEntries(
 export const listClientIds = (components: readonly KeyComponentRow[]): string[] =>
   components.map(({ clientId }) => clientId)
 
-/** What the key of an entry is to become. */
+/** Returns the target of an entry's key. */
 export const entryTarget = ({ target }: Pick<ComponentEntryRow, 'target'>): keyTargets.KeyTarget =>
   JSON.parse(target) as keyTargets.KeyTarget
 
-/** How far an entry has come. @param key what it came to, once every component is there. */
+/**
+ * Describes the progress of an entry. @param key the complete key, once every component is there.
+ */
 export function describeProgress(
   entry: ComponentEntryRow,
   components: readonly KeyComponentRow[],

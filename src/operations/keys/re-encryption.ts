@@ -75,10 +75,7 @@ export interface RoundProgress {
 
 const [firstToken, lastToken] = [1_000_000_000, 9_999_999_999]
 
-/**
- * How far the round of a re-encryption has come. What lies beside the cards comes after them, and
- * is little.
- */
+/** Computes the progress of a round of re-encryption. Few rows follow the cards. */
 export function computeRoundProgress(
   reEncryption: storedReEncryptions.ReEncryptionRow,
   now: Date,

@@ -51,7 +51,7 @@ export function toKeyPurpose(target: KeyTarget): KeyPurpose {
 export const targetReference = (target: KeyTarget): string =>
   composeZoneReference(target.key, target.family === 'zone' ? target.clientId : null)
 
-/** What a key that was stored is called. */
+/** Composes the reference of a stored key. */
 export const addedKeyReference = (target: KeyTarget, { key, version }: AddedKey): string =>
   version === null ? targetReference(target) : composeReference(key, version)
 

@@ -57,7 +57,7 @@ export const currentVersions = (rows: readonly DatedHsmKeyRow[]): readonly Dated
       ),
   )
 
-/** How long a version has made new things, in seconds. */
+/** Returns for how many seconds a version has been active. */
 export const ageSeconds = ({ activatedAt, createdAt }: DatedHsmKeyRow, now: Date): number =>
   Math.max(0, (now.getTime() - (activatedAt ?? createdAt).getTime()) / 1_000)
 
@@ -90,7 +90,7 @@ interface KeyWear {
   readonly rotationDue: 'age' | 'uses' | null
 }
 
-/** How worn each key of the installation is now. */
+/** Measures the age and the uses of each key of the installation. */
 export async function measureKeys({
   database,
 }: Pick<KeyContext, 'database'>): Promise<readonly KeyWear[]> {

@@ -174,7 +174,7 @@ async function recordPlainLink(
 const plainAt = ({ direction, host, port }: Pick<Link, 'direction' | 'host' | 'port'>): string =>
   direction === 'listen' ? `listens in clear at ${host}:${port}` : `dials ${host}:${port} in clear`
 
-/** What of the links weakens this installation, for the start of a process. */
+/** Lists the links that weaken this installation, for the record of a start. */
 export const listPlainLinks = async ({
   database,
 }: Pick<LinkContext, 'database'>): Promise<{ variable: string; found: string }[]> =>
@@ -254,7 +254,7 @@ async function refuseFaults(
 
 type LinkSession = storedLinks.LinkSession
 
-/** What a process does with links beside what it is asked on them. */
+/** Creates the functions by which a process records the state of its links. */
 export const linkUpkeep = (database: Database) => ({
   /**
    * Takes or keeps the right to dial a link.

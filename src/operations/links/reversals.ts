@@ -100,7 +100,7 @@ export function createAdvices({ database, hsm: asked, observe }: AdviceContext):
   }
 }
 
-/** What a network said on a link, the newest first. @throws `Problem` `not_found`. */
+/** Lists the advices and reversals on a link, newest first. @throws `Problem` `not_found`. */
 export async function listAdvices(
   { database }: Pick<LinkContext, 'database'>,
   linkName: string,

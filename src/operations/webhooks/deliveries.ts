@@ -94,9 +94,6 @@ export const replayDeliveries = (
     return { since }
   })
 
-/**
- * What has yet to go out, over all clients: of rows that can be many, no more are counted than 10
- * 000.
- */
+/** Counts the deliveries of all clients that are due, each count up to 10 000. */
 export const findBacklog = ({ database }: Pick<WebhookContext, 'database'>): Promise<Backlog> =>
   measureBacklog(database)

@@ -3,8 +3,8 @@ export const longestWaitSeconds = 6 * 3_600
 const givenUpAfterMs = 3 * 24 * 3_600_000
 
 /**
- * How long to wait after so many failed attempts: 1 s, 2, 4, 8 …, at most 6 h, each ± 20 %.
- * @param chance from 0 to 1.
+ * Returns the wait after so many failed attempts: 1 s, 2, 4, 8 …, at most 6 h, each ± 20 %. @param
+ * chance from 0 to 1.
  */
 export const backOffSeconds = (failures: number, chance: number): number =>
   Math.min(2 ** (failures - 1), longestWaitSeconds) * (0.8 + 0.4 * chance)

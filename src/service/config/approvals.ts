@@ -44,8 +44,8 @@ export function readApprovals(read: VariableReader, isSandbox: boolean): Approva
 }
 
 /**
- * What one person may do here although another could approve it: of an installation with people,
- * and no sandbox.
+ * Lists the acts that need no approval although another person could approve them: in production
+ * with operators.
  */
 export function approvalsLeftOut(
   {

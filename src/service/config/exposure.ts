@@ -20,7 +20,10 @@ export function findSecretFileFault(path: string): string | null {
   return (found.mode & 0o077 & ~allowed) === 0 ? null : `${path} has mode ${octal(found.mode)}`
 }
 
-/** The same for a file that all may read, and none but its owner may write. */
+/**
+ * Describes the fault of a file that all may read and only its owner may write; null when it has
+ * none.
+ */
 export function findPublicFileFault(path: string): string | null {
   const found = findStat(path)
   if (!found || (found.mode & 0o002) === 0) return null

@@ -2,7 +2,8 @@ import { Problem, StartRefusal } from '../../domain/problem.ts'
 import { ConfigError, parseConfig, processEnvironment } from './config.ts'
 
 /**
- * What is said of a failure to start: one sentence where an operator can mend it, else all of it.
+ * Describes a failure to start: one sentence when an operator can repair it, otherwise the whole
+ * error.
  */
 export function describeStartFailure(error: unknown): unknown {
   if (error instanceof ConfigError || error instanceof StartRefusal) return error.message

@@ -46,7 +46,7 @@ export const fault = (check: string, found: string, why: string, remedy: string)
   remedy,
 })
 
-/** What an error says, without its stack. */
+/** Describes an error without its stack. */
 export const describeError = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
   const cause = error.cause === undefined ? '' : describeError(error.cause)

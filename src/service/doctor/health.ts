@@ -102,7 +102,7 @@ const adviceOnOthers: Advice = {
 
 const hasAdvice = (name: string): name is HealthCheckName => Object.hasOwn(adviceOn, name)
 
-/** What the health document of a private listener says, a finding for each check that it has. */
+/** Lists a finding for each check in the health document of a private listener. */
 export function healthFindings(document: Readonly<Record<string, unknown>> | null): Finding[] {
   const checks = document?.checks
   if (typeof checks !== 'object' || checks === null) {

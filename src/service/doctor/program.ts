@@ -103,7 +103,8 @@ export const checkExposure: Check = async ({ config, environment }) => {
 }
 
 /**
- * Which addresses webhooks may reach although they are not public. Of production the table says it.
+ * Lists the addresses that webhooks may reach although they are not public. In production, the
+ * table of refusals covers this.
  */
 export const checkEgress: Check = async ({ config }) => {
   const wide = config.sandbox ? wideBlocks(config.delivery.allowCidrs ?? []) : []

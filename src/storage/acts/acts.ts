@@ -73,7 +73,7 @@ const selectOperatorActs = declare<ActPosition & { limit: number }, OperatorActR
   'list_operator_acts',
 )
 
-/** What operators did to other things than keys, the newest first. */
+/** Lists operators' acts on anything but keys, newest first. */
 export const listOperatorActRows = (
   connection: Connection,
   after: ActPosition,
@@ -82,7 +82,7 @@ export const listOperatorActRows = (
 
 const selectKeyActs = declare<ActPosition & { limit: number }, KeyActRow>('list_key_acts')
 
-/** What was done to keys, the newest first. */
+/** Lists acts on keys, newest first. */
 export const listKeyActRows = (
   connection: Connection,
   after: ActPosition,

@@ -149,7 +149,7 @@ const selectLate = declare<{ limit: number }, { readonly approvalId: string }>(
   'list_late_approvals',
 )
 
-/** What waits and was asked for too long ago, the oldest first. */
+/** Lists approvals that have waited too long, oldest first. */
 export const listLateApprovals = (
   connection: Connection,
   limit: number,

@@ -36,7 +36,7 @@ export interface LockedCheck extends CheckRow {
 
 const selectLocked = declare<object, LockedCheck>('lock_audit_check')
 
-/** The same, locked to the end of the transaction; null where another process is at it. */
+/** Returns the check and locks it until the transaction ends; null when another process runs it. */
 export const lockCheck = async (connection: Connection): Promise<LockedCheck | null> =>
   firstRow(await selectLocked(connection, {}))
 
@@ -163,7 +163,7 @@ const selectSubjects = declare<{ after: number }, { subjectKind: string; subject
   'list_act_subjects',
 )
 
-/** What acts after a number were on. */
+/** Lists the subjects of acts after a number. */
 export const listActSubjects = (
   connection: Connection,
   after: number,
@@ -190,7 +190,7 @@ const selectGaps = declare<{ limit: number }, { after: number; number: number }>
   'list_act_number_gaps',
 )
 
-/** Where numbers of acts are missing: between these two. */
+/** Lists the gaps in the numbers of acts, each by the numbers beside it. */
 export const listNumberGaps = (
   connection: Connection,
   limit: number,
@@ -201,7 +201,7 @@ const selectFindings = declare<
   { subject: string; details: string; at: Date }
 >('list_recent_findings')
 
-/** What checks found within so many days, the newest first. */
+/** Lists the findings of checks within so many days, newest first. */
 export const listFindings = (
   connection: Connection,
   days: number,

@@ -15,7 +15,7 @@ const selectErasures = declare<{ log: number; from: number; end: number }, Erasu
   'list_audit_erasure_entries',
 )
 
-/** What entries from one index to before another say of erasures. */
+/** Lists the erasures that a range of entries names. */
 export const listErasureEntries = (
   connection: Connection,
   log: number,

@@ -99,10 +99,7 @@ const selectYoung = declare<
   { index: number }
 >('find_first_young_audit_entry')
 
-/**
- * Of entries from one index to before another the first that is not so many days old; null where
- * all are.
- */
+/** Returns the first entry of a range that is younger than so many days; null when none is. */
 export const findFirstYoung = async (
   connection: Connection,
   log: number,
@@ -126,8 +123,8 @@ const selectRanges = declare<
 >('find_audit_entries_to_erase')
 
 /**
- * Of entries from one index to before another those to be erased, in their order: but for acts of
- * some groups, and for what some clients and people did.
+ * Lists the ranges of entries to erase, in order. Acts of some groups, and acts of some clients and
+ * people, are left out.
  */
 export const listRangesToErase = (
   connection: Connection,

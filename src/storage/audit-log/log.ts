@@ -54,7 +54,7 @@ const countUnpublished = declare<object, { count: number }>('count_unpublished_c
 const countCards = declare<object, { count: number }>('count_cards')
 
 /**
- * How many cards there are whose creation is no event any more, so that it can never be entered.
+ * Counts the cards whose creation can never be entered, because its event does not exist any more.
  */
 export async function countOlderCards(connection: Connection): Promise<number> {
   // In this order: an event that is published between two of them, or a card that is made

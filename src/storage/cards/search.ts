@@ -119,7 +119,8 @@ interface SealedNames {
 const selectNames = shared.declareRead<CardByToken, SealedNames>('find_sealed_names')
 
 /**
- * What is known of a card's holder, sealed, and whose card it is; null where there is no such card.
+ * Returns the sealed data of a card's holder and the card's client; null when the card does not
+ * exist.
  */
 export const findSealedNames = (
   database: Database,

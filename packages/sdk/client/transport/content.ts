@@ -20,7 +20,7 @@ export function parseContent<Json>({ status, text }: Answer): Json {
   return content as Json
 }
 
-/** The same, where it is a list. @throws CallFailed `unexpected_answer` */
+/** Parses a JSON list. @throws CallFailed `unexpected_answer` */
 export function parseList<Json>(answer: Answer): Json {
   const list = parseContent<Json>(answer)
   if (!Array.isArray(list)) throw new CallFailed('unexpected_answer', { status: answer.status })

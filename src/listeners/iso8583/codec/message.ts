@@ -109,9 +109,7 @@ export const fieldNumbers = (fields: IsoMessage['fields']): readonly number[] =>
     .map(Number)
     .sort((left, right) => left - right)
 
-/**
- * How many bytes of an encoded message its last field takes, which is the MAC where there is one.
- */
+/** Returns the byte length of the last field of an encoded message: its MAC, if it has one. */
 export const lastFieldLength = (layout: Layout, { fields }: IsoMessage): number => {
   const last = String(fieldNumbers(fields).at(-1))
   const field = layout.fields[last]

@@ -20,7 +20,7 @@ const readers = {
 } as const
 const approver = { access: 'approve', repeatable: true, bodyRequired: true } as const
 
-/** What waits for another person, and what became of it. */
+/** Routes that list approvals, waiting and decided. */
 export function approvalRoutes({ app, approvals }: PrivateApi): void {
   app.get(
     '/approvals',
@@ -79,7 +79,7 @@ export function approvalRoutes({ app, approvals }: PrivateApi): void {
 const params = approvalSchemas.ApprovalParamsSchema
 const response = { 200: approvalSchemas.ApprovalSchema }
 
-/** How it is decided by another person. */
+/** Routes by which another person decides an approval. */
 export function decideApprovalRoutes({ app, approvals }: PrivateApi): void {
   app.post(
     '/approvals/:approvalId/approve',

@@ -97,7 +97,7 @@ function parseTilePath(path: string) {
   } as const
 }
 
-/** What an auditor is given beside the tree: what entries say, and which logs there are. */
+/** Routes for auditors beside the tree: the texts of entries and the list of logs. */
 export function auditorRoutes({ app, audit }: PrivateApi): void {
   app.get(
     '/audit/logs',

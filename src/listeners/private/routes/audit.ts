@@ -4,7 +4,7 @@ import { cutPage, PageQuerySchema, parseInstant, parseLimit, readCursor } from '
 import { adminOrAudit, type PrivateApi } from '../api.ts'
 import { ActSchema } from '../schemas/products.ts'
 
-/** What was done to products, clients and zones. What was done to keys is at `/keys/acts`. */
+/** Lists acts on products, clients and zones. `/keys/acts` lists acts on keys. */
 export function listActsRoute({ administration, app }: PrivateApi): void {
   app.get(
     '/acts',
@@ -34,7 +34,7 @@ export function listActsRoute({ administration, app }: PrivateApi): void {
   )
 }
 
-/** Where a page of acts ends, as its cursor has it. */
+/** Parses the end of a page of acts from its cursor. */
 export function parseActPosition([at, number]: readonly unknown[]): ActPosition | null {
   const instant = parseInstant(at)
   return instant !== null && Number.isSafeInteger(number)

@@ -43,7 +43,7 @@ const AuthorizationRequestSchema = Type.Object(
   closed,
 )
 
-/** What the card network's gateway asks. */
+/** Answers authorization requests of a card network's gateway. */
 export function authorizeRoute({ app, authorizing }: PrivateApi): void {
   app.post(
     '/network/authorizations',

@@ -60,7 +60,7 @@ const cardActs: readonly CardAct[] = [
   })),
 ]
 
-/** What an operator does to a card of any client, with the reason. */
+/** Routes for an operator's acts on a card of any client, each with a reason. */
 export function cardActRoutes({ app, cards }: PrivateApi): void {
   for (const { act, description, operationId, path, problems, summary } of cardActs) {
     app.post(
@@ -132,7 +132,7 @@ export function unblockManyRoute({ app, approvals, cards }: PrivateApi): void {
   )
 }
 
-/** Who a card is for: a disclosure, as that of a PIN is. */
+/** Reveals the cardholder: a disclosure, like that of a PIN. */
 export function revealCardholderRoute({ app, cards }: PrivateApi): void {
   const recordRefusal = (request: FastifyRequest, { code, status }: Problem): Promise<void> => {
     const { publicToken } = toMembers(request.params)

@@ -7,7 +7,7 @@ import { closed } from '../../http/validation.ts'
 import { type PrivateApi, parsePublicToken, support } from '../api.ts'
 import * as schemas from '../schemas/card-authorizations.ts'
 
-/** What card networks asked of a card, and why it was declined. */
+/** Routes that list the authorizations of a card with their decline reasons. */
 export function cardAuthorizationRoutes({ app, cards }: PrivateApi): void {
   const tags = ['Cards']
   app.get(
@@ -60,7 +60,7 @@ export function cardAuthorizationRoutes({ app, cards }: PrivateApi): void {
   )
 }
 
-/** How many authorizations are approved and declined, for a chart. */
+/** Counts approved and declined authorizations for a chart. */
 export function authorizationCountsRoute({ app, cards }: PrivateApi): void {
   app.get(
     '/figures/authorizations',

@@ -23,7 +23,7 @@ const tags = ['Clients']
 const params = Type.Object({ clientId: Type.String() })
 type ClientRequest = FastifyRequest<{ Params: { clientId: string } }>
 
-/** Who may call: client systems, card networks, administrators. */
+/** Routes for clients: client systems, card networks and administrators. */
 export function clientRoutes({ administration, app }: privateApi.PrivateApi): void {
   app.get(
     '/clients',

@@ -38,7 +38,7 @@ function usedLimit(
   }
 }
 
-/** Which limits hold and where they come from, and what of them is used on a card. */
+/** Routes that list the limits with their origin, and their use on a card. */
 export function limitRoutes({ app, cards, effectiveLimits }: PrivateApi): void {
   app.get(
     '/limits',
@@ -84,7 +84,7 @@ export function limitRoutes({ app, cards, effectiveLimits }: PrivateApi): void {
   )
 }
 
-/** What of the limits of a client is used. */
+/** Lists the use of a client's limits. */
 export function clientLimitsRoute({ app, cards, effectiveLimits, rate }: PrivateApi): void {
   app.get(
     '/clients/:clientId/limits',

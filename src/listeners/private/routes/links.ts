@@ -56,7 +56,7 @@ export function linkRoutes({ app, links }: PrivateApi): void {
   )
 }
 
-/** What card networks said on a link that they did by themselves, or took back. */
+/** Lists the advices and reversals that card networks sent on a link. */
 export function listLinkAdvicesRoute({ app, links }: PrivateApi): void {
   app.get(
     '/links/:linkName/advices',

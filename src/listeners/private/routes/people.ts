@@ -67,7 +67,7 @@ export function operatorRoutes({ administration: people, app }: PrivateApi): voi
   )
 }
 
-/** What ends every session of a person. */
+/** Ends every session of a person. */
 export function signPersonOutRoute({ administration: people, app }: PrivateApi): void {
   app.post(
     '/people/:personId/sign-out',

@@ -128,7 +128,7 @@ export function changeProductRoute({ administration, app }: PrivateApi): void {
   )
 }
 
-/** Which products a client system may issue cards of, one at a time. */
+/** Routes that grant a client system the products whose cards it may issue. */
 export function grantRoutes({ administration, app }: PrivateApi): void {
   for (const { isGranted, method, operationId, summary } of [
     { method: 'PUT', isGranted: true, operationId: 'grantProduct', summary: 'Grant a product' },

@@ -70,7 +70,7 @@ export function watchedWebhookRoutes({ app, cards }: PrivateApi): void {
   )
 }
 
-/** What a webhook of any client got. */
+/** Lists the deliveries to a webhook of any client. */
 export function watchedDeliveriesRoute({ app, cards }: PrivateApi): void {
   app.get(
     `${webhookPath}/deliveries`,
@@ -111,7 +111,7 @@ const webhookAnswer = ({ events, ...webhook }: watching.WatchedWebhook) => ({
   events: [...events],
 })
 
-/** What an operator has a webhook of a client send again, with the reason. */
+/** Routes by which an operator repeats deliveries to a client's webhook, with a reason. */
 export function sendAgainRoutes({ app, cards }: PrivateApi): void {
   app.post(
     `${webhookPath}/deliveries/:deliveryId/resend`,

@@ -20,7 +20,7 @@ import { readLock, runtimePackages } from './package/lock.ts'
 import { root } from './package/program.ts'
 
 const execute = promisify(execFile)
-const installedMegabytesMax = 90
+const installedMegabytesMax = 100
 const isRoot = process.getuid?.() === 0
 /** Nobody's: owns nothing but what is given to it here. */
 const ordinary = isRoot ? { uid: 65_534, gid: 65_534 } : {}

@@ -1,9 +1,9 @@
 -- Does what begin_authorization does, for several callers at once.
 --
 -- It is one statement over all callers, since a function that is called for each costs the server
--- three times as much. It waits for no card: a caller whose counter is locked is left out. So is the
--- second caller of a counter, and one whose last try was spent since the card was read. Keys are
--- claimed in the order of their hashes, so that two calls never wait for each other's keys.
+-- three times as much. It waits for no card: a caller whose counter is locked is left out. So is
+-- the second caller of a counter, and one whose last try was spent since the card was read. Keys
+-- are claimed in the order of their hashes, so that two calls never wait for each other's keys.
 --
 -- Returns what begin_authorization returns, for each caller's ordinal. Those left out call
 -- begin_authorization.
@@ -63,17 +63,15 @@ begin
           limit 1
         )) as public_token
       from unnest(
-        p_public_tokens, p_pan_fingerprints, p_kinds, p_current_months,
-        p_expiry_months, p_zone_key_names, p_zone_key_blocks,
-        p_authorization_ids, p_network_ids, p_request_ids, p_references,
-        p_entry_modes, p_claimant_ids, p_key_hashes, p_request_fingerprints,
-        p_claim_ids, p_transaction_hashes, p_message_class, p_traces,
-        p_transmitted_ats, p_acquirers
+        p_public_tokens, p_pan_fingerprints, p_kinds, p_current_months, p_expiry_months,
+        p_zone_key_names, p_zone_key_blocks, p_authorization_ids, p_network_ids, p_request_ids,
+        p_references, p_entry_modes, p_claimant_ids, p_key_hashes, p_request_fingerprints,
+        p_claim_ids, p_transaction_hashes, p_message_class, p_traces, p_transmitted_ats, p_acquirers
       ) with ordinality as caller (
         given_token, pan_fingerprints, kind, current_month, expiry_month, zone_key_name,
-        zone_key_block, authorization_id, network_id, request_id, reference, entry_mode, claimant_id,
-        key_hashes, request_fingerprint, claim_id, transaction_hashes, message_class, trace,
-        transmitted_at, acquirer, ordinal
+        zone_key_block, authorization_id, network_id, request_id, reference, entry_mode,
+        claimant_id, key_hashes, request_fingerprint, claim_id, transaction_hashes, message_class,
+        trace, transmitted_at, acquirer, ordinal
       )
     ),
     -- The card as it is, and what can be said before a try is spent: null where one is to be spent.
@@ -102,12 +100,30 @@ begin
           card.pvv, card.pin_key, card.cvk, product.pin_length, pin.try_limit as pin_limit,
           pin.try_limit - (pin.spent - pin.restored) as pin_remaining, cvv.try_limit as cvv_limit,
           cvv.try_limit - (cvv.spent - cvv.restored) as cvv_remaining
-        from card
-        join product on product.product_id = card.product_id
-        join try_counter as pin on pin.public_token = asked.public_token and pin.kind = 'pin'
-        join try_counter as cvv on cvv.public_token = asked.public_token and cvv.kind = 'cvv'
-        where card.public_token = asked.public_token
-        limit 1
+        from (
+          select *
+          from card
+          where card.public_token = any (array[asked.public_token])
+          limit 1
+        ) as card
+        cross join lateral (
+          select product.pin_length
+          from product
+          where product.product_id = any (array[card.product_id])
+          limit 1
+        ) as product
+        cross join lateral (
+          select counter.try_limit, counter.spent, counter.restored
+          from try_counter as counter
+          where counter.public_token = any (array[asked.public_token]) and counter.kind = 'pin'
+          limit 1
+        ) as pin
+        cross join lateral (
+          select counter.try_limit, counter.spent, counter.restored
+          from try_counter as counter
+          where counter.public_token = any (array[asked.public_token]) and counter.kind = 'cvv'
+          limit 1
+        ) as cvv
       ) as known on true
     ),
     -- Those whose counter is locked now, and whose key was free.

@@ -9,8 +9,8 @@
 -- p_zone_key_name is still the one that the PIN block was opened with.
 --
 -- The try, its row of authorization_request and the claim of the idempotency key commit together,
--- before anything is compared: so a repeat never spends again. Lock order: counter, transaction, key.
--- Where the card was read with no try left, nothing is locked.
+-- before anything is compared: so a repeat never spends again. Lock order: counter, transaction,
+-- key. Where the card was read with no try left, nothing is locked.
 --
 -- Returns the card, or nulls if no card was found, and one of these outcomes:
 -- spent: a try was spent, and its number, epoch and remaining tries are returned.

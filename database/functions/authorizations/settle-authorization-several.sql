@@ -1,9 +1,9 @@
 -- Does what settle_authorization does, for several callers at once whose try has matched.
 --
 -- It is one statement over all callers, since a function that is called for each costs the server
--- three times as much. Each caller has another card. It waits for no card: a caller whose counter is
--- locked is left out. So is one whose try did not match or is not the only outstanding one, and one
--- whose key has an answer.
+-- three times as much. Each caller has another card. It waits for no card: a caller whose counter
+-- is locked is left out. So is one whose try did not match or is not the only outstanding one, and
+-- one whose key has an answer.
 --
 -- Returns what settle_authorization returns, for each caller's ordinal. Those left out call
 -- settle_authorization.
@@ -39,11 +39,9 @@ begin
     with asked as materialized (
       select *
       from unnest(
-        p_public_tokens, p_authorization_ids, p_kinds, p_try_numbers,
-        p_epochs, p_comparisons, p_response_codes, p_checks,
-        p_duration_ms, p_request_ids, p_references, p_entry_modes,
-        p_claimant_ids, p_claim_keys, p_claim_ids, p_answers,
-        p_foreseen_tries
+        p_public_tokens, p_authorization_ids, p_kinds, p_try_numbers, p_epochs, p_comparisons,
+        p_response_codes, p_checks, p_duration_ms, p_request_ids, p_references, p_entry_modes,
+        p_claimant_ids, p_claim_keys, p_claim_ids, p_answers, p_foreseen_tries
       ) with ordinality as caller (
         public_token, authorization_id, kind, try_number, epoch, comparison, response_code, checks,
         duration_ms, request_id, reference, entry_mode, claimant_id, key_hash, claim_id, answer,

@@ -4,8 +4,8 @@
 -- three times as much. It waits for no grant: a caller whose grant is locked is left out. Keys are
 -- claimed in the order of their hashes, so that two calls never wait for each other's keys.
 --
--- Returns the ordinals of those whose card was created. The others call create_card. Raises PF001 where
--- a number or a token is taken, which undoes all of it: then each calls create_card.
+-- Returns the ordinals of those whose card was created. The others call create_card. Raises PF001
+-- where a number or a token is taken, which undoes all of it: then each calls create_card.
 create or replace function create_card_several(
   p_public_tokens text[],
   p_client_ids text[],
@@ -48,20 +48,18 @@ begin
     with asked as materialized (
       select *
       from unnest(
-        p_public_tokens, p_client_ids, p_product_ids, p_product_versions,
-        p_card_types, p_customer_references, p_design_ids, p_masked_pans,
-        p_pan_fingerprints, p_fingerprint_key_versions, p_encrypted_pans,
-        p_personal_datas, p_start_dates, p_expiry_dates, p_status_codes,
-        p_pin_blocks, p_pvvs, p_pin_keys, p_cvks,
-        p_pin_try_limits, p_cvv_try_limits, p_event_types, p_request_ids,
-        p_details, p_notes, p_claimant_ids, p_key_hashes,
-        p_request_fingerprints, p_claim_ids, p_answers
+        p_public_tokens, p_client_ids, p_product_ids, p_product_versions, p_card_types,
+        p_customer_references, p_design_ids, p_masked_pans, p_pan_fingerprints,
+        p_fingerprint_key_versions, p_encrypted_pans, p_personal_datas, p_start_dates,
+        p_expiry_dates, p_status_codes, p_pin_blocks, p_pvvs, p_pin_keys, p_cvks, p_pin_try_limits,
+        p_cvv_try_limits, p_event_types, p_request_ids, p_details, p_notes, p_claimant_ids,
+        p_key_hashes, p_request_fingerprints, p_claim_ids, p_answers
       ) with ordinality as caller (
         public_token, client_id, product_id, product_version, card_type, customer_reference,
         design_id, masked_pan, pan_fingerprints, fingerprint_key_versions, encrypted_pan,
         personal_data, start_date, expiry_date, status_code, pin_block, pvv, pin_key, cvk,
-        pin_try_limit, cvv_try_limit, event_type, request_id, details, note, claimant_id, key_hashes,
-        request_fingerprint, claim_id, answer, ordinal
+        pin_try_limit, cvv_try_limit, event_type, request_id, details, note, claimant_id,
+        key_hashes, request_fingerprint, claim_id, answer, ordinal
       )
     ),
     claimed as materialized (

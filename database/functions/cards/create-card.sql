@@ -2,7 +2,8 @@
 --
 -- The client's grant of the product must still have the version that the card was made by. A card
 -- number is issued once: it is known by its fingerprints, one for each version of their key, and a
--- number that was issued under any of them is free under none. Lock order: grant, key, number, card.
+-- number that was issued under any of them is free under none. Lock order: grant, key, number,
+-- card.
 --
 -- Returns whether it was done: not where the grant is gone or changed, or the key was not free.
 -- Raises PF001 where the number or the token is taken, which undoes all of it.

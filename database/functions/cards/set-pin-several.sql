@@ -2,11 +2,11 @@
 --
 -- It is one statement over all callers, since a function that is called for each costs the server
 -- three times as much. Each caller has another card. It waits for no card: a caller whose card is
--- locked is left out. Keys are claimed in the order of their hashes, so that two calls never wait for
--- each other's keys.
+-- locked is left out. Keys are claimed in the order of their hashes, so that two calls never wait
+-- for each other's keys.
 --
--- Returns the ordinals of those whose change was done. The others call set_pin, and so does a PIN that
--- came in an envelope.
+-- Returns the ordinals of those whose change was done. The others call set_pin, and so does a PIN
+-- that came in an envelope.
 create or replace function set_pin_several(
   p_public_tokens text[],
   p_client_ids text[],
@@ -37,11 +37,9 @@ begin
     with asked as materialized (
       select *
       from unnest(
-        p_public_tokens, p_client_ids, p_todays, p_pin_blocks,
-        p_pvvs, p_pin_keys, p_jti_hashs, p_envelope_expires_ats,
-        p_event_types, p_request_ids, p_details, p_notes,
-        p_operator_ids, p_claimant_ids, p_key_hashes,
-        p_request_fingerprints, p_claim_ids, p_answers
+        p_public_tokens, p_client_ids, p_todays, p_pin_blocks, p_pvvs, p_pin_keys, p_jti_hashs,
+        p_envelope_expires_ats, p_event_types, p_request_ids, p_details, p_notes, p_operator_ids,
+        p_claimant_ids, p_key_hashes, p_request_fingerprints, p_claim_ids, p_answers
       ) with ordinality as caller (
         public_token, client_id, today, pin_block, pvv, pin_key, jti_hash, envelope_expires_at,
         event_type, request_id, details, note, operator_id, claimant_id, key_hashes,

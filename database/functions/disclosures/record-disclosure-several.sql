@@ -2,8 +2,8 @@
 --
 -- It is one statement over all callers, since a function that is called for each costs the server
 -- three times as much. Each caller has another card. It waits for no card: a caller whose card is
--- locked is left out. Limits are used in the order of their clients, so that two calls never wait for
--- each other's limits.
+-- locked is left out. Limits are used in the order of their clients, so that two calls never wait
+-- for each other's limits.
 --
 -- Returns those whose disclosure was recorded, by their ordinals, with the data. The others call
 -- record_disclosure.
@@ -39,11 +39,9 @@ begin
     with asked as materialized (
       select *
       from unnest(
-        p_public_tokens, p_client_ids, p_todays, p_includes_pins,
-        p_card_limit_names, p_card_uses, p_card_window_seconds,
-        p_client_limit_names, p_client_uses, p_client_window_seconds,
-        p_event_ids, p_event_types, p_request_ids, p_details,
-        p_notes
+        p_public_tokens, p_client_ids, p_todays, p_includes_pins, p_card_limit_names, p_card_uses,
+        p_card_window_seconds, p_client_limit_names, p_client_uses, p_client_window_seconds,
+        p_event_ids, p_event_types, p_request_ids, p_details, p_notes
       ) with ordinality as caller (
         public_token, client_id, today, includes_pin, card_limit_name, card_uses,
         card_window_seconds, client_limit_name, client_uses, client_window_seconds, event_id,
@@ -54,7 +52,8 @@ begin
       select locked.*,
         case
           when locked.card_uses is not null and not has_card_use(
-            locked.public_token, locked.card_limit_name, locked.card_uses, locked.card_window_seconds
+            locked.public_token, locked.card_limit_name, locked.card_uses,
+            locked.card_window_seconds
           )
           then false
           when locked.client_uses is not null and not use_client_limit(
@@ -63,7 +62,8 @@ begin
           )
           then false
           when locked.card_uses is null or use_card_limit(
-            locked.public_token, locked.card_limit_name, locked.card_uses, locked.card_window_seconds
+            locked.public_token, locked.card_limit_name, locked.card_uses,
+            locked.card_window_seconds
           )
           then true
           else undo_act('A use of the limit is gone.')

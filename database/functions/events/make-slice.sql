@@ -1,8 +1,8 @@
 -- Makes a slice of event or published_event: the partition for the days from p_from_day to before
 -- p_until_day (since 1970, UTC), unless it is there.
 --
--- The call waits for an exclusive lock on the whole table, and other transactions wait behind it. So
--- it gives up after p_wait_ms (SQLSTATE 55P03). If two processes make the same slice, the second
+-- The call waits for an exclusive lock on the whole table, and other transactions wait behind it.
+-- So it gives up after p_wait_ms (SQLSTATE 55P03). If two processes make the same slice, the second
 -- finds it.
 --
 -- Returns whether the slice is there: not where the default partition has rows of its days.

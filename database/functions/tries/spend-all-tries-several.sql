@@ -2,8 +2,8 @@
 --
 -- It is one statement over all callers, since a function that is called for each costs the server
 -- three times as much. Each caller has another card. It waits for no card: a caller whose card is
--- locked is left out. Keys are claimed in the order of their hashes, so that two calls never wait for
--- each other's keys.
+-- locked is left out. Keys are claimed in the order of their hashes, so that two calls never wait
+-- for each other's keys.
 --
 -- Returns the ordinals of those whose change was done. The others call spend_all_tries.
 create or replace function spend_all_tries_several(
@@ -32,10 +32,9 @@ begin
     with asked as materialized (
       select *
       from unnest(
-        p_public_tokens, p_client_ids, p_kinds, p_todays,
-        p_event_types, p_request_ids, p_details, p_notes,
-        p_operator_ids, p_claimant_ids, p_key_hashes,
-        p_request_fingerprints, p_claim_ids, p_answers
+        p_public_tokens, p_client_ids, p_kinds, p_todays, p_event_types, p_request_ids, p_details,
+        p_notes, p_operator_ids, p_claimant_ids, p_key_hashes, p_request_fingerprints, p_claim_ids,
+        p_answers
       ) with ordinality as caller (
         public_token, client_id, kind, today, event_type, request_id, details, note, operator_id,
         claimant_id, key_hashes, request_fingerprint, claim_id, answer, ordinal

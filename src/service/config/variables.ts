@@ -24,6 +24,10 @@ export interface Pkcs11Config {
 
 const processesMax = 128
 
+/** Whether a listener can use it, and a URL can contain it. */
+const isHost = (text: string): boolean =>
+  /^[\w.:-]+$/.test(text) && URL.canParse(`http://${text.includes(':') ? `[${text}]` : text}`)
+
 /** Reads one variable at a time and keeps what is wrong with it. */
 export class VariableReader {
   readonly faults: string[] = []
@@ -87,8 +91,11 @@ export class VariableReader {
     portName: string,
     port: number,
   ): { readonly host: string; readonly port: number } {
+    const host = this.text(hostName) ?? '127.0.0.1'
     return {
-      host: this.text(hostName) ?? '127.0.0.1',
+      host: isHost(host)
+        ? host
+        : this.#fault(`${hostName} must be a host name or an IP address.`, '127.0.0.1'),
       port: this.integer(portName, port, 1, 65_535),
     }
   }

@@ -1,4 +1,5 @@
-import type { Config } from './config/config.ts'
+import { type Config, processEnvironment } from './config/config.ts'
+import { findUnknownVariables } from './config/unknown-variables.ts'
 import { createLog } from './log.ts'
 import { type RunningService, stopOnce } from './stop.ts'
 
@@ -11,6 +12,7 @@ export async function serve(config: Config): Promise<RunningService> {
   for (const { acceptance, found } of config.accepted) {
     log.warn({ accepted: acceptance }, `${acceptance} is yes: ${found}`)
   }
+  for (const found of findUnknownVariables(processEnvironment())) log.warn(found)
   // Only what is needed: the primary process of several serves nothing itself.
   if (config.processes > 1) {
     const { runProcesses } = await import('./processes/primary.ts')

@@ -3,6 +3,7 @@ import { openTokenSession } from '../../hsm/pkcs11/session.ts'
 import { discoverJwksUri } from '../../listeners/oauth/issuer-keys.ts'
 import { parseConfig } from '../config/config.ts'
 import { isLoopback, wideBlocks } from '../config/exposure.ts'
+import { findUnknownVariables } from '../config/unknown-variables.ts'
 import { issuerFetcher } from '../outbound.ts'
 import { type Check, describeError, fault, good, warning } from './finding.ts'
 
@@ -35,8 +36,16 @@ export const checkNode: Check = async () => {
 /** The environment, all of its faults at once. */
 export const checkConfiguration: Check = async ({ environment }) => {
   const { faults } = parseConfig(environment)
-  if (faults.length === 0) return [good('configuration', 'Complete.')]
-  return faults.map((found) =>
+  const unknown = findUnknownVariables(environment).map((found) =>
+    warning(
+      'configuration',
+      found,
+      'The service runs with the default of the variable that is meant.',
+      'Correct the name, or remove the variable. docs/reference/configuration.md lists all names.',
+    ),
+  )
+  if (faults.length === 0) return [good('configuration', 'Complete.'), ...unknown]
+  const refused = faults.map((found) =>
     fault(
       'configuration',
       found,
@@ -45,6 +54,7 @@ export const checkConfiguration: Check = async ({ environment }) => {
         'docs/reference/production.md what production refuses.',
     ),
   )
+  return [...refused, ...unknown]
 }
 
 /** Warns of risks that the configuration accepts in production. */

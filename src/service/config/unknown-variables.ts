@@ -1,0 +1,24 @@
+import { findNearestName } from '../../domain/nearest-name.ts'
+import { variableGroups } from './variable-reference.ts'
+import type { Environment } from './variables.ts'
+
+/** Every variable that the program reads by its own name. */
+const known = variableGroups.flatMap(({ variables }) => variables.map(([name]) => name))
+
+/** What no other program sets, but for Kubernetes, which describes a service called pinfold so. */
+const own = /^PINFOLD_(?!SERVICE_|PORT$|PORT_)/
+
+/** What the launcher, a container or a library sets under a name that is near to one of ours. */
+const foreign = /^(?:PINFOLD_ADDRESS_SOURCE|HOSTNAME|PG[A-Z]+|NODE_\w+|npm_\w+)$/
+
+/**
+ * Lists, one sentence each, the variables that resemble those of this program and are not read by
+ * it. Only the name is repeated, since the value may be a secret.
+ */
+export const findUnknownVariables = (environment: Environment): readonly string[] =>
+  Object.keys(environment).flatMap((name) => {
+    if (!environment[name] || known.includes(name) || foreign.test(name)) return []
+    const nearest = findNearestName(name, known)
+    if (nearest !== null) return [`${name} is ignored: no such variable. Did you mean ${nearest}?`]
+    return own.test(name) ? [`${name} is ignored: no such variable.`] : []
+  })

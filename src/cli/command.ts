@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { findNearestName } from '../domain/nearest-name.ts'
 import { escapeLine } from '../domain/terminal-text.ts'
 import { describeStartFailure } from '../service/config/start-failure.ts'
 
@@ -21,6 +22,12 @@ interface Option {
   /** How its value is named in the help: `--bin DIGITS`. */
   readonly value?: string
   readonly help: string
+  /** The member of the request that it sets, as problems point to it: `/cardProduct`. */
+  readonly pointer?: string
+  /** The option without which it would change nothing. */
+  readonly needs?: string
+  /** Options that cannot be given with it. */
+  readonly excludes?: readonly string[]
 }
 
 export type Options = Readonly<Record<string, Option>>
@@ -47,6 +54,8 @@ export interface Command {
   readonly words: string
   /** What must be named after it, in order: `PRODUCT`. One in brackets may be left out. */
   readonly names?: readonly string[]
+  /** Members of the request that names set, as problems point to them: `/productId`. */
+  readonly namePointers?: Readonly<Record<string, string>>
   readonly summary: string
   /** Further lines of its help. */
   readonly description?: string
@@ -70,8 +79,15 @@ const connectionOptions: Readonly<Record<keyof ConnectionOptions, Option>> = {
   'private-url': { type: 'string', value: 'URL', help: 'its private listener' },
   client: { type: 'string', value: 'ID', help: "who calls; the sandbox's own unless given" },
   'jwk-file': { type: 'string', value: 'FILE', help: "the client's private key (JWK)" },
-  'as-person': { type: 'boolean', help: 'as whom pinfold sign-in signed in, in place of a client' },
+  'as-person': {
+    type: 'boolean',
+    help: 'as whom pinfold sign-in signed in, in place of a client',
+    excludes: ['client', 'jwk-file'],
+  },
 }
+
+/** Options of commands that call the public listener, as a client. */
+export const clientConnection = ['url', 'client', 'jwk-file'] as const
 
 /** The options of a command beside its own: it takes none that would change nothing. */
 export const listSharedOptions = ({ connection = connectionNames }: Command): Options => ({
@@ -81,14 +97,13 @@ export const listSharedOptions = ({ connection = connectionNames }: Command): Op
 
 const connectionNames = ['url', 'private-url', 'client', 'jwk-file', 'as-person'] as const
 
-/** @throws UsageError for an option that there is not, and for names too few or too many. */
+/** @throws UsageError for unknown options, options without effect, and a wrong number of names. */
 export function parseCall(command: Command, words: readonly string[]): Call {
-  const { positionals: names, values } = parseOptions(
-    { ...command.options, ...listSharedOptions(command) },
-    words,
-  )
+  const known = listOptions(command)
+  const { positionals: names, values } = parseOptions(known, words)
   const options = values as OptionValues
   if (options.help) return { names, options }
+  checkTogether(known, options)
   const due = command.names ?? []
   const least = due.filter((name) => !name.startsWith('[')).length
   if (names.length < least) throw new UsageError(`${due[names.length]} is missing.`)
@@ -96,16 +111,46 @@ export function parseCall(command: Command, words: readonly string[]): Call {
   return { names, options }
 }
 
+/** Lists every option that a command accepts. */
+export const listOptions = (command: Command): Options => ({
+  ...command.options,
+  ...listSharedOptions(command),
+})
+
 function parseOptions(options: Options, words: readonly string[]) {
   const known = Object.entries(options).map(([name, { type }]) => [name, { type }] as const)
+  const config = {
+    args: [...words],
+    options: Object.fromEntries(known),
+    allowPositionals: true,
+  }
+  for (const token of parseArgs({ ...config, strict: false, tokens: true }).tokens) {
+    if (token.kind === 'option' && !Object.hasOwn(options, token.name)) {
+      throw new UsageError(describeUnknownOption(token.rawName, Object.keys(options)))
+    }
+  }
   try {
-    return parseArgs({
-      args: [...words],
-      options: Object.fromEntries(known),
-      allowPositionals: true,
-    })
+    return parseArgs(config)
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : 'The command is not understood.')
+  }
+}
+
+function describeUnknownOption(typed: string, known: readonly string[]): string {
+  const nearest = findNearestName(typed.replace(/^-+/, ''), known)
+  const hint = nearest === null ? '' : ` Did you mean --${nearest}?`
+  return `Unknown option ${typed}.${hint}`
+}
+
+/** @throws UsageError for an option that would change nothing beside the others. */
+function checkTogether(known: Options, values: OptionValues): void {
+  for (const [name, { excludes = [], needs }] of Object.entries(known)) {
+    if (values[name] === undefined) continue
+    if (needs !== undefined && values[needs] === undefined) {
+      throw new UsageError(`--${name} has no effect without --${needs}.`)
+    }
+    const other = excludes.find((each) => values[each] !== undefined)
+    if (other !== undefined) throw new UsageError(`--${name} cannot be given with --${other}.`)
   }
 }
 
@@ -197,10 +242,39 @@ export class Refused extends Error {
   readonly problem: ProblemDocument
 
   constructor(status: number, problem: ProblemDocument) {
-    const { detail, errors = [], title = `The service answered ${status}.` } = problem
-    const lines = [detail ?? title, ...errors.map((each) => `${each.pointer} ${each.detail}`)]
-    super(lines.map((each) => escapeLine(String(each))).join('\n  '))
+    super(composeRefusal(problem, status))
     this.status = status
     this.problem = problem
   }
+}
+
+function composeRefusal(
+  { detail, errors = [], title }: ProblemDocument,
+  status: number,
+  nameMember = (pointer: string) => pointer,
+): string {
+  const faults = errors.map(({ detail: fault, pointer }) => `${nameMember(pointer)} ${fault}`)
+  return [detail ?? title ?? `The service answered ${status}.`, ...faults]
+    .map((each) => escapeLine(String(each)))
+    .join('\n  ')
+}
+
+/** Says why the service refused, in the words of the command that was typed. */
+export function describeRefusal(
+  { problem, status }: Refused,
+  command: Command,
+  words: readonly string[],
+): string {
+  const isTyped = (option: string) =>
+    words.some((word) => word === option || word.startsWith(`${option}=`))
+  const options = Object.entries(listOptions(command)).flatMap(([name, { pointer }]) =>
+    pointer === undefined ? [] : [[pointer, `--${name}`] as const],
+  )
+  const named = [...Object.entries(command.namePointers ?? {}), ...options]
+  return composeRefusal(problem, status, (pointer) => {
+    const found = named.find(([of]) => pointer === of || pointer.startsWith(`${of}/`))
+    // What stands in a file is named as the file names it.
+    const isOfFile = found?.[1].startsWith('--') && isTyped('--file') && !isTyped(found[1])
+    return found && !isOfFile ? found[1] : pointer
+  })
 }

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { findNearestName } from '../domain/nearest-name.ts'
 import { StartRefusal } from '../domain/problem.ts'
 import { ConfigError } from '../service/config/config.ts'
 import * as cli from './command.ts'
@@ -17,40 +19,52 @@ import { signInCommand } from './commands/sign-in.ts'
 import { terminalCommand } from './commands/terminal.ts'
 import { witnessCommand } from './commands/witness.ts'
 import { zoneCommands } from './commands/zones.ts'
+import { type CommandGroup, composeGroupHelp, composeHelp, composeOverview } from './help.ts'
 import { endWithOutput, print, printBeside } from './output.ts'
 
+/** A program of its own (`scripts/demo.ts`), which the launcher starts. */
+const demo = {
+  words: 'demo',
+  summary: 'the whole journey over HTTP, each request and answer shown',
+}
+
+const groups = [
+  {
+    title: 'Service',
+    commands: [initCommand, startCommand, doctorCommand, migrateCommand, prepareClusterCommand],
+  },
+  { title: 'Cards', commands: cardCommands },
+  { title: 'Events', commands: [eventsCommand] },
+  { title: 'Card networks', commands: [simulateCommand, terminalCommand, ...linkCommands] },
+  { title: 'Products and clients', commands: [...productCommands, ...clientCommands] },
+  { title: 'Keys and zones', commands: [...keyCommands, ...zoneCommands] },
+  { title: 'Operators', commands: [signInCommand, ...approvalCommands] },
+  { title: 'Audit log', commands: [...auditCommands, ...auditLogCommands, witnessCommand] },
+] as const satisfies readonly CommandGroup[]
+
 /** Every command, in the order of the help. */
-export const commands: readonly cli.Command[] = [
-  initCommand,
-  startCommand,
-  doctorCommand,
-  migrateCommand,
-  prepareClusterCommand,
-  signInCommand,
-  ...productCommands,
-  ...clientCommands,
-  ...zoneCommands,
-  ...linkCommands,
-  ...keyCommands,
-  ...approvalCommands,
-  ...cardCommands,
-  simulateCommand,
-  terminalCommand,
-  eventsCommand,
-  ...auditCommands,
-  ...auditLogCommands,
-  witnessCommand,
-]
+export const commands: readonly cli.Command[] = groups.flatMap(({ commands }) => [...commands])
+
+const overview = (): string => {
+  const [service, ...others] = groups
+  return composeOverview([{ ...service, commands: [...service.commands, demo] }, ...others])
+}
 
 /** Runs what was typed after `pinfold`. @returns the exit code. */
 export async function runPinfold(words: readonly string[]): Promise<number> {
+  let typed: cli.Command | null = null
   try {
+    if (words[0] === '--version') {
+      print(await readVersion())
+      return cli.exitCodes.done
+    }
     const help = helpAsked(words)
     if (help !== null) {
       print(help)
       return cli.exitCodes.done
     }
     const { command, rest } = find(words)
+    typed = command
     const outcome = await command.run(parse(command, rest))
     if (outcome === null) return cli.exitCodes.done
     if (rest.includes('--json')) print(JSON.stringify(outcome.json, null, 2))
@@ -62,7 +76,7 @@ export async function runPinfold(words: readonly string[]): Promise<number> {
       if (words.includes('--json')) print(JSON.stringify(error.approval, null, 2))
       return cli.exitCodes.waiting
     }
-    return reportFailure(error, words.includes('--json'))
+    return reportFailure(error, typed, words)
   }
 }
 
@@ -73,8 +87,7 @@ function find(words: readonly string[]): { command: cli.Command; rest: readonly 
     name.split(' ').every((word, at) => named[at] === word),
   )
   if (!command) {
-    const typed = named.slice(0, 2).join(' ')
-    throw new cli.UsageError(`There is no command ${typed || words[0]}. pinfold --help lists them.`)
+    throw new cli.UsageError(describeUnknownCommand(named.length === 0 ? words : named))
   }
   const names = command.words.split(' ')
   const rest = words.filter((word) => {
@@ -83,6 +96,16 @@ function find(words: readonly string[]): { command: cli.Command; rest: readonly 
     return !isName
   })
   return { command, rest }
+}
+
+function describeUnknownCommand(typed: readonly string[]): string {
+  const known = commands.map(({ words }) => words)
+  const nouns = known.map((words) => words.split(' ')[0] ?? '')
+  const two = typed.slice(0, 2).join(' ')
+  const nearest =
+    findNearestName(two, known) ?? findNearestName(typed[0] ?? '', [...known, ...nouns, 'demo'])
+  const hint = nearest === null ? '' : ` Did you mean pinfold ${nearest}?`
+  return `There is no command ${two}.${hint} pinfold --help lists the commands.`
 }
 
 function parse(command: cli.Command, rest: readonly string[]) {
@@ -101,18 +124,23 @@ function parse(command: cli.Command, rest: readonly string[]) {
  * too.
  * @returns the exit code.
  */
-function reportFailure(error: unknown, isJson: boolean): number {
+function reportFailure(
+  error: unknown,
+  command: cli.Command | null,
+  words: readonly string[],
+): number {
   const detail = error instanceof Error ? error.message : String(error)
   const isUnreachable = [cli.Unreachable, ConfigError, StartRefusal].some(
     (kind) => error instanceof kind,
   )
   const code = isUnreachable ? 'unreachable' : 'failed'
-  printBeside(detail)
+  const isRefusal = error instanceof cli.Refused && command !== null
+  printBeside(isRefusal ? cli.describeRefusal(error, command, words) : detail)
   const describe = (): object => {
     if (error instanceof cli.Refused) return { status: error.status, ...error.problem }
     return { code: error instanceof cli.UsageError ? 'not_understood' : code, detail }
   }
-  if (isJson) print(JSON.stringify({ error: describe() }, null, 2))
+  if (words.includes('--json')) print(JSON.stringify({ error: describe() }, null, 2))
   if (error instanceof cli.UsageError) return cli.exitCodes.notUnderstood
   return isUnreachable ? cli.exitCodes.unreachable : cli.exitCodes.refused
 }
@@ -122,65 +150,19 @@ function helpAsked(words: readonly string[]): string | null {
   const named = words.filter((word) => !word.startsWith('-'))
   const isAsked = words.some((word) => word === '--help' || word === '-h')
   if (named.length === 0 || (named[0] === 'help' && named.length === 1)) {
-    return words.length === 0 || isAsked || named.length === 1 ? composeOverview() : null
+    return words.length === 0 || isAsked || named.length === 1 ? overview() : null
   }
   const group = commands.filter(({ words: name }) => name.startsWith(`${named[0]} `))
   if (named.length === 1 && group.length > 0) {
-    return `pinfold ${named[0]}\n\n${summaries(group)}\n\n${more}`
+    return composeGroupHelp(named[0] ?? '', group)
   }
   return isAsked ? composeHelp(find(words).command) : null
 }
 
-const more = 'pinfold COMMAND --help says more of each, with an example.'
-
-/** What `pinfold --help` says. */
-const composeOverview = (): string => `Pinfold, a card-issuing core.
-
-${summaries(commands)}
-  demo  the whole journey over HTTP, each request and answer shown (pinfold demo --help)
-
-${more}
-
-Commands go to the server that runs on DATA_DIR, or on the database that DATABASE_URL names; where
-none runs, they open the service themselves for as long as they take. PINFOLD_URL and
-PINFOLD_PRIVATE_URL name a server elsewhere. They call as the sandbox's own clients, or as
-PINFOLD_CLIENT_ID with PINFOLD_JWK_FILE or PINFOLD_CLIENT_SECRET, or, with --as-person, as who
-signed in by pinfold sign-in.
-
-Answers are on standard output, all else on standard error. Every command takes --json.
-Exit codes: 0 done, 1 refused or faults found, 2 not understood, 3 no server answers and none could
-be opened, 4 asked for, and waiting for another person.`
-
-/** What the help of one command says. */
-function composeHelp(command: cli.Command): string {
-  const { description, example, options, summary } = command
-  const paragraphs = [
-    `pinfold ${composeSynopsis(command)}${options ? ' [options]' : ''}`,
-    `  ${summary}`,
-    description?.replaceAll(/^/gm, '  '),
-    options && optionLines(options),
-    optionLines(cli.listSharedOptions(command)),
-    `  Example:\n    ${example}`,
-  ]
-  return paragraphs.filter((each) => each !== undefined).join('\n\n')
-}
-
-const summaries = (commands: readonly cli.Command[]): string =>
-  inColumns(commands.map((command) => [composeSynopsis(command), command.summary]))
-
-const composeSynopsis = ({ names = [], words }: cli.Command): string => [words, ...names].join(' ')
-
-const optionLines = (options: cli.Options): string =>
-  inColumns(
-    Object.entries(options).map(([name, { help, value }]) => [
-      value === undefined ? `--${name}` : `--${name} ${value}`,
-      help,
-    ]),
-  )
-
-function inColumns(lines: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...lines.map(([left]) => left.length))
-  return lines.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n')
+/** The version of this program, from the package that it is in. */
+async function readVersion(): Promise<string> {
+  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
+  return String(JSON.parse(text).version)
 }
 
 // The launcher runs this file in its own process where that is the right Node.

@@ -138,8 +138,8 @@ const createCard = async (product: string): Promise<string> =>
 test('all faults of a product are reported at once', async () => {
   const { code, stderr } = await run('products', 'create', '1001', '--bin', '12', '--types', 'Tin')
   assert.equal(code, 1)
-  for (const member of ['productId', 'bin', 'cardTypes', 'productName', 'currencyCode']) {
-    assert.match(stderr, new RegExp(`^ {2}/${member} `, 'm'))
+  for (const typed of ['PRODUCT', '--bin', '--types', '--name', '--currency']) {
+    assert.match(stderr, new RegExp(`^ {2}${typed} `, 'm'))
   }
 })
 

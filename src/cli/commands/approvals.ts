@@ -21,7 +21,7 @@ interface Party {
 const describeParty = (party: Party | null): string => party?.name ?? party?.id ?? '-'
 
 const reason = {
-  reason: { type: 'string', value: 'TEXT', help: 'why; it stays on record' },
+  reason: { type: 'string', value: 'TEXT', help: 'why; it stays on record', pointer: '/reason' },
 } as const
 
 /** What needs a second person. Who approves does it as a person, with `--as-person`. */
@@ -34,6 +34,7 @@ export const approvalCommands: readonly cli.Command[] = [
         type: 'string',
         value: 'STATE',
         help: 'waiting, approved, done, failed, refused, withdrawn, expired or stale',
+        pointer: '/state',
       },
     },
     example: 'pinfold approvals list --state waiting',
@@ -70,7 +71,12 @@ export const approvalCommands: readonly cli.Command[] = [
       'As a person who signed in within five minutes. Look at it first (approvals show), and ' +
       'name the hash that you saw.',
     options: {
-      'payload-hash': { type: 'string', value: 'HEX', help: 'of the payload that you saw' },
+      'payload-hash': {
+        type: 'string',
+        value: 'HEX',
+        help: 'of the payload that you saw',
+        pointer: '/payloadHash',
+      },
     },
     example:
       'pinfold approvals approve 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 --payload-hash 9f2c… ' +

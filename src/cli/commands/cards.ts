@@ -16,34 +16,114 @@ interface Card {
 }
 
 const newCardOptions: cli.Options = {
-  product: { type: 'string', value: 'N', help: 'the product, from pinfold products list' },
-  type: { type: 'string', value: 'TYPE', help: 'Virtual or Physical; Virtual unless given' },
-  'first-name': { type: 'string', value: 'TEXT', help: 'of the cardholder' },
-  'last-name': { type: 'string', value: 'TEXT', help: 'of the cardholder' },
-  born: { type: 'string', value: 'YYYY-MM-DD', help: 'date of birth' },
-  address: { type: 'string', value: 'TEXT', help: 'first line of the address' },
-  'post-code': { type: 'string', value: 'TEXT', help: 'of the address' },
-  country: { type: 'string', value: 'CODE', help: 'ISO 3166-1 alpha-3, such as ESP' },
-  reference: { type: 'string', value: 'TEXT', help: "the client's own reference" },
-  'activate-now': { type: 'string', value: 'yes|no', help: 'yes for Virtual, no for Physical' },
-  file: { type: 'string', value: 'FILE', help: 'all of it as JSON, as POST /cards takes it' },
+  product: {
+    type: 'string',
+    value: 'N',
+    help: 'the product, from pinfold products list',
+    pointer: '/cardProduct',
+  },
+  type: {
+    type: 'string',
+    value: 'TYPE',
+    help: 'Virtual or Physical; Virtual unless given',
+    pointer: '/cardType',
+  },
+  'first-name': {
+    type: 'string',
+    value: 'TEXT',
+    help: 'of the cardholder',
+    pointer: '/cardHolder/firstName',
+  },
+  'last-name': {
+    type: 'string',
+    value: 'TEXT',
+    help: 'of the cardholder',
+    pointer: '/cardHolder/lastName',
+  },
+  born: {
+    type: 'string',
+    value: 'YYYY-MM-DD',
+    help: 'date of birth',
+    pointer: '/cardHolder/dateOfBirth',
+  },
+  address: {
+    type: 'string',
+    value: 'TEXT',
+    help: 'first line of the address',
+    pointer: '/address/addressLine1',
+  },
+  'post-code': {
+    type: 'string',
+    value: 'TEXT',
+    help: 'of the address',
+    pointer: '/address/postCode',
+  },
+  country: {
+    type: 'string',
+    value: 'CODE',
+    help: 'ISO 3166-1 alpha-3, such as ESP',
+    pointer: '/address/country',
+  },
+  reference: {
+    type: 'string',
+    value: 'TEXT',
+    help: "the client's own reference",
+    pointer: '/customerReference',
+  },
+  'activate-now': {
+    type: 'string',
+    value: 'yes|no',
+    help: 'yes for Virtual, no for Physical',
+    pointer: '/activateNow',
+  },
+}
+
+const fileOption: cli.Options = {
+  file: {
+    type: 'string',
+    value: 'FILE',
+    help: 'all of it as JSON, as POST /cards takes it',
+    excludes: Object.keys(newCardOptions),
+  },
 }
 
 const filterOptions: cli.Options = {
-  reference: { type: 'string', value: 'TEXT', help: 'only those with this customerReference' },
-  status: { type: 'string', value: 'CODE', help: 'only those with this cardStatusCode' },
+  reference: {
+    type: 'string',
+    value: 'TEXT',
+    help: 'only those with this customerReference',
+    pointer: '/customerReference',
+  },
+  status: {
+    type: 'string',
+    value: 'CODE',
+    help: 'only those with this cardStatusCode',
+    pointer: '/cardStatusCode',
+  },
 }
 
 const statusOptions: cli.Options = {
-  set: { type: 'string', value: 'CODE', help: 'the status to set: 00, 62, 41, 43, 46 or 83' },
-  description: { type: 'string', value: 'TEXT', help: 'why; kept enciphered' },
+  set: {
+    type: 'string',
+    value: 'CODE',
+    help: 'the status to set: 00, 62, 41, 43, 46 or 83',
+    pointer: '/cardStatusCode',
+  },
+  description: {
+    type: 'string',
+    value: 'TEXT',
+    help: 'why; kept enciphered',
+    needs: 'set',
+    pointer: '/description',
+  },
 }
 
 export const cardCommands: readonly cli.Command[] = [
   {
     words: 'cards create',
     summary: 'a card of a product, with a random PIN',
-    options: newCardOptions,
+    options: { ...newCardOptions, ...fileOption },
+    connection: cli.clientConnection,
     example:
       'pinfold cards create --product 1001 --first-name Ana --last-name Lim ' +
       "--born 1990-04-17 --address 'Calle Mayor 1' --post-code 28013 --country ESP",
@@ -57,6 +137,7 @@ export const cardCommands: readonly cli.Command[] = [
     words: 'cards list',
     summary: "the client's cards, newest first",
     options: filterOptions,
+    connection: cli.clientConnection,
     example: 'pinfold cards list --status 00',
     run: (call) =>
       asClient(call, async ({ base, readAll }) => {
@@ -82,6 +163,7 @@ export const cardCommands: readonly cli.Command[] = [
     words: 'cards show',
     names: ['CARD'],
     summary: 'a card with the status of its PIN and CVV',
+    connection: cli.clientConnection,
     example: 'pinfold cards show 4820117360',
     run: (call) =>
       asClient(call, async ({ ask, base }) => {
@@ -94,6 +176,7 @@ export const cardCommands: readonly cli.Command[] = [
     names: ['CARD'],
     summary: 'the status of a card, or another one',
     options: statusOptions,
+    connection: cli.clientConnection,
     example: 'pinfold cards status 4820117360 --set 62',
     run: (call) => status(call),
   },
@@ -160,15 +243,32 @@ export const simulateCommand: cli.Command = {
     'A card that is declined is an answer, too: the exit code is 0. PIN and CVV are seen in ' +
     'the list of\nprocesses, so give none but those of test cards.',
   options: {
-    pin: { type: 'string', value: 'DIGITS', help: 'the PIN that is typed at the terminal' },
-    cvv: { type: 'string', value: 'DIGITS', help: 'the CVV2 that is typed at the shop' },
-    expiry: { type: 'string', value: 'YYYY-MM', help: 'the expiry that is given' },
+    pin: {
+      type: 'string',
+      value: 'DIGITS',
+      help: 'the PIN that is typed at the terminal',
+      pointer: '/pin',
+    },
+    cvv: {
+      type: 'string',
+      value: 'DIGITS',
+      help: 'the CVV2 that is typed at the shop',
+      pointer: '/cvv',
+    },
+    expiry: {
+      type: 'string',
+      value: 'YYYY-MM',
+      help: 'the expiry that is given',
+      pointer: '/expiryDate',
+    },
     mode: {
       type: 'string',
       value: 'MODE',
       help: 'chip, contactless, magstripe, atm, ecommerce or moto',
+      pointer: '/entryMode',
     },
   },
+  connection: cli.clientConnection,
   example: 'pinfold simulate 4820117360 --pin 1234',
   run: (call) =>
     asClient(call, async ({ ask, base }) => {

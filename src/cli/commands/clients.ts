@@ -16,18 +16,30 @@ interface Client {
 }
 
 const settings: cli.Options = {
-  name: { type: 'string', value: 'TEXT', help: 'what it is called' },
-  scopes: { type: 'string', value: 'LIST', help: 'with commas, such as cards.read,cards.write' },
-  products: { type: 'string', value: 'LIST', help: 'numbers of products that it may issue' },
+  name: { type: 'string', value: 'TEXT', help: 'what it is called', pointer: '/clientName' },
+  scopes: {
+    type: 'string',
+    value: 'LIST',
+    help: 'with commas, such as cards.read,cards.write',
+    pointer: '/scopes',
+  },
+  products: {
+    type: 'string',
+    value: 'LIST',
+    help: 'numbers of products that it may issue',
+    pointer: '/productIds',
+  },
   'bound-tokens': {
     type: 'string',
     value: 'yes|no',
     help: 'whether its tokens are bound to its TLS certificate (RFC 8705)',
+    pointer: '/certificateBoundTokens',
   },
   'public-jwk': {
     type: 'string',
     value: 'FILE',
     help: 'its public key or keys (JWK), in place of a secret',
+    pointer: '/jwks',
   },
 }
 
@@ -65,6 +77,7 @@ export const clientCommands: readonly cli.Command[] = [
   {
     words: 'clients create',
     names: ['CLIENT'],
+    namePointers: { '/clientId': 'CLIENT' },
     summary: 'registers a client; its secret is shown this once',
     description: 'With --public-jwk it has no secret and proves itself by private_key_jwt.',
     options: {
@@ -73,6 +86,7 @@ export const clientCommands: readonly cli.Command[] = [
         type: 'string',
         value: 'KIND',
         help: 'client, network or admin; client unless given',
+        pointer: '/kind',
       },
     },
     example:
@@ -117,11 +131,17 @@ export const clientCommands: readonly cli.Command[] = [
     names: ['CLIENT'],
     summary: 'another secret, shown this once; the old one is taken for a while',
     options: {
-      'overlap-hours': { type: 'string', value: 'N', help: '0 to 168; 24 unless given' },
+      'overlap-hours': {
+        type: 'string',
+        value: 'N',
+        help: '0 to 168; 24 unless given',
+        pointer: '/overlapHours',
+      },
       'secret-hash': {
         type: 'string',
         value: 'HEX',
         help: 'SHA-256 of a secret that you made; needed where another person approves this',
+        pointer: '/secretHash',
       },
     },
     example: 'pinfold clients rotate-secret acme --overlap-hours 48',
@@ -145,7 +165,12 @@ export const clientCommands: readonly cli.Command[] = [
       'owner first, and name the credentialsVersion that you saw: without it, the present one is ' +
       'confirmed.',
     options: {
-      'credentials-version': { type: 'string', value: 'N', help: 'which credentials you saw' },
+      'credentials-version': {
+        type: 'string',
+        value: 'N',
+        help: 'which credentials you saw',
+        pointer: '/credentialsVersion',
+      },
     },
     example: 'pinfold clients confirm ana --credentials-version 1',
     run: (call) =>

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { eventBlocks } from '../../../packages/sdk/client/resources/events.ts'
 import {
   type Command,
+  clientConnection,
   findText,
   parseNumber,
   Refused,
@@ -19,10 +20,16 @@ export const eventsCommand: Command = {
     'Where the stream ends (a token lives an hour) it goes on from the last event that was ' +
     'printed.\nWith --json each event is one line.',
   options: {
-    types: { type: 'string', value: 'LIST', help: 'only these, with commas: pin.blocked,pin.set' },
+    types: {
+      type: 'string',
+      value: 'LIST',
+      help: 'only these, with commas: pin.blocked,pin.set',
+      pointer: '/types',
+    },
     after: { type: 'string', value: 'ID', help: 'from after this event; without it from now on' },
     count: { type: 'string', value: 'N', help: 'ends after so many' },
   },
+  connection: clientConnection,
   example: 'pinfold events follow --types pin.blocked,cvv.blocked',
   run: (call) =>
     asClient(call, async (service) => {

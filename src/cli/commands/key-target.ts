@@ -9,19 +9,40 @@ export interface KeptKey {
 }
 
 export const ownerOptions: cli.Options = {
-  zone: { type: 'string', value: 'CLIENT', help: 'a key of this network, for PIN blocks or MACs' },
-  'zone-master': { type: 'boolean', help: 'a key that other keys are exchanged under' },
+  zone: {
+    type: 'string',
+    value: 'CLIENT',
+    help: 'a key of this network, for PIN blocks or MACs',
+    pointer: '/clientId',
+  },
+  'zone-master': {
+    type: 'boolean',
+    help: 'a key that other keys are exchanged under',
+    excludes: ['zone'],
+  },
 }
 
 export const targetOptions: cli.Options = {
   ...ownerOptions,
-  formats: { type: 'string', value: 'LIST', help: 'of PIN blocks: ISO_FORMAT_0,ISO_FORMAT_3' },
-  'mac-usage': { type: 'string', value: 'USAGE', help: 'of a key for MACs: M0, M1, M3 or M6' },
+  formats: {
+    type: 'string',
+    value: 'LIST',
+    help: 'of PIN blocks: ISO_FORMAT_0,ISO_FORMAT_3',
+    needs: 'zone',
+    pointer: '/pinBlockFormats',
+  },
+  'mac-usage': {
+    type: 'string',
+    value: 'USAGE',
+    help: 'of a key for MACs: M0, M1, M3 or M6',
+    needs: 'zone',
+    pointer: '/macUsage',
+  },
 }
 
 export const formOptions: cli.Options = {
-  algorithm: { type: 'string', value: 'NAME', help: 'AES or TDES' },
-  bytes: { type: 'string', value: 'N', help: '16, 24 or 32' },
+  algorithm: { type: 'string', value: 'NAME', help: 'AES or TDES', pointer: '/algorithm' },
+  bytes: { type: 'string', value: 'N', help: '16, 24 or 32', pointer: '/lengthBytes' },
 }
 
 export const checkValueOption: cli.Options = {
@@ -29,6 +50,7 @@ export const checkValueOption: cli.Options = {
     type: 'string',
     value: 'HEX',
     help: "the key's check value, three bytes or more",
+    pointer: '/keyCheckValue',
   },
 }
 

@@ -40,9 +40,19 @@ export const importKeyCommand: cli.Command = {
     ...formOptions,
     ...underOption,
     ...checkValueOption,
-    components: { type: 'string', value: 'N', help: 'how many people bring one' },
-    entry: { type: 'string', value: 'ID', help: 'the entry that a component is for' },
-    person: { type: 'string', value: 'NAME', help: 'who gives the component' },
+    components: {
+      type: 'string',
+      value: 'N',
+      help: 'how many people bring one',
+      excludes: ['under', 'entry'],
+    },
+    entry: {
+      type: 'string',
+      value: 'ID',
+      help: 'the entry that a component is for',
+      excludes: ['under'],
+    },
+    person: { type: 'string', value: 'NAME', help: 'who gives the component', needs: 'entry' },
   },
   example:
     'pinfold keys import zone-a --zone acme-network --formats ISO_FORMAT_0 --under zmk-acme < ' +

@@ -127,7 +127,11 @@ export const keyCommands: readonly Command[] = [
     summary: 'a version with nothing under it, or a key of a zone',
     options: {
       ...ownerOptions,
-      delete: { type: 'boolean', help: 'forgets a version that was retired long enough ago' },
+      delete: {
+        type: 'boolean',
+        help: 'forgets a version that was retired long enough ago',
+        excludes: ['zone', 'zone-master'],
+      },
     },
     example: 'pinfold keys retire cvk 1',
     run: (call) => asAdministrator(call, ({ ask }) => retire(ask, call)),
@@ -146,6 +150,9 @@ async function rotate({ ask, readAll }: ServiceConnection, call: Call): Promise<
       `${json.keyBlocks} key blocks are under the master key ${json.after}. The old one may ` +
       'leave the file.'
     return { json, text }
+  }
+  if (call.options['check-value'] !== undefined) {
+    throw new UsageError('--check-value has an effect on the key master-key alone.')
   }
   const path = `/keys/${encodeURIComponent(key)}/rotate`
   const json = await ask<{ version: number; activatesAt: string }>('POST', path)

@@ -25,25 +25,38 @@ interface ListedAdvice {
 }
 
 const linkOptions = {
-  host: { type: 'string', value: 'HOST', help: 'the address that is listened at, or dialled' },
-  port: { type: 'string', value: 'PORT', help: 'its port' },
+  host: {
+    type: 'string',
+    value: 'HOST',
+    help: 'the address that is listened at, or dialled',
+    pointer: '/host',
+  },
+  port: { type: 'string', value: 'PORT', help: 'its port', pointer: '/port' },
   profile: {
     type: 'string',
     value: 'NAME',
     help: 'how its messages are: ascii-1987, binary-1987, …',
+    pointer: '/profile',
   },
-  tls: { type: 'boolean', help: 'with the certificates of the private listener' },
+  tls: { type: 'boolean', help: 'with the certificates of the private listener', pointer: '/tls' },
   certificates: {
     type: 'string',
     value: 'LIST',
     help: 'SHA-256 of those the other side may have, base64url',
+    pointer: '/certificates',
   },
   peers: {
     type: 'string',
     value: 'LIST',
     help: 'addresses that may connect without a certificate',
+    pointer: '/peers',
   },
-  'zone-master-key': { type: 'string', value: 'ZMK', help: 'what keys are exchanged under' },
+  'zone-master-key': {
+    type: 'string',
+    value: 'ZMK',
+    help: 'what keys are exchanged under',
+    pointer: '/zoneMasterKey',
+  },
 } as const
 
 const parseLink = (call: Parameters<Command['run']>[0]) =>
@@ -103,9 +116,15 @@ export const linkCommands: readonly Command[] = [
   {
     words: 'links create',
     names: ['LINK'],
+    namePointers: { '/linkName': 'LINK' },
     summary: 'registers a link of a network; it comes up within seconds',
     options: {
-      network: { type: 'string', value: 'CLIENT', help: 'the network whose link it is' },
+      network: {
+        type: 'string',
+        value: 'CLIENT',
+        help: 'the network whose link it is',
+        pointer: '/networkId',
+      },
       dial: { type: 'boolean', help: 'this side connects; else it waits for the network to' },
       ...linkOptions,
     },
@@ -129,7 +148,7 @@ export const linkCommands: readonly Command[] = [
     summary: 'changes what is given of a link, or disables it; its connections end',
     options: {
       ...linkOptions,
-      disable: { type: 'boolean', help: 'takes it down' },
+      disable: { type: 'boolean', help: 'takes it down', excludes: ['enable'] },
       enable: { type: 'boolean', help: 'brings it up again' },
     },
     example: 'pinfold links change acme-1 --disable',

@@ -6,17 +6,67 @@ import { sheet, table } from '../output.ts'
 
 /** Options that are members of a product. */
 const memberOptions: cli.Options = {
-  name: { type: 'string', value: 'TEXT', help: 'what it is called' },
-  scheme: { type: 'string', value: 'NAME', help: 'Visa, Mastercard, … or one of your own' },
-  bin: { type: 'string', value: 'DIGITS', help: 'the first 6 or 8 digits of its card numbers' },
-  currency: { type: 'string', value: 'CODE', help: 'ISO 4217, such as EUR' },
-  types: { type: 'string', value: 'LIST', help: 'Physical, Virtual or both, with a comma' },
-  'validity-months': { type: 'string', value: 'N', help: '1 to 240; 48 unless given' },
-  'pin-length': { type: 'string', value: 'N', help: '4 to 12; 4 unless given' },
-  'pin-revealable': { type: 'string', value: 'yes|no', help: 'no keeps only a check value' },
-  'refuse-weak-pins': { type: 'string', value: 'yes|no', help: 'yes unless given' },
-  'pin-try-limit': { type: 'string', value: 'N', help: '1 to 15; 3 unless given' },
-  'cvv-try-limit': { type: 'string', value: 'N', help: '1 to 15; 3 unless given' },
+  name: { type: 'string', value: 'TEXT', help: 'what it is called', pointer: '/productName' },
+  scheme: {
+    type: 'string',
+    value: 'NAME',
+    help: 'Visa, Mastercard, … or one of your own',
+    pointer: '/schemeName',
+  },
+  bin: {
+    type: 'string',
+    value: 'DIGITS',
+    help: 'the first 6 or 8 digits of its card numbers',
+    pointer: '/bin',
+  },
+  currency: {
+    type: 'string',
+    value: 'CODE',
+    help: 'ISO 4217, such as EUR',
+    pointer: '/currencyCode',
+  },
+  types: {
+    type: 'string',
+    value: 'LIST',
+    help: 'Physical, Virtual or both, with a comma',
+    pointer: '/cardTypes',
+  },
+  'validity-months': {
+    type: 'string',
+    value: 'N',
+    help: '1 to 240; 48 unless given',
+    pointer: '/validityMonths',
+  },
+  'pin-length': {
+    type: 'string',
+    value: 'N',
+    help: '4 to 12; 4 unless given',
+    pointer: '/pinLength',
+  },
+  'pin-revealable': {
+    type: 'string',
+    value: 'yes|no',
+    help: 'no keeps only a check value',
+    pointer: '/pinRevealable',
+  },
+  'refuse-weak-pins': {
+    type: 'string',
+    value: 'yes|no',
+    help: 'yes unless given',
+    pointer: '/refuseWeakPins',
+  },
+  'pin-try-limit': {
+    type: 'string',
+    value: 'N',
+    help: '1 to 15; 3 unless given',
+    pointer: '/pinTryLimit',
+  },
+  'cvv-try-limit': {
+    type: 'string',
+    value: 'N',
+    help: '1 to 15; 3 unless given',
+    pointer: '/cvvTryLimit',
+  },
   file: { type: 'string', value: 'FILE', help: 'members as JSON, as GET /products answers them' },
 }
 
@@ -57,6 +107,7 @@ export const productCommands: readonly cli.Command[] = [
   {
     words: 'products create',
     names: ['PRODUCT'],
+    namePointers: { '/productId': 'PRODUCT' },
     summary: 'a new product, by a number of your choice',
     description: 'What is wrong with it is reported all at once, and nothing is made.',
     options: memberOptions,

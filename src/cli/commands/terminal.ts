@@ -51,9 +51,9 @@ export const terminalCommand: cli.Command = {
       value: 'DIGITS',
       help: 'a card that is there, with --expiry, --pin and --cvv2',
     },
-    expiry: { type: 'string', value: 'YYYY-MM', help: 'its expiry' },
-    pin: { type: 'string', value: 'DIGITS', help: 'its PIN' },
-    cvv2: { type: 'string', value: 'DIGITS', help: 'its CVV2' },
+    expiry: { type: 'string', value: 'YYYY-MM', help: 'its expiry', needs: 'pan' },
+    pin: { type: 'string', value: 'DIGITS', help: 'its PIN', needs: 'pan' },
+    cvv2: { type: 'string', value: 'DIGITS', help: 'its CVV2', needs: 'pan' },
     'zone-key-file': {
       type: 'string',
       value: 'FILE',

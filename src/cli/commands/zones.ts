@@ -37,11 +37,17 @@ export const zoneCommands: readonly Command[] = [
   {
     words: 'zones create',
     names: ['NETWORK'],
+    namePointers: { '/clientId': 'NETWORK' },
     summary: 'registers a card network; its secret is shown this once',
     description: 'Its keys are brought by pinfold keys import NAME --zone NETWORK.',
     options: {
-      name: { type: 'string', value: 'TEXT', help: 'what it is called' },
-      'public-jwk': { type: 'string', value: 'FILE', help: 'its public key, in place of a secret' },
+      name: { type: 'string', value: 'TEXT', help: 'what it is called', pointer: '/clientName' },
+      'public-jwk': {
+        type: 'string',
+        value: 'FILE',
+        help: 'its public key, in place of a secret',
+        pointer: '/jwks',
+      },
     },
     example: "pinfold zones create net-one --name 'Net One'",
     run: (call) =>

@@ -22,12 +22,7 @@ import { createRequests, type ServiceAddress, type ServiceConnection } from './r
 async function connect(options: ConnectionOptions, role: ClientRole): Promise<ServiceConnection> {
   const caller = readCallerConfig()
   await presentCertificate(caller)
-  const named = {
-    ...caller,
-    clientId: options.client ?? caller.clientId,
-    jwkFile: options['jwk-file'] ?? caller.jwkFile,
-    personToken: options['as-person'] ? await readPersonToken() : null,
-  }
+  const named = await nameCaller(options, caller)
   const baseUrl = options.url ?? caller.url
   const privateUrl = options['private-url'] ?? caller.privateUrl
   if (baseUrl === null && privateUrl === null) return connectConfigured(readConfig(), role, named)
@@ -45,6 +40,20 @@ async function connect(options: ConnectionOptions, role: ClientRole): Promise<Se
   }
   const base = `/thr/${caller.processorPath ?? 'processor'}`
   return overHttp(address, role, named, { base, sandbox: null })
+}
+
+/** @throws UsageError for a key of nobody. */
+async function nameCaller(options: ConnectionOptions, caller: CallerConfig) {
+  const clientId = options.client ?? caller.clientId
+  if (options['jwk-file'] !== undefined && clientId === null) {
+    throw new UsageError('--jwk-file has no effect without --client or PINFOLD_CLIENT_ID.')
+  }
+  return {
+    ...caller,
+    clientId,
+    jwkFile: options['jwk-file'] ?? caller.jwkFile,
+    personToken: options['as-person'] ? await readPersonToken() : null,
+  }
 }
 
 const isUrl = (text: string): boolean => /^https?:/i.test(text) && URL.canParse(text)

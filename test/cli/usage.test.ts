@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, test } from 'node:test'
+import { launchPinfold, pinfold } from './run-pinfold.ts'
+import { type ServedProgram, serveProgram } from './served-program.ts'
+
+let program: ServedProgram
+let env: Record<string, string>
+
+before(async () => {
+  program = await serveProgram()
+  env = { DATA_DIR: program.dataDir }
+})
+
+test('pinfold --version prints the version of the package and nothing else', async () => {
+  const { version } = JSON.parse(await readFile('package.json', 'utf8'))
+  const { code, stderr, stdout } = await launchPinfold({}, '--version')
+  assert.deepEqual([code, stdout, stderr], [0, `${version}\n`, ''])
+})
+
+test('the help begins with eight first commands, and lists each command once', async () => {
+  const { stdout } = await pinfold({}, '--help')
+  const [, first = ''] = /^First commands\n((?: {2}.+\n)+)/m.exec(stdout) ?? []
+  assert.equal(first.trimEnd().split('\n').length, 8)
+  assert.match(first, /^ {2}init .*\n {2}start .*\n {2}demo /)
+  assert.match(stdout, /^Card networks$/m)
+  assert.equal(stdout.match(/^ {2}cards create /gm)?.length, 1)
+})
+
+test('a mistyped command or option is answered with the nearest one', async () => {
+  const near: readonly (readonly [words: readonly string[], hint: string])[] = [
+    [['product', 'list'], 'Did you mean pinfold products list?'],
+    [['crads', 'show', '4820117360'], 'Did you mean pinfold cards show?'],
+    [['simulat', '4820117360'], 'Did you mean pinfold simulate?'],
+    [['cards', 'list', '--staus', '00'], 'Unknown option --staus. Did you mean --status?'],
+  ]
+  for (const [words, hint] of near) {
+    const { code, stderr } = await pinfold(env, ...words)
+    assert.equal(code, 2, words.join(' '))
+    assert.ok(stderr.includes(hint), stderr)
+  }
+  const { stderr } = await pinfold(env, 'cards', 'list', '--completely-different')
+  assert.doesNotMatch(stderr, /Did you mean/)
+})
+
+test('a refusal names the option that was typed, and in a file its member', async () => {
+  const typed = await pinfold(env, 'cards', 'list', '--status', '1', '--json')
+  assert.equal(typed.code, 1)
+  assert.match(typed.stderr, /^ {2}--status must /m)
+  assert.equal(JSON.parse(typed.stdout).error.errors[0].pointer, '/cardStatusCode')
+  const file = join(program.dataDir, 'product.json')
+  await writeFile(file, JSON.stringify({ bin: '12' }))
+  const filed = await pinfold(env, 'products', 'create', '3009', '--file', file)
+  assert.match(filed.stderr, /^ {2}\/bin /m)
+})
+
+test('an option that would change nothing is refused', async () => {
+  const card = '4820117360'
+  const useless: readonly (readonly [words: readonly string[], reason: RegExp])[] = [
+    [['cards', 'status', card, '--description', 'Lost'], /--description .* without --set/],
+    [['cards', 'create', '--file', 'x.json', '--type', 'Virtual'], /--file .* with --type/],
+    [['products', 'list', '--jwk-file', 'x.jwk'], /--jwk-file .* without --client/],
+    [['products', 'list', '--as-person', '--client', 'a'], /--as-person .* with --client/],
+    [['cards', 'list', '--as-person'], /Unknown option --as-person/],
+    [['links', 'change', 'a', '--enable', '--disable'], /--disable .* with --enable/],
+    [['terminal', '--pin', '1234'], /--pin .* without --pan/],
+    [['start', '--url', 'http://127.0.0.1:9998'], /Unknown option --url/],
+  ]
+  for (const [words, reason] of useless) {
+    const { code, stderr } = await pinfold(env, ...words)
+    assert.equal(code, 2, words.join(' '))
+    assert.match(stderr, reason)
+  }
+})
+
+test('doctor finds nothing good of an address at which no server answers', async () => {
+  const { code, stdout } = await pinfold({}, 'doctor', '--url', 'http://127.0.0.1:9')
+  assert.equal(code, 1)
+  assert.match(stdout, /No Pinfold server answered/)
+  assert.doesNotMatch(stdout, /Nothing is wrong/)
+})
+
+test('doctor names variables that resemble ours and are ignored', async () => {
+  const mistyped = { DATABSE_URL: 'postgres://a:secret-of-a@127.0.0.1/a', PINFOLD_COLOUR: 'no' }
+  // Docker and Kubernetes set these.
+  const foreign = { HOSTNAME: 'a', PINFOLD_PORT: 'tcp://10.0.0.1:80', HOME: '/root' }
+  const { stdout } = await pinfold({ ...env, ...mistyped, ...foreign }, 'doctor')
+  assert.match(stdout, /DATABSE_URL is ignored.*Did you mean DATABASE_URL\?/)
+  assert.match(stdout, /PINFOLD_COLOUR is ignored/)
+  assert.doesNotMatch(stdout, /secret-of-a|HOSTNAME is|PINFOLD_PORT is|HOME is/)
+})
+
+test('a HOST that is none is a fault of the configuration', async () => {
+  for (const HOST of ['local host', 'a/b', '[::1]']) {
+    const { code, stderr } = await pinfold({ ...env, HOST }, 'start')
+    assert.equal(code, 3)
+    assert.match(stderr, /HOST must be a host name or an IP address/)
+  }
+})

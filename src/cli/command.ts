@@ -176,6 +176,18 @@ export function parseNumber(call: Call, name: string): number | undefined {
   throw new UsageError(`--${name} must be a whole number.`)
 }
 
+/** The option of every list. */
+export const limitOption: Options = {
+  limit: { type: 'string', value: 'N', help: 'at most so many entries; all unless given' },
+}
+
+/** How many entries of a list are wanted. @throws UsageError unless it is 1 or more. */
+export function parseLimit(call: Call): number | undefined {
+  const limit = parseNumber(call, 'limit')
+  if (limit !== undefined && limit < 1) throw new UsageError('--limit must be 1 or more.')
+  return limit
+}
+
 /** @throws UsageError unless it is yes or no. */
 export function parseYesNo(call: Call, name: string): boolean | undefined {
   const text = findText(call, name)

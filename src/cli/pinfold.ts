@@ -8,6 +8,7 @@ import { auditCommands } from './commands/audit.ts'
 import { auditLogCommands } from './commands/audit-logs.ts'
 import { cardCommands, simulateCommand } from './commands/cards.ts'
 import { clientCommands } from './commands/clients.ts'
+import { createCompletionCommand } from './commands/completion.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { eventsCommand } from './commands/events.ts'
 import { initCommand } from './commands/init.ts'
@@ -23,15 +24,29 @@ import { type CommandGroup, composeGroupHelp, composeHelp, composeOverview } fro
 import { endWithOutput, print, printBeside } from './output.ts'
 
 /** A program of its own (`scripts/demo.ts`), which the launcher starts. */
-const demo = {
+const demo: cli.Command = {
   words: 'demo',
   summary: 'the whole journey over HTTP, each request and answer shown',
+  connection: [],
+  example: 'pinfold demo',
+  run: async () => {
+    throw new cli.UsageError('demo must be the first word after pinfold.')
+  },
 }
+
+const completionCommand = createCompletionCommand(() => [...commands, demo])
 
 const groups = [
   {
     title: 'Service',
-    commands: [initCommand, startCommand, doctorCommand, migrateCommand, prepareClusterCommand],
+    commands: [
+      initCommand,
+      startCommand,
+      doctorCommand,
+      migrateCommand,
+      prepareClusterCommand,
+      completionCommand,
+    ],
   },
   { title: 'Cards', commands: cardCommands },
   { title: 'Events', commands: [eventsCommand] },

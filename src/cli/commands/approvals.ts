@@ -30,6 +30,7 @@ export const approvalCommands: readonly cli.Command[] = [
     words: 'approvals list',
     summary: 'what waits for another person, and what became of it',
     options: {
+      ...cli.limitOption,
       state: {
         type: 'string',
         value: 'STATE',
@@ -42,7 +43,7 @@ export const approvalCommands: readonly cli.Command[] = [
       asAdministrator(call, async ({ readAll }) => {
         const state = cli.findText(call, 'state')
         const query = state === undefined ? '' : `?state=${encodeURIComponent(state)}`
-        const approvals = await readAll<Approval>(`/approvals${query}`)
+        const approvals = await readAll<Approval>(`/approvals${query}`, cli.parseLimit(call))
         const rows = approvals.map((approval) => [
           approval.approvalId,
           approval.state,

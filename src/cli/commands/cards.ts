@@ -136,7 +136,7 @@ export const cardCommands: readonly cli.Command[] = [
   {
     words: 'cards list',
     summary: "the client's cards, newest first",
-    options: filterOptions,
+    options: { ...filterOptions, ...cli.limitOption },
     connection: cli.clientConnection,
     example: 'pinfold cards list --status 00',
     run: (call) =>
@@ -145,7 +145,10 @@ export const cardCommands: readonly cli.Command[] = [
           customerReference: cli.findText(call, 'reference'),
           cardStatusCode: cli.findText(call, 'status'),
         }) as Record<string, string>
-        const cards = await readAll<Card>(`${base}/cards?${new URLSearchParams(filter)}`)
+        const cards = await readAll<Card>(
+          `${base}/cards?${new URLSearchParams(filter)}`,
+          cli.parseLimit(call),
+        )
         const rows = cards.map((card) => [
           card.publicToken,
           card.maskedPan,

@@ -47,10 +47,11 @@ export const clientCommands: readonly cli.Command[] = [
   {
     words: 'clients list',
     summary: 'who may call: client systems, networks, administrators',
+    options: cli.limitOption,
     example: 'pinfold clients list',
     run: (call) =>
       asAdministrator(call, async ({ readAll }) => {
-        const clients = await readAll<Client>('/clients')
+        const clients = await readAll<Client>('/clients', cli.parseLimit(call))
         return {
           json: clients,
           text: table(

@@ -1,5 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Call, type Command, findText, given, type Outcome, UsageError } from '../command.ts'
+import {
+  type Call,
+  type Command,
+  findText,
+  given,
+  limitOption,
+  type Outcome,
+  parseLimit,
+  UsageError,
+} from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
 import { createProgress, line, table } from '../output.ts'
@@ -54,10 +63,11 @@ export const keyCommands: readonly Command[] = [
   {
     words: 'keys list',
     summary: 'every key: use, state, check value, how far a rotation is',
+    options: limitOption,
     example: 'pinfold keys list',
     run: (call) =>
       asAdministrator(call, async (service) => {
-        const keys = await service.readAll<Key>('/keys')
+        const keys = await service.readAll<Key>('/keys', parseLimit(call))
         return {
           json: keys,
           text: table(
@@ -80,10 +90,11 @@ export const keyCommands: readonly Command[] = [
   {
     words: 'keys acts',
     summary: 'what was done to keys lately, when and by whom',
+    options: limitOption,
     example: 'pinfold keys acts',
     run: (call) =>
       asAdministrator(call, async (service) => {
-        const acts = await service.readAll<KeyAct>('/keys/acts')
+        const acts = await service.readAll<KeyAct>('/keys/acts', parseLimit(call))
         const lines = acts.map(
           ({ act, at, clientId, key }) => line`${at}  ${key}  ${act}  ${clientId ?? ''}`,
         )

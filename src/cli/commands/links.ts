@@ -1,4 +1,13 @@
-import { type Command, findText, given, parseList, parseNumber, requireText } from '../command.ts'
+import {
+  type Command,
+  findText,
+  given,
+  limitOption,
+  parseLimit,
+  parseList,
+  parseNumber,
+  requireText,
+} from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import { sheet, table } from '../output.ts'
 
@@ -74,10 +83,11 @@ export const linkCommands: readonly Command[] = [
   {
     words: 'links list',
     summary: 'connections of card networks that speak ISO 8583, with their state',
+    options: limitOption,
     example: 'pinfold links list',
     run: (call) =>
       asAdministrator(call, async ({ readAll }) => {
-        const links = await readAll<ListedLink>('/links')
+        const links = await readAll<ListedLink>('/links', parseLimit(call))
         const rows = links.map((link) => [
           link.linkName,
           link.networkId,
@@ -94,11 +104,12 @@ export const linkCommands: readonly Command[] = [
     words: 'links advices',
     names: ['LINK'],
     summary: 'what a network said that it did by itself, or took back, the newest first',
+    options: limitOption,
     example: 'pinfold links advices acme-1',
     run: (call) =>
       asAdministrator(call, async ({ readAll }) => {
         const path = `/links/${encodeURIComponent(call.names[0] ?? '')}/advices`
-        const advices = await readAll<ListedAdvice>(path)
+        const advices = await readAll<ListedAdvice>(path, parseLimit(call))
         const rows = advices.map((advice) => [
           advice.receivedAt.slice(0, 19),
           advice.messageType,

@@ -74,10 +74,11 @@ export const productCommands: readonly cli.Command[] = [
   {
     words: 'products list',
     summary: 'every card product, active or not',
+    options: cli.limitOption,
     example: 'pinfold products list',
     run: (call) =>
       asAdministrator(call, async ({ readAll }) => {
-        const products = await readAll<Product>('/products')
+        const products = await readAll<Product>('/products', cli.parseLimit(call))
         return {
           json: products,
           text: table(

@@ -1,4 +1,4 @@
-import { type Command, findText, given, requireText } from '../command.ts'
+import { type Command, findText, given, limitOption, parseLimit, requireText } from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import { readJsonFile } from '../files.ts'
 import { sheet, table } from '../output.ts'
@@ -27,10 +27,11 @@ export const zoneCommands: readonly Command[] = [
   {
     words: 'zones list',
     summary: 'card networks, each with its keys and their check values',
+    options: limitOption,
     example: 'pinfold zones list',
     run: (call) =>
       asAdministrator(call, async ({ readAll }) => {
-        const zones = await readAll<Zone>('/zones')
+        const zones = await readAll<Zone>('/zones', parseLimit(call))
         return { json: zones, text: zoneTable(zones) }
       }),
   },
@@ -81,10 +82,11 @@ export const zoneCommands: readonly Command[] = [
     words: 'acts',
     summary: 'who changed which product, client or zone, the newest first',
     description: 'What was done to keys is listed by pinfold keys acts.',
+    options: limitOption,
     example: 'pinfold acts --json',
     run: (call) =>
       asAdministrator(call, async ({ readAll }) => {
-        const acts = await readAll<Act>('/acts')
+        const acts = await readAll<Act>('/acts', parseLimit(call))
         const rows = acts.map(({ act, at, clientId, subject, subjectKind }) => [
           at.slice(0, 19),
           `${subjectKind} ${subject}`,

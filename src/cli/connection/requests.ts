@@ -10,8 +10,11 @@ import type { CallerCredentials, ClientRole } from './credentials.ts'
 /** Asks the service, under a token. @throws Refused, Unreachable. */
 type Ask = <Result>(method: string, path: string, body?: object) => Promise<Result>
 
-/** Reads a list to its end, page by page. @throws Refused, Unreachable. */
-type ReadAll = <Row>(path: string) => Promise<Row[]>
+/**
+ * Reads a list page by page, to its end or as far as the limit.
+ * @throws Refused, Unreachable.
+ */
+type ReadAll = <Row>(path: string, limit?: number) => Promise<Row[]>
 
 /**
  * Reads what is no JSON, and no more than so many bytes; null where there is none.
@@ -95,10 +98,10 @@ export function createRequests(
   return {
     ask: async <Answer>(method: string, path: string, body?: object) =>
       (await request(method, path, body)).content as Answer,
-    async readAll<Row>(path: string) {
+    async readAll<Row>(path: string, limit = Number.POSITIVE_INFINITY) {
       const rows: Row[] = []
       let next: string | undefined = path
-      for (let page = 0; next !== undefined; page += 1) {
+      for (let page = 0; next !== undefined && rows.length < limit; page += 1) {
         if (page >= mostPages)
           throw new Unreachable('The list that the service answers has no end.')
         const { content, link } = await request('GET', next)
@@ -106,7 +109,7 @@ export function createRequests(
         rows.push(...content)
         next = nextPath(link, origin)
       }
-      return rows
+      return rows.slice(0, limit)
     },
     async readBytes(path, mostBytes) {
       const { body, ...answer } = await openOnce(path, { accept: '*/*' })

@@ -1,0 +1,177 @@
+import * as cli from '../command.ts'
+
+/** A word that may come next, and what it is for. */
+interface Candidate {
+  readonly word: string
+  readonly help: string
+}
+
+/** What may follow the words of a command, or the first word of several. */
+interface Place {
+  readonly after: string
+  readonly candidates: readonly Candidate[]
+}
+
+const shells = { bash: composeBash, zsh: composeZsh, fish: composeFish } as const
+type Shell = keyof typeof shells
+
+const isShell = (name: string): name is Shell => Object.hasOwn(shells, name)
+
+/** @param listCommands every command; called when the command runs, since it is one of them. */
+export const createCompletionCommand = (
+  listCommands: () => readonly cli.Command[],
+): cli.Command => ({
+  words: 'completion',
+  names: ['SHELL'],
+  summary: 'prints a script that completes commands and options in bash, zsh or fish',
+  description:
+    'bash: eval "$(pinfold completion bash)" in ~/.bashrc.\n' +
+    'zsh: pinfold completion zsh > a file _pinfold in a folder of fpath.\n' +
+    'fish: pinfold completion fish > ~/.config/fish/completions/pinfold.fish.',
+  connection: [],
+  example: 'pinfold completion bash',
+  async run({ names: [shell = ''] }) {
+    if (!isShell(shell)) throw new cli.UsageError('SHELL must be bash, zsh or fish.')
+    const script = shells[shell](listCommands())
+    return { json: { shell, script }, text: script }
+  },
+})
+
+function listFirstWords(commands: readonly cli.Command[]): readonly Candidate[] {
+  const first = new Map<string, string>()
+  for (const { summary, words } of commands) {
+    const [noun = '', verb] = words.split(' ')
+    const known = first.get(noun)
+    const verbs = commands
+      .filter((each) => each.words.startsWith(`${noun} `))
+      .map((each) => each.words.split(' ')[1])
+    if (known === undefined) first.set(noun, verb === undefined ? summary : verbs.join(', '))
+  }
+  return [...first].map(([word, help]) => ({ word, help }))
+}
+
+/** Places after the first word: verbs of a noun, and options of a command. */
+function listPlaces(commands: readonly cli.Command[]): {
+  readonly verbs: readonly Place[]
+  readonly options: readonly Place[]
+} {
+  const nouns = new Set(
+    commands.filter(({ words }) => words.includes(' ')).map(({ words }) => words.split(' ')[0]),
+  )
+  const verbs = [...nouns].map((noun = '') => ({
+    after: noun,
+    candidates: commands
+      .filter(({ words }) => words.startsWith(`${noun} `))
+      .map(({ summary, words }) => ({ word: words.slice(noun.length + 1), help: summary })),
+  }))
+  const options = commands.map((command) => ({
+    after: command.words,
+    candidates: Object.entries(cli.listOptions(command)).map(([name, { help }]) => ({
+      word: `--${name}`,
+      help,
+    })),
+  }))
+  return { verbs, options }
+}
+
+const overviewOptions: readonly Candidate[] = [
+  { word: '--help', help: 'lists the commands' },
+  { word: '--version', help: 'prints the version' },
+]
+
+/** A text as one word of a shell. */
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+const listWords = (candidates: readonly Candidate[]): string =>
+  quote(candidates.map(({ word }) => word).join(' '))
+
+function composeBash(commands: readonly cli.Command[]): string {
+  const { options, verbs } = listPlaces(commands)
+  const arms = (places: readonly Place[]) =>
+    places.map(({ after, candidates }) => `    ${quote(after)}) words=${listWords(candidates)} ;;`)
+  const [one, two] = [1, 2].map((count) =>
+    options.filter(({ after }) => after.split(' ').length === count),
+  )
+  return `# bash completion of pinfold
+_pinfold() {
+  local typed=\${COMP_WORDS[COMP_CWORD]} noun=\${COMP_WORDS[1]} verb=\${COMP_WORDS[2]} words=
+  case $COMP_CWORD in
+    1) words=${listWords([...listFirstWords(commands), ...overviewOptions])} ;;
+    2) case $noun in
+${arms(verbs).join('\n')}
+    esac ;;
+  esac
+  if [[ $COMP_CWORD -ge 2 && $typed == -* ]]; then
+    case $noun in
+${arms(one ?? []).join('\n')}
+    esac
+    case "$noun $verb" in
+${arms(two ?? []).join('\n')}
+    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$typed"))
+}
+complete -o default -F _pinfold pinfold`
+}
+
+function composeZsh(commands: readonly cli.Command[]): string {
+  const { options, verbs } = listPlaces(commands)
+  const list = (candidates: readonly Candidate[]) =>
+    candidates.map(({ help, word }) => quote(`${word}:${help.replaceAll(':', '\\:')}`)).join(' ')
+  const arms = (places: readonly Place[]) =>
+    places.map(({ after, candidates }) => `    ${quote(after)}) found=(${list(candidates)}) ;;`)
+  const [one, two] = [1, 2].map((count) =>
+    options.filter(({ after }) => after.split(' ').length === count),
+  )
+  return `#compdef pinfold
+_pinfold() {
+  local -a found
+  local typed=\${words[CURRENT]} noun=\${words[2]} verb=\${words[3]}
+  case $CURRENT in
+    2) found=(${list([...listFirstWords(commands), ...overviewOptions])}) ;;
+    3) case $noun in
+${arms(verbs).join('\n')}
+    esac ;;
+  esac
+  if [[ $CURRENT -ge 3 && $typed == -* ]]; then
+    case $noun in
+${arms(one ?? []).join('\n')}
+    esac
+    case "$noun $verb" in
+${arms(two ?? []).join('\n')}
+    esac
+  fi
+  if (( \${#found} )); then _describe pinfold found; else _files; fi
+}
+if [[ \${funcstack[1]} == _pinfold ]]; then _pinfold "$@"; else compdef _pinfold pinfold; fi`
+}
+
+function composeFish(commands: readonly cli.Command[]): string {
+  const { verbs } = listPlaces(commands)
+  const seen = (word: string) => `__fish_seen_subcommand_from ${word}`
+  const first = [...listFirstWords(commands)].map(
+    ({ help, word }) =>
+      `complete -c pinfold -f -n __fish_use_subcommand -a ${word} -d ${quoteFish(help)}`,
+  )
+  const second = verbs.flatMap(({ after, candidates }) => {
+    const all = candidates.map(({ word }) => word).join(' ')
+    const condition = quoteFish(`${seen(after)}; and not ${seen(all)}`)
+    return candidates.map(
+      ({ help, word }) => `complete -c pinfold -f -n ${condition} -a ${word} -d ${quoteFish(help)}`,
+    )
+  })
+  const options = commands.flatMap((command) => {
+    const condition = quoteFish(command.words.split(' ').map(seen).join('; and '))
+    return Object.entries(cli.listOptions(command)).map(([name, { help, type, value }]) => {
+      const files = value === 'FILE' || value === 'FOLDER' ? ' -F' : ' -f'
+      const parameter = type === 'string' ? ` -r${files}` : ''
+      return `complete -c pinfold -n ${condition} -l ${name}${parameter} -d ${quoteFish(help)}`
+    })
+  })
+  const version = 'complete -c pinfold -n __fish_use_subcommand -l version -d "prints the version"'
+  return ['# fish completion of pinfold', ...first, ...second, version, ...options].join('\n')
+}
+
+/** In fish a quoted word knows two escapes. */
+const quoteFish = (text: string): string =>
+  `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`

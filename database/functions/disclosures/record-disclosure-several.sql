@@ -1,9 +1,9 @@
 -- Does what record_disclosure does, for several callers at once.
 --
 -- It is one statement over all callers, since a function that is called for each costs the server
--- three times as much. Each caller has another card. It waits for no card: a caller whose card is
--- locked is left out. Limits are used in the order of their clients, so that two calls never wait
--- for each other's limits.
+-- three times as much. It waits for no card: a caller whose card is locked is left out, and so is
+-- the second caller of a card. Limits are used in the order of their clients and names, so that two
+-- calls never wait for each other's limits.
 --
 -- Returns those whose disclosure was recorded, by their ordinals, with the data. The others call
 -- record_disclosure.
@@ -79,7 +79,8 @@ begin
             and (card.pin_block is not null or not asked.includes_pin)
           for no key update skip locked
         ) as card
-        order by asked.client_id
+        where asked.ordinal = array_position(p_public_tokens, asked.public_token)
+        order by asked.client_id, asked.client_limit_name
       ) as locked
     ),
     changed as (

@@ -1,9 +1,9 @@
 -- Does what spend_all_tries does, for several callers at once.
 --
 -- It is one statement over all callers, since a function that is called for each costs the server
--- three times as much. Each caller has another card. It waits for no card: a caller whose card is
--- locked is left out. Keys are claimed in the order of their hashes, so that two calls never wait
--- for each other's keys.
+-- three times as much. It waits for no card: a caller whose card is locked is left out, and so is
+-- the second caller of a card. Keys are claimed in the order of their hashes, so that two calls
+-- never wait for each other's keys.
 --
 -- Returns the ordinals of those whose change was done. The others call spend_all_tries.
 create or replace function spend_all_tries_several(
@@ -57,6 +57,7 @@ begin
             and is_changeable(card, asked.today)
           for no key update skip locked
         ) as card
+        where asked.ordinal = array_position(p_public_tokens, asked.public_token)
         order by asked.key_hashes
       ) as locked
     ),

@@ -142,7 +142,10 @@ const stateOf = async (database: Database, publicToken: PublicToken) => {
       `select sequence, client_id, type, request_id, details, encode(note, 'hex') as note from event
        where public_token = $1 order by sequence`,
     ),
-    limits: await rows('select limit_name, newest_uses from card_limit where public_token = $1'),
+    limits: await rows(
+      `select limit_name, newest_uses, cardinality(last_uses) as instants from card_limit
+       where public_token = $1`,
+    ),
     envelopes: await rows(
       "select encode(jti_hash, 'hex') as hash from pin_envelope where public_token = $1",
     ),
@@ -155,6 +158,27 @@ const stateOf = async (database: Database, publicToken: PublicToken) => {
       keys.map((key) => key.toString('hex')),
     ),
   }
+}
+
+/** Puts changes of one card into one statement: each has a subject of its own. */
+const withoutSubjects = (database: Database): Database => ({
+  ...database,
+  change: (shared, _, values) => database.change(shared, randomUUID(), values),
+})
+
+async function inOrder<Result>(
+  acted: 'together' | 'one by one',
+  acts: readonly (() => Promise<Result>)[],
+): Promise<Result[]> {
+  if (acted === 'together') return Promise.all(acts.map((act) => act()))
+  const results = []
+  for (const act of acts) results.push(await act())
+  return results
+}
+
+const isClaimed = async (database: Database, { keyHashes }: Claim): Promise<boolean> => {
+  const text = 'select from idempotency_record where key_hash = $1'
+  return (await sql(database, text, [keyHashes[0]])).length > 0
 }
 
 /** The product that cards are made of, granted to the client. */
@@ -223,6 +247,29 @@ for (const { name, open, skip } of databaseEngines) {
           assert.ok(done.includes(false))
         })
       }
+
+      test(`${what}, twice for one card in one statement, comes to what it comes to one by one`, async () => {
+        const twice = async (connected: Database, acted: 'together' | 'one by one') => {
+          const publicToken = await makeCard('select $1::text')
+          const attempts = ['one', 'other'].map((name) => {
+            const claim = claimOf(`${name} ${what} ${publicToken}`)
+            const attempt = () =>
+              change(connected, { clientId, event: eventOf(publicToken), claim })
+            return { claim, attempt }
+          })
+          const done = await inOrder(
+            acted,
+            attempts.map(({ attempt }) => attempt),
+          )
+          const claimed = await Promise.all(attempts.map(({ claim }) => isClaimed(database, claim)))
+          const outcomes = done.map((isDone, at) => ({ isDone, isClaimed: claimed[at] }))
+          // Of two that are left out, either is the first.
+          outcomes.sort((one, other) => Number(other.isDone) - Number(one.isDone))
+          return { outcomes, state: await stateOf(database, publicToken) }
+        }
+        const together = await twice(withoutSubjects(database), 'together')
+        assert.deepEqual(together, await twice(database, 'one by one'))
+      })
     }
 
     /** What may be in the way of a new card; `$1` is its token. */
@@ -338,4 +385,43 @@ suite('changes in one turn, on a PostgreSQL server', { skip: postgres.leftOut },
     })
     assert.equal(await late.late, true)
   })
+
+  test('disclosures use the limits of a client in one order, whatever the order of the callers', async () => {
+    const { database } = await openServerDatabase(postgres)
+    await addProduct(database)
+    const lot = Array.from({ length: 2 }, nextToken)
+    for (const publicToken of lot) {
+      assert.ok(await insertCard(database, creationOf(publicToken, false)))
+    }
+    const disclose = (names: readonly string[]) =>
+      Promise.all(
+        names.map((limitName, at) => {
+          const perCard = { ...limit, uses: 9 }
+          const limits = { perCard, perClient: { ...perCard, limitName } }
+          const terms = { clientId, today, includesPin: false, eventId: randomUUID(), limits }
+          return recordDisclosure(database, eventOf(lot[at] ?? nextToken()), terms)
+        }),
+      )
+    await disclose(['a', 'b'])
+    const later = await database.transaction(async (connection) => {
+      const lockLimit = (limitName: string, wait = '') =>
+        sql(
+          connection,
+          `select from client_limit where limit_name = $1 for no key update ${wait}`,
+          [limitName],
+        )
+      await lockLimit('a')
+      const disclosed = disclose(['b', 'a'])
+      while (!(await isWaited(database)));
+      await lockLimit('b', 'nowait')
+      return { disclosed }
+    })
+    assert.ok((await later.disclosed).every((card) => card !== null))
+  })
 })
+
+const isWaited = async (database: Database): Promise<boolean> => {
+  const waiting = `select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`
+  return (await sql(database, waiting)).length > 0
+}

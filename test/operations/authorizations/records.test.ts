@@ -278,9 +278,15 @@ onEachEngine((engine) => {
     await ask(service, pinTry(service, card, otherDigits(card.pin)))
     await sql(
       service.database,
-      `update authorization_request set (requested_at, decided_at) = (select at, at from (select
-         case when response_code = '55' then '2026-03-01T10:01:59.999Z' else '2026-03-01T10:00:00Z' end::timestamptz
-         ) as moved (at))`,
+      `update authorization_request set
+         requested_at = case
+           when response_code = '55' then '2026-03-01T10:01:59.999Z'::timestamptz
+           else '2026-03-01T10:00:00Z'
+         end,
+         decided_at = case
+           when response_code = '55' then '2026-03-01T10:01:59.999Z'::timestamptz
+           else '2026-03-01T10:00:00Z'
+         end`,
     )
     const figures = (query: string) =>
       service.call('GET', `//figures/authorizations?${query}`, { as: 'admin', listener: 'private' })

@@ -7,6 +7,7 @@ import { before, suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
+import pg from 'pg'
 import { examine } from '../../../src/service/doctor/examine.ts'
 import { prepareCluster } from '../../../src/storage/engine/cluster.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
@@ -171,6 +172,35 @@ suite('on a cluster', { skip }, () => {
     }
     const rows = await Promise.all(['a', 'b', 'c'].map((key) => prepared.readRow(read, [key])))
     assert.deepEqual(rows, [{ key: 'a' }, { key: 'b' }, { key: 'c' }])
+  })
+
+  test('an authorization begins and is settled beside its card, by one remote command each', async (t) => {
+    const service = await openTestService({ database: prepared })
+    const { publicToken } = await issueCard(service)
+    const client = new pg.Client({ connectionString: preparedUrl })
+    await client.connect()
+    t.after(() => client.end())
+    let commands = 0
+    client.on('notice', ({ message = '' }) => {
+      if (message.startsWith('issuing')) commands += 1
+    })
+    await client.query('set citus.log_remote_commands = on')
+    const authorizationId = randomUUID()
+    const begun = await client.query(
+      `select try_number, epoch from begin_authorization($1, null, 'pin', '2026-11', null, null,
+         null, $2, 'network', 'request', 'reference', 'chip', null, null, null, null, null, null,
+         null, null, null)`,
+      [publicToken, authorizationId],
+    )
+    assert.equal(commands, 1)
+    const { epoch, try_number: tryNumber } = begun.rows[0]
+    const settled = await client.query(
+      `select remaining from settle_authorization($1, $2, 'pin', $3, $4, 'match', '00', '[]', 1,
+         'request', 'reference', 'chip', null, null, null, null, null)`,
+      [publicToken, authorizationId, tryNumber, epoch],
+    )
+    assert.equal(commands, 2)
+    assert.deepEqual(settled.rows, [{ remaining: 3 }])
   })
 
   test('whatever connection to a node ends, what was acknowledged is there, whole, and once', async () => {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { readSandboxFile, type SandboxFile } from '../../src/sandbox/sandbox-file.ts'
 import { type Config, readConfig } from '../../src/service/config/config.ts'
 import { requireNewOrCurrent } from '../../src/service/database.ts'
+import { findListeningRefusal } from '../../src/service/listening-refusal.ts'
 import { createLog } from '../../src/service/log.ts'
 
 /** The server that the demo speaks to. */
@@ -31,9 +32,26 @@ export async function findServer(): Promise<DemoServer> {
   if (running && (await isReady(running.privateUrl))) {
     return { sandbox: running, isOwn: false, stop: async () => {} }
   }
+  await requireFreePorts(config)
   // A demo is no reason to bring a database of another version to this one's schema.
   await requireNewOrCurrent(config, createLog('silent'))
   return startServer(config)
+}
+
+/** @throws Error where another server has a port: it would be taken for the demo's own. */
+async function requireFreePorts({ dataDir, privateListener, publicListener }: Config) {
+  for (const [variable, { host, port }] of [
+    ['PORT', publicListener],
+    ['PRIVATE_PORT', privateListener],
+  ] as const) {
+    const refusal = await findListeningRefusal(host, port)
+    if (refusal === null) continue
+    throw new Error(
+      `The demo cannot start a server for ${dataDir}: ${host}:${port} is taken by another server ` +
+        `(${refusal}). Stop that server, set DATA_DIR to its folder, or set ${variable} to a ` +
+        'free port.',
+    )
+  }
 }
 
 async function startServer(config: Config): Promise<DemoServer> {

@@ -110,6 +110,15 @@ test('without a server the demo starts one, walks the whole journey, and stops i
   assert.equal(await isReady(), false)
 })
 
+test('a demo whose port another server has ends with 1 and says which', async () => {
+  const DATA_DIR = await makeFolder()
+  const { port } = new URL(service.sandbox.privateUrl)
+  const { exitCode, stderr } = await runDemo({ ...env, DATA_DIR, PRIVATE_PORT: port })
+  assert.equal(exitCode, 1)
+  assert.match(stderr, new RegExp(`127\\.0\\.0\\.1:${port} is taken by another server`))
+  assert.match(stderr, /set DATA_DIR to its folder, or set PRIVATE_PORT/)
+})
+
 test('a demo that is ended leaves no server behind', async () => {
   const child = spawn(process.execPath, [...shortLived, demo], { env })
   await once(child.stdout, 'data')

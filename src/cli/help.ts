@@ -18,7 +18,7 @@ const firstCommands = [
   'cards create',
   'simulate',
   'events follow',
-  'products create',
+  'webhooks listen',
 ]
 
 const more = 'pinfold COMMAND --help describes each command, with an example.'

@@ -14,10 +14,13 @@ import { eventsCommand } from './commands/events.ts'
 import { initCommand } from './commands/init.ts'
 import { keyCommands } from './commands/keys.ts'
 import { linkCommands } from './commands/links.ts'
+import { cvvCommands, pinCommands } from './commands/pins.ts'
 import { productCommands } from './commands/products.ts'
 import { migrateCommand, prepareClusterCommand, startCommand } from './commands/service.ts'
 import { signInCommand } from './commands/sign-in.ts'
 import { terminalCommand } from './commands/terminal.ts'
+import { triggerCommand } from './commands/trigger.ts'
+import { webhookCommand } from './commands/webhooks.ts'
 import { witnessCommand } from './commands/witness.ts'
 import { zoneCommands } from './commands/zones.ts'
 import { type CommandGroup, composeGroupHelp, composeHelp, composeOverview } from './help.ts'
@@ -48,8 +51,8 @@ const groups = [
       completionCommand,
     ],
   },
-  { title: 'Cards', commands: cardCommands },
-  { title: 'Events', commands: [eventsCommand] },
+  { title: 'Cards', commands: [...cardCommands, ...pinCommands, ...cvvCommands] },
+  { title: 'Events', commands: [eventsCommand, triggerCommand, webhookCommand] },
   { title: 'Card networks', commands: [simulateCommand, terminalCommand, ...linkCommands] },
   { title: 'Products and clients', commands: [...productCommands, ...clientCommands] },
   { title: 'Keys and zones', commands: [...keyCommands, ...zoneCommands] },

@@ -221,7 +221,7 @@ const status = (call: cli.Call): Promise<cli.Outcome> =>
   })
 
 /** The card that was named. @throws UsageError unless it can be a card's. */
-function parseToken({ names: [name = ''] }: cli.Call): string {
+export function parseToken({ names: [name = ''] }: cli.Call): string {
   if (isPublicToken(name)) return name
   throw new cli.UsageError('CARD must be the publicToken of a card: ten digits.')
 }

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { eventBlocks } from '../../../packages/sdk/client/resources/events.ts'
 import {
+  type Call,
   type Command,
   clientConnection,
   findText,
@@ -10,7 +11,7 @@ import {
   UsageError,
 } from '../command.ts'
 import { asClient } from '../connection/connection.ts'
-import type { Open } from '../connection/requests.ts'
+import type { Open, ServiceConnection } from '../connection/requests.ts'
 import { line, print, printBeside } from '../output.ts'
 
 export const eventsCommand: Command = {
@@ -33,20 +34,34 @@ export const eventsCommand: Command = {
   example: 'pinfold events follow --types pin.blocked,cvv.blocked',
   run: (call) =>
     asClient(call, async (service) => {
-      if (!service.open) throw new Unreachable('No server runs here: pinfold start, then follow.')
-      const most = parseNumber(call, 'count') ?? Number.POSITIVE_INFINITY
-      if (most < 1) throw new UsageError('--count must be 1 or more.')
-      const types = findText(call, 'types')
-      const query = types === undefined ? '' : `?${new URLSearchParams({ types })}`
-      let printed = 0
-      const path = `${service.base}/events${query}`
-      for await (const event of follow(service.open, path, findText(call, 'after'))) {
-        print(call.options.json ? JSON.stringify(JSON.parse(event)) : formatEvent(event))
-        printed += 1
-        if (printed >= most) break
-      }
+      await followEvents(service, call, async (event) =>
+        print(call.options.json ? JSON.stringify(JSON.parse(event)) : formatEvent(event)),
+      )
       return null
     }),
+}
+
+/**
+ * Passes events on as they come, in order, by the options --types, --after and --count.
+ * @throws Unreachable where no server runs, since nothing occurs then.
+ */
+export async function followEvents(
+  service: ServiceConnection,
+  call: Call,
+  pass: (event: string) => Promise<void>,
+): Promise<void> {
+  if (!service.open) throw new Unreachable('No server runs here: pinfold start, then follow.')
+  const most = parseNumber(call, 'count') ?? Number.POSITIVE_INFINITY
+  if (most < 1) throw new UsageError('--count must be 1 or more.')
+  const types = findText(call, 'types')
+  const query = types === undefined ? '' : `?${new URLSearchParams({ types })}`
+  let passed = 0
+  const path = `${service.base}/events${query}`
+  for await (const event of follow(service.open, path, findText(call, 'after'))) {
+    await pass(event)
+    passed += 1
+    if (passed >= most) break
+  }
 }
 
 /**

@@ -1,10 +1,7 @@
-import { createInterface } from 'node:readline'
-import { Writable } from 'node:stream'
-import { text as readAll } from 'node:stream/consumers'
 import * as cli from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
-import { printBeside, printPrompt } from '../output.ts'
+import { readSecret } from '../secret-input.ts'
 import {
   checkValueOption,
   formOptions,
@@ -118,16 +115,4 @@ async function enterComponent(ask: Ask, call: cli.Call, entryId: string): Promis
   const json = await ask<ComponentEntry>('POST', path, { person, component, keyCheckValue })
   if (json.key) return { json, text: keptOutcome(json.key, 'is combined').text }
   return { json, text: `${json.entered.length} of ${json.componentCount} components are there.` }
-}
-
-/** What nobody may read over a shoulder or in a shell's history: asked for unseen, or piped in. */
-async function readSecret(prompt: string): Promise<string> {
-  if (!process.stdin.isTTY) return (await readAll(process.stdin)).replaceAll(/\s/g, '')
-  printPrompt(prompt)
-  const unseen = new Writable({ write: (_chunk, _encoding, done) => done() })
-  const reader = createInterface({ input: process.stdin, output: unseen, terminal: true })
-  const text = await new Promise<string>((resolve) => reader.question('', resolve))
-  reader.close()
-  printBeside('')
-  return text.replaceAll(/[\s-]/g, '')
 }

@@ -1,0 +1,75 @@
+import * as cli from '../command.ts'
+import { asClient } from '../connection/connection.ts'
+import type { ServiceConnection } from '../connection/requests.ts'
+
+/** A request that leads to an event; paths are relative to that of the client's interface. */
+type Request = readonly [method: string, path: (card: string) => string, body?: object]
+
+const newCard = {
+  cardType: 'Virtual',
+  cardProduct: 1001,
+  cardHolder: { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-04-17' },
+  address: { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' },
+}
+
+const pinPath = (card: string) => `/card-pin/${card}/pin`
+const cvvPath = (card: string) => `/card-cvv/${card}/cvv/status`
+const setPin: Request = ['POST', pinPath, { pin: '4821' }]
+
+const simulate = (tried: object): readonly [Request, ...Request[]] => [
+  setPin,
+  ['SIMULATE', () => '/simulator/authorizations', tried],
+]
+const wrongPin = simulate({ pin: '5937' })
+
+/** What is done to a new card of the sandbox for each type of event. */
+const acts: Readonly<Record<string, readonly Request[]>> = {
+  'card.created': [],
+  'card.status_changed': [['PUT', (card) => `/cards/${card}/status`, { cardStatusCode: '62' }]],
+  'pin.set': [setPin],
+  'pin.revealed': [['GET', pinPath]],
+  'pin.attempt_failed': wrongPin,
+  'pin.blocked': [...wrongPin, ...wrongPin.slice(1), ...wrongPin.slice(1)],
+  'pin.unblocked': [['POST', (card) => `${pinPath(card)}/unblock`]],
+  // Of four digits, so that it is never right.
+  'cvv.attempt_failed': simulate({ cvv: '0000' }),
+  'cvv.blocked': [['PUT', cvvPath, { status: 'Blocked' }]],
+  'cvv.unblocked': [['PUT', cvvPath, { status: 'Unblocked' }]],
+}
+
+export const triggerCommand: cli.Command = {
+  words: 'events trigger',
+  names: ['TYPE'],
+  summary: 'makes an event occur on a new card, in the sandbox',
+  description: `TYPE is one of ${Object.keys(acts).join(', ')}.`.replaceAll(
+    /(.{60,90}?) /g,
+    '$1\n',
+  ),
+  connection: cli.clientConnection,
+  example: 'pinfold events trigger pin.blocked',
+  run: (call) => {
+    const [type = ''] = call.names
+    const requests = Object.hasOwn(acts, type) ? acts[type] : undefined
+    if (!requests) {
+      throw new cli.UsageError(`TYPE must be one of ${Object.keys(acts).join(', ')}.`)
+    }
+    return asClient(call, async (service) => {
+      const publicToken = await play(service, requests)
+      return { json: { type, publicToken }, text: `${type} occurred on card ${publicToken}.` }
+    })
+  },
+}
+
+async function play({ ask, base }: ServiceConnection, requests: readonly Request[]) {
+  const { publicToken } = await ask<{ readonly publicToken: string }>(
+    'POST',
+    `${base}/cards`,
+    newCard,
+  )
+  for (const [method, path, body] of requests) {
+    const isSimulated = method === 'SIMULATE'
+    const sent = isSimulated ? { publicToken, ...body } : body
+    await ask(isSimulated ? 'POST' : method, base + path(publicToken), sent)
+  }
+  return publicToken
+}

@@ -1,0 +1,66 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import * as cli from '../command.ts'
+import { asClient } from '../connection/connection.ts'
+import { line, print, printBeside } from '../output.ts'
+import { followEvents } from './events.ts'
+
+const answerTimeoutMs = 10_000
+
+export const webhookCommand: cli.Command = {
+  words: 'webhooks listen',
+  summary: 'forwards events to an address of yours as signed webhooks, until it is stopped',
+  description:
+    'For the development of a receiver: nothing is registered, and an event is sent once. The\n' +
+    'secret for the signatures is new at each start, and is printed first.',
+  connection: cli.clientConnection,
+  options: {
+    'forward-to': { type: 'string', value: 'URL', help: 'where your receiver listens' },
+    types: { type: 'string', value: 'LIST', help: 'only these, with commas: pin.blocked,pin.set' },
+    count: { type: 'string', value: 'N', help: 'ends after so many' },
+  },
+  example: 'pinfold webhooks listen --forward-to http://127.0.0.1:3000/webhooks',
+  run: (call) => {
+    const url = parseTarget(call)
+    return asClient(call, async (service) => {
+      const key = randomBytes(32)
+      printBeside(`The secret for the signatures is whsec_${key.toString('base64')}`)
+      await followEvents(service, call, async (event) => {
+        const { id, ...message } = JSON.parse(event) as { id: string; type: string }
+        const result = await send(url, key, id, JSON.stringify(message))
+        const { type } = message
+        print(call.options.json ? JSON.stringify({ id, type, result }) : line`${type}  ${result}`)
+      })
+      return null
+    })
+  },
+}
+
+function parseTarget(call: cli.Call): string {
+  const url = cli.requireText(call, 'forward-to')
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url
+  throw new cli.UsageError('--forward-to must be a URL that begins with http:// or https://.')
+}
+
+/** Posts a message (Standard Webhooks 1.0.0). @returns the status, or why there is none. */
+async function send(url: string, key: Buffer, id: string, body: string): Promise<string> {
+  const timestamp = String(Math.floor(Date.now() / 1_000))
+  const content = `${id}.${timestamp}.${body}`
+  const signature = createHmac('sha256', key).update(content).digest('base64')
+  try {
+    const { status } = await fetch(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'webhook-id': id,
+        'webhook-timestamp': timestamp,
+        'webhook-signature': `v1,${signature}`,
+      },
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(answerTimeoutMs),
+    })
+    return String(status)
+  } catch {
+    return `no answer from ${url}`
+  }
+}

@@ -1,0 +1,16 @@
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
+import { text as readAll } from 'node:stream/consumers'
+import { printBeside, printPrompt } from './output.ts'
+
+/** What nobody may read over a shoulder or in a shell's history: asked for unseen, or piped in. */
+export async function readSecret(prompt: string): Promise<string> {
+  if (!process.stdin.isTTY) return (await readAll(process.stdin)).replaceAll(/\s/g, '')
+  printPrompt(prompt)
+  const unseen = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const reader = createInterface({ input: process.stdin, output: unseen, terminal: true })
+  const text = await new Promise<string>((resolve) => reader.question('', resolve))
+  reader.close()
+  printBeside('')
+  return text.replaceAll(/[\s-]/g, '')
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { before, test } from 'node:test'
+import { verifyWebhook } from '../../packages/sdk/webhooks/webhooks.ts'
+import { eventTypes } from '../../src/domain/event-type.ts'
+import { pinfold, startPinfold } from './run-pinfold.ts'
+import { serveProgram } from './served-program.ts'
+
+let env: Record<string, string>
+
+before(async () => {
+  env = { DATA_DIR: (await serveProgram()).dataDir }
+})
+
+const answer = async (...words: string[]) => {
+  const { code, stderr, stdout } = await pinfold(env, ...words, '--json')
+  assert.equal(code, 0, stderr)
+  return JSON.parse(stdout)
+}
+
+const trigger = async (type: string): Promise<string> =>
+  (await answer('events', 'trigger', type)).publicToken
+
+test('a PIN is set from standard input, shown, blocked and unblocked', async () => {
+  const card = await trigger('card.created')
+  const set = await startPinfold(env, ['pins', 'set', card], { input: '7391\n' }).ended
+  assert.equal(set.code, 0, set.stderr)
+  assert.doesNotMatch(set.stdout + set.stderr, /7391/)
+  assert.deepEqual(await answer('pins', 'show', card), { pin: '7391' })
+  const blocked = await trigger('pin.blocked')
+  assert.equal((await answer('pins', 'status', blocked)).status, 'Blocked')
+  const { status, remainingTries } = await answer('pins', 'unblock', blocked)
+  assert.deepEqual([status, remainingTries], ['Unblocked', 3])
+})
+
+test('a CVV is blocked and unblocked', async () => {
+  const card = await trigger('card.created')
+  assert.equal((await answer('cvvs', 'block', card)).status, 'Blocked')
+  assert.equal((await answer('cvvs', 'status', card)).remainingTries, 0)
+  assert.equal((await answer('cvvs', 'unblock', card)).status, 'Unblocked')
+})
+
+test('webhooks listen forwards each triggered event, signed as a webhook is', async (t) => {
+  const types = eventTypes.filter((type) => /^(?:card|pin|cvv)\./.test(type))
+  const received: { headers: Record<string, string>; body: string }[] = []
+  const receiver = createServer(async (request, response) => {
+    const headers = request.headers as Record<string, string>
+    received.push({ headers, body: await text(request) })
+    response.writeHead(204).end()
+  })
+  await once(receiver.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => receiver.close())
+  const address = receiver.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/hooks`
+  const words = ['webhooks', 'listen', '--forward-to', url, '--types', 'pin.blocked,cvv.blocked']
+  const listening = startPinfold(env, [...words, '--count', '2'])
+  while (!listening.stderr().includes('Following')) await once(listening.child.stderr, 'data')
+  const [, secret = ''] = /(whsec_\S+)/.exec(listening.stderr()) ?? []
+  for (const type of types) await trigger(type)
+  const { code, stdout } = await listening.ended
+  assert.equal(code, 0)
+  assert.match(stdout, /^pin\.blocked {2}204$/m)
+  for (const { body, headers } of received) {
+    const { data, type } = await verifyWebhook(headers, body, secret)
+    assert.match(type, /blocked$/)
+    assert.ok('publicToken' in data)
+    assert.match(data.publicToken, /^[0-9]{10}$/)
+  }
+  assert.equal(received.length, 2)
+})

@@ -4,6 +4,8 @@
 -- three times as much. Each caller has another card. It waits for no card: a caller whose counter
 -- is locked is left out. So is one whose try did not match or is not the only outstanding one, and
 -- one whose key has an answer.
+-- Keys are locked in the order of their cards, as where answers without a try claim them, so that
+-- two calls never wait for each other's keys.
 --
 -- Returns what settle_authorization returns, for each caller's ordinal. Those left out call
 -- settle_authorization.
@@ -47,6 +49,7 @@ begin
         duration_ms, request_id, reference, entry_mode, claimant_id, key_hash, claim_id, answer,
         foreseen_tries, ordinal
       )
+      order by public_token
     ),
     matched as materialized (
       select asked.*, counter.remaining

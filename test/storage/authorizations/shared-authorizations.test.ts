@@ -253,6 +253,65 @@ for (const { name, open, skip } of databaseEngines) {
       }
     }
 
+    test('keys are locked in the order of their cards, whatever the order of the callers', {
+      skip: name !== 'PostgreSQL',
+    }, async () => {
+      const cards = [await makeCard(), await makeCard()] as const
+      const settlements = await Promise.all(
+        cards.map((each) => beginToSettle(each, makeClaim(each))),
+      )
+      const { settled } = await database.transaction(async (connection) => {
+        const lockKey = (publicToken: PublicToken, wait: string) =>
+          sql(
+            connection,
+            `select from idempotency_record where key_hash = $1 for no key update ${wait}`,
+            [hash(`key of ${publicToken}`)],
+          )
+        await lockKey(cards[0], '')
+        const settled = Promise.all(settlements.toReversed().map((settle) => settle('match')))
+        const waiting = `select from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`
+        while ((await sql(database, waiting)).length === 0);
+        await lockKey(cards[1], 'nowait')
+        return { settled }
+      })
+      assert.deepEqual(
+        (await settled).map(({ isOwn }) => isOwn),
+        [true, true],
+      )
+    })
+
+    /** Begins an authorization. @returns how it is settled. */
+    async function beginToSettle(publicToken: PublicToken, claim: Claim | null, way?: string) {
+      const begun = await begin(publicToken, {}, claim)
+      assert.ok(begun.outcome === 'spent')
+      if (way) await sql(database, way, [publicToken])
+      const [row] = await sql<{ authorizationId: string }>(
+        database,
+        `select authorization_id as "authorizationId" from authorization_request
+         where public_token = $1`,
+        [publicToken],
+      )
+      assert.ok(row)
+      const record = {
+        ...origin,
+        ...row,
+        publicToken,
+        responseCode: '00',
+        checks: '[]',
+        durationMs: 1,
+      }
+      const foreseen = claim && {
+        clientId: networkId,
+        keyHash: hash(`key of ${publicToken}`),
+        claimId: claim.claimId,
+        answer,
+        remaining: 3,
+      }
+      return (comparison: Comparison) =>
+        settleAuthorization(database, { spent: begun.spent, comparison }, record, foreseen)
+    }
+
     async function compareSettled(comparison: Comparison, isKeyed: boolean): Promise<void> {
       const tried = new Map<PublicToken, () => Promise<object>>()
       const pairs = await Promise.all(
@@ -261,34 +320,8 @@ for (const { name, open, skip } of databaseEngines) {
       for (const [at, way] of Object.values(counters).entries()) {
         for (const publicToken of pairs[at] ?? []) {
           const claim = isKeyed ? makeClaim(publicToken) : null
-          const begun = await begin(publicToken, {}, claim)
-          assert.ok(begun.outcome === 'spent')
-          await sql(database, way, [publicToken])
-          const [row] = await sql<{ authorizationId: string }>(
-            database,
-            `select authorization_id as "authorizationId" from authorization_request
-             where public_token = $1`,
-            [publicToken],
-          )
-          assert.ok(row)
-          const record = {
-            ...origin,
-            ...row,
-            publicToken,
-            responseCode: '00',
-            checks: '[]',
-            durationMs: 1,
-          }
-          const foreseen = claim && {
-            clientId: networkId,
-            keyHash: hash(`key of ${publicToken}`),
-            claimId: claim.claimId,
-            answer,
-            remaining: 3,
-          }
-          tried.set(publicToken, () =>
-            settleAuthorization(database, { spent: begun.spent, comparison }, record, foreseen),
-          )
+          const settle = await beginToSettle(publicToken, claim, way)
+          tried.set(publicToken, () => settle(comparison))
         }
       }
       const settle = (publicToken: PublicToken) => tried.get(publicToken)?.()

@@ -73,7 +73,9 @@ export function problemPage(error: unknown, { id, log }: FastifyRequest): Page {
   const problem = error instanceof Problem ? error : new Problem('internal_error', { cause: error })
   if (problem.status >= 500)
     log.error({ requestId: id, err: problem.cause ?? problem }, problem.title)
-  const errors = problem.errors?.map(({ detail, pointer }) => html`<li>${pointer} ${detail}</li>`)
+  const errors = problem.errors?.map(
+    ({ detail, parameter, pointer }) => html`<li>${parameter ?? pointer} ${detail}</li>`,
+  )
   return {
     title: problem.title,
     status: problem.status,

@@ -17,8 +17,8 @@ export const problemKinds = {
     title: 'The request could not be read.',
     explanation:
       'The body is not valid JSON, has a member twice, or a header or query parameter has an ' +
-      'unreadable value. An unknown Api-Version returns this error, too. Nothing was done. ' +
-      'Correct the request and send it again.',
+      'unreadable value. An unknown Api-Version returns this error, too. The detail names the ' +
+      'line and column of a JSON fault. Nothing was done. Correct the request and send it again.',
   },
   unauthenticated: {
     status: 401,
@@ -26,6 +26,7 @@ export const problemKinds = {
     explanation:
       'The Authorization header is missing, or its token is unknown, expired, issued for another ' +
       'service, bound to a certificate of another connection, or belongs to a disabled client. ' +
+      'The detail names the reason, except those that only the service knows. ' +
       'Request a new token at the token endpoint and send it as "Authorization: Bearer <token>".',
   },
   login_too_old: {
@@ -72,14 +73,15 @@ export const problemKinds = {
   },
   not_found: {
     status: 404,
-    title: 'There is nothing here.',
+    title: 'No resource has this address.',
     explanation:
       'No resource has this address, or it does not belong to your client; both return the same ' +
-      'answer. Check the path and the identifier in it.',
+      'answer. For an unknown path, the detail names the similar path of this listener. Check the ' +
+      'path and the identifier in it.',
   },
   card_not_found: {
     status: 404,
-    title: 'No such card.',
+    title: 'Your client has no card with this publicToken.',
     explanation:
       'No card of your client has this publicToken. A card of another client returns the same ' +
       'answer as a card that does not exist. Check the token, and the client of the access ' +
@@ -172,7 +174,8 @@ export const problemKinds = {
     status: 415,
     title: 'The body must be JSON.',
     explanation:
-      'This address does not support the Content-Type of the request. Send the body as JSON in ' +
+      'This address does not support the Content-Type or Content-Encoding of the request, which ' +
+      'the detail names. Send the body as JSON in ' +
       'UTF-8 with "Content-Type: application/json".',
   },
   misdirected_request: {
@@ -189,15 +192,15 @@ export const problemKinds = {
     title: 'The request has members that are not valid.',
     explanation:
       'The request was read, but some members break the rules of this operation. errors lists ' +
-      'all of them, each with a JSON Pointer to the member and the fault. Nothing was changed. ' +
-      'Correct all of them and send the request again.',
+      'all of them, each with a JSON Pointer to the member and the fault. An error with the ' +
+      'member parameter concerns a query parameter or header. Nothing was changed. Correct all of them and send the request again.',
   },
   product_not_available: {
     status: 422,
     title: 'This card product is not available.',
     explanation:
-      'No active product with this productId is granted to your client. List the products and ' +
-      'choose one of them.',
+      'No active product with this productId is granted to your client; errors points to it. List ' +
+      'the products and choose one of them.',
   },
   weak_pin: {
     status: 422,

@@ -3,9 +3,15 @@ import { type ProblemKind, problemKinds } from './problem-kinds.ts'
 /** The stable code of a failure: what callers switch on. */
 export type ProblemCode = keyof typeof problemKinds
 
-/** One thing wrong with a request: `pointer` is a JSON Pointer (RFC 6901), `""` the whole body. */
+/** One fault of a request. */
 export interface ProblemError {
+  /** A JSON Pointer (RFC 6901) to a member of the body or to a parameter; `""` is the whole. */
   readonly pointer: string
+  /**
+   * The name of the query parameter or header that is at fault, or `""` when the name is not
+   * repeated. Absent when the fault is in the body.
+   */
+  readonly parameter?: string
   readonly detail: string
 }
 
@@ -59,6 +65,13 @@ export class Problem extends Error {
 
 /** What keeps the program from starting and an operator can mend: its message says all of it. */
 export class StartRefusal extends Error {}
+
+/** The fault of a query parameter or header. */
+export const parameterFault = (name: string, detail: string): ProblemError => ({
+  pointer: `/${name}`,
+  parameter: name,
+  detail,
+})
 
 /** The failure `validation_failed` with all that is wrong, or with one thing. */
 export const validationFailed = (...errors: readonly ProblemError[]): Problem =>

@@ -34,7 +34,7 @@ export async function readPages(entry: string, style: string, values: PageValues
     [`${base}/assets/${style}`, textAnswer('text/css', css)],
     ...[...modules].map(([path, text]) => [path, textAnswer('text/javascript', text)] as const),
   ])
-  return (path) => answers.get(path) ?? refusal(404, 'not_found', 'There is nothing here.')
+  return (path) => answers.get(path) ?? refusal(404, 'not_found', 'No resource has this address.')
 }
 
 const textAnswer = (type: string, body: string): SiteAnswer => ({

@@ -107,11 +107,11 @@ async function relayCall(
   path: string,
 ): Promise<SiteAnswer> {
   const matched = matchRoute(request.method, path)
-  if (!matched) return refusal(404, 'not_found', 'There is nothing here.')
+  if (!matched) return refusal(404, 'not_found', 'No resource has this address.')
   const { publicToken, route } = matched
   try {
     if (publicToken !== null && !(await isOwnCard(cards, publicToken, session))) {
-      return refusal(404, 'card_not_found', 'No such card.')
+      return refusal(404, 'card_not_found', 'Your client has no card with this publicToken.')
     }
     const call = createCall(route, request, session, publicToken ?? '')
     if (!call) return refusal(422, 'not_relayed', 'The relay does not pass this on.')

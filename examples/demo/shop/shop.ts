@@ -12,7 +12,7 @@ export function createShop(access: ServiceAccess, base: string): Site {
   return {
     async answer({ body, method, path }) {
       if (method !== 'POST' || path !== `${base}/purchases`) {
-        return refusal(404, 'not_found', 'There is nothing here.')
+        return refusal(404, 'not_found', 'No resource has this address.')
       }
       try {
         const call = { method: 'POST', path: '/simulator/authorizations', body } as const

@@ -50,9 +50,12 @@ export class CallFailed extends PinfoldError {
   }
 }
 
-/** One thing wrong with a request: `pointer` is a JSON Pointer (RFC 6901), `""` the whole body. */
+/** One fault of a request. */
 export interface ProblemError {
+  /** A JSON Pointer (RFC 6901) to a member of the body or to a parameter; `""` is the whole body. */
   readonly pointer: string
+  /** The query parameter or header at fault. Absent when the fault is in the body. */
+  readonly parameter?: string
   readonly detail: string
 }
 

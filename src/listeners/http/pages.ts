@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { isCalendarDate } from '../../domain/calendar.ts'
-import { validationFailed } from '../../domain/problem.ts'
+import { parameterFault, validationFailed } from '../../domain/problem.ts'
 import { closed, stringPatterns } from './validation.ts'
 
 /** What a page of a list is asked for by. */
@@ -46,7 +46,7 @@ export function readCursor<Position>(
   }
   const position = Array.isArray(written) ? parse(written) : null
   if (position === null) {
-    throw validationFailed({ pointer: '/cursor', detail: 'must come from a Link header' })
+    throw validationFailed(parameterFault('cursor', 'must come from a Link header'))
   }
   return position
 }

@@ -23,11 +23,13 @@ declare module 'fastify' {
  * Collects the paths of all routes that are added afterwards, to tell an unsupported method from an
  * unknown path. They are in a router of their own: a refusing route for each method would be thirty
  * for each real one.
+ * @param base what most paths begin with, such as `/thr/processor`
  * @returns a function that refuses an unrouted request: 405 with `Allow`, or 404.
  */
 export const createPathRefuser = (
   app: FastifyInstance,
   maxParamLength: number,
+  base: string | null,
 ): ((request: FastifyRequest) => Problem) => {
   const known = new Map<string, KnownPath>()
   const router = FindMyWay({ maxParamLength })
@@ -42,10 +44,33 @@ export const createPathRefuser = (
   })
   return (request) => {
     const path: KnownPath | undefined = router.find('GET', request.url)?.store
-    if (!path) return new Problem('not_found')
+    if (!path) {
+      const [requested = ''] = request.url.split('?')
+      const similar = listSimilarPaths(requested, base)
+        .map((one): KnownPath | undefined => router.find('GET', one)?.store)
+        .find((one) => one !== undefined)
+      return new Problem('not_found', { detail: describeMissing(similar, base) })
+    }
     request.refusedPattern = path.pattern
     return new Problem('method_not_allowed', { allow: [...path.methods].sort() })
   }
+}
+
+/** Lists paths that the caller may have meant: with exact case and slashes, and under the base. */
+function listSimilarPaths(requested: string, base: string | null): string[] {
+  const exact = requested.toLowerCase().replace(/(?<=.)\/+$/, '')
+  if (base === null) return [exact]
+  return [exact, `${base}${exact}`, exact.replace(/^\/thr\/[^/]+/, base)]
+}
+
+/** Repeats nothing of the request: its path may contain a card number. */
+function describeMissing(similar: KnownPath | undefined, base: string | null): string {
+  if (similar) {
+    const path = similar.pattern.replaceAll(/:([A-Za-z]+)/g, '{$1}')
+    return `The path is ${path}. Paths are exact: prefix, case and slashes have to match.`
+  }
+  const prefix = base === null ? '' : `Operations on cards begin with ${base}. `
+  return `This listener has no such path. ${prefix}GET /openapi.json lists its paths.`
 }
 
 /** Returns the pattern that a request's path matched, whether or not it accepts the method. */

@@ -5,8 +5,9 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../../domain/problem.ts'
 import { authorizationServerPaths } from '../oauth/authorization-server.ts'
 import { toTokenError } from '../oauth/token-endpoint.ts'
+import { unsupportedMediaType } from './media-type.ts'
 import { findPattern } from './paths.ts'
-import { apiVersion, bodyFaults } from './request.ts'
+import { apiVersion } from './request.ts'
 import { type FormatDetails, schemaProblem } from './validation.ts'
 
 /** Bytes that a request body may have. */
@@ -62,13 +63,16 @@ export const sendProblem = (reply: FastifyReply, problem: Problem): FastifyReply
 }
 
 /** What the framework refuses, in our own terms. */
-const frameworkRefusals: Readonly<Record<string, () => Problem>> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new Problem('unsupported_media_type'),
+const frameworkRefusals: Readonly<Record<string, (request: FastifyRequest) => Problem>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ({ headers }) => unsupportedMediaType(headers),
   FST_ERR_CTP_BODY_TOO_LARGE: () =>
-    new Problem('body_too_large', { detail: `A body may have ${bodyLimit} bytes.` }),
+    new Problem('body_too_large', { detail: `The body exceeds the limit of ${bodyLimit} bytes.` }),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
-    new Problem('malformed_request', { detail: 'Content-Length is not the length of the body.' }),
-  FST_ERR_BAD_URL: () => new Problem('malformed_request', { detail: 'The URL is malformed.' }),
+    new Problem('malformed_request', {
+      detail: 'The Content-Length differs from the length of the body.',
+    }),
+  FST_ERR_BAD_URL: () =>
+    new Problem('malformed_request', { detail: 'The URL is not percent-encoded UTF-8.' }),
   FST_ERR_MAX_PARAM_LENGTH: () => new Problem('not_found'),
   // A path with two slashes in a row, or one that leaves the folder.
   FST_STATIC_FORBIDDEN_PATH: () => new Problem('not_found'),
@@ -81,13 +85,13 @@ export function toProblem(
   formats: FormatDetails,
 ): Problem {
   if (error instanceof Problem) return error
-  if (error.validation) return schemaProblem(error.validation, formats, bodyFaults(request))
+  if (error.validation) return schemaProblem(request, error, formats)
   const refusal = frameworkRefusals[error.code]
-  return refusal ? refusal() : new Problem('internal_error', { cause: error })
+  return refusal ? refusal(request) : new Problem('internal_error', { cause: error })
 }
 
 const details: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: `The headers may have ${headerLimit} bytes together.`,
+  HPE_HEADER_OVERFLOW: `The headers exceed the limit of ${headerLimit} bytes.`,
   ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive within 10 seconds.',
 }
 
@@ -103,7 +107,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
     socket.destroy()
     return
   }
-  const detail = details[code] ?? 'This is not an HTTP request.'
+  const detail = details[code] ?? 'The bytes received are not an HTTP/1.1 request.'
   const problem = new Problem('malformed_request', { detail })
   const requestId = randomUUID()
   const body = JSON.stringify(problemDocument(problem, requestId))

@@ -63,7 +63,7 @@ export const isHostClear = (request: RawHeaders & Pick<IncomingMessage, 'httpVer
  */
 export function parseAuthorization(request: RawHeaders): string | undefined {
   if (timesGiven(request, 'authorization') > 1) {
-    throw new Problem('malformed_request', { detail: 'Authorization must be given once.' })
+    throw new Problem('malformed_request', { detail: 'The header Authorization must occur once.' })
   }
   return request.headers.authorization
 }
@@ -72,7 +72,9 @@ export function parseAuthorization(request: RawHeaders): string | undefined {
 export function refuseOtherVersion(headers: IncomingHttpHeaders): void {
   const asked = headers['api-version']
   if (asked === undefined || asked === apiVersion) return
-  throw new Problem('malformed_request', { detail: `Api-Version must be ${apiVersion}.` })
+  throw new Problem('malformed_request', {
+    detail: `The header Api-Version must be ${apiVersion}, or be absent.`,
+  })
 }
 
 /**
@@ -86,7 +88,8 @@ export function parseIdempotencyKey(headers: IncomingHttpHeaders): string | null
   const [key] = keys
   if (keys.length === 1 && typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key
   throw new Problem('malformed_request', {
-    detail: 'Idempotency-Key must be 1 to 255 visible ASCII characters, given once.',
+    detail:
+      'The header Idempotency-Key must have 1 to 255 visible ASCII characters and occur once.',
   })
 }
 
@@ -101,23 +104,53 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
  */
 export function parseJsonBody(bytes: Uint8Array): object | undefined {
   if (bytes.length === 0) return undefined
-  const text = malformedUnless('The body is not UTF-8.', () => decoder.decode(bytes))
-  const body: unknown = malformedUnless('The body is not JSON.', () => JSON.parse(text))
-  malformedUnless('The body is nested too deeply.', () => refuseDuplicates(text))
+  const text = malformedUnless(
+    () => 'The body is not UTF-8.',
+    () => decoder.decode(bytes),
+  )
+  const body: unknown = malformedUnless(
+    () => `The body is not JSON${describeFirstFault(text)}.`,
+    () => JSON.parse(text),
+  )
+  malformedUnless(
+    () => 'The body has too many nested objects or arrays.',
+    () => refuseDuplicates(text),
+  )
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw validationFailed({ pointer: '', detail: 'must be an object' })
   }
   return body
 }
 
-function malformedUnless<Result>(detail: string, parse: () => Result): Result {
+function malformedUnless<Result>(describe: () => string, parse: () => Result): Result {
   try {
     return parse()
   } catch (error) {
     if (error instanceof Problem) throw error
-    throw new Problem('malformed_request', { detail })
+    throw new Problem('malformed_request', { detail: describe() })
   }
 }
+
+/**
+ * Where the first fault of a text stands that is no JSON. The message of `JSON.parse` is of no use:
+ * it quotes the text, which may hold a PIN.
+ */
+function describeFirstFault(text: string): string {
+  let place = ''
+  const onError = (_code: unknown, _offset: number, _length: number, line: number, at: number) => {
+    place ||= describePlace(line, at)
+  }
+  try {
+    visit(text, { onError }, { disallowComments: true, allowTrailingComma: false })
+  } catch {
+    // Nested too deeply for the parser: the place remains unknown.
+  }
+  return place
+}
+
+/** A place in a text, counted from 0, as people count it. */
+const describePlace = (line: number, character: number): string =>
+  ` at line ${line + 1}, column ${character + 1}`
 
 /**
  * `JSON.parse` keeps the last of two members with one name: what was checked may not be what
@@ -129,10 +162,13 @@ function refuseDuplicates(text: string): void {
     onObjectBegin: () => {
       open.push(new Set())
     },
-    onObjectProperty: (name) => {
+    onObjectProperty: (name, _offset, _length, line, character) => {
       const names = open.at(-1)
       if (names?.has(name)) {
-        throw new Problem('malformed_request', { detail: 'The body names a member twice.' })
+        const place = describePlace(line, character)
+        throw new Problem('malformed_request', {
+          detail: `The body has a second member of the same name${place}.`,
+        })
       }
       names?.add(name)
     },

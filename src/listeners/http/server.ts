@@ -13,6 +13,7 @@ import { authenticate } from './authentication.ts'
 import { type CallerAddresses, toNetwork } from './caller-address.ts'
 import { type Connections, serverRules } from './connections.ts'
 import { type Admissions, boundInFlight } from './in-flight.ts'
+import { jsonInUtf8, unsupportedMediaType } from './media-type.ts'
 import { findRoute, type Metrics } from './metrics.ts'
 import { createPathRefuser } from './paths.ts'
 import * as problems from './problems.ts'
@@ -31,6 +32,8 @@ export interface StringFormat {
 export interface ServerOptions {
   /** Names the listener in logs and metrics. */
   readonly listener: 'public' | 'private'
+  /** What the paths of most operations begin with; absent where they have nothing in common. */
+  readonly base?: string
   readonly log: Logger
   readonly metrics: Metrics
   readonly verifier: AccessTokenVerifier
@@ -99,7 +102,7 @@ export function createServer(options: ServerOptions) {
       },
     },
   }).withTypeProvider<TypeBoxTypeProvider>()
-  const unrouted = createPathRefuser(plainInstance(app), problems.urlLimit)
+  const unrouted = createPathRefuser(plainInstance(app), problems.urlLimit, options.base ?? null)
   app.decorateRequest('caller', null)
   app.setErrorHandler(problems.replyWithProblem(details))
   app.setNotFoundHandler({}, (_, reply) => problems.sendProblem(reply, new Problem('not_found')))
@@ -127,10 +130,10 @@ const serverFactory =
 function acceptJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
-    /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i,
+    jsonInUtf8,
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
-      if (request.headers['content-encoding']) throw new Problem('unsupported_media_type')
+      if (request.headers['content-encoding']) throw unsupportedMediaType(request.headers)
       return requests.parseJsonBody(body)
     },
   )
@@ -171,14 +174,14 @@ function addHooks(
     if (!requests.isHostClear(request.raw) && !(anyHost && hasNoHost)) {
       // Whom the next request on this connection is for is not clear either.
       reply.header('connection', 'close')
-      throw new Problem('malformed_request', { detail: 'Host must be given once.' })
+      throw new Problem('malformed_request', { detail: 'The header Host must occur once.' })
     }
     // A page elsewhere whose name resolves to this machine must not get to speak to it.
     const isNamed = anyHost || !options.hosts || options.hosts.has(request.host.toLowerCase())
     if (!isNamed) throw new Problem('misdirected_request')
     if (request.url.length > problems.urlLimit) {
       throw new Problem('malformed_request', {
-        detail: `A URL may have ${problems.urlLimit} characters.`,
+        detail: `The URL exceeds the limit of ${problems.urlLimit} characters.`,
       })
     }
   })
@@ -202,7 +205,9 @@ function addHooks(
   })
   app.addHook('preValidation', async (request) => {
     if (request.routeOptions.config.bodyRequired && request.body === undefined) {
-      throw new Problem('malformed_request', { detail: 'A JSON body is needed.' })
+      throw new Problem('malformed_request', {
+        detail: 'The request has no body. Send a JSON object.',
+      })
     }
   })
   app.addHook('preHandler', async (request) => {

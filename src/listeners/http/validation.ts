@@ -5,10 +5,13 @@ import type {
   FastifySchemaValidationError,
 } from 'fastify'
 import Type from 'typebox'
+import { eventTypes } from '../../domain/event-type.ts'
 import { textFault } from '../../domain/free-text.ts'
 import { integerMax, type ProductId } from '../../domain/identifiers.ts'
 import { toMembers } from '../../domain/members.ts'
+import { findNearestName } from '../../domain/nearest-name.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
+import { bodyFaults } from './request.ts'
 
 /** An object takes no member that its schema does not name. */
 export const closed = { additionalProperties: false } as const
@@ -28,14 +31,19 @@ export const productId = (options: {
 /** Sentences for the formats of our own schemas. */
 export type FormatDetails = Readonly<Record<string, string>>
 
-/** All that a schema found wrong, and what was found wrong beside. */
+/** The failure for what a schema and the body rules of the route found. */
 export const schemaProblem = (
-  faults: readonly FastifySchemaValidationError[],
+  request: FastifyRequest,
+  error: SchemaError,
   formats: FormatDetails,
-  further: readonly ProblemError[],
-): Problem => validationFailed(...schemaFaults(faults, formats), ...further)
+): Problem => validationFailed(...schemaFaults(request, error, formats), ...bodyFaults(request))
 
-/** More than anybody reads. A list of thousands of wrong entries would be answered by megabytes. */
+interface SchemaError {
+  readonly validation?: readonly FastifySchemaValidationError[] | undefined
+  readonly validationContext?: string | undefined
+}
+
+/** A list of thousands of wrong entries would otherwise produce an answer of megabytes. */
 const faultsMost = 100
 
 /**
@@ -43,25 +51,76 @@ const faultsMost = 100
  * repeated: they may be PINs.
  */
 function schemaFaults(
-  faults: readonly FastifySchemaValidationError[],
+  { body, query }: FastifyRequest,
+  { validation, validationContext = 'body' }: SchemaError,
   formats: FormatDetails,
 ): ProblemError[] {
+  const isBody = validationContext === 'body'
   const errors = new Map<string, ProblemError>()
-  for (const fault of faults) {
+  for (const fault of joinAlternatives(validation ?? [])) {
     const { instancePath, keyword, message = 'is not valid', params } = fault
-    if (keyword === 'oneOf' || keyword === 'anyOf' || keyword === 'if') continue
     const name = keyword === 'required' ? params.missingProperty : params.additionalProperty
     const pointer = typeof name === 'string' ? memberPointer(instancePath, name) : instancePath
-    const detail = describe[keyword]?.(params, formats) ?? message
-    errors.set(`${pointer} ${detail}`, { pointer, detail })
+    const value = findValue(isBody ? body : query, pointer)
+    const detail = describe[keyword]?.(params, formats, value) ?? message
+    errors.set(`${pointer} ${detail}`, isBody ? { pointer, detail } : inQuery({ pointer, detail }))
     if (errors.size === faultsMost) break
   }
   return [...errors.values()]
 }
 
+/** A fault at a pointer into the query, with the parameter that it concerns. */
+const inQuery = ({ pointer, detail }: ProblemError): ProblemError => ({
+  pointer,
+  parameter: pointer.split('/')[1] ?? '',
+  detail,
+})
+
+/**
+ * Keeps the faults of one branch of an alternative: that with the fewest, which the caller most
+ * probably meant. The list of its allowed values includes those of the other branches.
+ */
+function joinAlternatives(
+  faults: readonly FastifySchemaValidationError[],
+): FastifySchemaValidationError[] {
+  const branches = Map.groupBy(faults, findBranch)
+  const fewest = new Map<string, string>()
+  for (const [branch, { length }] of branches) {
+    if (branch === null) continue
+    const alternative = branch.replace(/\d+\/$/, '')
+    const best = fewest.get(alternative)
+    if (best === undefined || length < (branches.get(best)?.length ?? 0)) {
+      fewest.set(alternative, branch)
+    }
+  }
+  const kept = new Set<string | null>([null, ...fewest.values()])
+  const enums = faults.filter(({ keyword }) => keyword === 'enum')
+  const enumsAt = Map.groupBy(enums, ({ instancePath }) => instancePath)
+  return faults
+    .filter(({ keyword }) => keyword !== 'oneOf' && keyword !== 'anyOf' && keyword !== 'if')
+    .filter((fault) => kept.has(findBranch(fault)))
+    .map((fault) => {
+      if (fault.keyword !== 'enum') return fault
+      const all = enumsAt.get(fault.instancePath) ?? []
+      const allowedValues = all.flatMap(({ params }) => params.allowedValues as unknown[])
+      return { ...fault, params: { ...fault.params, allowedValues } }
+    })
+}
+
+/** The schema path of the branch that a fault belongs to; null outside an alternative. */
+const findBranch = ({ schemaPath }: FastifySchemaValidationError): string | null =>
+  /^.*\/anyOf\/\d+\//.exec(schemaPath)?.[0] ?? null
+
+/** The value at the pointer of a fault, which the validator has found there. */
+const findValue = (holder: unknown, pointer: string): unknown =>
+  pointer
+    .split('/')
+    .slice(1)
+    .reduce((value: unknown, name) => toMembers(value)[name], holder)
+
 /** What the schema of a route found wrong that has its faults attached. No format is named. */
-export const shapeFaults = ({ validationError }: FastifyRequest): ProblemError[] =>
-  schemaFaults(validationError?.validation ?? [], {})
+export const shapeFaults = (request: FastifyRequest): ProblemError[] =>
+  request.validationError ? schemaFaults(request, request.validationError, {}) : []
 
 /**
  * The JSON Pointer of a member. Its name is repeated only if it looks like one, for people put PANs
@@ -74,13 +133,13 @@ function memberPointer(holder: string, name: string): string {
   return isNameLike ? `${holder}/${name}` : holder
 }
 
-type Describe = (params: Record<string, unknown>, formats: FormatDetails) => string
+type Describe = (params: Record<string, unknown>, formats: FormatDetails, value: unknown) => string
 
 const describe: Readonly<Record<string, Describe>> = {
   required: () => 'must be given',
-  additionalProperties: () => 'is not a member that can be given',
+  additionalProperties: () => 'is unknown; remove it or correct its name',
   type: ({ type }) => `must be ${/^[aeio]/.test(String(type)) ? 'an' : 'a'} ${type}`,
-  enum: ({ allowedValues }) => `must be one of ${(allowedValues as unknown[]).join(', ')}`,
+  enum: ({ allowedValues }, _, value) => listAllowed(allowedValues as unknown[], value),
   const: ({ allowedValue }) => `must be ${String(allowedValue)}`,
   minLength: ({ limit }) => `must have ${limit} characters or more`,
   maxLength: ({ limit }) => `must have ${limit} characters or fewer`,
@@ -89,7 +148,24 @@ const describe: Readonly<Record<string, Describe>> = {
   pattern: ({ pattern }) => sentenceByPattern.get(String(pattern)) ?? `must match ${pattern}`,
   format: ({ format }, formats) => formats[String(format)] ?? `must be of the form ${format}`,
   minProperties: () => 'must be given',
+  minItems: ({ limit }) => `must have ${limit} ${limit === 1 ? 'entry' : 'entries'} or more`,
+  maxItems: ({ limit }) => `must have ${limit} ${limit === 1 ? 'entry' : 'entries'} or fewer`,
+  uniqueItems: () => 'must not have an entry twice',
 }
+
+/** A longer text is not compared: that costs time, and it is no misspelt name. */
+const comparedLengthMax = 40
+
+/** The value itself is never repeated: it may be a PIN. */
+function listAllowed(names: readonly unknown[], value: unknown): string {
+  const texts = names.filter((name) => typeof name === 'string')
+  const isShort = typeof value === 'string' && value.length <= comparedLengthMax
+  const nearest = isShort ? findNearestName(value, texts) : null
+  const list = `must be one of ${names.join(', ')}`
+  return nearest === null ? list : `${list}; did you mean ${nearest}?`
+}
+
+const eventTypeNames = eventTypes.map((type) => type.replace('.', '\\.')).join('|')
 
 /** What strings of digits and the like look like on the wire, as JSON Schema says it. */
 export const stringPatterns = {
@@ -106,6 +182,7 @@ export const stringPatterns = {
   currencyCode: '^[A-Z]{3}$',
   pageLimit: '^([1-9][0-9]?|100)$',
   cursor: '^[A-Za-z0-9_-]+$',
+  eventTypes: `^(${eventTypeNames})(,(${eventTypeNames}))*$`,
   coordinate: '^[A-Za-z0-9_-]{43}$',
   nonce: '^[A-Za-z0-9_-]{16,64}$',
 } as const
@@ -125,6 +202,7 @@ const sentences: Readonly<Record<keyof typeof stringPatterns, string>> = {
   currencyCode: 'must be three capital letters',
   pageLimit: 'must be a whole number from 1 to 100',
   cursor: 'must come from a Link header',
+  eventTypes: `must be types of events, separated by commas: ${eventTypes.join(', ')}`,
   coordinate:
     'must be 32 bytes in base64url: 43 characters, without padding, line breaks or spaces',
   nonce: 'must be 16 to 64 base64url characters, without padding, line breaks or spaces',
@@ -175,7 +253,7 @@ export function refuseUnnamed(app: FastifyInstance): void {
     const { ciphertexts = [] } = request.routeOptions.config
     const members = Object.entries(toMembers(request.body))
     const body = Object.fromEntries(members.filter(([name]) => !ciphertexts.includes(name)))
-    const faults = [...textFaults(request.query, ''), ...textFaults(body, '')]
+    const faults = [...textFaults(request.query, '').map(inQuery), ...textFaults(body, '')]
     if (faults.length > 0) throw validationFailed(...faults)
   })
 }

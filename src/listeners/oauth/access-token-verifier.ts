@@ -96,7 +96,8 @@ export function createAccessTokenVerifier(
       if (!/^bearer( |$)/i.test(header)) {
         // The challenge alone, and no error (RFC 6750 section 3.1, last paragraph).
         const headers = { 'www-authenticate': 'Bearer realm="pinfold"' }
-        throw new Problem('unauthenticated', { headers })
+        const detail = header === '' ? reasons.noHeader : reasons.otherScheme
+        throw new Problem('unauthenticated', { detail, headers })
       }
       const caller = await verify(header)
       // Never remembered: the certificate of one connection says nothing of the next.
@@ -105,7 +106,7 @@ export function createAccessTokenVerifier(
         bound === null ||
         (presented?.length === bound.length &&
           timingSafeEqual(Buffer.from(bound), Buffer.from(presented)))
-      if (!isSame) throw invalidToken()
+      if (!isSame) throw invalidToken(reasons.otherCertificate)
       return caller
     },
   }
@@ -152,17 +153,19 @@ async function verifyToken(
     requiredClaims: ['exp'],
     currentDate,
   }).catch((error: unknown) => {
-    throw error instanceof errors.JOSEError ? invalidToken(error) : error
+    throw error instanceof errors.JOSEError ? invalidToken(findReason(error), error) : error
   })
   if (findPerson) return createPersonCaller(findPerson(payload), payload)
   const clientId = payload[clientClaim ?? 'client_id']
   const client = isClientId(clientId) ? await findClient(clientId) : null
   if (!client?.active || selectListener(client.kind) !== listener || payload.exp === undefined) {
-    throw invalidToken()
+    throw invalidToken(reasons.invalid)
   }
   const boundThumbprint = parseBoundThumbprint(payload.cnf)
   // Also where an outside issuer knows nothing of it, and for tokens from before it was asked.
-  if (client.certificateBoundTokens && boundThumbprint === null) throw invalidToken()
+  if (client.certificateBoundTokens && boundThumbprint === null) {
+    throw invalidToken(reasons.notBound)
+  }
   // RFC 9068 section 2.2.3: one string, separated by spaces.
   const granted = typeof payload.scope === 'string' ? payload.scope.split(' ') : []
   return {
@@ -180,7 +183,7 @@ async function verifyToken(
  * fresh, and it approves nothing.
  */
 function createPersonCaller(person: Person | null, { auth_time, cnf, exp }: JWTPayload): Caller {
-  if (!person || exp === undefined) throw invalidToken()
+  if (!person || exp === undefined) throw invalidToken(reasons.invalid)
   const scopes = [...listPersonScopes(person)].filter(
     (scope) => scope !== 'approve' || typeof auth_time === 'number',
   )
@@ -207,7 +210,7 @@ const credentials = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
  */
 function bearerToken(header: string): string {
   const token = header.length > tokenLengthLimit ? undefined : credentials.exec(header)?.[1]
-  if (token === undefined) throw invalidToken()
+  if (token === undefined) throw invalidToken(reasons.noToken)
   return token
 }
 
@@ -224,12 +227,56 @@ function parseBoundThumbprint(confirmation: unknown): string | null {
   if (isOnly && typeof thumbprint === 'string' && /^[A-Za-z0-9_-]{43}$/.test(thumbprint)) {
     return thumbprint
   }
-  throw invalidToken()
+  throw invalidToken(reasons.invalid)
 }
 
-/** A token that is not accepted, whatever the reason: which one it is would help a forger. */
-const invalidToken = (cause?: unknown): Problem =>
+/**
+ * Why a token is refused. A reason is given only if its holder can read it in the request or in the
+ * token. Signature, client and keys have one text: to tell them apart would help a forger.
+ */
+const reasons = {
+  noHeader: 'The request has no Authorization header. Send "Authorization: Bearer <token>".',
+  otherScheme:
+    'The Authorization header does not have the scheme Bearer. Send "Authorization: Bearer ' +
+    '<token>".',
+  noToken:
+    'The Authorization header has no token of the form that RFC 6750 defines. Send ' +
+    '"Authorization: Bearer <token>", with the token on one line and without quotes.',
+  noJwt: 'The token is not an access token of this service, which is a JWT of type at+jwt.',
+  expired: 'The access token has expired. Request a new one.',
+  otherIssuer:
+    'The access token names another issuer. Request one from the issuer of this service.',
+  otherAudience:
+    'The access token was issued for another service or listener: its audience does not include ' +
+    'this one.',
+  otherCertificate:
+    'The access token is bound to a client certificate. Send it on a connection that uses this ' +
+    'certificate.',
+  notBound:
+    'The access token must be bound to a client certificate. Request a new one on a connection ' +
+    'that uses the certificate.',
+  invalid:
+    'The access token is not valid: its signature, key or client is unknown, or the client is ' +
+    'disabled. Request a new one at the token endpoint.',
+} as const
+
+/** Returns the reason that belongs to a failure of the verification. */
+function findReason(error: errors.JOSEError): string {
+  if (error instanceof errors.JWTExpired) return reasons.expired
+  const isMalformed = error instanceof errors.JWSInvalid || error instanceof errors.JWTInvalid
+  if (isMalformed) return reasons.noJwt
+  if (!(error instanceof errors.JWTClaimValidationFailed)) return reasons.invalid
+  const byClaim: Readonly<Record<string, string>> = {
+    typ: reasons.noJwt,
+    iss: reasons.otherIssuer,
+    aud: reasons.otherAudience,
+  }
+  return byClaim[error.claim] ?? reasons.invalid
+}
+
+const invalidToken = (detail: string, cause?: unknown): Problem =>
   new Problem('unauthenticated', {
+    detail,
     cause,
     headers: { 'www-authenticate': 'Bearer realm="pinfold", error="invalid_token"' },
   })

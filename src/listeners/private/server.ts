@@ -42,7 +42,7 @@ import { createZoneRoute, listZonesRoute, retireZoneRoute } from './routes/zones
 import { createWatching } from './watching.ts'
 
 interface PrivateServerOptions
-  extends Omit<ServerOptions, 'listener'>,
+  extends Omit<ServerOptions, 'listener' | 'base'>,
     Omit<PrivateApi, 'app' | 'watching'> {
   /** How this listener and the public one are reached. */
   readonly addresses: Parameters<typeof privateDescription>[0]

@@ -19,7 +19,7 @@ import { type Simulate, simulatorRoute } from './routes/simulator.ts'
 import * as webhookRoutes from './routes/webhooks.ts'
 
 interface PublicServerOptions
-  extends Omit<ServerOptions, 'listener'>,
+  extends Omit<ServerOptions, 'listener' | 'base'>,
     Omit<PublicApi, 'app' | 'base'> {
   /** The segment that stands for the processor in every path of the specification. */
   readonly processorPath: string
@@ -66,9 +66,10 @@ const routes = [
 /** Creates the server for client systems. Nothing private is reachable here. */
 export async function createPublicServer(options: PublicServerOptions): Promise<Server> {
   const { authorizationServer, baseUrl, callers, demo, simulate, tokenAttempts } = options
-  const app = createServer({ ...options, listener: 'public' })
+  const base = `/thr/${options.processorPath}`
+  const app = createServer({ ...options, listener: 'public', base })
   await registerReference(app, publicDescription(baseUrl, options.formats))
-  const api: PublicApi = { ...options, app, base: `/thr/${options.processorPath}` }
+  const api: PublicApi = { ...options, app, base }
   for (const add of routes) add(api)
   if (simulate) simulatorRoute(api, simulate)
   if (demo) demoRoutes(api, demo)

@@ -1,6 +1,6 @@
 import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
-import { Problem, validationFailed } from '../../domain/problem.ts'
+import { Problem, parameterFault, validationFailed } from '../../domain/problem.ts'
 import {
   type AnswerCount,
   countAuthorizations,
@@ -100,10 +100,10 @@ export async function countAnswers(
   }: { readonly from: Date; readonly to: Date; readonly bucket: keyof typeof figureBuckets },
 ): Promise<AuthorizationFigures[]> {
   const { daysMost, seconds } = figureBuckets[bucket]
-  if (to <= from) throw validationFailed({ pointer: '/to', detail: 'must be after from' })
+  if (to <= from) throw validationFailed(parameterFault('to', 'must be after from'))
   if (to.getTime() - from.getTime() > daysMost * dayMs) {
     const detail = `must be ${daysMost} days after from, or fewer, for buckets of a ${bucket}`
-    throw validationFailed({ pointer: '/to', detail })
+    throw validationFailed(parameterFault('to', detail))
   }
   const width = seconds * 1_000
   const first = new Date(Math.floor(from.getTime() / width) * width)

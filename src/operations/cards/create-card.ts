@@ -45,13 +45,19 @@ export function createCard(
   return idempotency.commitOnce<CreatedCard>(context, request, async (claimFor) => {
     const { clientId } = requester
     const product = await findGrantedProduct(context.database, clientId, card.cardProduct)
-    if (!product) throw new Problem('product_not_available')
+    if (!product) throw notAvailable()
     const plan = planCard(context, product, card)
     const number = await draw(context, product)
     // Most numbers are free: it is looked at beforehand where one was not.
     draw = drawFreeNumber
     return createUnderNumber(context, requester, { ...plan, number }, claimFor)
   })
+}
+
+/** The same for a product that does not exist and one of other clients. */
+const notAvailable = (): Problem => {
+  const detail = 'must be the productId of an active product that is granted to your client'
+  return new Problem('product_not_available', { errors: [{ pointer: '/cardProduct', detail }] })
 }
 
 type Draw = (context: CardContext, product: Product) => Promise<CardNumber>
@@ -89,7 +95,7 @@ function planCard({ now }: CardContext, product: GrantedProduct, card: NewCard):
   const expiryDetail = expiryFault(expiry, startDate, product.validityMonths)
   const { firstName, lastName } = card.cardHolder
   const name = card.nameOnCard ?? embossName(firstName, lastName)
-  const noName = 'must be given, because nothing of the name can be embossed'
+  const noName = 'must be given: the name of the cardholder has no Latin letters to emboss'
   const faults = [
     ...(product.cardTypes.includes(card.cardType)
       ? []

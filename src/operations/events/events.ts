@@ -1,7 +1,7 @@
 import type { Requester } from '../../domain/client.ts'
 import type { EventType } from '../../domain/event-type.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
-import { validationFailed } from '../../domain/problem.ts'
+import { parameterFault, validationFailed } from '../../domain/problem.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import * as storedFeed from '../../storage/events/feed.ts'
 
@@ -44,7 +44,9 @@ export async function positionAfter(
   const position = await storedFeed.findEventPosition(connection, clientId, eventId)
   // Going on from somewhere else would pass over what is lost without a word.
   if (position === null) {
-    throw validationFailed({ pointer: '/after', detail: 'must be an event that is still kept' })
+    throw validationFailed(
+      parameterFault('after', 'must be the id of an event that is still stored'),
+    )
   }
   return position
 }

@@ -90,7 +90,7 @@ export const changeProduct = (
   once(context, request, async (connection) => {
     await lockInstallation(connection)
     const before = await storedProducts.lockProduct(connection, productId)
-    if (!before) throw new Problem('not_found')
+    if (!before) throw new Problem('not_found', { detail: noProduct })
     const draft: productRules.ProductDraft = { ...before, ...proposed.draft, productId }
     const fixed = fixedMembers.filter((name) => !isSame(before[name], draft[name]))
     const isRefused = fixed.length > 0 && (await storedProducts.hasCards(connection, productId))
@@ -165,7 +165,7 @@ export async function findProductRecord(
   productId: ProductId,
 ): Promise<productRules.Product> {
   const product = await storedProducts.findProduct(database, productId)
-  if (!product) throw new Problem('not_found')
+  if (!product) throw new Problem('not_found', { detail: noProduct })
   return product
 }
 
@@ -184,6 +184,9 @@ interface Grant {
   readonly isGranted: boolean
 }
 
+const noClient = 'No client system has the clientId of the path.'
+const noProduct = 'No product has the productId of the path.'
+
 /**
  * Lets a client system issue cards of a product, or no longer. Cards that it has live on. What is
  * so already stays so, and leaves no act.
@@ -199,7 +202,11 @@ export const setGrant = (
     await lockInstallation(connection)
     const client = await findAdministeredClient(connection, clientId)
     const product = await storedProducts.findProduct(connection, productId)
-    if (client?.kind !== 'client' || !product) throw new Problem('not_found')
+    if (client?.kind !== 'client') {
+      const detail = product ? noClient : `${noClient} ${noProduct}`
+      throw new Problem('not_found', { detail })
+    }
+    if (!product) throw new Problem('not_found', { detail: noProduct })
     if (client.productIds.includes(productId) === isGranted) return null
     await (isGranted ? storedProducts.grantProduct : storedProducts.revokeProduct)(
       connection,

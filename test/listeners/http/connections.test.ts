@@ -71,7 +71,7 @@ test('what is no HTTP request is answered with a problem document and a closed c
 test('headers that are too long are refused, and the limit is named', async () => {
   const answer = await exchange(get('/problems', `X-Long: ${'a'.repeat(17_000)}\r\n`))
   assert.equal(statusOf(answer), 400)
-  assert.equal(documentOf(answer).detail, 'The headers may have 16384 bytes together.')
+  assert.equal(documentOf(answer).detail, 'The headers exceed the limit of 16384 bytes.')
 })
 
 test('a request without a Host is not answered as if it had one', async () => {
@@ -107,7 +107,7 @@ test('two Authorization headers are refused: whoever stands in front may have ju
   assert.equal(statusOf(await exchange(path)), 200)
   const answer = await exchange(path.replace(bearer, bearer + bearer))
   assert.deepEqual([statusOf(answer), documentOf(answer).code], [400, 'malformed_request'])
-  assert.equal(documentOf(answer).detail, 'Authorization must be given once.')
+  assert.equal(documentOf(answer).detail, 'The header Authorization must occur once.')
 })
 
 test('a body that is longer than its limit is refused while it arrives in pieces', async () => {

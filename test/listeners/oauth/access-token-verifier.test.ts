@@ -52,14 +52,39 @@ const firstKey = () => {
   return key.privateKey
 }
 
-const isRefusal = (challenge: string) => (error: unknown) => {
+const isRefusal = (challenge: string, detail: string) => (error: unknown) => {
   assert.ok(error instanceof Problem, String(error))
   assert.equal(error.code, 'unauthenticated')
-  assert.equal(error.detail, undefined)
+  assert.equal(error.detail, detail)
   assert.equal(error.headers['www-authenticate'], challenge)
   return true
 }
-const isInvalidToken = isRefusal('Bearer realm="pinfold", error="invalid_token"')
+
+/** The text of each refusal: one for signature, key and client, which a forger could learn from. */
+const reasons = {
+  noHeader: 'The request has no Authorization header. Send "Authorization: Bearer <token>".',
+  otherScheme:
+    'The Authorization header does not have the scheme Bearer. Send "Authorization: Bearer ' +
+    '<token>".',
+  noToken:
+    'The Authorization header has no token of the form that RFC 6750 defines. Send ' +
+    '"Authorization: Bearer <token>", with the token on one line and without quotes.',
+  noJwt: 'The token is not an access token of this service, which is a JWT of type at+jwt.',
+  expired: 'The access token has expired. Request a new one.',
+  otherIssuer:
+    'The access token names another issuer. Request one from the issuer of this service.',
+  otherAudience:
+    'The access token was issued for another service or listener: its audience does not include ' +
+    'this one.',
+  notBound:
+    'The access token must be bound to a client certificate. Request a new one on a connection ' +
+    'that uses the certificate.',
+  invalid:
+    'The access token is not valid: its signature, key or client is unknown, or the client is ' +
+    'disabled. Request a new one at the token endpoint.',
+}
+const isInvalidToken = (reason: keyof typeof reasons) =>
+  isRefusal('Bearer realm="pinfold", error="invalid_token"', reasons[reason])
 
 test('a token of the embedded issuer tells its client, kind, scopes and end', async () => {
   const caller = await makeVerifier().verify(`Bearer ${token}`)
@@ -81,61 +106,84 @@ test('a token signed with any published key is accepted, and the scheme in any c
 })
 
 test('no token is a challenge without an error', async () => {
-  for (const header of [undefined, '', 'Basic YTpi', `Token ${token}`, 'Bearerx']) {
-    await assert.rejects(makeVerifier().verify(header), isRefusal('Bearer realm="pinfold"'))
+  const challenge = 'Bearer realm="pinfold"'
+  for (const header of [undefined, '']) {
+    const isChallenge = isRefusal(challenge, reasons.noHeader)
+    await assert.rejects(makeVerifier().verify(header), isChallenge)
+  }
+  for (const header of ['Basic YTpi', `Token ${token}`, 'Bearerx', token]) {
+    const isChallenge = isRefusal(challenge, reasons.otherScheme)
+    await assert.rejects(makeVerifier().verify(header), isChallenge)
   }
 })
 
 test('what is no token is refused', async () => {
-  const headers = [
-    'Bearer',
-    'Bearer ',
-    'Bearer a b',
-    'Bearer ä',
-    'Bearer x',
-    `Bearer ${'x'.repeat(9_000)}`,
-  ]
+  const headers = ['Bearer', 'Bearer ', 'Bearer a b', 'Bearer ä', `Bearer ${'x'.repeat(9_000)}`]
   for (const header of headers) {
-    await assert.rejects(makeVerifier().verify(header), isInvalidToken, header)
+    await assert.rejects(makeVerifier().verify(header), isInvalidToken('noToken'), header)
   }
+  await assert.rejects(makeVerifier().verify('Bearer x'), isInvalidToken('noJwt'))
 })
 
 const now = Math.floor(Date.now() / 1_000)
-const forgeries: readonly (readonly [string, () => Promise<string>])[] = [
-  ['of another issuer', () => forge(firstKey(), 'https://elsewhere.test')],
-  ['for the other listener', () => forge(firstKey(), running.issuer, { aud: audiences.private })],
-  ['for no audience', () => forge(firstKey(), running.issuer, { aud: [] })],
-  ['that has expired', () => forge(firstKey(), running.issuer, { exp: now - 1 })],
-  ['that is not valid yet', () => forge(firstKey(), running.issuer, { nbf: now + 60 })],
-  ['of type JWT', () => forge(firstKey(), running.issuer, {}, { typ: 'JWT' })],
-  ['of another type', () => forge(firstKey(), running.issuer, {}, { typ: 'card-data+jwt' })],
-  ['signed by a stranger', () => forge(signingKey('first').privateKey, running.issuer)],
-  ['that names an unknown key', () => forge(firstKey(), running.issuer, {}, { kid: 'third' })],
-  ['that names no client', () => forge(firstKey(), running.issuer, { client_id: '' })],
-  ['of an unknown client', () => forge(firstKey(), running.issuer, { client_id: 'nobody' })],
-  ['of a client that is no text', () => forge(firstKey(), running.issuer, { client_id: 7 })],
+type Forgery = readonly [string, () => Promise<string>, keyof typeof reasons]
+const forgeries: readonly Forgery[] = [
+  ['of another issuer', () => forge(firstKey(), 'https://elsewhere.test'), 'otherIssuer'],
+  [
+    'for the other listener',
+    () => forge(firstKey(), running.issuer, { aud: audiences.private }),
+    'otherAudience',
+  ],
+  ['for no audience', () => forge(firstKey(), running.issuer, { aud: [] }), 'otherAudience'],
+  ['that has expired', () => forge(firstKey(), running.issuer, { exp: now - 1 }), 'expired'],
+  ['that is not valid yet', () => forge(firstKey(), running.issuer, { nbf: now + 60 }), 'invalid'],
+  ['of type JWT', () => forge(firstKey(), running.issuer, {}, { typ: 'JWT' }), 'noJwt'],
+  [
+    'of another type',
+    () => forge(firstKey(), running.issuer, {}, { typ: 'card-data+jwt' }),
+    'noJwt',
+  ],
+  ['signed by a stranger', () => forge(signingKey('first').privateKey, running.issuer), 'invalid'],
+  [
+    'that names an unknown key',
+    () => forge(firstKey(), running.issuer, {}, { kid: 'third' }),
+    'invalid',
+  ],
+  ['that names no client', () => forge(firstKey(), running.issuer, { client_id: '' }), 'invalid'],
+  [
+    'of an unknown client',
+    () => forge(firstKey(), running.issuer, { client_id: 'nobody' }),
+    'invalid',
+  ],
+  [
+    'of a client that is no text',
+    () => forge(firstKey(), running.issuer, { client_id: 7 }),
+    'invalid',
+  ],
   [
     'of a client of the other listener',
     () => forge(firstKey(), running.issuer, { client_id: 'root' }),
+    'invalid',
   ],
-  ['without exp', () => without('exp')],
-  ['without client_id, whatever sub says', () => without('client_id')],
-  ['without aud', () => without('aud')],
-  ['without iss', () => without('iss')],
-  ['without type', () => withHeader({ alg: 'ES256', kid: 'first' })],
+  ['without exp', () => without('exp'), 'invalid'],
+  ['without client_id, whatever sub says', () => without('client_id'), 'invalid'],
+  ['without aud', () => without('aud'), 'otherAudience'],
+  ['without iss', () => without('iss'), 'otherIssuer'],
+  ['without type', () => withHeader({ alg: 'ES256', kid: 'first' }), 'noJwt'],
   [
     'with a critical extension',
     () => withHeader({ alg: 'ES256', typ: 'at+jwt', crit: ['x'], x: 1 }),
+    'invalid',
   ],
-  ['that is not signed', async () => unsigned()],
-  ['with a changed claim', async () => changed()],
-  ['signed by HS256 with the public key', () => sharedSecret()],
-  ['signed by RS256', () => rsa()],
+  ['that is not signed', async () => unsigned(), 'invalid'],
+  ['with a changed claim', async () => changed(), 'invalid'],
+  ['signed by HS256 with the public key', () => sharedSecret(), 'invalid'],
+  ['signed by RS256', () => rsa(), 'invalid'],
 ]
 
-for (const [title, make] of forgeries) {
+for (const [title, make, reason] of forgeries) {
   test(`a token ${title} is refused`, async () => {
-    await assert.rejects(makeVerifier().verify(`Bearer ${await make()}`), isInvalidToken)
+    await assert.rejects(makeVerifier().verify(`Bearer ${await make()}`), isInvalidToken(reason))
   })
 }
 
@@ -179,10 +227,13 @@ test('a client whose tokens are to be bound is refused with one from before, whi
   const before = await tokenOf('binding')
   await makeVerifier().verify(`Bearer ${before}`)
   await register(running.database, { clientId: 'binding', certificateBoundTokens: true })
-  await assert.rejects(makeVerifier().verify(`Bearer ${before}`, 'a'.repeat(43)), isInvalidToken)
+  await assert.rejects(
+    makeVerifier().verify(`Bearer ${before}`, 'a'.repeat(43)),
+    isInvalidToken('notBound'),
+  )
   // What does not say otherwise leaves it so.
   await register(running.database, { clientId: 'binding', clientName: 'Renamed' })
-  await assert.rejects(makeVerifier().verify(`Bearer ${before}`), isInvalidToken)
+  await assert.rejects(makeVerifier().verify(`Bearer ${before}`), isInvalidToken('notBound'))
 })
 
 test('a token grants only what its client is registered for', async () => {
@@ -195,8 +246,8 @@ test('administration is a caller on the private listener alone', async () => {
   const admin = await tokenOf('root')
   const verifier = makeVerifier({ audience: audiences.private, listener: 'private' })
   assert.equal((await verifier.verify(`Bearer ${admin}`)).kind, 'admin')
-  await assert.rejects(makeVerifier().verify(`Bearer ${admin}`), isInvalidToken)
-  await assert.rejects(verifier.verify(`Bearer ${token}`), isInvalidToken)
+  await assert.rejects(makeVerifier().verify(`Bearer ${admin}`), isInvalidToken('otherAudience'))
+  await assert.rejects(verifier.verify(`Bearer ${token}`), isInvalidToken('otherAudience'))
 })
 
 test('disabling a client acts within 60 s, and a token is looked up once in that time', async () => {
@@ -218,7 +269,7 @@ test('disabling a client acts within 60 s, and a token is looked up once in that
   assert.equal((await verify()).clientId, 'off')
   assert.equal(lookUps, 1)
   clockMs += 1
-  await assert.rejects(verify(), isInvalidToken)
+  await assert.rejects(verify(), isInvalidToken('invalid'))
   await setClientActive(running.database, 'off', true)
   assert.equal((await verify()).clientId, 'off', 'a refusal is not remembered')
 })
@@ -242,7 +293,7 @@ test('a remembered token is refused from the second that it expires', async () =
   const verifier = makeVerifier({ now: () => new Date(clockMs) })
   await verifier.verify(`Bearer ${token}`)
   clockMs += 1_000
-  await assert.rejects(verifier.verify(`Bearer ${token}`), isInvalidToken)
+  await assert.rejects(verifier.verify(`Bearer ${token}`), isInvalidToken('expired'))
 })
 
 test('many requests with one token at once cost one look-up', async () => {

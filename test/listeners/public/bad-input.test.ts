@@ -28,6 +28,7 @@ afterEach(async () => {
 
 const json = { 'content-type': 'application/json' }
 const withBody = changes.filter(({ name }) => name !== 'Unblock PIN')
+const bodyLimit = 'The body exceeds the limit of 65536 bytes.'
 const secret = '4000001234567899'
 
 /** A body of each kind, and the code that it is refused with. */
@@ -67,7 +68,7 @@ for (const { method, name, path } of changes) {
         assert.deepEqual(answer.json.errors, [{ pointer: '', detail: 'must be an object' }], kind)
       }
       if (code === 'body_too_large') {
-        assert.deepEqual([answer.status, answer.json.detail], [413, 'A body may have 65536 bytes.'])
+        assert.deepEqual([answer.status, answer.json.detail], [413, bodyLimit])
       }
     }
   })
@@ -186,7 +187,10 @@ test('a URL that is malformed or too long is refused, and the limit is named', a
     assert.deepEqual([status, document.code], [400, 'malformed_request'], path)
   }
   const long = await service.call('GET', `/cards?customerReference=${'a'.repeat(2048)}`)
-  assert.deepEqual([long.status, long.json.detail], [400, 'A URL may have 2048 characters.'])
+  assert.deepEqual(
+    [long.status, long.json.detail],
+    [400, 'The URL exceeds the limit of 2048 characters.'],
+  )
 })
 
 const pointersOf = (json: { errors: readonly { pointer: string }[] }): string[] =>

@@ -275,7 +275,7 @@ test('the type of every problem leads to its page on the listener that answered'
     const refused = await service.call('GET', '//nothing', { listener, token: null })
     const page = await service.call('GET', `/${refused.json.type}`, { listener, token: null })
     assert.equal(page.status, 200, listener)
-    assert.match(page.text, /There is nothing here\./)
+    assert.match(page.text, /No resource has this address\./)
     for (const code of Object.keys(problemKinds)) {
       const each = await service.call('GET', `//problems/${code}`, { listener, token: null })
       assert.equal(each.status, 200, code)

@@ -560,7 +560,7 @@ export interface components {
             readonly address: components["schemas"]["Address"];
             readonly fulfilment?: components["schemas"]["Address"];
             /**
-             * @description Must be 1 to 26 of A-Z, 0-9, space and . ' - / &, with a letter or digit.
+             * @description Default: first and last name in Latin capitals. A first or last name without Latin letters, such as one in Chinese characters, is omitted; `embossName` of the answer is what is embossed.
              * @example ANA LIM
              */
             readonly nameOnCard?: string;
@@ -765,7 +765,10 @@ export interface components {
             readonly detail?: string;
             readonly requestId: string;
             readonly errors?: readonly {
+                /** @description A JSON Pointer to the member or parameter; `""` is the whole body. */
                 readonly pointer: string;
+                /** @description The query parameter or header at fault. Absent for a body member. */
+                readonly parameter?: string;
                 readonly detail: string;
             }[];
         };
@@ -940,7 +943,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `card_not_found`: No such card. */
+        /** @description `card_not_found`: Your client has no card with this publicToken. */
         readonly CardNotFound: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1008,7 +1011,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `not_found`: There is nothing here. */
+        /** @description `not_found`: No resource has this address. */
         readonly NotFound: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];

@@ -12,7 +12,19 @@ export const ProblemSchema = Type.Object(
     detail: Type.Optional(Type.String()),
     requestId: Type.String(),
     errors: Type.Optional(
-      Type.Array(Type.Object({ pointer: Type.String(), detail: Type.String() })),
+      Type.Array(
+        Type.Object({
+          pointer: Type.String({
+            description: 'A JSON Pointer to the member or parameter; `""` is the whole body.',
+          }),
+          parameter: Type.Optional(
+            Type.String({
+              description: 'The query parameter or header at fault. Absent for a body member.',
+            }),
+          ),
+          detail: Type.String(),
+        }),
+      ),
     ),
   },
   { description: 'RFC 9457.' },

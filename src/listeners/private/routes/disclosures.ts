@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
-import { Problem, validationFailed } from '../../../domain/problem.ts'
+import { Problem, parameterFault, validationFailed } from '../../../domain/problem.ts'
 import { findAnyReceipt } from '../../../operations/audit-log/receipts.ts'
 import { listDisclosures } from '../../../operations/card-data/shown-cards.ts'
 import { cutPage, parseLimit, readCursor } from '../../http/pages.ts'
@@ -28,7 +28,7 @@ export function listDisclosuresRoute({ app, audit }: PrivateApi): void {
     async (request, reply) => {
       const { clientId, cursor, limit, publicToken } = request.query
       if (clientId !== undefined && publicToken !== undefined) {
-        throw validationFailed({ pointer: '/clientId', detail: 'must not go with publicToken' })
+        throw validationFailed(parameterFault('clientId', 'must not go with publicToken'))
       }
       const pageSize = parseLimit(limit)
       const after = readCursor(cursor, ([log, index]) =>

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { isEventType } from '../../../domain/event-type.ts'
 import { isUuid } from '../../../domain/identifiers.ts'
-import { validationFailed } from '../../../domain/problem.ts'
+import { parameterFault, validationFailed } from '../../../domain/problem.ts'
 import { type EventFilter, listEvents } from '../../../operations/events/events.ts'
 import type { EventStream, EventStreams } from '../../../operations/events/streams.ts'
 import { requireCaller as authenticatedCaller } from '../../http/authentication.ts'
@@ -62,7 +62,7 @@ async function stream(
   const { clientId, expiresAt } = authenticatedCaller(request)
   const lastEventId = request.headers['last-event-id'] || null
   if (lastEventId !== null && !isUuid(lastEventId)) {
-    throw validationFailed({ pointer: '/last-event-id', detail: "must be an event's id" })
+    throw validationFailed(parameterFault('last-event-id', 'must be the id of an event'))
   }
   const after = lastEventId ?? filter.after
   const opened = await streams.open(clientId, { ...filter, after }, expiresAt)

@@ -73,7 +73,16 @@ export const CreateCardSchema = Type.Object(
     cardHolder: CardHolderSchema,
     address: AddressSchema,
     fulfilment: Type.Optional(AddressSchema),
-    nameOnCard: Type.Optional(Type.String({ format: 'name-on-card', examples: ['ANA LIM'] })),
+    nameOnCard: Type.Optional(
+      Type.String({
+        format: 'name-on-card',
+        description:
+          'Default: first and last name in Latin capitals. A first or last name without Latin ' +
+          'letters, such as one in Chinese characters, is omitted; `embossName` of the answer is ' +
+          'what is embossed.',
+        examples: ['ANA LIM'],
+      }),
+    ),
     customerReference: Type.Optional(freeText(25)),
     expiryDate: Type.Optional(Type.String({ format: 'year-month', examples: ['2029-06'] })),
     designId: Type.Optional(freeText(50)),

@@ -3,7 +3,7 @@ import { cardStatusCodes } from '../../../domain/card-status.ts'
 import { type EventType, eventTypes } from '../../../domain/event-type.ts'
 import { cardTypes } from '../../../domain/product.ts'
 import { pageMembers } from '../../http/pages.ts'
-import { closed } from '../../http/validation.ts'
+import { closed, stringPatterns } from '../../http/validation.ts'
 
 const remainingTries = Type.Integer({ minimum: 0, examples: [2] })
 const attemptFailed = {
@@ -107,8 +107,6 @@ export const EventSchema = Type.Object({
   }),
 })
 
-const typeNames = eventTypes.map((type) => type.replace('.', '\\.')).join('|')
-
 export const ListEventsQuerySchema = Type.Object(
   {
     after: Type.Optional(
@@ -117,7 +115,7 @@ export const ListEventsQuerySchema = Type.Object(
     types: Type.Optional(
       Type.String({
         maxLength: 400,
-        pattern: `^(${typeNames})(,(${typeNames}))*$`,
+        pattern: stringPatterns.eventTypes,
         description: 'Types of events, with commas.',
         examples: ['pin.blocked,cvv.blocked'],
       }),

@@ -49,7 +49,7 @@ export const line = (words: TemplateStringsArray, ...parts: readonly unknown[]):
 
 /** Rows in columns, for a person, under their names. */
 export function table(columns: readonly string[], rows: readonly (readonly unknown[])[]): string {
-  if (rows.length === 0) return 'There is none.'
+  if (rows.length === 0) return 'No entries.'
   const lines = [columns, ...rows.map((row) => row.map(formatCell))]
   const widths = columns.map((_, at) => Math.max(...lines.map((cells) => cells[at]?.length ?? 0)))
   return lines

@@ -48,8 +48,8 @@ export const refusedPage = (access: Screen['access']): Page => {
   return {
     title: 'Not for your role',
     status: 403,
-    body: html`<p>This is for ${allowed.join(', ') || 'nobody'}.
-      Ask whoever gives out roles at your company.</p>`,
+    body: html`<p>This is for ${allowed.join(', ') || 'no role'}.
+      Ask the administrator of roles at your company.</p>`,
   }
 }
 

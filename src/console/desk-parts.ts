@@ -57,7 +57,7 @@ const units = [
 export function ledTo({ headers, status }: ApiAnswer, done: Lead): Lead | null {
   if (status === 202 && headers.location) {
     const asked =
-      'This needs another person’s approval: it is asked for, and carried out once it is approved.'
+      'This act needs the approval of another person. The request is made; it runs once approved.'
     return { to: `/console${headers.location}`, notice: { lines: [asked] } }
   }
   return status < 300 ? done : null

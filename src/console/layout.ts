@@ -37,7 +37,7 @@ export function layout({ body, title }: Page, frame: Frame | null): Html {
   ${frame && header(frame)}
   ${frame && navigation(frame)}
   <main id="content" tabindex="-1">
-    ${frame?.visit.isSandbox && html`<p class="banner">Sandbox: no card here is anybody’s.</p>`}
+    ${frame?.visit.isSandbox && html`<p class="banner">Sandbox: all cards are test cards.</p>`}
     ${frame?.visit.isReadOnly && html`<p class="banner">This console may only be read.</p>`}
     <h1>${title}</h1>
     ${frame?.notice && noticeContent(frame.notice)}

@@ -226,7 +226,7 @@ const createConfiguration = (options: OperatorIssuerOptions, key: JWK): Configur
   },
   renderError: (ctx, { error, error_description }) => {
     ctx.type = 'html'
-    ctx.body = String(renderPage(`Nobody was signed in: ${error_description ?? error}.`))
+    ctx.body = String(renderPage(`The sign-in failed: ${error_description ?? error}.`))
   },
 })
 

@@ -78,7 +78,7 @@ export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): 
     }
     if (outcome.roles.length === 0) {
       await recordMissingRole(people, outcome, request.id)
-      const advice = 'Ask whoever gives out roles at your company.'
+      const advice = 'Ask the administrator of roles at your company.'
       return sendPage(reply, notSignedIn(`${outcome.name} has no role here. ${advice}`))
     }
     const former = await findSession(options, request)
@@ -109,13 +109,13 @@ const signInLink = html`<p><a href="/console/sign-in">Sign in</a></p>`
 
 const reasons = {
   not_proved:
-    'The sign-in took too long, or was begun in another browser or another tab, or is over ' +
-    'already.',
-  refused_by_issuer: 'The issuer of identities signed nobody in.',
+    'The sign-in took too long, began in another browser or tab, or was completed before. Sign ' +
+    'in again.',
+  refused_by_issuer: 'The identity provider refused the sign-in.',
 } as const
 
 const notSignedIn = (why: string) => ({
-  title: 'Nobody was signed in',
+  title: 'The sign-in failed',
   status: 403,
   body: html`<p>${why}</p>${signInLink}`,
 })

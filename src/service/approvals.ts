@@ -27,7 +27,10 @@ export const createApprovals = (
     log.error({ approvalId, kind }, 'a row says that it is approved, and the audit log does not')
   },
   glassBroken({ approvalId, kind, requestedBy: { id: clientId } }) {
-    log.error({ approvalId, kind, clientId }, 'somebody let their own request pass: broke glass')
+    log.error(
+      { approvalId, kind, clientId },
+      'a requester executed their own request in an emergency (break-glass)',
+    )
   },
 })
 

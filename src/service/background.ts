@@ -207,7 +207,7 @@ export function keyJobs(keys: KeyContext): readonly Job[] {
     },
     {
       everyMs,
-      failure: 'a rotation could not go on',
+      failure: 'a rotation could not continue',
       // Re-encrypting may take long: by itself, so that this process goes on following meanwhile.
       run: (stop) => advanceKeys(keys, () => stop.aborted),
     },
@@ -241,7 +241,7 @@ function approvalJobs({
     },
     {
       everyMs: 30_000,
-      failure: 'approvals that are over could not be ended',
+      failure: 'expired approvals could not be ended',
       run: (stop) => expireApprovals(approvals, stop),
     },
   ]

@@ -102,7 +102,7 @@ async function openInstallation(config: Config, database: Database): Promise<Mas
       : readMasterKeys(masterKeyFile)
   // The last line of the file is the newest key: a new installation begins under it.
   const newest = (await read()).at(-1)
-  if (!newest) throw new KeyRefusal('There is none.')
+  if (!newest) throw new KeyRefusal('The key has no version.')
   await rememberOurs(config, database, masterKeyCheckValue(newest))
   return openMasterKeys({ read, current: () => findMasterKeyCheckValue(database) })
 }

@@ -38,8 +38,8 @@ export function createAdmissions({
       isAtOwnBound
         ? new Problem('rate_limited', {
             detail:
-              `${callsInFlight} calls of a client are worked on at once. This one was not begun ` +
-              `within ${waitMs / 1_000} seconds, or too many waited before it.`,
+              `The limit of ${callsInFlight} simultaneous calls of a client is reached: this call did ` +
+              `not begin within ${waitMs / 1_000} seconds, or too many calls were waiting.`,
             retryAfterSeconds: 1,
           })
         : notBegun(waitMs),
@@ -49,7 +49,7 @@ export function createAdmissions({
 
 const notBegun = (waitMs: number): Problem =>
   new Problem('unavailable', {
-    detail: `It was not begun within ${waitMs / 1_000} seconds: nothing was done.`,
+    detail: `The request did not begin within ${waitMs / 1_000} seconds. Nothing was done.`,
     retryAfterSeconds: 1,
   })
 
@@ -69,7 +69,7 @@ export const admitSessionKeys = (): Admission =>
     waitMs: 60_000,
     refuse: () =>
       new Problem('rate_limited', {
-        detail: `${sessionKeysWaitingMax} such calls may wait at once.`,
+        detail: `The limit of ${sessionKeysWaitingMax} waiting calls with a session key is reached.`,
         retryAfterSeconds: 1,
       }),
   })

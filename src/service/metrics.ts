@@ -36,7 +36,7 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizat
   })
   const guessing = new Counter({
     name: 'pinfold_expiry_guessing_total',
-    help: 'Cards of which one network gave more than 10 wrong expiries within a day.',
+    help: 'Cards with more than 10 wrong expiries from one network within a day.',
     registers,
   })
   const faults = new Counter({
@@ -128,7 +128,7 @@ export function watchKeys(registry: Registry, { database }: KeyContext): void {
     },
     {
       name: 'pinfold_reencryption_left_seconds',
-      help: 'How long the round takes yet, if it goes on as it did.',
+      help: 'Estimated remaining time of the round, at its present rate.',
       measure: ofRounds(({ secondsLeft }) => secondsLeft),
     },
   ]

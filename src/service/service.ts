@@ -239,7 +239,8 @@ async function requireReady(databases: Databases, hsm: Hsm, peers: Peers | null)
   if (peers && !peers.areReady()) throw new Error('Not all processes are ready yet.')
   const answered = Promise.all([pingDatabase(databases.networks), hsm.ping()])
   const isLate = sleep(readyWithinMs, true, { ref: false })
-  if ((await Promise.race([answered, isLate])) === true) throw new Error('It takes too long.')
+  if ((await Promise.race([answered, isLate])) === true)
+    throw new Error('The answer took too long.')
 }
 
 /** What operators watch beside what is stored. */

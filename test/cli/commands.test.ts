@@ -183,7 +183,7 @@ test('a client that requests too many tokens is told so, and when to retry', asy
   const { code, detail } = JSON.parse(refused.stdout).error
   assert.deepEqual(
     [code, detail],
-    ['rate_limited', 'Too many tokens were asked for. Try again in 1 s.'],
+    ['rate_limited', 'Too many tokens were requested. Retry in 1 s.'],
   )
   await stop()
 })

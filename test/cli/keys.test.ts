@@ -48,7 +48,7 @@ const asksTheServer = async (dataDir: string): Promise<void> => {
   for (;;) {
     const { code, stderr } = await keys(dataDir, 'retire', 'pan', '1', '--delete')
     if (code === 0) break
-    assert.match(stderr, /has not been retired for [0-9.]+ seconds/)
+    assert.match(stderr, /must have been retired for [0-9.]+ seconds/)
     await wait(50)
   }
 }

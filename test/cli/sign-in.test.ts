@@ -70,7 +70,7 @@ suite('with a sandbox that runs', () => {
     await fetch(`${callback}?code=stolen&state=guessed`)
     const { code, stderr } = await signIn.ended
     assert.equal(code, 1)
-    assert.match(stderr, /Nobody was signed in/)
+    assert.match(stderr, /The sign-in failed/)
   })
 
   test('nobody is signed in as somebody whom the sandbox does not have', async () => {

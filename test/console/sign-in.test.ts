@@ -136,7 +136,7 @@ suite('a sign-in', () => {
     for (const [name, cookie] of kept) again.cookies.set(name, cookie)
     const answer = await again.visit(callback)
     assert.equal(answer.status, 403)
-    assert.match(answer.text, /Nobody was signed in/)
+    assert.match(answer.text, /The sign-in failed/)
     assert.ok(!(await isSignedIn(again)))
     assert.ok(await isSignedIn(browser))
   })

@@ -60,22 +60,22 @@ export const approvalCommands: readonly cli.Command[] = [
   {
     words: 'approvals show',
     names: ['APPROVAL'],
-    summary: 'one of them, with the exact payload and its hash',
+    summary: 'shows an approval, with its exact payload and hash',
     example: 'pinfold approvals show 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11',
     run: (call) => decide(call, 'GET', ''),
   },
   {
     words: 'approvals approve',
     names: ['APPROVAL'],
-    summary: 'approves what another person, or a client, asked for',
+    summary: 'approves the request of another person or of a client',
     description:
-      'As a person who signed in within five minutes. Look at it first (approvals show), and ' +
-      'name the hash that you saw.',
+      'Needs a person who signed in within the last five minutes. Run approvals show first, and ' +
+      'give the hash that it prints.',
     options: {
       'payload-hash': {
         type: 'string',
         value: 'HEX',
-        help: 'of the payload that you saw',
+        help: 'the hash of the payload',
         pointer: '/payloadHash',
       },
     },
@@ -88,7 +88,7 @@ export const approvalCommands: readonly cli.Command[] = [
   {
     words: 'approvals refuse',
     names: ['APPROVAL'],
-    summary: 'refuses it',
+    summary: 'refuses a request',
     options: reason,
     example:
       "pinfold approvals refuse 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 --reason 'Nobody knows them'",
@@ -98,14 +98,14 @@ export const approvalCommands: readonly cli.Command[] = [
   {
     words: 'approvals withdraw',
     names: ['APPROVAL'],
-    summary: 'takes back what one asked for',
+    summary: 'withdraws your own request',
     example: 'pinfold approvals withdraw 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11',
     run: (call) => decide(call, 'POST', '/withdraw', {}),
   },
   {
     words: 'approvals break-glass',
     names: ['APPROVAL'],
-    summary: 'lets pass what one asked for oneself, in an emergency; everybody hears of it',
+    summary: 'executes your own request in an emergency; the audit log records it as such',
     options: reason,
     example:
       'pinfold approvals break-glass 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 ' +

@@ -84,7 +84,7 @@ function createSource({ readBytes }: ServiceConnection, mostBytes: number): Sour
     async readNeeded(path, most) {
       const bytes = await read(path, most)
       if (bytes) return bytes
-      throw new Unreachable(`${path} is not there, though it is of a tree that was signed.`)
+      throw new Unreachable(`${path} is missing, although it belongs to a signed tree.`)
     },
     async readCheckpoint(log) {
       const bytes = await read(`/audit/logs/${log}/checkpoint`, findMostBytes('checkpoint'))
@@ -142,7 +142,7 @@ function readCheckpoint(bytes: Uint8Array): Checkpoint {
     return { bytes, origin, size }
   } catch (cause) {
     const begins = escapeLine(note.slice(0, 40))
-    throw new Unreachable(`What the service calls a checkpoint is none: ${begins}`, { cause })
+    throw new Unreachable(`The service returned no valid checkpoint: ${begins}`, { cause })
   }
 }
 

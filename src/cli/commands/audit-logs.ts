@@ -41,13 +41,13 @@ export const auditLogCommands: readonly Command[] = [
   },
   {
     words: 'audit succeed',
-    summary: 'lets another log take the place of one that must not be signed any more',
+    summary: 'begins a successor of a log that must not be signed any more',
     description:
       'For a database that was restored from a backup, or a standby that lagged, when it is ' +
       'known why. The first entry of\n' +
       'the successor is the newest checkpoint that is known of the log before, and the reason.',
     options: {
-      reason: { type: 'string', value: 'TEXT', help: 'what happened, for whoever audits the log' },
+      reason: { type: 'string', value: 'TEXT', help: 'what happened, for the auditors of the log' },
     },
     example: "pinfold audit succeed --reason 'Restored from the backup of 3 May, 02:00'",
     run: (call) =>

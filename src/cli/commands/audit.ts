@@ -91,7 +91,7 @@ export const auditCommands: readonly cli.Command[] = [
       since: {
         type: 'string',
         value: 'FILE',
-        help: 'a checkpoint that was had before: the log must go on from it',
+        help: 'an earlier checkpoint, which the log must extend',
       },
       ...quorumOption,
       'accept-successor': {
@@ -153,12 +153,11 @@ export const auditCommands: readonly cli.Command[] = [
     summary: 'verifies a receipt: a file, or the id of an entry, whose receipt is fetched',
     description:
       `${exitCodes}\n` +
-      "A file needs --keys and no server. Of an entry the keys are the server's own unless " +
-      'they are given.',
+      'A file needs --keys and no server. For an entry, the default is the keys of the server.',
     options: {
       ...keysOption,
       ...quorumOption,
-      output: { type: 'string', value: 'FILE', help: 'where a receipt that was fetched is kept' },
+      output: { type: 'string', value: 'FILE', help: 'the file for the fetched receipt' },
     },
     example: 'pinfold audit receipt pin-shown.tlog-proof --keys audit-log-keys',
     run: (call) =>
@@ -190,13 +189,13 @@ export const auditCommands: readonly cli.Command[] = [
   {
     words: 'audit monitor',
     names: ['URL'],
-    summary: 'looks whether a published log goes on from what it was at the last look',
+    summary: 'checks that a published log extends its state at the last check',
     description: `URL is where the tree is: of the private listener /audit. ${exitCodes}`,
     options: {
       ...keysOption,
       ...quorumOption,
-      state: { type: 'string', value: 'FILE', help: 'where the newest checkpoint is remembered' },
-      every: { type: 'string', value: 'SECONDS', help: 'goes on until something is found' },
+      state: { type: 'string', value: 'FILE', help: 'the file that stores the newest checkpoint' },
+      every: { type: 'string', value: 'SECONDS', help: 'repeats the check until it finds a fault' },
     },
     connection: [],
     example:

@@ -82,7 +82,7 @@ const fileOption: cli.Options = {
   file: {
     type: 'string',
     value: 'FILE',
-    help: 'all of it as JSON, as POST /cards takes it',
+    help: 'the body of POST /cards, as JSON',
     excludes: Object.keys(newCardOptions),
   },
 }

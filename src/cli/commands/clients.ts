@@ -160,7 +160,7 @@ export const clientCommands: readonly cli.Command[] = [
   {
     words: 'clients confirm',
     names: ['CLIENT'],
-    summary: 'says that an administrator has its own credentials, and nobody else has',
+    summary: 'confirms that an administrator alone holds its credentials',
     description:
       'By an administrator who had no hand in it. Compare its keys (clients show) with their ' +
       'owner first, and name the credentialsVersion that you saw: without it, the present one is ' +

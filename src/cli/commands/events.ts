@@ -16,19 +16,23 @@ import { line, print, printBeside } from '../output.ts'
 
 export const eventsCommand: Command = {
   words: 'events follow',
-  summary: 'prints events as they come, until it is stopped',
+  summary: 'prints events as they occur, until it is stopped',
   description:
-    'Where the stream ends (a token lives an hour) it goes on from the last event that was ' +
-    'printed.\nWith --json each event is one line.',
+    'When the stream ends (a token is valid for an hour), it resumes after the last printed ' +
+    'event.\nWith --json each event is one line.',
   options: {
     types: {
       type: 'string',
       value: 'LIST',
-      help: 'only these, with commas: pin.blocked,pin.set',
+      help: 'only these types, separated by commas: pin.blocked,pin.set',
       pointer: '/types',
     },
-    after: { type: 'string', value: 'ID', help: 'from after this event; without it from now on' },
-    count: { type: 'string', value: 'N', help: 'ends after so many' },
+    after: {
+      type: 'string',
+      value: 'ID',
+      help: 'starts after this event; the default is new events only',
+    },
+    count: { type: 'string', value: 'N', help: 'ends after this number of events' },
   },
   connection: clientConnection,
   example: 'pinfold events follow --types pin.blocked,cvv.blocked',
@@ -91,7 +95,7 @@ async function* follow(
       // What would be refused again ends it, and so does a server that was never there.
       const isFinal = error instanceof Refused || error instanceof UsageError
       if (isFinal || (!hasBegun && failures >= pausesMs.length)) throw error
-      printBeside('The stream broke; it is asked for again.')
+      printBeside('The stream ended; it is being opened again.')
     }
     await wait(pausesMs[Math.min(failures, pausesMs.length - 1)])
   }

@@ -42,7 +42,7 @@ const files: Readonly<Record<string, NewFile>> = {
 export const initCommand: Command = {
   words: 'init',
   names: ['[FOLDER]'],
-  summary: 'writes a folder to go on from: configuration, a client, a compose file',
+  summary: 'writes a folder to start from: configuration, a client, a compose file',
   description: 'Files that are there already stay as they are.',
   connection: [],
   example: 'pinfold init cards',

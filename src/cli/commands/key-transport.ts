@@ -26,12 +26,11 @@ const underOption: cli.Options = {
 export const importKeyCommand: cli.Command = {
   words: 'keys import',
   names: ['[NAME]'],
-  summary: 'a key block, or a key that several people bring in components',
+  summary: 'imports a key block, or a key in components of several people',
   description:
-    'With --under a key block, read from standard input. With --components it opens the entry ' +
-    'of a key that\nso many people bring; with --entry one of them gives a component, asked ' +
-    'for or read from standard input.\nNo key is ever printed, and none is taken from the ' +
-    'command line.',
+    'With --under it reads a key block from standard input. With --components it opens the entry ' +
+    'of a key in\ncomponents; with --entry one person enters a component, at the prompt or on ' +
+    'standard input.\nIt prints no keys and accepts none on the command line.',
   options: {
     ...targetOptions,
     ...formOptions,
@@ -40,7 +39,7 @@ export const importKeyCommand: cli.Command = {
     components: {
       type: 'string',
       value: 'N',
-      help: 'how many people bring one',
+      help: 'the number of components, each of another person',
       excludes: ['under', 'entry'],
     },
     entry: {

@@ -159,7 +159,7 @@ export const linkCommands: readonly Command[] = [
     summary: 'changes what is given of a link, or disables it; its connections end',
     options: {
       ...linkOptions,
-      disable: { type: 'boolean', help: 'takes it down', excludes: ['enable'] },
+      disable: { type: 'boolean', help: 'disables the link', excludes: ['enable'] },
       enable: { type: 'boolean', help: 'brings it up again' },
     },
     example: 'pinfold links change acme-1 --disable',

@@ -63,7 +63,7 @@ export const signInCommand: Command = {
         const detail = cause instanceof Error ? cause.message : 'no answer'
         throw new Refused(403, {
           code: 'not_signed_in',
-          detail: `Nobody was signed in: ${detail}.`,
+          detail: `The sign-in failed: ${detail}.`,
         })
       })
     const lifeMs = (tokens.expires_in ?? 300) * 1_000
@@ -89,7 +89,8 @@ async function parseTarget(call: Call) {
   }
   const as = findText(call, 'as')
   const person = sandbox?.people.find(({ name, role }) => name === as || role === as)
-  if (as !== undefined && !person) throw new UsageError(`The sandbox has nobody called ${as}.`)
+  if (as !== undefined && !person)
+    throw new UsageError(`The sandbox has no person with the name ${as}.`)
   return {
     issuer,
     audience,
@@ -110,14 +111,19 @@ async function listenOnce() {
         'cache-control': 'no-store',
         connection: 'close',
       })
-      .end(isAnswer ? 'This window can be closed: go on at the command line.\n' : 'Not here.\n')
+      .end(isAnswer ? 'You can close this window. Continue at the command line.\n' : 'Not here.\n')
     if (isAnswer) resolve(new URL(`${redirectUri}${url.search}`))
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`
   const timer = setTimeout(() => {
-    reject(new Refused(408, { code: 'not_signed_in', detail: 'Nobody signed in.' }))
+    reject(
+      new Refused(408, {
+        code: 'not_signed_in',
+        detail: 'The time for the sign-in has passed. Run the command again.',
+      }),
+    )
   }, waitMs)
   return {
     redirectUri,

@@ -235,7 +235,7 @@ async function play(stage: Stage, card: TestCard, isSilent: boolean): Promise<re
   const { host, port, profile } = stage
   const socket = connect({ host, port })
   await once(socket, 'connect').catch((cause: Error) => {
-    throw new cli.Unreachable(`Nobody listens at ${host}:${port}.`, { cause })
+    throw new cli.Unreachable(`No program listens at ${host}:${port}.`, { cause })
   })
   const terminal = terminals.openTerminal(profile, socket, (side, lines) => {
     if (!isSilent) print(`${side}\n${lines.map(escapeLine).join('\n')}\n`)

@@ -18,11 +18,19 @@ export const witnessCommand: Command = {
   summary: 'cosigns the checkpoints of audit logs, until it is stopped',
   description:
     'For a machine of an auditor or of a second site (c2sp.org/tlog-witness). It cosigns\n' +
-    'only trees that go on from those it has cosigned. The line it prints first is its key: for\n' +
-    'the policy of the log, and for who verifies.',
+    'only trees that extend those it has cosigned. The first line it prints is its key: for\n' +
+    'the policy of the log, and for verifiers.',
   options: {
-    dir: { type: 'string', value: 'FOLDER', help: 'where it remembers what it has cosigned' },
-    listen: { type: 'string', value: 'HOST:PORT', help: 'where it takes checkpoints, by HTTP' },
+    dir: {
+      type: 'string',
+      value: 'FOLDER',
+      help: 'the folder for the record of cosigned checkpoints',
+    },
+    listen: {
+      type: 'string',
+      value: 'HOST:PORT',
+      help: 'the address that accepts checkpoints by HTTP',
+    },
     key: {
       type: 'string',
       value: 'FILE',

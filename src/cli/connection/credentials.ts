@@ -42,7 +42,8 @@ export async function readCredentials(
   sandbox: SandboxFile | null,
 ): Promise<CallerCredentials> {
   if (personToken !== null) {
-    if (role !== 'admin') throw new UsageError('People call the private listener alone.')
+    if (role !== 'admin')
+      throw new UsageError('A signed-in person can call only the private listener.')
     // What a client would prove itself by is never sent: no token is asked for.
     return {
       client: { clientId: 'person', clientSecret: personToken },

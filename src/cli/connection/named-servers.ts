@@ -53,7 +53,7 @@ async function identify(url: string, listener: ListenerTitle): Promise<Finding> 
     return fault(
       'server',
       `The server at ${url} is not the ${listener} of a Pinfold, but its other listener.`,
-      'Each listener has its own paths, so calls to the other one are answered 404.',
+      'Each listener has its own paths: a call to the wrong listener returns 404.',
       'Exchange the addresses: --url is the public listener, --private-url the private one.',
     )
   } catch (error) {

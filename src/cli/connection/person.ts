@@ -42,5 +42,5 @@ export async function readPersonToken(): Promise<string> {
   } catch {
     // What cannot be read is no token; of what is no JSON the parser would quote some.
   }
-  throw new UsageError('Nobody is signed in, or not any more: pinfold sign-in signs you in.')
+  throw new UsageError('You are not signed in, or your sign-in has expired. Run pinfold sign-in.')
 }

@@ -173,7 +173,7 @@ function toFailure(error: unknown, origin: string, { jwkFile }: CallerCredential
   if (code === 'token_refused' && status === 429) {
     return new Refused(status, {
       code: 'rate_limited',
-      detail: `Too many tokens were asked for. Try again in ${retryAfterSeconds ?? 1} s.`,
+      detail: `Too many tokens were requested. Retry in ${retryAfterSeconds ?? 1} s.`,
     })
   }
   if (code === 'token_refused') {

@@ -42,15 +42,16 @@ const renderParty = ({ id, isPerson, name }: ListedApproval['requestedBy']): Con
 const lists = {
   waiting: {
     name: 'Waiting',
-    empty: 'Nothing waits for approval. What needs one is said in the configuration (APPROVALS).',
+    empty:
+      'No requests wait for approval. APPROVALS in the configuration lists the acts that need it.',
   },
   mine: {
     name: 'Mine',
     empty:
-      'You asked for nothing that needs approval. What you ask for stands here until it is ' +
-      'carried out.',
+      'You have no requests that need approval. Your requests are listed here until they have ' +
+      'run.',
   },
-  decided: { name: 'Decided', empty: 'Nothing has been decided yet.' },
+  decided: { name: 'Decided', empty: 'No decisions yet.' },
 } as const
 type ListName = keyof typeof lists
 
@@ -81,7 +82,7 @@ export const approvalsScreen: Screen = {
       title: 'Approvals',
       body: html`<nav class="filters" aria-label="Which approvals">${filters}</nav>${listed(
         'Approvals',
-        ['What', 'State', 'Asked for by', 'Asked', 'Until', 'Decided by'],
+        ['What', 'State', 'Requested by', 'Requested', 'Until', 'Decided by'],
         rows.map(approvalRow),
         empty,
       )}${pages(visit, next)}`,
@@ -229,13 +230,12 @@ const decidedTexts: Readonly<Record<string, string>> = {
   refused: 'It was refused, and is not carried out.',
   withdrawn: 'It was withdrawn, and is not carried out.',
   expired: 'It expired before another person approved it, and is not carried out.',
-  stale:
-    'What it concerns has changed since it was asked for. It is not carried out: ask for it again.',
+  stale: 'Its subject has changed since the request. It is not carried out: make a new request.',
 }
 
 const breakGlassHint =
-  'In an emergency alone: it is carried out without a second person. That is an entry of its own ' +
-  'kind in the audit log, and whoever watches this installation hears of it.'
+  'For emergencies only: the request runs without a second person. The audit log records it as ' +
+  'break-glass, and the monitoring of this installation reports it.'
 
 /** The forms of whoever may decide: and why there are none for whoever may not. */
 function decision({ here, kept, person, scopes, ...visit }: Visit, approval: Approval): Content {
@@ -263,7 +263,7 @@ function decision({ here, kept, person, scopes, ...visit }: Visit, approval: App
         href="${path`/console/sign-in?again=yes&to=${here}`}">Sign in again to ${purpose}</a></p>
       <p class="hint">This needs a sign-in within the last ${duration(freshLoginSeconds)}.</p>`
   if (isMine) {
-    return html`<p class="hint">You asked for this: another person approves it.</p>
+    return html`<p class="hint">This is your request: another person has to approve it.</p>
       <form method="post" action="${action}/withdraw">
         ${formFields(visit)}
         <button class="quiet">Withdraw it</button>
@@ -277,7 +277,7 @@ function decision({ here, kept, person, scopes, ...visit }: Visit, approval: App
   }
   if (!mayApprove)
     return html`<p class="empty">
-      Another role decides this: ask somebody who may do it themselves and approve.
+      Another role decides this. Ask a person with the scope of this act and the scope approve.
     </p>`
   return html`${
     isFresh
@@ -285,12 +285,12 @@ function decision({ here, kept, person, scopes, ...visit }: Visit, approval: App
           ${formFields(visit)}
           <input type="hidden" name="hash" value="${payloadHash}">
           <p class="hint">
-            You approve exactly what stands below, by its hash. It is carried out at once, and once.
+            You approve exactly the payload below, by its hash. It runs at once, and only once.
           </p>
           <button>Approve</button>
         </form>`
       : signIn('approve')
-  }${reasonForm('refuse', 'Refuse', 'Whoever asked reads the reason.')}`
+  }${reasonForm('refuse', 'Refuse', 'The requester can read the reason.')}`
 }
 
 /** What each form sends to the private listener. */

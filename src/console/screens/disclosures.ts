@@ -131,7 +131,7 @@ export const receiptScreen: Screen = {
       return {
         title,
         body: html`<p class="empty">
-          This entry is under no checkpoint yet. That takes a second: load this page again.
+          This entry is not yet under a checkpoint. Reload the page in a second.
         </p>`,
       }
     }

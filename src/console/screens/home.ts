@@ -188,7 +188,7 @@ function renderDeclines(figures: Figures): Content {
   return stackedBars({
     title: 'Approvals and declines by reason, hour by hour',
     rowTitle: 'Hour (UTC)',
-    empty: 'No authorization was asked for in 24 hours.',
+    empty: 'No authorization requests in 24 hours.',
     series: ['Approved', ...own.map(describeCode), ...(others.length > 0 ? ['Other reasons'] : [])],
     points: figures.map(({ approved, declinedBy, from }) => ({
       label: `${from.slice(11, 13)}:00`,

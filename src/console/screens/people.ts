@@ -36,7 +36,7 @@ export const operatorsScreen: Screen = {
               <td>${instant(person.firstSignedInAt)}</td>
             </tr>`,
         ),
-        'Nobody has signed in yet.',
+        'No sign-ins yet.',
       )}${pages(visit, next)}`,
     }
   },

@@ -41,7 +41,7 @@ export const productsScreen: Screen = {
 }
 
 function productRow(visit: Visit, product: Product): Content {
-  const pinIsKept = product.pinRevealable ? 'can be shown' : 'a PVV alone is kept'
+  const pinIsKept = product.pinRevealable ? 'can be shown' : 'only a PVV is stored'
   return html`<tr>
     <th scope="row">${product.productName}<p class="fine">${product.productId}</p></th>
     <td>${product.schemeName} <span class="fine">${product.currencyCode}</span></td>

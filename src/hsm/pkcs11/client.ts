@@ -50,7 +50,7 @@ export async function openToken(settings: TokenSettings): Promise<Token> {
     },
     async generateApart(kind, signal) {
       const apart = await startTokenProcess(settings, checkValue).catch((cause: unknown) => {
-        throw tokenUnavailable('The token is away.', cause)
+        throw tokenUnavailable('The token does not answer.', cause)
       })
       signal?.addEventListener('abort', apart.kill, { once: true })
       // It may have been given up while the process started.
@@ -82,7 +82,7 @@ function keepRunning(first: TokenProcess, start: () => Promise<TokenProcess>): R
     return token
   }
   const rest = (cause: unknown): never => {
-    const problem = tokenUnavailable('The token is away.', cause)
+    const problem = tokenUnavailable('The token does not answer.', cause)
     const restMs = cause instanceof FinalRefusal ? Infinity : restartAfterMs
     resting = { problem, until: performance.now() + restMs }
     current = null

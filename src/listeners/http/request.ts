@@ -199,7 +199,7 @@ export const onlyWith =
   (body) =>
     body[name] === undefined || body[other] !== undefined
       ? null
-      : { pointer: `/${name}`, detail: `belongs to ${other}` }
+      : { pointer: `/${name}`, detail: `is allowed with ${other} only` }
 
 /** A member is given wherever another one is. */
 export const alwaysWith =

@@ -184,7 +184,7 @@ function createResourceServer(
   const allowed = new Set(scope.split(' '))
   const requested = String(parameters.scope ?? '').split(' ')
   if (parameters.scope !== undefined && !requested.every((each) => allowed.has(each))) {
-    throw new errors.InvalidScope('The client does not have every scope that it asked for.', '')
+    throw new errors.InvalidScope('The client does not have every requested scope.', '')
   }
   const kid = signingKeys[0]?.keyId
   return {

@@ -42,7 +42,7 @@ const tags: Readonly<Record<string, string>> = {
   Zones: 'Card networks, as clients that ask for authorizations.',
   Links: "Connections on card networks' own wire.",
   Keys: 'The life of keys.',
-  Approvals: 'What one person asks for and another one approves.',
+  Approvals: 'Requests of one person that another person approves.',
   Acts: 'What operators did.',
   'Audit log': 'The log that others verify.',
   People: 'Who signs in to the console.',

@@ -65,8 +65,8 @@ export async function requireAnotherPerson(
   if (!isParty) return
   throw new Problem('same_person', {
     detail:
-      'You registered the client that asked for this, or gave it its credentials, or approved ' +
-      'them.',
+      'You registered the client that made this request, issued its credentials or approved ' +
+      'these.',
   })
 }
 

@@ -78,21 +78,22 @@ async function requireErasable(
     throw new Problem('erasure_refused', {
       detail:
         'The log has a disclosure of this card to you, your approver, or a client or person that ' +
-        'one of you is connected with: two other administrators have to request and approve this.',
+        'one of you is connected with. Two other administrators have to request and approve this.',
     })
   }
   const client = await findClient(connection, wanted.clientId)
   if (client?.kind !== 'client') {
     throw new Problem('erasure_refused', {
-      detail: 'Only what a client system did is erased by its id: this is the id of none.',
+      detail:
+        'Entries can be erased by the id of a client system only. No client system has this id.',
     })
   }
   const provenance = await listProvenance(connection, [wanted.clientId])
   if (!listParties(wanted.clientId, provenance).some((id) => parties.includes(id))) return
   throw new Problem('erasure_refused', {
     detail:
-      'You or your approver registered this client, gave it its credentials or approved these: ' +
-      'two other administrators have to request and approve this.',
+      'You or your approver registered this client, issued its credentials or approved these. ' +
+      'Two other administrators have to request and approve this.',
   })
 }
 

@@ -52,7 +52,7 @@ export async function disclose(
     if (card) return { card, entryId: eventId }
     await refuseDisclosure(context, requester, disclosure, [limits])
   }
-  throw new Problem('unavailable', { detail: 'Others are changing the same card.' })
+  throw new Problem('unavailable', { detail: 'Another request is changing this card.' })
 }
 
 /**

@@ -34,7 +34,7 @@ const refusal = ({
 }: Omit<storedLimits.LimitOf, 'subject'> & { seconds: number }) =>
   new Problem('rate_limited', {
     detail:
-      `${limit.uses} ${limit.purpose} in ${limit.windowSeconds} seconds are allowed ` +
-      `per ${kind}.`,
+      `The limit of ${limit.uses} ${limit.purpose} in ${limit.windowSeconds} seconds for each ` +
+      `${kind} is reached.`,
     retryAfterSeconds: seconds,
   })

@@ -86,7 +86,7 @@ async function confirmationFaults(
   if (!confirmer?.active) {
     refuse('is not by a client that is disabled')
   } else if (behindClient.length === 1) {
-    refuse('is not needed: nobody else could act for this client')
+    refuse('is not needed: only this client holds its credentials')
   } else if (behindClient.includes(confirmer.clientId)) {
     refuse('must be by an administrator who had no hand in this client or in who had one')
   } else {
@@ -140,7 +140,10 @@ export async function rotateClientSecret(
     const secretHash = given === null ? hashClientSecret(clientSecret) : Buffer.from(given, 'hex')
     const until = await replaceClientSecret(connection, clientId, secretHash, overlapHours)
     if (until === undefined) {
-      throw validationFailed({ pointer: '', detail: 'is for clients that have a secret, not keys' })
+      throw validationFailed({
+        pointer: '',
+        detail: 'requires a client with a secret; this client has keys',
+      })
     }
     await recordCredentials(connection, operator, clientId)
     const previousSecretUntil = until?.toISOString() ?? null

@@ -114,7 +114,7 @@ export async function createClient(
     const faults = [
       ...(isTaken ? [{ pointer: '/clientId', detail: 'is the id of another client' }] : []),
       ...(isPersonId(clientId)
-        ? [{ pointer: '/clientId', detail: 'is a form that stands for people' }]
+        ? [{ pointer: '/clientId', detail: 'has the form that is reserved for people' }]
         : []),
       ...validated.faults,
     ]
@@ -180,7 +180,7 @@ export const changeClient = (
     if (draft.productIds) await setGrants(connection, before, draft.productIds)
     // Whoever could let an administrator in again would have to be one.
     if (before.kind === 'admin' && (await storedClients.countAdministrators(connection)) === 0) {
-      throw validationFailed({ pointer: '', detail: 'leaves nobody who may administer' })
+      throw validationFailed({ pointer: '', detail: 'would leave no administrator' })
     }
     const changed = (await storedClients.findAdministeredClient(connection, clientId)) ?? before
     if (hasOtherCredentials(before, changed)) {

@@ -123,7 +123,7 @@ async function claimSlot(database: Database, clientId: string): Promise<string> 
     if (await storedFeed.claimStream(database, clientId, holder, lease)) return holder
   }
   throw new Problem('rate_limited', {
-    detail: `A client may have ${streamsMax} streams open.`,
+    detail: `The limit of ${streamsMax} open streams of a client is reached.`,
     retryAfterSeconds: leaseSeconds,
   })
 }

@@ -206,7 +206,7 @@ export async function commitOnce<Result>(
     const isInUse = keyed !== null && error instanceof LockTimeout
     throw isInUse ? new Problem('idempotency_key_in_use', { cause: error }) : error
   }
-  throw new Problem('unavailable', { detail: 'Others are changing the same thing.' })
+  throw new Problem('unavailable', { detail: 'Another request is changing the same resource.' })
 }
 
 /** What a key has answered; null where it is free. @throws `Problem` `idempotency_key_reused`. */

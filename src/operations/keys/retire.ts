@@ -72,7 +72,7 @@ export async function deleteKey(
     if (!(await storedHsmKeys.deleteHsmKey(connection, keyName, keyVersion, settleSeconds))) {
       throw inUse(
         version,
-        `has not been retired for ${settleSeconds} seconds, nor is it one that is not needed.`,
+        `must have been retired for ${settleSeconds} seconds, or be a version that is not needed.`,
       )
     }
     await record({ act: 'deleted', key: composeReference(keyName, keyVersion), ...operator })
@@ -95,15 +95,15 @@ async function findObjection(keys: KeyContext, version: KeyVersion): Promise<Pro
   const row = await storedHsmKeys.findHsmKey(keys.database, keyName, keyVersion)
   if (!row) return new Problem('not_found')
   if (!isInstallationKey(keyName)) {
-    return inUse(version, 'is of a key that this program does not know.')
+    return inUse(version, 'is a version of a key that this program does not know.')
   }
   const { columns, retirement } = keyCatalogue[keyName]
   // Only time empties some: their rotation retires them when it has passed.
   if (row.state === 'active' && retirement.by === 'time') {
-    return inUse(version, 'retires by itself, when what is under it is of no use.')
+    return inUse(version, 'retires automatically, when the data under it has expired.')
   }
   if (keyName === 'pan-fingerprint' && (await hasPanFingerprints(keys.database, keyVersion))) {
-    return inUse(version, 'still finds cards.')
+    return inUse(version, 'is still needed to find cards.')
   }
   for (const column of columns) {
     // Everything is read, page by page: exact, however long it takes.

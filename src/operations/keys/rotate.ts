@@ -47,7 +47,7 @@ export async function rotateKey(
       let version = await findPendingVersion(connection, keyName)
       if (version === null) {
         // There was a pending version to rotate to, which another operator has taken away since.
-        const detail = `${keyName} was changed meanwhile.`
+        const detail = `Another operator has changed ${keyName}. List the keys and retry.`
         if (!generated) throw new Problem('key_in_use', { detail })
         const added = await addKey(keys, connection, target, generated.unlessRotated())
         if (added.version === null) throw new Error('A key of the installation has no version.')

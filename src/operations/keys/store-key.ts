@@ -115,7 +115,7 @@ const inserts = {
     const pending = versions.find(({ state }) => state === 'pending')
     if (pending) {
       const reference = composeReference(keyName, pending.keyVersion)
-      throw new Problem('key_in_use', { detail: `${reference} is pending still.` })
+      throw new Problem('key_in_use', { detail: `${reference} is still pending.` })
     }
     const keyVersion = await drawKeyNumber(connection, keyName)
     await insertHsmKey(connection, { keyName, keyVersion, state: 'pending', ...key })
@@ -159,7 +159,9 @@ export function selectCipher({
 export function refuseOtherCipher(target: KeyTarget, algorithm: string): void {
   if (target.family !== 'zone') return
   if (codesByCipher[selectCipher(target)] === algorithm) return
-  throw new Problem('key_refused', { detail: 'These PIN block formats are for another algorithm.' })
+  throw new Problem('key_refused', {
+    detail: 'The PIN block formats need a key of another algorithm.',
+  })
 }
 
 /** @throws `Problem` `validation_failed` where there is none of this name. */

@@ -241,7 +241,7 @@ async function refuseFaults(
     ],
     [
       !other || other === linkName,
-      { pointer: '/port', detail: 'is that of another link at the same address' },
+      { pointer: '/port', detail: 'is the port of another link at the same address' },
     ],
     [
       link.peers.every(isCidr),

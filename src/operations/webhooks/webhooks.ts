@@ -60,7 +60,10 @@ export async function createWebhook(
   const webhookId = randomUUID()
   const { replayed, result } = await once(context, request, async (connection) => {
     if ((await storedWebhooks.lockWebhookCount(connection, clientId)) >= webhooksMax) {
-      throw validationFailed({ pointer: '', detail: `is one more than the ${webhooksMax} allowed` })
+      throw validationFailed({
+        pointer: '',
+        detail: `exceeds the limit of ${webhooksMax} webhooks`,
+      })
     }
     const sealed = await hsm.sealRecord('webhook-secret', webhookId, secret.reveal())
     const stored = { ...(await storedSettings(hsm, webhookId, settings)), secret: sealed }
@@ -156,7 +159,7 @@ export async function rotateWebhookSecret(
     if (waitSeconds === null) throw new Problem('not_found')
     if (waitSeconds > 0) {
       throw new Problem('rate_limited', {
-        detail: `A secret may be changed ${formerMax} times in 24 hours.`,
+        detail: `The limit of ${formerMax} rotations of a secret in 24 hours is reached.`,
         retryAfterSeconds: waitSeconds,
       })
     }
@@ -229,5 +232,5 @@ export async function findOwnWebhook(
 /** @throws `Problem` `validation_failed` for a webhook that is disabled: nothing would be sent. */
 export function refuseDisabled({ status }: storedWebhooks.WebhookRow): void {
   if (status === 'Enabled') return
-  throw validationFailed({ pointer: '', detail: 'is for a webhook that is Enabled' })
+  throw validationFailed({ pointer: '', detail: 'requires a webhook with the status Enabled' })
 }

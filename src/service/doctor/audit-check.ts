@@ -28,9 +28,9 @@ export async function auditLogFindings(
     fault(
       'audit-log',
       `No checkpoint is signed any more: ${refusal}`,
-      'The database was restored from a backup, a standby that lagged took over, or somebody ' +
-        'changed what was entered. Acts go on and are entered; nobody can verify the new ones.',
-      'Find out which of them it was. Then let a successor of the log begin: pinfold audit ' +
+      'The database was restored from a backup, a lagging standby took over, or entries were ' +
+        'changed. Acts continue and are entered, but new entries cannot be verified.',
+      'Find the cause. Then begin a successor of the log: pinfold audit ' +
         'succeed --reason TEXT.',
     ),
   ]
@@ -40,17 +40,17 @@ export async function auditLogFindings(
 export async function auditEnteringFindings(database: Database): Promise<Finding[]> {
   const { isEntering, status, waitingMs } = await describeEnteringHealth(database)
   const seconds = Math.round(waitingMs / 1_000)
-  if (status === 'pass') return [good('audit-entering', 'No act waits for long to be entered.')]
+  if (status === 'pass') return [good('audit-entering', 'Acts are entered without delay.')]
   if (!isEntering) {
     return [
       good('audit-entering', `An act of ${seconds} s ago is entered once the service is started.`),
     ]
   }
   const act = `An act of ${seconds} s ago`
-  const found = `${act} is not entered in the audit log, though a process is at it.`
+  const found = `${act} is not entered in the audit log, although a process enters acts.`
   const why =
-    'Acts go on, but nobody can verify them, and what is to be erased or forgotten waits for them.'
-  const remedy = 'Look into the log for "acts could not be entered in the audit log".'
+    'Acts continue, but cannot be verified, and erasures and expiries wait for their entries.'
+  const remedy = 'Search the log for "acts could not be entered in the audit log".'
   const report = status === 'fail' ? fault : warning
   return [report('audit-entering', found, why, remedy)]
 }

@@ -69,14 +69,14 @@ export const checkSecretFiles: Check = async ({ config }) => {
   ]
   const open = config.sandbox ? files.flatMap((file) => findSecretFileFault(file) ?? []) : []
   if (open.length === 0) {
-    return [good('secret-files', 'Nobody but their owner reads the files of secrets.')]
+    return [good('secret-files', 'Only their owner can read the files of secrets.')]
   }
   return open.map((found) =>
     fault(
       'secret-files',
-      `${found}: others on this machine may read it.`,
-      'Whoever reads it has what every key, card and PIN rests on.',
-      'chmod 600 it; and rotate what was in it if anybody else has an account here.',
+      `${found}: other accounts on this machine can read it.`,
+      'It protects every key, card and PIN.',
+      'Run chmod 600 on it. If other accounts exist on this machine, rotate its content.',
     ),
   )
 }
@@ -113,8 +113,8 @@ export const checkAdministrator: Check = async ({ config: { adminJwkFile } }: Ex
     return [
       fault(
         'administrator',
-        `${adminJwkFile} is no public key of an administrator: ${reason}`,
-        'Nobody could administer the service.',
+        `${adminJwkFile} is not the public key of an administrator: ${reason}`,
+        'Without it, no administrator can call the service.',
         'Put the public JWK there (EC P-256, Ed25519, or RSA of 2048 bits or more), without its d.',
       ),
     ]
@@ -139,10 +139,10 @@ function checkFiles({ files }: TlsConfig, isSandbox: boolean, now: Date): Findin
     findings.push(
       fault(
         'tls',
-        `${path}, the key that ${variable} names, can be read by others on this machine.`,
-        'Whoever reads it can stand in for this service.',
-        `chmod 600 ${path}; and have the certificate issued anew if anybody else has an ` +
-          'account here.',
+        `${path}, the key of ${variable}, can be read by other accounts on this machine.`,
+        'A reader of the key can impersonate this service.',
+        `Run chmod 600 ${path}. If other accounts exist on this machine, have the certificate ` +
+          'reissued for a new key.',
       ),
     )
   }

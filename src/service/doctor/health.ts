@@ -21,7 +21,7 @@ const adviceOn: Readonly<Record<HealthCheckName, Advice>> = {
       'PKCS11_PIN_FILE); the log of the service has the reason.',
   },
   'audit-log:signing': {
-    why: 'New entries of the audit log are under no checkpoint: nobody can verify them.',
+    why: 'New entries of the audit log are under no checkpoint and cannot be verified.',
     remedy:
       'Where the database went back in time, see "Database rollback" in ' +
       'docs/explanation/audit-log.md. Otherwise the log of the service says what keeps it from ' +

@@ -127,7 +127,7 @@ async function privilegeFindings(config: Config, database: Database): Promise<Fi
       warning(
         'privileges',
         found,
-        'Whoever has the password of the service can give tries back and change records.',
+        'The password of the service is enough to restore tries and change records.',
         'Let another role own the tables and name it in MIGRATION_DATABASE_URL for pinfold ' +
           'migrate (docs/guides/going-to-production.md).',
       ),
@@ -146,7 +146,7 @@ async function privilegeFindings(config: Config, database: Database): Promise<Fi
     fault(
       'privileges',
       `${role} does not own the tables, and can write ${writableTables.join(', ')} directly.`,
-      'Whoever has the password of the service can give tries back and change records.',
+      'The password of the service is enough to restore tries and change records.',
       'Run pinfold migrate with MIGRATION_DATABASE_URL, and revoke what was granted beside it.',
     ),
   ]
@@ -214,8 +214,7 @@ async function masterKeyFindings(config: Config, due: string): Promise<Finding[]
         : `The database is under the master key with check value ${due}; ${file} has ` +
             `${present.join(', ')}.`,
       'No key, card or PIN in the database can be used without it.',
-      'Bring back the file that belongs to this database; or point DATABASE_URL to the one of ' +
-        'this file.',
+      'Restore the file of this database, or point DATABASE_URL to the database of this ' + 'file.',
     ),
   ]
 }
@@ -240,9 +239,9 @@ export async function suspensionFindings(
       'deliveries',
       'Deliveries are suspended, as their clients are disabled or have lost events.read and ' +
         `webhooks.write: ${each.join(', ')}.`,
-      'What waits is kept until it is delivered, also beyond EVENT_RETENTION_DAYS.',
-      'Nothing, if so it is meant. pinfold clients enable CLIENT, or the scope, lets them go ' +
-        'on in their order.',
+      'Suspended deliveries are stored until delivery, even beyond EVENT_RETENTION_DAYS.',
+      'If this is intended, nothing. Otherwise run pinfold clients enable CLIENT, or give it the ' +
+        'scope: the deliveries resume in order.',
     ),
   ]
 }
@@ -306,8 +305,8 @@ export async function linkFindings(
 }
 
 const plainLinkFinding = ({ host, linkName, port }: KnownLinkRow): [string, string, string] => [
-  `${linkName}, ${host}:${port}, speaks in clear beyond this machine.`,
-  'Whoever is on the way reads card numbers, and can answer in the place of either side. ' +
+  `${linkName}, ${host}:${port}, is a link without TLS to another machine.`,
+  'An attacker on the network can read card numbers and impersonate either side. ' +
     'Production runs no such link unless ACCEPT_PLAIN_LINKS=yes.',
   `Give it TLS, with the certificate of the network: npx pinfold links change ${linkName} ` +
     '--tls on --certificate FILE',

@@ -65,7 +65,7 @@ async function checkOne(
   if (refusal !== 'EADDRINUSE') {
     return fault(
       'listeners',
-      `Nobody may listen on ${address}: ${refusal}.`,
+      `The service cannot listen on ${address}: ${refusal}.`,
       'The service cannot start.',
       refusal === 'EACCES'
         ? `Ports below 1024 are for root: set ${variable} to another, and put a proxy in front.`

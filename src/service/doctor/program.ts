@@ -73,8 +73,8 @@ export const checkExposure: Check = async ({ config, environment }) => {
       warning(
         'exposure',
         `A sandbox listens on ${beyond.join(' and ')}.`,
-        'Its credentials are test credentials, and it has a simulator: whoever can connect to ' +
-          'it may use it.',
+        'Its credentials are test credentials, and it has a simulator: every caller that can ' +
+          'connect can use it.',
         'Set HOST and PRIVATE_HOST to 127.0.0.1, or SANDBOX=false for a service that others use.',
       ),
     )
@@ -84,8 +84,8 @@ export const checkExposure: Check = async ({ config, environment }) => {
       warning(
         'exposure',
         'RATE_LIMIT is off.',
-        'Nothing bounds how often PINs are shown and tries restored.',
-        'Leave RATE_LIMIT out once the load test is over.',
+        'The number of revealed PINs and restored tries has no limit.',
+        'Remove RATE_LIMIT after the load test.',
       ),
     )
   }
@@ -94,8 +94,8 @@ export const checkExposure: Check = async ({ config, environment }) => {
       fault(
         'exposure',
         'NODE_TLS_REJECT_UNAUTHORIZED is 0.',
-        'No certificate is checked: webhooks and an outside issuer may be anybody.',
-        'Take it out; name a private authority by NODE_EXTRA_CA_CERTS.',
+        'No certificate is checked: webhook receivers and the outside issuer are not authenticated.',
+        'Remove it; name a private authority in NODE_EXTRA_CA_CERTS.',
       ),
     )
   }

@@ -37,7 +37,10 @@ export class DurableFiles extends NodeFS {
         if (nfd === undefined) syncPath(bridge.realPath(node))
         else fsyncSync(nfd)
       } catch (cause) {
-        this.#fault = new Problem('unavailable', { detail: 'The disk keeps nothing.', cause })
+        this.#fault = new Problem('unavailable', {
+          detail: 'The disk does not store data durably.',
+          cause,
+        })
         throw this.#fault
       }
       return 0

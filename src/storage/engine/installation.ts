@@ -72,7 +72,7 @@ const ping = declare<object, { takesChanges: boolean }>('ping')
 export const pingDatabase = async (database: Database): Promise<void> => {
   const [answer] = await ping(database, {})
   if (!answer?.takesChanges) {
-    throw new Problem('unavailable', { detail: 'The database takes no changes.' })
+    throw new Problem('unavailable', { detail: 'The database is read-only.' })
   }
   await database.requireRoom()
 }

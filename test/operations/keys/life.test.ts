@@ -193,7 +193,7 @@ test('a version is forgotten only when it is retired and nothing is under it', a
     'key_in_use',
     'a request may run that read a row before it was moved',
   )
-  assert.match(early.json.detail, /has not been retired for 4.5 seconds/)
+  assert.match(early.json.detail, /must have been retired for 4.5 seconds/)
   await sql(
     service.database,
     `update hsm_key set retired_at = now() - interval '5 seconds'

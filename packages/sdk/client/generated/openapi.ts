@@ -158,7 +158,7 @@ export interface paths {
         readonly get: operations["getCvvStatus"];
         /**
          * Unblock CVV
-         * @description `Unblocked` restores the tries, `Blocked` takes them all away at once.
+         * @description `Unblocked` restores the tries. `Blocked` blocks the CVV at once.
          */
         readonly put: operations["updateCvvStatus"];
         readonly post?: never;
@@ -700,7 +700,7 @@ export interface components {
             readonly key_ops?: readonly string[];
             readonly ext?: boolean;
         };
-        /** @description Asked for with `deviceKey`. */
+        /** @description The answer to a request with `deviceKey`. */
         readonly DeviceKeyCardData: {
             /** @description A JWE to the `deviceKey` in compact form, around a JWS of the sign-ec key. */
             readonly jwe: string;
@@ -747,7 +747,7 @@ export interface components {
             readonly encryptionKeyLength?: "Rsa4096";
             /** @enum {string} */
             readonly hashingAlgorithm?: "Sha256";
-            /** @description Needs the scope `pin.encrypted`, and a PIN that is kept. */
+            /** @description Needs the scope `pin.encrypted`, and a product with a revealable PIN. */
             readonly includePin?: boolean;
         };
         readonly Pin: {
@@ -816,7 +816,7 @@ export interface components {
              */
             readonly secret?: string;
         };
-        /** @description Asked for with `key`. */
+        /** @description The answer to a request with `key`. */
         readonly SessionKeyCardData: {
             /** @description Base64, 16 bytes. */
             readonly iv: string;
@@ -2546,7 +2546,7 @@ export interface operations {
                     readonly "text/plain": string;
                 };
             };
-            /** @description It is not there yet. */
+            /** @description The entry is not yet under a checkpoint. */
             readonly 202: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];

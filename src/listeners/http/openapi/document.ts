@@ -27,7 +27,7 @@ const scopeDescriptions: Readonly<Record<Scope, string>> = {
   'audit.read': 'Read the audit log, and who was shown what.',
   'keys.read': 'Read which keys there are.',
   'keys.write': 'Make, rotate and retire keys.',
-  approve: 'Approve what another person asked for. A person alone has it.',
+  approve: 'Approve the requests of others. Only people have this scope.',
 }
 
 /** What is said of a listener in its document. */

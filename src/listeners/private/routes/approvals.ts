@@ -30,8 +30,8 @@ export function approvalRoutes({ app, approvals }: PrivateApi): void {
         operationId: 'listApprovals',
         summary: 'List approvals, the newest first',
         description:
-          'Whoever has `approve`, `audit.read` or `admin` sees all of them, others what they ' +
-          'asked for.',
+          'Callers with `approve`, `audit.read` or `admin` see all approvals, others only their own ' +
+          'requests.',
         tags,
         querystring: approvalSchemas.ApprovalsQuerySchema,
         response: { 200: Type.Array(approvalSchemas.ListedApprovalSchema) },
@@ -93,7 +93,7 @@ export function decideApprovalRoutes({ app, approvals }: PrivateApi): void {
       },
       schema: {
         operationId: 'approveApproval',
-        summary: 'Approve what another person asked for',
+        summary: 'Approve the request of another person',
         description:
           'By a person who signed in within five minutes. It is carried out behind this, once.',
         tags,
@@ -117,7 +117,7 @@ export function decideApprovalRoutes({ app, approvals }: PrivateApi): void {
       config: { ...approver, problems: ['approval_over', 'same_person'] },
       schema: {
         operationId: 'refuseApproval',
-        summary: 'Refuse what another person asked for',
+        summary: 'Refuse the request of another person',
         tags,
         params,
         response,
@@ -143,7 +143,7 @@ export function ownApprovalRoutes({ app, approvals }: PrivateApi): void {
       config: { ...readers, repeatable: true, problems: ['approval_over', 'not_requester'] },
       schema: {
         operationId: 'withdrawApproval',
-        summary: 'Withdraw what one asked for',
+        summary: 'Withdraw your own request',
         tags,
         params,
         response,
@@ -165,7 +165,7 @@ export function ownApprovalRoutes({ app, approvals }: PrivateApi): void {
       },
       schema: {
         operationId: 'breakGlass',
-        summary: 'Let pass what one asked for oneself, in an emergency',
+        summary: 'Execute your own request in an emergency',
         description:
           'An act of its own kind in the audit log; `/health` and the metrics tell of it for ' +
           '30 days.',

@@ -22,12 +22,12 @@ export function erasureRoutes({ app, audit }: PrivateApi): void {
       },
       schema: {
         operationId: 'requestAuditErasure',
-        summary: 'Erase what entries of the audit log say',
+        summary: 'Erase the content of audit log entries',
         description:
-          'It is done behind this, in steps; each is an entry itself, which names the entries by ' +
-          'index. An entry stays for AUDIT_ERASURE_LEAST_DAYS, whoever asks. What the requester, ' +
-          'the approver, the people behind both and the clients that these control did stays, ' +
-          'and so do entries of approvals, clients, keys, checks, settings and erasures.',
+          'The erasure runs in the background, in steps; each step is an entry, which names the ' +
+          'erased entries by index. No entry is erased within AUDIT_ERASURE_LEAST_DAYS. Entries ' +
+          'of the requester, the approver, the people behind both and the clients that these ' +
+          'control are not erased, nor are entries of approvals, clients, keys, checks, settings and erasures.',
         tags,
         body: RequestErasureSchema,
         response: { 202: ErasureSchema },

@@ -34,8 +34,8 @@ const cardActs: readonly CardAct[] = [
     operationId: 'freezeCard',
     summary: 'Freeze a card',
     description:
-      'Moves it to `62` Restricted: nothing is approved any more. One that is frozen stays ' +
-      'as it is.',
+      'Sets the status `62` Restricted, in which authorizations are declined. A frozen card is ' +
+      'not changed.',
     problems: ['card_status_conflict'],
     act: acts.freezeCard,
   },

@@ -70,9 +70,9 @@ export function searchCardsRoute({ app, cards, metrics }: PrivateApi): void {
         operationId: 'searchCards',
         summary: 'Search cards of all clients',
         description:
-          'Newest first. A body, so that a card number is in no URL. The `Link` of a page is ' +
-          'called with the same body. To search by `pan` takes the scope `support.pan` as ' +
-          'well; each such search is recorded, found or not, and limited.',
+          'Newest first. The criteria are in the body, so that no URL contains a card number. Send ' +
+          'the same body to the `Link` of a page. A search by `pan` also needs the scope ' +
+          '`support.pan`; each is recorded, with or without a result, and limited.',
         tags,
         querystring: pages.PageQuerySchema,
         body: cardSchemas.SearchCardsSchema,
@@ -138,7 +138,7 @@ export function cardRoutes({ app, cards }: PrivateApi): void {
       schema: {
         operationId: 'readCardOfAnyClient',
         summary: 'Read a card of any client',
-        description: "Its status and why, its tries, its limits. Nobody's name.",
+        description: 'Its status with the reason, its tries and its limits. No personal data.',
         tags,
         params,
         response: { 200: cardSchemas.SupportedCardSchema },

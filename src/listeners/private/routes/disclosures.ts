@@ -69,7 +69,10 @@ export function disclosureReceiptRoute({ app, audit }: PrivateApi): void {
             description: 'The receipt.',
             content: { 'text/plain': { schema: Type.String() } },
           },
-          202: Type.Unsafe<undefined>({ type: 'null', description: 'It is not there yet.' }),
+          202: Type.Unsafe<undefined>({
+            type: 'null',
+            description: 'The entry is not yet under a checkpoint.',
+          }),
         },
       },
     },

@@ -69,7 +69,7 @@ export function healthRoute(api: PrivateApi): void {
   const { app, approvals, audit, findLastVacuum, pings, watching } = api
   const schema = {
     operationId: 'health',
-    summary: 'What is wrong though everything goes on',
+    summary: 'Report faults that do not stop the service',
     tags: ['Health'],
     response: { 200: answer, 503: answer },
   }
@@ -158,7 +158,7 @@ function backlogChecks(backlog: Watched<'backlog'>): Checks {
       backlog.oldestUnpublishedSeconds,
     ),
     'deliveries:due': waiting(
-      'webhooks have something due that nobody sends',
+      'webhooks have due deliveries that no process sends',
       dueWebhooks,
       backlog.oldestDueSeconds,
     ),
@@ -229,7 +229,7 @@ function composeAuditLogChecks({ isCosigned, refusal, unsignedMs }: AuditLogHeal
     unsignedMs > lateMs
       ? { status: 'warn', output: waited, ...observed }
       : { status: 'pass', ...observed }
-  const lacking = 'Witnesses that the policy asks for have not cosigned the newest checkpoint.'
+  const lacking = 'Witnesses that the policy requires have not cosigned the newest checkpoint.'
   const witnesses: Check = isCosigned ? { status: 'pass' } : { status: 'warn', output: lacking }
   return {
     'audit-log:signing': refusal === null ? signing : { status: 'fail', output: refusal },

@@ -176,11 +176,10 @@ export function switchWebhookRoutes({ app, cards }: PrivateApi): void {
         config: supportAct,
         schema: {
           operationId: `${verb}AnyWebhook`,
-          summary:
-            verb === 'disable' ? 'Send nothing more to a webhook' : 'Send to a webhook again',
+          summary: verb === 'disable' ? 'Disable a webhook' : 'Enable a webhook',
           description:
-            'One that is so already stays as it is. Its client may change it back. Disabling ' +
-            'gives up what is pending.',
+            'A webhook with this status is not changed. Its client can reverse the act. Disabling ' +
+            'cancels pending deliveries.',
           tags,
           params: schemas.WatchedWebhookParamsSchema,
           body: ReasonSchema,

@@ -68,7 +68,8 @@ export const ApprovalSchema = Type.Object({
       Type.Null(),
     ],
     {
-      description: 'The client that the request is about, as it is now; null where there is none.',
+      description:
+        'The present state of the client that the request concerns; null without a client.',
     },
   ),
   keyThumbprints: Type.Array(Type.String(), {
@@ -78,12 +79,12 @@ export const ApprovalSchema = Type.Object({
     Type.String({
       description:
         'The exact text that is approved: JSON with `method`, `path`, `body` and a `nonce`. ' +
-        'Null once it is forgotten.',
+        'Null after it has expired.',
     }),
   ),
   outcome: Type.Unknown({
     description:
-      'The body that the route answered. Null before, and for who may not call that route.',
+      'The body of the answer. Null before it, and for callers without the scope of that route.',
   }),
 })
 
@@ -94,7 +95,7 @@ export const ApprovalsQuerySchema = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 64,
-        description: 'A client, or the id that a person acts under: only what that one asked for.',
+        description: 'A client id or person id: lists only the requests of this requester.',
       }),
     ),
     state: Type.Optional(states),
@@ -108,7 +109,7 @@ export const ApproveSchema = Type.Object(
   {
     payloadHash: Type.String({
       pattern: '^[0-9a-f]{64}$',
-      description: 'Of the payload that was looked at.',
+      description: 'The SHA-256 of the payload, from `payloadHash` of the approval.',
     }),
   },
   closed,
@@ -120,7 +121,7 @@ export const DecisionReasonSchema = Type.Object(
       minLength: 1,
       maxLength: 500,
       format: 'free-text',
-      description: 'Why, for whoever reads the log: no personal data.',
+      description: 'The reason, which stays in the log. Give no personal data.',
     }),
   },
   closed,

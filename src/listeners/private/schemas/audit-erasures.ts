@@ -6,7 +6,7 @@ export const RequestErasureSchema = Type.Object(
     publicToken: Type.Optional(
       Type.String({
         pattern: '^[1-9][0-9]{9}$',
-        description: 'A card: every entry about it, whoever acted.',
+        description: 'A card: every entry about it, of every actor.',
         examples: ['4820117360'],
       }),
     ),
@@ -24,7 +24,7 @@ export const RequestErasureSchema = Type.Object(
       minLength: 1,
       maxLength: 500,
       format: 'free-text',
-      description: 'Why, for whoever reads the log, where it stays: no personal data.',
+      description: 'The reason. It stays in the log; give no personal data.',
     }),
   },
   { ...closed, description: 'Exactly one of `publicToken` and `clientId`.' },
@@ -35,6 +35,6 @@ export const ErasureSchema = Type.Object({
   erased: Type.Integer({ description: 'Entries that are erased by now.' }),
   requestedAt: Type.String({ format: 'date-time' }),
   finishedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-    description: 'Null while it goes on.',
+    description: 'Null until the erasure is complete.',
   }),
 })

@@ -10,7 +10,7 @@ export const AuditLogSchema = Type.Object({
   beganAt: Type.String(),
   closedAt: nullableText,
   reason: Type.Union([Type.String(), Type.Null()], {
-    description: 'Why the log before it could not go on.',
+    description: 'Why the preceding log could not continue.',
   }),
   size: Type.Integer({ description: 'Its entries.' }),
   signedSize: Type.Integer({ description: 'Those under its newest checkpoint.' }),
@@ -26,8 +26,7 @@ export const SucceedAuditLogSchema = Type.Object(
       minLength: 1,
       maxLength: 500,
       format: 'free-text',
-      description:
-        'What happened, for whoever reads the log. No personal data: it is published to auditors.',
+      description: 'What happened. Give no personal data: the text is published to auditors.',
     }),
   },
   closed,

@@ -72,7 +72,7 @@ export const FoundCardSchema = Type.Object({
 const ActorSchema = Type.Object(
   {
     kind: Type.Enum(['client', 'network', 'operator', 'service'] as const, {
-      description: '`service`: it was due, and nobody asked.',
+      description: '`service`: an automatic act, without a request.',
     }),
     id: orNull,
   },
@@ -176,7 +176,7 @@ const reason = Type.String({
   minLength: 1,
   maxLength: 200,
   format: 'free-text',
-  description: 'Why. It is kept sealed beside the event, and the client does not read it.',
+  description: 'The reason. It is stored enciphered beside the event; the client cannot read it.',
 })
 
 export const ReasonSchema = Type.Object({ reason }, closed)

@@ -31,7 +31,7 @@ export const DisclosureSchema = Type.Object({
     description: 'The thumbprint of the key that it was sealed to (RFC 7638).',
   }),
   reason: orNull,
-  count: Type.Integer({ description: 'Of refused ones those of a minute are told together.' }),
+  count: Type.Integer({ description: 'Refused disclosures of one minute are counted together.' }),
   isSigned: Type.Boolean({ description: 'Whether it is under a checkpoint, and has a receipt.' }),
   isErased: Type.Boolean(),
 })

@@ -19,7 +19,7 @@ export const BacklogSchema = Type.Object(
     oldestUnpublishedSeconds: Type.Number(),
     pendingDeliveries: Type.Integer({ description: 'Due or not.' }),
     dueWebhooks: Type.Integer({
-      description: 'Webhooks with something due that nobody sends, but for failing ones.',
+      description: 'Webhooks with due deliveries that no process sends, except failing webhooks.',
     }),
     oldestDueSeconds: Type.Number(),
     failingWebhooks: Type.Integer({ description: 'The same, of those that fail.' }),

@@ -70,15 +70,16 @@ export function parseKeyTarget({
     const ofZone = Object.entries({ clientId, pinBlockFormats, macUsage })
     const [given] = ofZone.find(([, value]) => value !== undefined) ?? []
     if (given === undefined) return { family, key }
-    throw validationFailed({ pointer: `/${given}`, detail: 'belongs to a zone key' })
+    throw validationFailed({ pointer: `/${given}`, detail: 'is allowed for a zone key only' })
   }
-  if (clientId === undefined) throw validationFailed({ pointer: '/clientId', detail: 'is needed' })
+  if (clientId === undefined)
+    throw validationFailed({ pointer: '/clientId', detail: 'must be given' })
   if (macUsage && pinBlockFormats) {
     throw validationFailed({ pointer: '/macUsage', detail: 'must not go with pinBlockFormats' })
   }
   if (macUsage) return { family, key, clientId, pinBlockFormats: [], macUsage }
   if (pinBlockFormats === undefined) {
-    throw validationFailed({ pointer: '/pinBlockFormats', detail: 'is needed' })
+    throw validationFailed({ pointer: '/pinBlockFormats', detail: 'must be given' })
   }
   const isMixed = pinBlockFormats.includes('ISO_FORMAT_4') && pinBlockFormats.length > 1
   if (!isMixed) return { family, key, clientId, pinBlockFormats }
@@ -127,7 +128,7 @@ const ReEncryptionSchema = Type.Object({
     description: 'Of the cards, how many this round has come by.',
   }),
   secondsLeft: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Until it has come by all of them, if it goes on as it did.',
+    description: 'Estimated remaining time, at the present rate.',
   }),
   startedAt: instant,
   finishedAt: instant,

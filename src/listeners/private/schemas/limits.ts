@@ -23,11 +23,12 @@ export const UsedLimitSchema = Type.Object({
   left: Type.Union([Type.Integer(), Type.Null()]),
   windowSeconds: Type.Union([Type.Integer(), Type.Null()], {
     description:
-      'In any stretch of so many seconds. Null: of tries, until somebody unblocks them; of ' +
-      'calls, they come back steadily.',
+      'The length of the sliding window in seconds. Null for tries, which an unblock restores, ' +
+      'and for calls, which return steadily.',
   }),
   freeInSeconds: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Until there is a use again: 0 where there is one, null where that takes an act.',
+    description:
+      'Seconds until the next use. 0: a use is left. Null: an act has to restore the uses.',
   }),
   origin: LimitOriginSchema,
   from: Type.String({

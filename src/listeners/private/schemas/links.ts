@@ -99,7 +99,7 @@ export const AdviceSchema = Type.Object({
   receivedAt: Type.String({ format: 'date-time' }),
   messageType: Type.String({ examples: ['0120'] }),
   publicToken: Type.Union([Type.String(), Type.Null()], {
-    description: 'Of the card that it is about; null where there is none of its PAN.',
+    description: 'The card of the message; null if no card has its PAN.',
   }),
   reference: orNull,
   trace: orNull,

@@ -34,7 +34,7 @@ export function cardCvvRoutes({ app, base, issuing }: PublicApi): void {
       schema: {
         operationId: 'updateCvvStatus',
         summary: 'Unblock CVV',
-        description: '`Unblocked` restores the tries, `Blocked` takes them all away at once.',
+        description: '`Unblocked` restores the tries. `Blocked` blocks the CVV at once.',
         tags: ['CVV'],
         params: cardSchemas.CardParamsSchema,
         body: cardSchemas.UpdateCvvStatusSchema,

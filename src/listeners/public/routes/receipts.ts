@@ -33,7 +33,10 @@ export function readReceiptRoute({ app, audit, base }: PublicApi): void {
         params: Type.Object({ entry: Type.String() }),
         response: {
           200: { description: 'The receipt.', content: { 'text/plain': { schema: ReceiptText } } },
-          202: Type.Unsafe<undefined>({ type: 'null', description: 'It is not there yet.' }),
+          202: Type.Unsafe<undefined>({
+            type: 'null',
+            description: 'The entry is not yet under a checkpoint.',
+          }),
         },
       },
     },

@@ -42,7 +42,9 @@ export const GetCardDataSchema = Type.Object(
     encryptionKeyLength: Type.Optional(Type.Enum(['Rsa4096'])),
     hashingAlgorithm: Type.Optional(Type.Enum(['Sha256'])),
     includePin: Type.Optional(
-      Type.Boolean({ description: 'Needs the scope `pin.encrypted`, and a PIN that is kept.' }),
+      Type.Boolean({
+        description: 'Needs the scope `pin.encrypted`, and a product with a revealable PIN.',
+      }),
     ),
   },
   { ...closed, description: 'Exactly one of `deviceKey` (with `nonce`) and `key`.' },
@@ -60,7 +62,7 @@ export const SessionKeyCardDataSchema = Type.Object(
         'payload and then the iv.',
     ),
   },
-  { ...closed, description: 'Asked for with `key`.' },
+  { ...closed, description: 'The answer to a request with `key`.' },
 )
 
 export const DeviceKeyCardDataSchema = Type.Object(
@@ -69,7 +71,7 @@ export const DeviceKeyCardDataSchema = Type.Object(
       description: 'A JWE to the `deviceKey` in compact form, around a JWS of the sign-ec key.',
     }),
   },
-  { ...closed, description: 'Asked for with `deviceKey`.' },
+  { ...closed, description: 'The answer to a request with `deviceKey`.' },
 )
 
 export const CardDataSchema = Type.Union([DeviceKeyCardDataSchema, SessionKeyCardDataSchema])

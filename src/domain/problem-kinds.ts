@@ -76,8 +76,8 @@ export const problemKinds = {
     title: 'No resource has this address.',
     explanation:
       'No resource has this address, or it does not belong to your client; both return the same ' +
-      'answer. For an unknown path, the detail names the similar path of this listener. Check the ' +
-      'path and the identifier in it.',
+      'answer. For an unknown path, the detail names the similar path of this listener. Check ' +
+      'the path and the identifier in it.',
   },
   card_not_found: {
     status: 404,
@@ -193,14 +193,15 @@ export const problemKinds = {
     explanation:
       'The request was read, but some members break the rules of this operation. errors lists ' +
       'all of them, each with a JSON Pointer to the member and the fault. An error with the ' +
-      'member parameter concerns a query parameter or header. Nothing was changed. Correct all of them and send the request again.',
+      'member parameter concerns a query parameter or header. Nothing was changed. ' +
+      'Correct all of them and send the request again.',
   },
   product_not_available: {
     status: 422,
     title: 'This card product is not available.',
     explanation:
-      'No active product with this productId is granted to your client; errors points to it. List ' +
-      'the products and choose one of them.',
+      'No active product with this productId is granted to your client; errors points to it. ' +
+      'List the products and choose one of them.',
   },
   weak_pin: {
     status: 422,

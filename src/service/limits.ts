@@ -38,8 +38,8 @@ export function createAdmissions({
       isAtOwnBound
         ? new Problem('rate_limited', {
             detail:
-              `The limit of ${callsInFlight} simultaneous calls of a client is reached: this call did ` +
-              `not begin within ${waitMs / 1_000} seconds, or too many calls were waiting.`,
+              `The limit of ${callsInFlight} simultaneous calls of a client is reached: this ` +
+              `call did not begin within ${waitMs / 1_000} seconds, or too many calls waited.`,
             retryAfterSeconds: 1,
           })
         : notBegun(waitMs),
@@ -69,7 +69,7 @@ export const admitSessionKeys = (): Admission =>
     waitMs: 60_000,
     refuse: () =>
       new Problem('rate_limited', {
-        detail: `The limit of ${sessionKeysWaitingMax} waiting calls with a session key is reached.`,
+        detail: `The limit of ${sessionKeysWaitingMax} waiting session-key calls is reached.`,
         retryAfterSeconds: 1,
       }),
   })

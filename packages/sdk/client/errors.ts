@@ -52,7 +52,7 @@ export class CallFailed extends PinfoldError {
 
 /** One fault of a request. */
 export interface ProblemError {
-  /** A JSON Pointer (RFC 6901) to a member of the body or to a parameter; `""` is the whole body. */
+  /** A JSON Pointer (RFC 6901) to a member or parameter; `""` is the whole body. */
   readonly pointer: string
   /** The query parameter or header at fault. Absent when the fault is in the body. */
   readonly parameter?: string

@@ -147,7 +147,7 @@ function requireScope({ person, scopes }: Decider, { access }: ApprovalRow): voi
   const [first] = isPersonWhoApproves ? access : ['approve']
   throw new Problem('insufficient_scope', {
     detail: isPersonWhoApproves
-      ? `The scope ${access.join(' or ')} is needed as well: an approver needs the scope of the act.`
+      ? `The scope ${access.join(' or ')} is needed, too: the act itself requires it.`
       : 'The caller must be a person with the scope approve.',
     headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${first}"` },
   })

@@ -94,7 +94,7 @@ export const checkExposure: Check = async ({ config, environment }) => {
       fault(
         'exposure',
         'NODE_TLS_REJECT_UNAUTHORIZED is 0.',
-        'No certificate is checked: webhook receivers and the outside issuer are not authenticated.',
+        'No certificate is checked: webhook receivers and the issuer are not authenticated.',
         'Remove it; name a private authority in NODE_EXTRA_CA_CERTS.',
       ),
     )

@@ -30,8 +30,8 @@ export function approvalRoutes({ app, approvals }: PrivateApi): void {
         operationId: 'listApprovals',
         summary: 'List approvals, the newest first',
         description:
-          'Callers with `approve`, `audit.read` or `admin` see all approvals, others only their own ' +
-          'requests.',
+          'Callers with `approve`, `audit.read` or `admin` see all approvals, others only their ' +
+          'own requests.',
         tags,
         querystring: approvalSchemas.ApprovalsQuerySchema,
         response: { 200: Type.Array(approvalSchemas.ListedApprovalSchema) },

@@ -27,7 +27,8 @@ export function erasureRoutes({ app, audit }: PrivateApi): void {
           'The erasure runs in the background, in steps; each step is an entry, which names the ' +
           'erased entries by index. No entry is erased within AUDIT_ERASURE_LEAST_DAYS. Entries ' +
           'of the requester, the approver, the people behind both and the clients that these ' +
-          'control are not erased, nor are entries of approvals, clients, keys, checks, settings and erasures.',
+          'control are not erased, nor are entries of approvals, clients, keys, checks, settings ' +
+          'and erasures.',
         tags,
         body: RequestErasureSchema,
         response: { 202: ErasureSchema },

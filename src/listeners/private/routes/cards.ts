@@ -70,8 +70,8 @@ export function searchCardsRoute({ app, cards, metrics }: PrivateApi): void {
         operationId: 'searchCards',
         summary: 'Search cards of all clients',
         description:
-          'Newest first. The criteria are in the body, so that no URL contains a card number. Send ' +
-          'the same body to the `Link` of a page. A search by `pan` also needs the scope ' +
+          'Newest first. The criteria are in the body, so that no URL contains a card number. ' +
+          'Send the same body to the `Link` of a page. A search by `pan` also needs the scope ' +
           '`support.pan`; each is recorded, with or without a result, and limited.',
         tags,
         querystring: pages.PageQuerySchema,

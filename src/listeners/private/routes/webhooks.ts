@@ -178,8 +178,8 @@ export function switchWebhookRoutes({ app, cards }: PrivateApi): void {
           operationId: `${verb}AnyWebhook`,
           summary: verb === 'disable' ? 'Disable a webhook' : 'Enable a webhook',
           description:
-            'A webhook with this status is not changed. Its client can reverse the act. Disabling ' +
-            'cancels pending deliveries.',
+            'A webhook with this status is not changed. Its client can reverse the act. ' +
+            'Disabling cancels pending deliveries.',
           tags,
           params: schemas.WatchedWebhookParamsSchema,
           body: ReasonSchema,

@@ -154,7 +154,7 @@ test('a certificate that has ended or soon ends, and a key that others may read,
   const over = await write('over', await authority.issue('localhost', lasting), 0o600)
   await assertNamed(over, 'configuration', /TLS_CERT_FILE: the certificate has expired/)
   const open = await write('open', await authority.issue('localhost'), 0o644)
-  await assertNamed(open, 'tls', /can be read by others/)
+  await assertNamed(open, 'tls', /can be read by other accounts/)
   const findings = await examine(open)
   const [soon] = findings.filter(({ verdict }) => verdict === 'warning')
   assert.match(soon?.found ?? '', /ends in [01] days/)

@@ -22,7 +22,7 @@ suite('with a sandbox that runs', () => {
   test('nobody is signed in at first, and a command as a person says what to do', async () => {
     const { code, stderr } = await pinfold(env, 'keys', 'list', '--as-person')
     assert.equal(code, 2)
-    assert.match(stderr, /pinfold sign-in signs you in/)
+    assert.match(stderr, /Run pinfold sign-in/)
   })
 
   test('following the link signs the person in, and commands may do what the person’s roles allow', async () => {
@@ -32,7 +32,7 @@ suite('with a sandbox that runs', () => {
     const asked = await browser.visit(linkIn(signIn.stderr()))
     assert.match(asked.text, /asks to act as Kim Keys/)
     const page = await browser.send(asked.url, {})
-    assert.match(page.text, /This window can be closed/)
+    assert.match(page.text, /You can close this window/)
     const { code, stdout, stderr } = await signIn.ended
     assert.equal(code, 0, stderr)
     assert.match(stdout, /Signed in as Kim Keys until/)
@@ -46,7 +46,7 @@ suite('with a sandbox that runs', () => {
     assert.equal(refused.code, 1)
     assert.equal(JSON.parse(refused.stdout).error.code, 'insufficient_scope')
     const cards = await pinfold(env, 'cards', 'list', '--as-person')
-    assert.match(cards.stderr, /People call the private listener alone/)
+    assert.match(cards.stderr, /can call only the private listener/)
   })
 
   test('a token that is over, or no token at all, is as if nobody were signed in', async () => {
@@ -75,6 +75,6 @@ suite('with a sandbox that runs', () => {
 
   test('nobody is signed in as somebody whom the sandbox does not have', async () => {
     const { code, stderr } = await pinfold(env, 'sign-in', '--as', 'boss')
-    assert.deepEqual([code, /nobody called boss/.test(stderr)], [2, true])
+    assert.deepEqual([code, /no person with the name boss/.test(stderr)], [2, true])
   })
 })

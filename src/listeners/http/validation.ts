@@ -158,7 +158,8 @@ const comparedLengthMax = 40
 
 /** The value itself is never repeated: it may be a PIN. */
 function listAllowed(names: readonly unknown[], value: unknown): string {
-  const texts = names.filter((name) => typeof name === 'string')
+  // A mark such as * is one mistake away from any character.
+  const texts = names.filter((name) => typeof name === 'string').filter(({ length }) => length > 1)
   const isShort = typeof value === 'string' && value.length <= comparedLengthMax
   const nearest = isShort ? findNearestName(value, texts) : null
   const list = `must be one of ${names.join(', ')}`

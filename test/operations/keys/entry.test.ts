@@ -98,7 +98,7 @@ test('an entry for a key that there could not be is refused before anybody bring
     [{ algorithm: 'TDES', lengthBytes: 32 }, /length/],
     [{ family: 'installation', key: 'cvk' }, /another algorithm or length/],
     [{ family: 'installation', key: 'nobody' }, /no key of this name/],
-    [{ ...zone, key: 'zone-x' }, /formats are for another algorithm/],
+    [{ ...zone, key: 'zone-x' }, /formats need a key of another algorithm/],
   ] as const) {
     const refused = await open(members)
     assert.deepEqual([refused.status, refused.json.code], [422, 'key_refused'], refused.text)

@@ -37,14 +37,14 @@ test('the list of own requests has those that are older than a hundred of others
   const page = await browser.visit(`${service.url('')}/console/approvals?list=mine`)
   assert.equal(page.status, 200, page.text)
   assert.match(page.text, /Expired/)
-  assert.doesNotMatch(page.text, /You asked for nothing|Next page/)
+  assert.doesNotMatch(page.text, /You have no requests|Next page/)
 })
 
 test('the list of decisions does not say that there are none while there is a next page', async () => {
   const address = `${service.url('')}/console/approvals?list=decided`
   const page = await browser.visit(address)
   assert.match(page.text, /Nothing on this page\. See the next page\./)
-  assert.doesNotMatch(page.text, /Nothing has been decided yet/)
+  assert.doesNotMatch(page.text, /No decisions yet/)
   const [, query = ''] = /href="[^"?]*\?([^"]*)" rel="next"/.exec(page.text) ?? []
   const next = await browser.visit(
     `${service.url('')}/console/approvals?${query.replaceAll('&amp;', '&')}`,

@@ -80,7 +80,7 @@ test('links are listed with their state, created, changed and disabled', async (
   assert.deepEqual(await answer('links', 'advices', 'acme-1'), [])
   const taken = await run('links', 'create', 'acme-1', '--network', 'acme-network', ...where)
   assert.equal(taken.code, 1)
-  assert.match(taken.stderr, /linkName/)
+  assert.match(taken.stderr, /LINK is the name of another link/)
 })
 
 test('what the terminal took back is among the advices of its link', async () => {

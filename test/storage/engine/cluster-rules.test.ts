@@ -35,6 +35,8 @@ test('no statement of a function breaks a rule of a cluster', async () => {
   const broken: Record<string, readonly string[]> = {}
   assert.ok((await readFunctionFiles()).some(({ text }) => statementsOf(text).length > 0))
   for (const { fileName, text } of await readFunctionFiles()) {
+    // Those for several are never called on a cluster.
+    if (fileName.endsWith('-several.sql')) continue
     const refusals = statementsOf(text).flatMap(listRefusals)
     if (refusals.length > 0) broken[fileName] = refusals
   }

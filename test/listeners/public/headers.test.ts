@@ -73,7 +73,7 @@ test('the version of the contract may be asked for, and no other one', async () 
   for (const other of ['2026-11-21', '2025-01-01', '1', '', 'latest', '2026-11-20, 2026-11-20']) {
     const { headers, json, status } = await ask(other)
     assert.deepEqual([status, json.code], [400, 'malformed_request'], other)
-    assert.equal(json.detail, 'Api-Version must be 2026-11-20.')
+    assert.equal(json.detail, 'The header Api-Version must be 2026-11-20, or be absent.')
     assert.equal(headers['api-version'], '2026-11-20')
   }
 })

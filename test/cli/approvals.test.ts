@@ -54,7 +54,7 @@ test('an administrator’s client approves nothing, with whatever it proves itse
   const { payloadHash } = JSON.parse((await run('approvals', 'show', approvalId, '--json')).stdout)
   const own = await run('approvals', 'approve', approvalId, '--payload-hash', payloadHash)
   assert.equal(own.code, 1)
-  assert.match(own.stderr, /The caller must be a person with the scope approve/)
+  assert.match(own.stderr, /The scope approve is needed/)
   const known = JSON.parse(await readFile(join(program.dataDir, 'sandbox.json'), 'utf8'))
   const sandbox = { ...known, ...known.admin, scope: known.admin.scope ?? 'admin' }
   const token = await askToken(sandbox)
@@ -62,7 +62,7 @@ test('an administrator’s client approves nothing, with whatever it proves itse
     pinfold({ ...env, PINFOLD_PERSON_TOKEN: token }, ...words, '--as-person')
   const again = await asPerson('approvals', 'approve', approvalId, '--payload-hash', payloadHash)
   assert.equal(again.code, 1, again.stdout)
-  assert.match(again.stderr, /The caller must be a person with the scope approve/)
+  assert.match(again.stderr, /The scope approve is needed/)
   const refused = await asPerson('approvals', 'refuse', approvalId, '--reason', 'No')
   assert.equal(refused.code, 1)
   const broken = await asPerson('approvals', 'break-glass', approvalId, '--reason', 'No')

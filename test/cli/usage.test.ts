@@ -83,12 +83,17 @@ test('doctor finds nothing good of an address at which no server answers', async
 
 test('doctor names variables that resemble ours and are ignored', async () => {
   const mistyped = { DATABSE_URL: 'postgres://a:secret-of-a@127.0.0.1/a', PINFOLD_COLOUR: 'no' }
-  // Docker and Kubernetes set these.
-  const foreign = { HOSTNAME: 'a', PINFOLD_PORT: 'tcp://10.0.0.1:80', HOME: '/root' }
+  // Docker, Kubernetes and OpenSSL use these.
+  const foreign = {
+    HOSTNAME: 'a',
+    PINFOLD_PORT: 'tcp://10.0.0.1:80',
+    SSL_CERT_FILE: '/etc/ssl/cert.pem',
+    HOME: '/root',
+  }
   const { stdout } = await pinfold({ ...env, ...mistyped, ...foreign }, 'doctor')
   assert.match(stdout, /DATABSE_URL is ignored.*Did you mean DATABASE_URL\?/)
   assert.match(stdout, /PINFOLD_COLOUR is ignored/)
-  assert.doesNotMatch(stdout, /secret-of-a|HOSTNAME is|PINFOLD_PORT is|HOME is/)
+  assert.doesNotMatch(stdout, /secret-of-a|HOSTNAME is|PINFOLD_PORT is|SSL_CERT_FILE is|HOME is/)
 })
 
 test('a HOST that is none is a fault of the configuration', async () => {

@@ -8,8 +8,11 @@ const known = variableGroups.flatMap(({ variables }) => variables.map(([name]) =
 /** What no other program sets, but for Kubernetes, which describes a service called pinfold so. */
 const own = /^PINFOLD_(?!SERVICE_|PORT$|PORT_)/
 
-/** What the launcher, a container or a library sets under a name that is near to one of ours. */
-const foreign = /^(?:PINFOLD_ADDRESS_SOURCE|HOSTNAME|PG[A-Z]+|NODE_\w+|npm_\w+)$/
+/**
+ * Variables of the launcher, of containers and of libraries (SSL_ is OpenSSL) whose names resemble
+ * ours.
+ */
+const foreign = /^(?:PINFOLD_ADDRESS_SOURCE|HOSTNAME|PG[A-Z]+|SSL_\w+|NODE_\w+|npm_\w+)$/
 
 /**
  * Lists, one sentence each, the variables that resemble those of this program and are not read by

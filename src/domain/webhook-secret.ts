@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { Secret } from './secret.ts'
 
 const prefix = 'whsec_'
@@ -11,9 +12,11 @@ export class WebhookSecret extends Secret<string> {
     super(text, `${prefix}****`)
   }
 
-  /** The bytes that messages are signed with. */
-  revealKey(): Uint8Array {
-    return Buffer.from(this.reveal().slice(prefix.length), 'base64')
+  /** Signs a message (Standard Webhooks 1.0.0: HMAC-SHA256 over `id.timestamp.body`). */
+  sign(id: string, timestamp: string, body: string): string {
+    const key = Buffer.from(this.reveal().slice(prefix.length), 'base64')
+    const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`)
+    return `v1,${signature.digest('base64')}`
   }
 }
 

@@ -1,4 +1,5 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { encodeWebhookSecret, type WebhookSecret } from '../../domain/webhook-secret.ts'
 import * as cli from '../command.ts'
 import { asClient } from '../connection/connection.ts'
 import { line, print, printBeside } from '../output.ts'
@@ -22,11 +23,11 @@ export const webhookCommand: cli.Command = {
   run: (call) => {
     const url = parseTarget(call)
     return asClient(call, async (service) => {
-      const key = randomBytes(32)
-      printBeside(`The secret for the signatures is whsec_${key.toString('base64')}`)
+      const secret = encodeWebhookSecret(randomBytes(32))
+      printBeside(`The secret for the signatures is ${secret.reveal()}`)
       await followEvents(service, call, async (event) => {
         const { id, ...message } = JSON.parse(event) as { id: string; type: string }
-        const result = await send(url, key, id, JSON.stringify(message))
+        const result = await send(url, secret, id, JSON.stringify(message))
         const { type } = message
         print(call.options.json ? JSON.stringify({ id, type, result }) : line`${type}  ${result}`)
       })
@@ -42,10 +43,8 @@ function parseTarget(call: cli.Call): string {
 }
 
 /** Posts a message (Standard Webhooks 1.0.0). @returns the status, or why there is none. */
-async function send(url: string, key: Buffer, id: string, body: string): Promise<string> {
+async function send(url: string, secret: WebhookSecret, id: string, body: string): Promise<string> {
   const timestamp = String(Math.floor(Date.now() / 1_000))
-  const content = `${id}.${timestamp}.${body}`
-  const signature = createHmac('sha256', key).update(content).digest('base64')
   try {
     const { status } = await fetch(url, {
       method: 'POST',
@@ -53,7 +52,7 @@ async function send(url: string, key: Buffer, id: string, body: string): Promise
         'content-type': 'application/json',
         'webhook-id': id,
         'webhook-timestamp': timestamp,
-        'webhook-signature': `v1,${signature}`,
+        'webhook-signature': secret.sign(id, timestamp, body),
       },
       body,
       redirect: 'manual',

@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import type { WebhookSecret } from '../../domain/webhook-secret.ts'
 import type { TriedDelivery } from '../../storage/webhooks/attempts.ts'
 import { type DueDelivery, pingGroup } from '../../storage/webhooks/delivery-groups.ts'
@@ -101,8 +100,7 @@ function composeBody(
 }
 
 /**
- * Headers of a message, one signature for each secret (Standard Webhooks 1.0.0: HMAC-SHA256 over
- * `id.timestamp.body`).
+ * Headers of a message, with one signature for each secret (Standard Webhooks 1.0.0).
  * @param secrets the present one first.
  */
 function signedHeaders(
@@ -112,12 +110,7 @@ function signedHeaders(
   now: Date,
 ): Record<string, string> {
   const timestamp = String(Math.floor(now.getTime() / 1_000))
-  const signatures = secrets.map((secret) => {
-    const signature = createHmac('sha256', secret.revealKey()).update(
-      `${eventId}.${timestamp}.${body}`,
-    )
-    return `v1,${signature.digest('base64')}`
-  })
+  const signatures = secrets.map((secret) => secret.sign(eventId, timestamp, body))
   return {
     'webhook-id': eventId,
     'webhook-timestamp': timestamp,

@@ -35,6 +35,37 @@ test('a PIN is set from standard input, shown, blocked and unblocked', async () 
   assert.deepEqual([status, remainingTries], ['Unblocked', 3])
 })
 
+test('events trigger creates no card where the service has no simulator', async (t) => {
+  const requests: string[] = []
+  const production = createServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`)
+    const isToken = request.url === '/oauth/token'
+    response.writeHead(isToken ? 200 : 404, { 'content-type': 'application/json' })
+    response.end(
+      JSON.stringify(
+        isToken
+          ? { access_token: 'token', token_type: 'Bearer', expires_in: 60 }
+          : { status: 404, code: 'not_found' },
+      ),
+    )
+  })
+  await once(production.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => production.close())
+  const address = production.address()
+  const where = {
+    PINFOLD_URL: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
+    PINFOLD_CLIENT_ID: 'acme',
+    PINFOLD_CLIENT_SECRET: 'secret',
+  }
+  const { code, stderr } = await pinfold({ ...env, ...where }, 'events', 'trigger', 'pin.set')
+  assert.equal(code, 2, stderr)
+  assert.match(stderr, /This service is not a sandbox/)
+  assert.deepEqual(
+    requests.filter((request) => request.startsWith('POST /thr')),
+    ['POST /thr/processor/simulator/authorizations'],
+  )
+})
+
 test('a CVV is blocked and unblocked', async () => {
   const card = await trigger('card.created')
   assert.equal((await answer('cvvs', 'block', card)).status, 'Blocked')

@@ -3,7 +3,11 @@ import { asClient } from '../connection/connection.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
 
 /** A request that leads to an event; paths are relative to that of the client's interface. */
-type Request = readonly [method: string, path: (card: string) => string, body?: object]
+type Request = readonly [
+  method: string,
+  path: (card: string) => string,
+  body?: object | ((card: string) => object),
+]
 
 const newCard = {
   cardType: 'Virtual',
@@ -16,11 +20,14 @@ const pinPath = (card: string) => `/card-pin/${card}/pin`
 const cvvPath = (card: string) => `/card-cvv/${card}/cvv/status`
 const setPin: Request = ['POST', pinPath, { pin: '4821' }]
 
-const simulate = (tried: object): readonly [Request, ...Request[]] => [
-  setPin,
-  ['SIMULATE', () => '/simulator/authorizations', tried],
+const simulatorPath = '/simulator/authorizations'
+
+const simulate = (tried: object): Request => [
+  'POST',
+  () => simulatorPath,
+  (publicToken) => ({ publicToken, ...tried }),
 ]
-const wrongPin = simulate({ pin: '5937' })
+const tryWrongPin = simulate({ pin: '5937' })
 
 /** What is done to a new card of the sandbox for each type of event. */
 const acts: Readonly<Record<string, readonly Request[]>> = {
@@ -28,11 +35,11 @@ const acts: Readonly<Record<string, readonly Request[]>> = {
   'card.status_changed': [['PUT', (card) => `/cards/${card}/status`, { cardStatusCode: '62' }]],
   'pin.set': [setPin],
   'pin.revealed': [['GET', pinPath]],
-  'pin.attempt_failed': wrongPin,
-  'pin.blocked': [...wrongPin, ...wrongPin.slice(1), ...wrongPin.slice(1)],
+  'pin.attempt_failed': [setPin, tryWrongPin],
+  'pin.blocked': [setPin, tryWrongPin, tryWrongPin, tryWrongPin],
   'pin.unblocked': [['POST', (card) => `${pinPath(card)}/unblock`]],
   // Of four digits, so that it is never right.
-  'cvv.attempt_failed': simulate({ cvv: '0000' }),
+  'cvv.attempt_failed': [simulate({ cvv: '0000' })],
   'cvv.blocked': [['PUT', cvvPath, { status: 'Blocked' }]],
   'cvv.unblocked': [['PUT', cvvPath, { status: 'Unblocked' }]],
 }
@@ -41,10 +48,7 @@ export const triggerCommand: cli.Command = {
   words: 'events trigger',
   names: ['TYPE'],
   summary: 'makes an event occur on a new card, in the sandbox',
-  description: `TYPE is one of ${Object.keys(acts).join(', ')}.`.replaceAll(
-    /(.{60,90}?) /g,
-    '$1\n',
-  ),
+  description: ['TYPE is one of:', ...Object.keys(acts)].join('\n  '),
   connection: cli.clientConnection,
   example: 'pinfold events trigger pin.blocked',
   run: (call) => {
@@ -54,10 +58,23 @@ export const triggerCommand: cli.Command = {
       throw new cli.UsageError(`TYPE must be one of ${Object.keys(acts).join(', ')}.`)
     }
     return asClient(call, async (service) => {
+      await requireSandbox(service)
       const publicToken = await play(service, requests)
       return { json: { type, publicToken }, text: `${type} occurred on card ${publicToken}.` }
     })
   },
+}
+
+/** @throws UsageError where the service has no simulator: no card of production is touched. */
+async function requireSandbox({ ask, base }: ServiceConnection): Promise<void> {
+  try {
+    await ask('POST', base + simulatorPath, {})
+  } catch (error) {
+    if (!(error instanceof cli.Refused)) throw error
+    if (error.status === 404) {
+      throw new cli.UsageError('This service is not a sandbox. Run events trigger on a sandbox.')
+    }
+  }
 }
 
 async function play({ ask, base }: ServiceConnection, requests: readonly Request[]) {
@@ -67,9 +84,8 @@ async function play({ ask, base }: ServiceConnection, requests: readonly Request
     newCard,
   )
   for (const [method, path, body] of requests) {
-    const isSimulated = method === 'SIMULATE'
-    const sent = isSimulated ? { publicToken, ...body } : body
-    await ask(isSimulated ? 'POST' : method, base + path(publicToken), sent)
+    const sent = typeof body === 'function' ? body(publicToken) : body
+    await ask(method, base + path(publicToken), sent)
   }
   return publicToken
 }

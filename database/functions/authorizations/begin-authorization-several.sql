@@ -139,11 +139,11 @@ begin
           triable.request_fingerprint, triable.claim_id, null
         ) as is_claimed
       from (
-        select asked.*, counter.row_id
+        select asked.*
         from read
         join asked using (ordinal)
         cross join lateral (
-          select counter.ctid as row_id
+          select
           from try_counter as counter
           where counter.public_token = asked.public_token and counter.kind = asked.kind
             and counter.spent - counter.restored < counter.try_limit

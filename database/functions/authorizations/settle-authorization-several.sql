@@ -3,9 +3,8 @@
 -- It is one statement over all callers, since a function that is called for each costs the server
 -- three times as much. Each caller has another card. It waits for no card: a caller whose counter
 -- is locked is left out. So is one whose try did not match or is not the only outstanding one, and
--- one whose key has an answer.
--- Keys are locked in the order of their cards, as where answers without a try claim them, so that
--- two calls never wait for each other's keys.
+-- one whose key has an answer. Keys are locked in the order of their cards, as answer_authorization
+-- does for several callers, so that two calls never wait for each other's keys.
 --
 -- Returns what settle_authorization returns, for each caller's ordinal. Those left out call
 -- settle_authorization.

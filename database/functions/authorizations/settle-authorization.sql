@@ -5,7 +5,7 @@
 -- is kept under a key stays. The answer of this call is kept only where p_foreseen_tries remain,
 -- since it was sealed before that was known. Where another answer was first, or the key was
 -- forgotten, the network was told 96, and that is recorded. p_response_code is null where the
--- authorization goes on with another try, and p_key_hash where it has no key.
+-- authorization spends another try next. p_key_hash is null without an idempotency key.
 --
 -- Returns how many tries remain, null where there is no such counter; the answer that is kept under
 -- the key, null where none is; and whether it is the answer of this call.

@@ -1,8 +1,8 @@
 -- Records that data of a client's card is disclosed, and returns the data as it is then.
 --
--- A disclosure spends a use of a limit of the card and of a limit of its client over all cards; a
--- limit is null where there is none. Nothing is disclosed without its event. Lock order: card,
--- limit of the client. All of it is done, or nothing.
+-- A disclosure spends a use of a limit of the card and a use of a limit of its client over all
+-- cards. A null limit is no limit. The event and the disclosure commit together. Lock order: card,
+-- limit of the client. The call does everything or nothing.
 --
 -- Returns no row where the card is another client's, closed or expired, its PIN is to
 -- be disclosed and cannot be (p_includes_pin), or a limit has no use left.

@@ -82,7 +82,7 @@ cross join lateral (
   limit 1
 ) as found;
 
--- A cluster is told by the list, before it reads it, which node has the row.
+-- The list tells a cluster which node has the row, before it reads the row.
 -- name: find_token_by_pan
 select known.public_token as "publicToken"
 from pan_fingerprint as known

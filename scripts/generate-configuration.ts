@@ -3,14 +3,16 @@ import { type DescribedVariable, variableGroups } from '../src/service/config/va
 
 const introduction = `# Configuration
 
-Environment variables configure the service and the command line. An empty variable counts as not set. At the start the service
-reports all wrong and missing variables at once and opens no listener. \`npx pinfold doctor\` reports the same without a start.
+Environment variables configure the service and the command line. An empty variable counts as not
+set. At the start the service reports all wrong and missing variables at once and opens no
+listener. \`npx pinfold doctor\` reports the same without a start.
 
-Production (\`SANDBOX=false\`) needs \`DATABASE_URL\`, an https \`BASE_URL\`, \`ADMIN_JWK_FILE\`, and one of two: \`HSM=pkcs11\`, or
-\`MASTER_KEY_FILE\` with \`ACCEPT_SOFTWARE_HSM=yes\`. [Settings that production refuses](production.md) lists the rest.
+Production (\`SANDBOX=false\`) needs \`DATABASE_URL\`, an https \`BASE_URL\`, \`ADMIN_JWK_FILE\`,
+and one of two: \`HSM=pkcs11\`, or \`MASTER_KEY_FILE\` with \`ACCEPT_SOFTWARE_HSM=yes\`. [Settings
+that production refuses](production.md) lists the rest.
 
-This file is generated from \`src/service/config/variable-reference.ts\` by \`npm run generate\`. The column \`values\` is what the service
-itself accepts.
+This file is generated from \`src/service/config/variable-reference.ts\` by \`npm run generate\`.
+The column \`values\` is what the service itself accepts.
 `
 
 /** docs/reference/configuration.md. */

@@ -101,8 +101,9 @@ Every error is a problem document (RFC 9457, \`application/problem+json\`):
 }
 \`\`\`
 
-Switch on \`code\`, which is stable. \`title\` and \`detail\` are for people. \`errors\` lists every wrong member. Give the \`requestId\`
-to the operator when you ask for help. The service returns these explanations under \`/problems\`, too.
+Switch on \`code\`, which is stable. \`title\` and \`detail\` are for people. \`errors\` lists
+every wrong member. Give the \`requestId\` to the operator when you ask for help. The service
+returns these explanations under \`/problems\`, too.
 
 This file is generated from \`src/domain/problem-kinds.ts\` by \`npm run generate\`.
 `
@@ -121,15 +122,18 @@ const section = (code: string, { explanation, status, title }: ProblemKind): str
 
 const refusalsIntroduction = `# Settings that production refuses
 
-With \`SANDBOX=false\` the service refuses to start with any of these settings. It reports all of them at once and opens no
-listener. To accept a setting, set the variable in the last column to \`yes\`. Each acceptance in use is a log line at level
-\`warn\` at the start and a warning of \`pinfold doctor\`. A setting without such a variable cannot be accepted.
+With \`SANDBOX=false\` the service refuses to start with any of these settings. It reports all of
+them at once and opens no listener. To accept a setting, set the variable in the last column to
+\`yes\`. Each acceptance in use is a log line at level \`warn\` at the start and a warning of
+\`pinfold doctor\`. A setting without such a variable cannot be accepted.
 
-File modes are those of Unix; on Windows, give only the service's account access to the files. Certificates are checked when
-they are loaded ([TLS](tls.md)). [Decision 19](../decisions/0019-production.md) gives the reasons.
+File modes are those of Unix; on Windows, give only the service's account access to the files.
+Certificates are checked when they are loaded ([TLS](tls.md)). [Decision
+19](../decisions/0019-production.md) gives the reasons.
 
-Links of card networks are registered while the service runs. A link in clear beyond loopback is refused at registration and
-change, and does not run, unless \`ACCEPT_PLAIN_LINKS\` is \`yes\` ([iso8583.md](iso8583.md#links-in-clear)).
+Links of card networks are registered while the service runs. A link in clear beyond loopback is
+refused at registration and change, and does not run, unless \`ACCEPT_PLAIN_LINKS\` is \`yes\`
+([iso8583.md](iso8583.md#links-in-clear)).
 
 This file is generated from \`src/service/config/production.ts\` by \`npm run generate\`.
 `

@@ -9,8 +9,11 @@ import { openTestService, type TestService } from '../support/service.ts'
 
 const identity = { issuer: 'https://issuer.test', subject: 'kim' }
 const person: Person = {
-  ...{ ...identity, personId: derivePersonId(identity), name: 'Kim Keys' },
-  ...{ roles: ['key-officer'], authenticatedAt: new Date() },
+  ...identity,
+  personId: derivePersonId(identity),
+  name: 'Kim Keys',
+  roles: ['key-officer'],
+  authenticatedAt: new Date(),
 }
 const scopes = new Set(['keys.read', 'keys.write'] as const)
 const caller = {

@@ -37,8 +37,12 @@ const parts = [randomBytes(32), randomBytes(32), randomBytes(32)]
 const open = async (opener: Administrator, componentCount: 2 | 3 = 2): Promise<string> => {
   const value = parts.slice(0, componentCount).reduce((a, b) => Buffer.from(xor(a, b)))
   const { json, text } = await opener.call('POST', '/component-entries', {
-    ...{ family: 'zone-master', key: named('zmk'), algorithm: 'AES', lengthBytes: 32 },
-    ...{ componentCount, keyCheckValue: computeKeyCheckValue('A', value) },
+    family: 'zone-master',
+    key: named('zmk'),
+    algorithm: 'AES',
+    lengthBytes: 32,
+    componentCount,
+    keyCheckValue: computeKeyCheckValue('A', value),
   })
   assert.ok(json.entryId, text)
   return json.entryId

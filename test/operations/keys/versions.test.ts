@@ -71,7 +71,7 @@ const metricOf = async (service: TestService, name: string, key: string) => {
   return Number(new RegExp(`^${name}\\{key="${key}"\\} (\\S+)$`, 'm').exec(text)?.[1])
 }
 
-test('the reference of keys states use, cryptoperiod and exportability of every key as the catalogue does', async () => {
+test('the reference of keys agrees with the catalogue on use, cryptoperiod and exportability', async () => {
   const text = await readFile(new URL('../../../docs/reference/keys.md', import.meta.url), 'utf8')
   const uses = (most: number | null): string => (most === null ? '–' : `2^${Math.log2(most)}`)
   for (const [name, { cryptoperiod, description, kind, mayLeave }] of Object.entries(

@@ -10,7 +10,7 @@ import { libraries, type WalkAnswer, type WalkDocument } from './programs.ts'
 import { findResponseCode, tagsOf, type WalkStep, walkSteps, wholeFields } from './walk.ts'
 
 /**
- * `npm test -- --suite libraries` ([docs/reference/iso8583.md](../../../../docs/reference/iso8583.md#interoperability)).
+ * `npm test -- --suite libraries`: see "Interoperability" in docs/reference/iso8583.md.
  */
 
 const profileNames = [

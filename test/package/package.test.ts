@@ -11,6 +11,7 @@ import { type Lock, readLock, runtimePackages } from '../../scripts/package/lock
 import { root } from '../../scripts/package/program.ts'
 import { formatLine } from '../../src/service/log.ts'
 import { unpackDatabase } from '../../src/storage/engine/made-database.ts'
+import { makePgliteFolder } from '../../src/storage/engine/pglite.ts'
 import { shortLived } from '../support/node-flags.ts'
 import { pgliteImage } from '../support/pglite-image.ts'
 import { bareEnvironment, makeFolder, type Program, startProgram } from '../support/process.ts'
@@ -62,6 +63,18 @@ test('from node_modules, the package serves on the database that it brought, and
   const again = JSON.parse((await pinfold(['init', '--json'])).stdout)
   assert.deepEqual([again.written, again.kept], [[], written])
   assert.equal(await readFile(join(folder, 'client.mjs'), 'utf8'), client)
+})
+
+test('two first starts of a clone unpack the one database that npm ci made', async () => {
+  await execute(process.execPath, [join(root, 'scripts/prepare.mjs')])
+  const identifiers = await Promise.all(
+    ['one', 'another'].map(async (name) => {
+      const made = join(await makeFolder(), name)
+      await makePgliteFolder(made)
+      return readFileSync(join(made, 'global/pg_control')).subarray(0, 8).toString('hex')
+    }),
+  )
+  assert.equal(identifiers[0], identifiers[1])
 })
 
 test('pages of the package are made of JavaScript that is there', async () => {

@@ -4,14 +4,26 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
 
-/**
- * Where a package of this program has an empty database that was made when it was packed; a clone
- * has none. Making one takes 650 MiB of memory, unpacking it takes no more than the program needs
- * anyway.
- */
-export const madeDatabase = fileURLToPath(
-  new URL('../../../made-database/empty.br', import.meta.url),
+const root = new URL('../../../', import.meta.url)
+
+/** Where `npm ci` puts an empty database in a clone: beside the engine that made it. */
+export const cloneDatabase = fileURLToPath(
+  new URL('node_modules/.cache/pinfold/empty-database.br', root),
 )
+const packageDatabase = fileURLToPath(new URL('made-database/empty.br', root))
+
+/**
+ * The empty database that was made before the first start: when the package was packed, or by
+ * `npm ci` in a clone. Null where install scripts did not run. Making one takes 650 MiB of memory,
+ * unpacking it takes no more than the program needs anyway.
+ */
+export async function findMadeDatabase(): Promise<Buffer | null> {
+  for (const path of [packageDatabase, cloneDatabase]) {
+    const packed = await readFile(path).catch(() => null)
+    if (packed) return packed
+  }
+  return null
+}
 
 /** What is in a folder, in the order in which it is written: a folder before its files. */
 interface Entry {

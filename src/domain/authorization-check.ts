@@ -32,3 +32,7 @@ export interface AuthorizationCheck {
   readonly remainingTries?: number
   readonly tryNumber?: number
 }
+
+/** Reads checks as they are stored. */
+export const parseChecks = (text: string): AuthorizationCheck[] =>
+  JSON.parse(text) as AuthorizationCheck[]

@@ -8,43 +8,9 @@ import { left } from './card-timeline.ts'
 
 type Check = Static<typeof RecordedAuthorizationSchema>['checks'][number]
 
-/**
- * What an agent may say to a cardholder about each answer, and nothing that would help somebody who
- * is none.
- */
-const sayings: Readonly<Record<string, string>> = {
-  '00':
-    'We approved this payment. If it did not go through, the shop or its bank declined it: ' +
-    'please ask there.',
-  // Whoever asks may be the one who found or stole it.
-  '41':
-    'The card cannot be used any more. Once we know who you are, we can tell you why and send a ' +
-    'new one.',
-  '43':
-    'The card cannot be used any more. Once we know who you are, we can tell you why and send a ' +
-    'new one.',
-  '46': 'The card is closed. We can tell you about a new one.',
-  '54':
-    'The card has expired, or its expiry date was entered wrongly. Please look at the date on ' +
-    'the card.',
-  '55': 'The PIN was not right. Please try again with care: after a few wrong PINs it is blocked.',
-  '62': 'The card is frozen at the moment. Once we know why, and who you are, we can unfreeze it.',
-  '75':
-    'The PIN is blocked after too many wrong tries. Once we know who you are, we can unblock ' +
-    'it.',
-  '78': 'The card has not been activated yet.',
-  '86':
-    'The terminal did not send us a PIN that we could check. Please try again, or at another ' +
-    'terminal.',
-  '96':
-    'We could not check the payment just then. Nothing is wrong with your card: please try ' +
-    'again.',
-  N7:
-    'The three digits on the back were not right, or were tried too often. Please look at them ' +
-    'again.',
-}
-
-const otherSaying = 'We could not approve this payment. Please let us look into it.'
+const approvedSaying =
+  'We approved this payment. If it did not go through, the shop or its bank declined it: ' +
+  'please ask there.'
 
 const checkNames: Readonly<Record<Check['check'], string>> = {
   card: 'The card is known',
@@ -80,8 +46,8 @@ export const authorizationScreen: Screen = {
       path`/cards/${publicToken}/authorizations/${authorizationId}`,
       RecordedAuthorizationSchema,
     )
-    const { approved, at, checks, durationMs, entryMode, networkId, reference, responseCode } =
-      found
+    const { advice = approvedSaying, approved, checks, declineReason, responseCode } = found
+    const { decidedAt, durationMs, entryMode, networkId, reference } = found
     const tone = approved ? 'good' : 'bad'
     return {
       title: `Authorization ${reference}`,
@@ -89,7 +55,7 @@ export const authorizationScreen: Screen = {
           <h2 id="say">What to say to the cardholder</h2>
           <p>
             ${badge(approved ? 'Approved' : `Declined ${responseCode}`, tone)}
-            “${sayings[responseCode] ?? otherSaying}”
+            “${advice}”
           </p>
         </section>
         <section aria-labelledby="checks">
@@ -116,7 +82,8 @@ export const authorizationScreen: Screen = {
             <dd><a href="${path`/console/cards/${publicToken}`}">${publicToken}</a></dd>
             <dt>Answer</dt>
             <dd>${badge(approved ? 'Approved' : 'Declined', tone)} <code>${responseCode}</code></dd>
-            <dt>Decided</dt><dd>${instant(at)}</dd>
+            ${declineReason && html`<dt>Decline reason</dt><dd><code>${declineReason}</code></dd>`}
+            <dt>Decided</dt><dd>${instant(decidedAt)}</dd>
             <dt>Network</dt><dd>${networkId}</dd>
             <dt>Reference</dt><dd><code>${reference}</code></dd>
             <dt>Entry mode</dt><dd>${entryMode}</dd>

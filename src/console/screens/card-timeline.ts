@@ -152,8 +152,10 @@ function authorizationDetails(
   authorization: NonNullable<Entry['authorization']>,
 ): Content {
   const { approved, authorizationId, entryMode, reference, responseCode } = authorization
+  const { advice, declineReason } = authorization
   const address = path`/console/cards/${publicToken}/authorizations/${authorizationId}`
   return html`${approved ? badge('Approved', 'good') : badge(`Declined ${responseCode}`, 'bad')}
     <a href="${address}">${approved ? 'Every check' : 'Why'}</a>
+    ${declineReason && html`<p><code>${declineReason}</code> ${advice}</p>`}
     <p class="fine">${entryMode} · Reference ${reference}</p>`
 }

@@ -200,11 +200,13 @@ const resultRow = ({ authorization, ...card }: FoundCard): Content =>
 
 function authorizationCell(
   publicToken: string,
-  { at, authorizationId, reference, responseCode }: NonNullable<FoundCard['authorization']>,
+  authorization: NonNullable<FoundCard['authorization']>,
 ): Content {
+  const { advice, at, authorizationId, declineReason, reference, responseCode } = authorization
   const address = path`/console/cards/${publicToken}/authorizations/${authorizationId}`
   return html`<td>
     <a href="${address}">${reference}</a>
     ${badge(responseCode, responseCode === '00' ? 'good' : 'bad')} ${instant(at)}
+    ${declineReason && html`<p class="fine"><code>${declineReason}</code> ${advice}</p>`}
   </td>`
 }

@@ -1,4 +1,5 @@
-import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
+import { type AuthorizationCheck, parseChecks } from '../../domain/authorization-check.ts'
+import { type Decline, explainDecline } from '../../domain/decline-reason.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem, parameterFault, validationFailed } from '../../domain/problem.ts'
 import {
@@ -14,10 +15,14 @@ import type { AuthorizationContext } from './authorization.ts'
 type Records = Pick<AuthorizationContext, 'database'>
 
 /** An authorization as it is on record. */
-interface RecordedAuthorization extends Omit<stored.AuthorizationRow, 'checks' | 'remainingTries'> {
+interface RecordedAuthorization
+  extends Omit<stored.AuthorizationRow, 'checks' | 'remainingTries' | 'at'>,
+    Partial<Decline> {
   readonly approved: boolean
   /** When the request arrived: RFC 3339 in UTC. */
-  readonly askedAt: string
+  readonly requestedAt: string
+  /** When it was answered. */
+  readonly decidedAt: string
   /** In the order in which they were made. The last is what decided, unless all passed. */
   readonly checks: AuthorizationCheck[]
 }
@@ -51,16 +56,23 @@ export async function findAuthorization(
 }
 
 function recorded({
+  at: decidedAt,
   checks: text,
   remainingTries,
   ...row
 }: stored.AuthorizationRow): RecordedAuthorization {
-  const checks = JSON.parse(text) as AuthorizationCheck[]
+  const checks = parseChecks(text)
   const last = checks.at(-1)
   // What others left of its tries meanwhile was known only as it was committed.
   if (last && remainingTries !== null) checks.splice(-1, 1, { ...last, remainingTries })
-  const askedAt = new Date(Date.parse(row.at) - row.durationMs).toISOString()
-  return { ...row, approved: row.responseCode === '00', askedAt, checks }
+  return {
+    ...row,
+    approved: row.responseCode === '00',
+    ...explainDecline(row.responseCode, checks),
+    requestedAt: new Date(Date.parse(decidedAt) - row.durationMs).toISOString(),
+    decidedAt,
+    checks,
+  }
 }
 
 /**

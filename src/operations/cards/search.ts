@@ -1,4 +1,6 @@
+import { parseChecks } from '../../domain/authorization-check.ts'
 import { type CardStatus, describeCardStatus } from '../../domain/card-status.ts'
+import { explainDecline } from '../../domain/decline-reason.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
 import { Problem } from '../../domain/problem.ts'
@@ -126,9 +128,10 @@ async function searchByAuthorization(
   const cards = await stored.listCardsByTokens(database, publicTokens)
   const byToken = new Map(cards.map((card) => [card.publicToken, foundCard(context, card)]))
   return records.flatMap(
-    ({ at, authorizationId, networkId, publicToken, reference, responseCode }) => {
+    ({ at, authorizationId, checks, networkId, publicToken, reference, responseCode }) => {
       const card = byToken.get(publicToken)
-      const authorization = { authorizationId, at, networkId, reference, responseCode }
+      const decline = explainDecline(responseCode, parseChecks(checks))
+      const authorization = { authorizationId, at, networkId, reference, responseCode, ...decline }
       return card ? [{ ...card, authorization }] : []
     },
   )

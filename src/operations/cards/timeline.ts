@@ -1,4 +1,6 @@
 import { attemptEntryId } from '../../domain/audit-entry.ts'
+import { parseChecks } from '../../domain/authorization-check.ts'
+import { type Decline, explainDecline } from '../../domain/decline-reason.ts'
 import type { EventType } from '../../domain/event-type.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
@@ -29,7 +31,7 @@ interface HistoricAttempt extends Omit<stored.HistoricTry, 'at'> {
   readonly entryId: string
 }
 
-interface HistoricAuthorization {
+interface HistoricAuthorization extends Partial<Decline> {
   readonly authorizationId: string
   readonly approved: boolean
   readonly responseCode: string
@@ -187,8 +189,7 @@ function sourcedTry(publicToken: PublicToken, { at, ...attempt }: stored.Histori
 }
 
 function sourcedAuthorization(row: stored.RowsOfCard['authorizations'][number]): Sourced {
-  const { at, authorizationId, entryMode, networkId, reference, responseCode } = row
-  const approved = responseCode === '00'
+  const { at, authorizationId, checks, entryMode, networkId, reference, responseCode } = row
   return {
     position: { authorizationId },
     entry: {
@@ -196,8 +197,9 @@ function sourcedAuthorization(row: stored.RowsOfCard['authorizations'][number]):
       kind: 'authorization',
       authorization: {
         authorizationId,
-        approved,
+        approved: responseCode === '00',
         responseCode,
+        ...explainDecline(responseCode, parseChecks(checks)),
         networkId,
         reference,
         entryMode,

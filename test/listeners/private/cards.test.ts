@@ -129,8 +129,16 @@ test('a card is found by the reference of an authorization, with that authorizat
     [newest.authorization.responseCode, declined.authorization.responseCode],
     ['00', '55'],
   )
+  const { advice, declinedBy, declineReason, retry } = declined.authorization
+  assert.deepEqual([declineReason, declinedBy, retry], ['wrong_pin', 'pin', 'with_other_data'])
+  assert.match(advice, /^Enter your PIN again/)
+  assert.equal('declineReason' in newest.authorization, false)
   const path = `/cards/${card.publicToken}/authorizations/${declined.authorization.authorizationId}`
-  assert.equal((await support('GET', path)).json.reference, reference)
+  const read = (await support('GET', path)).json
+  assert.deepEqual(
+    [read.reference, read.declineReason, read.advice],
+    [reference, declineReason, advice],
+  )
 })
 
 test('a card is read with why it has its status, its tries and its limits, and without a name', async () => {

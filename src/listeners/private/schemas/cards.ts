@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { cardStatusCodes, cardStatuses } from '../../../domain/card-status.ts'
 import { cardTypes } from '../../../domain/product.ts'
+import { explainedDeclineMembers } from '../../http/authorization-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 
 const instant = Type.String({ format: 'date-time' })
@@ -57,6 +58,7 @@ const authorizationMembers = {
   networkId: Type.String(),
   reference: Type.String({ examples: ['512345678901'] }),
   responseCode: Type.String({ examples: ['55'] }),
+  ...explainedDeclineMembers,
 }
 
 export const FoundCardSchema = Type.Object({

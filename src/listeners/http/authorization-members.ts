@@ -1,0 +1,60 @@
+import Type from 'typebox'
+import { checkNames, checkResults } from '../../domain/authorization-check.ts'
+import { declineReasons, decliners, retries } from '../../domain/decline-reason.ts'
+
+/** What both listeners say of a check of an authorization. */
+export const checkMembers = {
+  check: Type.Enum([...checkNames], {
+    description: '`answer`: of a repeat, whose first request was lost before it was answered.',
+  }),
+  result: Type.Enum([...checkResults], {
+    description:
+      '`not_given`: the request had nothing to check. `blocked`: no try was left, and ' +
+      'nothing was compared. `unresolved`: the HSM gave no answer.',
+  }),
+  cardStatusCode: Type.Optional(Type.String({ description: 'The status that the card had.' })),
+  remainingTries: Type.Optional(Type.Integer({ description: 'After this check.' })),
+}
+
+const onDeclines = 'On declines only.'
+
+/** Why an authorization was declined (docs/guides/why-was-it-declined.md). */
+const declineMembers = {
+  declineReason: Type.Optional(
+    Type.Enum([...declineReasons], {
+      description: `Why: stable, so switch on it. ${onDeclines}`,
+      examples: ['wrong_pin'],
+    }),
+  ),
+  declinedBy: Type.Optional(
+    Type.Enum([...decliners], { description: `What declined. ${onDeclines}`, examples: ['pin'] }),
+  ),
+}
+
+/** The same, with what may be done about it. */
+export const explainedDeclineMembers = {
+  ...declineMembers,
+  advice: Type.Optional(
+    Type.String({ description: `One sentence to the cardholder. ${onDeclines}` }),
+  ),
+  retry: Type.Optional(
+    Type.Enum([...retries], {
+      description:
+        'Whether the same purchase may succeed: `never`; `with_other_data`, such as the right ' +
+        `PIN; \`later\`, after the card or the service has changed. ${onDeclines}`,
+    }),
+  ),
+}
+
+/** What both listeners say of an authorization that was answered. */
+export const authorizationMembers = {
+  authorizationId: Type.String({ format: 'uuid' }),
+  publicToken: Type.String({ examples: ['4820117360'] }),
+  approved: Type.Boolean(),
+  responseCode: Type.String({ description: 'ISO 8583, field 39.', examples: ['55'] }),
+  ...explainedDeclineMembers,
+  entryMode: Type.String({ examples: ['chip'] }),
+  reference: Type.String({ description: "The network's own.", examples: ['512345678901'] }),
+  requestedAt: Type.String({ format: 'date-time', description: 'When the request arrived.' }),
+  decidedAt: Type.String({ format: 'date-time', description: 'When it was answered.' }),
+}

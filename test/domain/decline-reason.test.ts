@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { declineReasons, declineRules, explainDecline } from '../../src/domain/decline-reason.ts'
+import { responseCodes, statusObjections, tryObjections } from '../../src/domain/response-code.ts'
+
+/** Every objection that an authorization can meet, with the check that makes it. */
+const objections = [
+  ...Object.values(statusObjections).map((code) => [code, 'status', 'failed'] as const),
+  ['54', 'expiry', 'failed'] as const,
+  ['86', 'pin_block', 'failed'] as const,
+  ['86', 'pin_block', 'not_given'] as const,
+  ['96', 'pin_block', 'unresolved'] as const,
+  [tryObjections.pin.mismatch, 'pin', 'failed'] as const,
+  [tryObjections.pin.blocked, 'pin', 'blocked'] as const,
+  [tryObjections.pin.unresolved, 'pin', 'unresolved'] as const,
+  [tryObjections.cvv.mismatch, 'cvv2', 'failed'] as const,
+  [tryObjections.cvv.blocked, 'cvv2', 'blocked'] as const,
+  [tryObjections.cvv.unresolved, 'cvv2', 'unresolved'] as const,
+  ['96', 'answer', 'unresolved'] as const,
+  // Another answer was recorded first under the key, whatever the checks came to.
+  ['96', 'pin', 'passed'] as const,
+]
+
+test('every objection has a reason, and every reason an objection', () => {
+  const found = objections.map(([responseCode, check, result]) => {
+    const decline = explainDecline(responseCode, [{ check, result }])
+    assert.ok(decline, `${responseCode} of ${check} ${result}`)
+    assert.equal(declineRules[decline.declineReason].responseCode, responseCode)
+    return decline.declineReason
+  })
+  assert.deepEqual([...new Set(found)].sort(), [...declineReasons].sort())
+})
+
+test('every response code but those of approvals and unknown cards has a reason', () => {
+  const explained = new Set<string>(Object.values(declineRules).map((rule) => rule.responseCode))
+  const unexplained = responseCodes.filter((code) => !explained.has(code))
+  assert.deepEqual(unexplained, ['00', '14'])
+})
+
+test('an approval has no decline reason', () => {
+  assert.equal(explainDecline('00', [{ check: 'pin', result: 'passed' }]), null)
+})
+
+test('advice is one sentence, and reveals neither a value nor that a card was reported', () => {
+  for (const { advice } of Object.values(declineRules)) {
+    assert.match(advice, /^[A-Z][^.]{10,90}\.$/)
+    assert.doesNotMatch(advice, /\d|stolen|lost/i)
+  }
+})

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { STATUS_CODES } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type ProblemKind, problemKinds } from '../src/domain/problem-kinds.ts'
@@ -103,7 +104,8 @@ Every error is a problem document (RFC 9457, \`application/problem+json\`):
 
 Switch on \`code\`, which is stable. \`title\` and \`detail\` are for people. \`errors\` lists
 every wrong member. Give the \`requestId\` to the operator when you ask for help. The service
-returns these explanations under \`/problems\`, too.
+returns these explanations under \`/problems\`, too. The examples below show
+neither \`detail\` nor further headers.
 
 This file is generated from \`src/domain/problem-kinds.ts\` by \`npm run generate\`.
 `
@@ -117,8 +119,38 @@ function generateErrors(): string {
   return [errorsIntroduction, table, ...kinds.map(([code, kind]) => section(code, kind))].join('\n')
 }
 
-const section = (code: string, { explanation, status, title }: ProblemKind): string =>
-  `\n## ${code}\n\n${status}: ${title}\n\n${wrap(explanation.replaceAll('<', '\\<'), 100)}\n`
+const section = (code: string, kind: ProblemKind): string => `
+## ${code}
+
+${kind.status}: ${kind.title}
+
+${wrap(kind.explanation.replaceAll('<', '\\<'), 100)}
+
+\`\`\`http
+${exampleAnswer(code, kind)}
+\`\`\`
+`
+
+/** An answer with a problem, as a caller gets it. */
+function exampleAnswer(code: string, { retryAfterSeconds, status, title }: ProblemKind): string {
+  const document = {
+    type: `/problems/${code}`,
+    title,
+    status,
+    code,
+    requestId: '6f1c1c1e-8d0a-4a39-9d1c-5b1f0f8f1d11',
+    ...(code === 'validation_failed' && {
+      errors: [{ pointer: '/pin', detail: 'must have 4 digits' }],
+    }),
+  }
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    'Content-Type: application/problem+json; charset=utf-8',
+    ...(retryAfterSeconds === undefined ? [] : [`Retry-After: ${retryAfterSeconds}`]),
+    '',
+    JSON.stringify(document, null, 2),
+  ].join('\n')
+}
 
 const refusalsIntroduction = `# Settings that production refuses
 

@@ -43,6 +43,7 @@ export const arrows = {
     'operations/people',
     'domain',
   ],
+  documents: ['listeners/http', 'domain'],
   sandbox: ['operations', 'storage', 'hsm/contract', 'domain'],
 
   'operations/idempotency': ['storage', 'hsm/contract', 'domain'],

@@ -2,32 +2,11 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { roles, scopesByRole } from '../domain/person.ts'
 import { Problem } from '../domain/problem.ts'
 import { listNeededScopes } from '../listeners/http/authentication.ts'
+import { html } from '../listeners/http/html.ts'
+import { pageHeaders } from '../listeners/http/page-headers.ts'
 import { toProblem } from '../listeners/http/problems.ts'
-import { html } from './html.ts'
 import { type Frame, layout } from './layout.ts'
 import type { Page, Screen } from './screen.ts'
-
-/** Of a page: it may load and send nothing elsewhere, and nobody may frame it. */
-const pageHeaders = {
-  'content-security-policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self'",
-    "connect-src 'self'",
-    "form-action 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-  ].join('; '),
-  'x-frame-options': 'DENY',
-  // Not `no-referrer`: browsers would send no Origin with a form, which is checked.
-  'referrer-policy': 'same-origin',
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'permissions-policy': 'camera=(), display-capture=(), geolocation=(), microphone=(), payment=()',
-} as const
 
 /** Sends a page with all headers of one. */
 export const sendPage = (

@@ -1,4 +1,4 @@
-import { type Content, type Html, html } from './html.ts'
+import { type Content, type Html, html } from '../listeners/http/html.ts'
 
 /** A chart, which is drawn by the server, and read as a table by whoever reads no pictures. */
 interface ChartText {

@@ -1,5 +1,5 @@
 import type { Problem } from '../domain/problem.ts'
-import { type Content, type Html, html } from './html.ts'
+import { type Content, type Html, html } from '../listeners/http/html.ts'
 import type { ApiAnswer, Lead } from './screen.ts'
 
 /** When something was, to the second, in UTC; a script puts the reader's own time beside it. */

@@ -1,6 +1,6 @@
+import { html } from '../listeners/http/html.ts'
 import { toProblem } from './console.ts'
 import { ledTo, refusal } from './desk-parts.ts'
-import { html } from './html.ts'
 import type { Lead, Page, Visit } from './screen.ts'
 
 /** What a form has the listener do. */

@@ -1,4 +1,4 @@
-import { type Content, type Html, html } from './html.ts'
+import { type Content, type Html, html } from '../listeners/http/html.ts'
 import { computeLiveVersion } from './live-version.ts'
 import { noticeContent } from './notice.ts'
 import { formFields, type Notice, type Page, type Screen, type Visit } from './screen.ts'

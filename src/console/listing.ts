@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox'
+import { type Content, type Html, html } from '../listeners/http/html.ts'
 import { toProblem } from './console.ts'
 import { cursorAfter } from './desk-parts.ts'
-import { type Content, type Html, html } from './html.ts'
 import { path, type Visit } from './screen.ts'
 
 /** A page of a list, with the cursor of the next one. */

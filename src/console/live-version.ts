@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Html } from './html.ts'
+import type { Html } from '../listeners/http/html.ts'
 import { formFieldNames } from './screen.ts'
 
 const regionMarkup = /<live-region .*?<\/live-region>/gs

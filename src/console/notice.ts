@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
+import { type Content, html } from '../listeners/http/html.ts'
 import { consumeNotice, type OperatorContext, storeNotice } from '../operations/people/people.ts'
-import { type Content, html } from './html.ts'
 import type { Form, Notice } from './screen.ts'
 import type { CookieSession } from './session.ts'
 

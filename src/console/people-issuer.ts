@@ -12,7 +12,7 @@ import Provider, {
   type ResourceServer,
   type UnknownObject,
 } from 'oidc-provider'
-import { html } from './html.ts'
+import { html } from '../listeners/http/html.ts'
 
 /** A person of the sandbox. Anyone with the link signs in as that person, without a password. */
 export interface SandboxPerson {

@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import type { Scope } from '../domain/client.ts'
 import type { Person } from '../domain/person.ts'
 import type { Access } from '../listeners/http/authentication.ts'
-import { type Html, html } from './html.ts'
+import { type Html, html } from '../listeners/http/html.ts'
 
 /** What the private listener answered. */
 export interface ApiAnswer {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { toMembers } from '../domain/members.ts'
 import { type CallerAddresses, toNetwork } from '../listeners/http/caller-address.ts'
+import { html } from '../listeners/http/html.ts'
 import type { RateLimiter } from '../listeners/http/rate-limit.ts'
 import {
   beginSession,
@@ -10,7 +11,6 @@ import {
   signOut,
 } from '../operations/people/people.ts'
 import { sendPage } from './answers.ts'
-import { html } from './html.ts'
 import { moveAnswer } from './notice.ts'
 import type { OperatorIssuer } from './people-issuer.ts'
 import type { RelyingParty } from './relying-party.ts'

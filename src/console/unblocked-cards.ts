@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
+import { type Html, html } from '../listeners/http/html.ts'
 import type { UnblockedCardSchema } from '../listeners/private/schemas/cards.ts'
 import { badge } from './desk-parts.ts'
-import { type Html, html } from './html.ts'
 import { path } from './screen.ts'
 
 type UnblockedCard = Static<typeof UnblockedCardSchema>

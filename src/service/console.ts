@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { decodeJwt, type JWK } from 'jose'
-import { readConsoleAssets } from '../../web/site/console-assets.ts'
+import { readConsoleAssets } from '../../web/site/page-assets.ts'
 import { mountConsole } from '../console/console.ts'
 import {
   createOperatorIssuer,

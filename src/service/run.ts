@@ -166,7 +166,7 @@ function welcome(
 Pinfold is ready${sandboxFile === null ? '' : ' (sandbox: test keys, no real cards)'}.
 
   Clients call      ${baseUrl}/thr/${processorPath}
-  Reference         ${baseUrl}/docs${demo}
+  Documents, API    ${baseUrl}/docs${demo}
   Networks, health  ${privateUrl}
   Database          ${database}${several}${link}
 ${next}${links}`

@@ -41,6 +41,7 @@ import { createConsole, listSandboxOperators } from './console.ts'
 import { createIssuing, createKeyManagement } from './contexts.ts'
 import { createDelivering } from './delivery.ts'
 import { createDemo } from './demo.ts'
+import { createDocuments } from './documents.ts'
 import { openHsm } from './hsm.ts'
 import { type InProcessCalls, inProcessCalls } from './in-process-calls.ts'
 import { createAdmissions, createLimiters, createListenerConnections } from './limits.ts'
@@ -144,6 +145,7 @@ export async function createService(
     ...commonOptions(config, issuing, metrics, log),
     rate: limiters.rate,
     admissions,
+    mountDocuments: createDocuments(config),
   }
   const connections = createListenerConnections(config.network, common.callers, registry, log)
   const simulate = createSimulator({ ...authorizing, database: databases.clients })

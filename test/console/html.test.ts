@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lines, stackedBars } from '../../src/console/charts.ts'
-import { html } from '../../src/console/html.ts'
+import { html } from '../../src/listeners/http/html.ts'
 
 const hostile = [
   '<script>alert(1)</script>',

@@ -157,7 +157,7 @@ test('the program listens with TLS, follows files that change, and stops in orde
   const identity = await authority.issue('client.test')
   const callOver = fetchWith({ ca: authority.pem, ...identity })
   assert.equal((await callOver(`${program.privateUrl}/readyz`)).status, 200)
-  assert.equal((await callOver(`${program.baseUrl}/docs/json`)).status, 200)
+  assert.equal((await callOver(`${program.baseUrl}/docs`)).status, 200)
   // Its relay would have no certificate to call with.
   assert.equal((await callOver(`${program.baseUrl}/demo`)).status, 404)
 

@@ -26,6 +26,8 @@ const keys: Readonly<Record<string, () => boolean>> = {
   },
 }
 
+const findBox = () => document.querySelector<HTMLInputElement>('.find [type=search]')
+
 const links = () => [...document.querySelectorAll<HTMLAnchorElement>('.screens a[data-letter]')]
 
 function go(letter: string): boolean {
@@ -45,7 +47,7 @@ function helpDialog(): HTMLDialogElement {
   title.textContent = 'Keys'
   const list = document.createElement('dl')
   const shown = links().map(({ dataset, textContent }) => [`g ${dataset.letter}`, textContent])
-  for (const [key = '', does = ''] of [['/', 'Find a card'], ...shown]) {
+  for (const [key = '', does = ''] of [['/', findBox()?.placeholder ?? 'Search'], ...shown]) {
     const [term, description] = [document.createElement('dt'), document.createElement('dd')]
     const cap = document.createElement('kbd')
     cap.textContent = key

@@ -1,11 +1,11 @@
 import type { Static } from 'typebox'
 import { freshLoginSeconds, isFreshLogin } from '../../domain/approval.ts'
 import { toMembers } from '../../domain/members.ts'
+import { type Content, html } from '../../listeners/http/html.ts'
 import { ApprovalSchema, ListedApprovalSchema } from '../../listeners/private/schemas/approvals.ts'
 import type { UnblockedCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { toProblem } from '../console.ts'
 import { badge, duration, instant, refusal } from '../desk-parts.ts'
-import { type Content, html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
 import {
   type Act,

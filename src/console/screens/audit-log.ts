@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox'
+import { type Html, html } from '../../listeners/http/html.ts'
 import { AuditLogSchema } from '../../listeners/private/schemas/audit-log.ts'
 import { ActSchema } from '../../listeners/private/schemas/products.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { type Html, html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, type Screen } from '../screen.ts'
 

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
 import { cardStatuses, isCardStatusCode } from '../../domain/card-status.ts'
+import { type Content, html } from '../../listeners/http/html.ts'
 import { RecordedAuthorizationSchema } from '../../listeners/private/schemas/card-authorizations.ts'
 import { badge, instant } from '../desk-parts.ts'
-import { type Content, html } from '../html.ts'
 import { path, type Screen } from '../screen.ts'
 import { left } from './card-timeline.ts'
 

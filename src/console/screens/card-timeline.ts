@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox'
 import { cardStatuses, isCardStatusCode } from '../../domain/card-status.ts'
 import { toMembers } from '../../domain/members.ts'
+import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { TimelineEntrySchema } from '../../listeners/private/schemas/cards.ts'
 import { badge, instant } from '../desk-parts.ts'
-import { type Content, type Html, html } from '../html.ts'
 import { listed } from '../listing.ts'
 import { path } from '../screen.ts'
 

@@ -1,11 +1,11 @@
 import type { Static } from 'typebox'
+import { type Content, html } from '../../listeners/http/html.ts'
 import {
   type CardholderSchema,
   SupportedCardSchema,
 } from '../../listeners/private/schemas/cards.ts'
 import { toProblem } from '../console.ts'
 import { badge, cursorAfter, instant, ledTo, refusal, statusBadge } from '../desk-parts.ts'
-import { type Content, html } from '../html.ts'
 import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
 import {
   describeActor,

@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
+import { type Content, html } from '../../listeners/http/html.ts'
 import { ClientSchema } from '../../listeners/private/schemas/clients.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { type Content, html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import Type, { type Static } from 'typebox'
+import { type Content, html } from '../../listeners/http/html.ts'
 import { AuthorizationFiguresSchema } from '../../listeners/private/schemas/card-authorizations.ts'
 import {
   LatencyFiguresSchema,
@@ -7,7 +8,6 @@ import {
 } from '../../listeners/private/schemas/figures.ts'
 import { lines, stackedBars } from '../charts.ts'
 import { badge } from '../desk-parts.ts'
-import { type Content, html } from '../html.ts'
 import type { Screen, Visit } from '../screen.ts'
 
 /** Where everybody begins: whether it is us, and what was answered of late. */

@@ -1,10 +1,10 @@
 import Type, { type Static } from 'typebox'
+import { type Content, html } from '../../listeners/http/html.ts'
 import { ComponentEntrySchema } from '../../listeners/private/schemas/component-entries.ts'
 import { KeyWearSchema } from '../../listeners/private/schemas/figures.ts'
 import { KeyActSchema, ListedKeySchema } from '../../listeners/private/schemas/keys.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { type Content, html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
 

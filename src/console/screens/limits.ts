@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
+import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { EffectiveLimitSchema, UsedLimitSchema } from '../../listeners/private/schemas/limits.ts'
 import { badge, duration } from '../desk-parts.ts'
-import { type Content, type Html, html } from '../html.ts'
 import { listed } from '../listing.ts'
 import type { Screen, Visit } from '../screen.ts'
 

@@ -1,9 +1,9 @@
 import type { Static } from 'typebox'
+import { type Content, html } from '../../listeners/http/html.ts'
 import { ZoneSchema } from '../../listeners/private/schemas/clients.ts'
 import { AdviceSchema, LinkSchema } from '../../listeners/private/schemas/links.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { type Content, html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
 

@@ -1,7 +1,7 @@
+import { html } from '../../listeners/http/html.ts'
 import { PersonDetailSchema, PersonSchema } from '../../listeners/private/schemas/people.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, path, type Screen } from '../screen.ts'
 

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox'
+import { type Content, html } from '../../listeners/http/html.ts'
 import { toProblem } from '../console.ts'
 import { instant, refusal } from '../desk-parts.ts'
 import { actAndReturn } from '../done.ts'
-import { type Content, html } from '../html.ts'
 import { type Act, formFields, type Page, path, type Screen, type Visit } from '../screen.ts'
 
 const ClockSchema = Type.Object({ now: Type.String() })

@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox'
 import { holdsPan, parsePan } from '../../domain/pan.ts'
+import { type Content, html } from '../../listeners/http/html.ts'
 import { FoundCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { toProblem } from '../console.ts'
 import { badge, cursorAfter, instant, statusBadge } from '../desk-parts.ts'
-import { type Content, html } from '../html.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
 
 const FoundCardsSchema = Type.Array(FoundCardSchema)

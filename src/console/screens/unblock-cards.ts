@@ -1,8 +1,8 @@
 import type { Static } from 'typebox'
+import { type Html, html } from '../../listeners/http/html.ts'
 import type { UnblockedCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { toProblem } from '../console.ts'
 import { ledTo, refusal } from '../desk-parts.ts'
-import { type Html, html } from '../html.ts'
 import { type Act, type Form, formFields, type Screen, type Visit } from '../screen.ts'
 import { unblockedCards } from '../unblocked-cards.ts'
 

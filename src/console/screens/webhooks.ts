@@ -1,11 +1,11 @@
 import type { Static } from 'typebox'
+import { type Content, html } from '../../listeners/http/html.ts'
 import {
   WatchedDeliverySchema,
   WatchedWebhookSchema,
 } from '../../listeners/private/schemas/webhooks.ts'
 import { toProblem } from '../console.ts'
 import { badge, instant, refusal } from '../desk-parts.ts'
-import { type Content, html } from '../html.ts'
 import { list, listed, pages } from '../listing.ts'
 import {
   type Act,

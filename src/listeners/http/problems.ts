@@ -74,8 +74,6 @@ const frameworkRefusals: Readonly<Record<string, (request: FastifyRequest) => Pr
   FST_ERR_BAD_URL: () =>
     new Problem('malformed_request', { detail: 'The URL is not percent-encoded UTF-8.' }),
   FST_ERR_MAX_PARAM_LENGTH: () => new Problem('not_found'),
-  // A path with two slashes in a row, or one that leaves the folder.
-  FST_STATIC_FORBIDDEN_PATH: () => new Problem('not_found'),
 }
 
 /** Converts an error of this service or of the framework to a problem of the table. */

@@ -17,8 +17,8 @@ export interface PublishedDocument {
   readonly entityTag: string
 }
 
-export function publishedDocument(mediaType: string, text: string): PublishedDocument {
-  const bytes = Buffer.from(text)
+export function publishedDocument(mediaType: string, content: string | Buffer): PublishedDocument {
+  const bytes = Buffer.from(content)
   const hash = createHash('sha256').update(bytes).digest('base64url')
   // RFC 9110 section 8.8.3.
   return { mediaType, bytes, entityTag: `"${hash.slice(0, 27)}"` }

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { Problem } from '../../domain/problem.ts'
+import { describeRoutes, openapiRoute } from '../http/openapi/route.ts'
 import { problemRoutes } from '../http/problem-pages.ts'
-import { documentRoutes, registerReference } from '../http/reference.ts'
 import { createServer, plainInstance, type Server, type ServerOptions } from '../http/server.ts'
 import type { PrivateApi } from './api.ts'
 import { guardByApproval } from './approval-gate.ts'
@@ -52,6 +52,8 @@ interface PrivateServerOptions
   readonly sandbox: Sandbox | null
   /** Puts the console on it; null where there is none. */
   readonly mountConsole: ((app: Server) => void) | null
+  /** Puts the documents on it. */
+  readonly mountDocuments: (app: Server) => void
 }
 
 const routes = [
@@ -120,7 +122,7 @@ const StatusSchema = Type.Object({ status: Type.String() })
 /** Creates the server for card networks, administrators and the operator's monitoring. */
 export async function createPrivateServer(options: PrivateServerOptions): Promise<Server> {
   const app = createServer({ ...options, listener: 'private' })
-  await registerReference(app, privateDescription(options.addresses, options.formats))
+  await describeRoutes(app, privateDescription(options.addresses, options.formats))
   const onClose = (stop: () => void) => void app.addHook('onClose', async () => stop())
   const watching = createWatching({ ...options, onClose })
   const api: PrivateApi = { ...options, app, watching }
@@ -150,7 +152,8 @@ export async function createPrivateServer(options: PrivateServerOptions): Promis
     sandboxClockRoutes(api, options.sandbox)
     sandboxSimulatorRoute(api, options.sandbox)
   }
-  documentRoutes(app)
+  openapiRoute(app)
+  options.mountDocuments(app)
   options.mountConsole?.(app)
   await app.ready()
   return app

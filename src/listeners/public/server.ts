@@ -1,6 +1,6 @@
 import Type from 'typebox'
+import { describeRoutes, openapiRoute } from '../http/openapi/route.ts'
 import { problemRoutes } from '../http/problem-pages.ts'
-import { documentRoutes, registerReference } from '../http/reference.ts'
 import { createServer, type Server, type ServerOptions } from '../http/server.ts'
 import type { TokenAttempts } from '../http/token-attempts.ts'
 import type { PublicApi } from './api.ts'
@@ -30,6 +30,8 @@ interface PublicServerOptions
   readonly simulate: Simulate | null
   /** Null in production. */
   readonly demo: DemoSite | null
+  /** Puts the documents on it. */
+  readonly mountDocuments: (app: Server) => void
 }
 
 /** In the order in which the document has them. */
@@ -68,13 +70,14 @@ export async function createPublicServer(options: PublicServerOptions): Promise<
   const { authorizationServer, baseUrl, callers, demo, simulate, tokenAttempts } = options
   const base = `/thr/${options.processorPath}`
   const app = createServer({ ...options, listener: 'public', base })
-  await registerReference(app, publicDescription(baseUrl, options.formats))
+  await describeRoutes(app, publicDescription(baseUrl, options.formats))
   const api: PublicApi = { ...options, app, base }
   for (const add of routes) add(api)
   if (simulate) simulatorRoute(api, simulate)
   if (demo) demoRoutes(api, demo)
   problemRoutes(app)
-  documentRoutes(app)
+  openapiRoute(app)
+  options.mountDocuments(app)
   const hidden = { hide: true, response: { 302: Type.Null() } }
   app.get('/', { config: { access: 'open' }, schema: hidden }, async (_, reply) =>
     reply.redirect('/docs'),

@@ -188,8 +188,8 @@ test('what needs no token is limited by the address of its caller, and nobody el
     '/problems',
     '/problems/not_found',
     '/docs',
-    '/docs/json',
-    '/docs/static/index.css',
+    '/docs/search',
+    '/docs/assets/documents.css',
     '/demo',
     '/nowhere',
   ]

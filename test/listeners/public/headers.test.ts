@@ -195,8 +195,8 @@ test('no answer allows a page of another origin to read it', async () => {
 
 const paths = [
   '//openapi.json',
-  '//docs/json',
-  '//docs/yaml',
+  '//docs',
+  '//docs/api/public.json',
   '//problems',
   '//problems/weak_pin',
   '//.well-known/jwks.json',
@@ -240,7 +240,7 @@ test('the keys are exported once, and the set is another one as soon as there is
   assert.ok(after.json.keys.some(({ kid }: { kid: string }) => kid === 'card-data-pin-2'))
 })
 
-test('a path below the reference that no file can have is 404, and not a fault of the service', async () => {
+test('a path below the documents that no file can have is 404, and not a fault of the service', async () => {
   for (const path of [
     'index.html//',
     'index.html///',
@@ -250,7 +250,7 @@ test('a path below the reference that no file can have is 404, and not a fault o
     '%00',
     '..%2f..%2fpackage.json',
   ]) {
-    const { json, status } = await ask(`//docs/static/${path}`)
+    const { json, status } = await ask(`//docs/assets/${path}`)
     assert.deepEqual([status, json?.code], [404, 'not_found'], path)
   }
 })

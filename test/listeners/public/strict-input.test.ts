@@ -264,7 +264,7 @@ test('every path refuses the methods that it does not have, and names those that
       assert.deepEqual([answer.status, answer.headers.allow], [405, methods.join(', ')], path)
     }
   }
-  for (const page of ['//docs', '//docs/json', '//docs/static/swagger-ui.css']) {
+  for (const page of ['//docs', '//docs/search', '//docs/assets/documents.css']) {
     const answer = await service.call('POST', page, { token: null })
     assert.deepEqual([answer.status, answer.headers.allow], [405, 'GET, HEAD'], page)
   }

@@ -2,7 +2,7 @@
 export class Html {
   readonly #markup: string
 
-  /** @internal by `html` alone, whose literal parts are written by us. */
+  /** @internal by `html`, and by the renderer of the project's own documents. */
   constructor(markup: string) {
     this.#markup = markup
   }

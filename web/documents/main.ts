@@ -1,0 +1,5 @@
+import { openKeys } from '../console/keys.ts'
+import { addCopyButtons } from './copy.ts'
+
+addCopyButtons()
+openKeys()

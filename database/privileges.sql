@@ -45,7 +45,7 @@ to :"service";
 
 -- Links.
 grant insert, update on link to :"service";
-grant insert, update, delete on link_session, network_transaction to :"service";
+grant insert, update, delete on link_process, link_session, network_transaction to :"service";
 grant insert, delete on network_advice to :"service";
 
 -- Checks against the audit log, whose results are signed, and erasures, each of which an act in the

@@ -41,6 +41,7 @@ export interface SandboxCredentials extends Credentials {
 
 /** A link to play with. */
 interface SandboxLink {
+  readonly linkName: string
   readonly host: string
   readonly port: number
   readonly profile: string
@@ -102,7 +103,7 @@ async function seedLink(
   const active = linkPort !== 0 && holder === linkName
   const link = { ...demoData.sandboxLink, networkId, port, active }
   if (!(await insertLink(database, link))) await updateLink(database, link)
-  return active ? { host, port, profile } : null
+  return active ? { linkName, host, port, profile } : null
 }
 
 async function seedClient(

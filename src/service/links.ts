@@ -36,8 +36,8 @@ interface LinksOptions {
 }
 
 const plainRefusal =
-  'a link does not run: it speaks in clear beyond loopback. Give it TLS, or set ' +
-  'ACCEPT_PLAIN_LINKS=yes'
+  'The link does not run: it speaks in clear beyond loopback. Give it TLS, or set ' +
+  'ACCEPT_PLAIN_LINKS=yes.'
 
 /**
  * The card networks' own wire, made and wired, not yet listening; and what administrators do with
@@ -56,16 +56,11 @@ export function createLinks({
 }: LinksOptions): { readonly gateway: Gateway; readonly context: LinkContext } {
   const { background, networks } = databases
   const admission = admissions.network
-  const reported = new Set<string>()
-  /** @returns whether the link does not run, because it speaks in clear. The log says so once. */
-  function refusePlain(link: Link): boolean {
-    if (!isPlainLink(link)) {
-      reported.delete(link.linkName)
-      return false
-    }
-    if (!reported.has(link.linkName)) log.error({ link: link.linkName }, plainRefusal)
-    reported.add(link.linkName)
-    return true
+  /** The reason why a link that speaks in clear does not run; null where it may. */
+  function refusePlain(link: Link): string | null {
+    if (allowsPlain || !isPlainLink(link)) return null
+    log.error({ link: link.linkName }, plainRefusal)
+    return plainRefusal
   }
   const gateway = createGateway({
     services: {
@@ -79,10 +74,8 @@ export function createLinks({
     },
     profiles,
     upkeep: linkUpkeep(background),
-    async listLinks() {
-      const links = await listLinksToRun({ database: background })
-      return links.filter((link) => allowsPlain || !refusePlain(link))
-    },
+    listLinks: () => listLinksToRun({ database: background }),
+    findRefusal: refusePlain,
     tlsIdentity: () => tls?.identity() ?? null,
     dial,
   })

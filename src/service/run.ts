@@ -6,6 +6,7 @@ import type { Connections } from '../listeners/http/connections.ts'
 import { recordProcessStart, recordProcessStop } from '../operations/audit-log/processes.ts'
 import { makeSlices } from '../operations/events/expire.ts'
 import { listPlainLinks } from '../operations/links/links.ts'
+import { sandboxLink } from '../sandbox/demo-data.ts'
 import { type SandboxFile, writeSandboxFile } from '../sandbox/sandbox-file.ts'
 import type { Database } from '../storage/engine/database.ts'
 import { freeEveryLease } from '../storage/engine/leases.ts'
@@ -54,7 +55,7 @@ export async function runService(
     await service.links.start()
     const background = startBackground(service, database, config, log)
     return {
-      welcome: welcome(config, service.sandbox, file, linkRefusal),
+      welcome: welcome(config, service, file, linkRefusal),
       async stop() {
         service.stopping.abort()
         // All at once: what works through a backlog would take the time that requests have to
@@ -146,7 +147,7 @@ async function finish(server: Service['publicServer'], connections: Connections)
  */
 function welcome(
   config: Config,
-  sandbox: SandboxFile | null,
+  { links: gateway, sandbox }: Pick<Service, 'links' | 'sandbox'>,
   sandboxFile: string | null,
   linkRefusal: string | null,
 ): string {
@@ -159,7 +160,7 @@ function welcome(
   const several = processes > 1 ? `\n  Processes         ${processes}` : ''
   const hasDemo = sandboxFile !== null && config.outsideIssuer === null
   const demo = hasDemo ? `\n  Demo              ${baseUrl}/demo` : ''
-  const link = linkRefusal ? `\n  Link              ${linkRefusal}` : ''
+  const link = listLinkLines(gateway, linkRefusal).map((line) => `\n  Link              ${line}`)
   const next =
     sandboxFile === null ? '' : `  Credentials       ${sandboxFile}\n\nNext: npx pinfold demo\n`
   return `
@@ -168,6 +169,25 @@ Pinfold is ready${sandboxFile === null ? '' : ' (sandbox: test keys, no real car
   Clients call      ${baseUrl}/thr/${processorPath}
   Documents, API    ${baseUrl}/docs${demo}
   Networks, health  ${privateUrl}
-  Database          ${database}${several}${link}
+  Database          ${database}${several}${link.join('')}
 ${next}${links}`
+}
+
+/** Links that a start lists; others are listed by `pinfold links list`. */
+const listedLinksMost = 10
+
+/** One line for each link of this process, and why the sandbox's own is not served. */
+function listLinkLines(gateway: Service['links'], refusal: string | null): readonly string[] {
+  const links = gateway
+    .load()
+    .filter(({ linkName }) => refusal === null || linkName !== sandboxLink.linkName)
+  const lines = links
+    .slice(0, listedLinksMost)
+    .map(({ address, fault, linkName }) => `${linkName}, ${fault ?? address}`)
+  const rest = links.length - lines.length
+  return [
+    ...(refusal === null ? [] : [refusal]),
+    ...lines,
+    ...(rest > 0 ? [`and ${rest} more: npx pinfold links list`] : []),
+  ]
 }

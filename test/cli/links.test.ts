@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { before, test } from 'node:test'
 import { freePort } from '../support/switch.ts'
+import { until } from '../support/until.ts'
 import { type Ended, launchPinfold, pinfold } from './run-pinfold.ts'
 import { type ServedProgram, serveProgram } from './served-program.ts'
 
@@ -81,6 +85,64 @@ test('links are listed with their state, created, changed and disabled', async (
   const taken = await run('links', 'create', 'acme-1', '--network', 'acme-network', ...where)
   assert.equal(taken.code, 1)
   assert.match(taken.stderr, /LINK is the name of another link/)
+})
+
+test('a link whose port another program has is failed, and the terminal does not call that program', async (t) => {
+  let calls = 0
+  const other = createServer((socket) => {
+    calls += 1
+    socket.destroy()
+  })
+  await once(other.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => other.close())
+  const { port } = other.address() as AddressInfo
+  const where = ['--host', '127.0.0.1', '--port', String(port), '--profile', 'ascii-1987']
+  await answer('links', 'create', 'taken-1', '--network', 'demo-network', ...where)
+  const find = async () => {
+    const links: { linkName: string; state: string; fault: string | null }[] = await answer(
+      'links',
+      'list',
+    )
+    return links.find(({ linkName }) => linkName === 'taken-1')
+  }
+  await until(async () => (await find())?.state === 'failed')
+  const fault = `127.0.0.1:${port} is taken by another program (EADDRINUSE).`
+  assert.equal((await find())?.fault, fault)
+  assert.ok((await run('links', 'list')).stdout.includes(`taken-1: ${fault}`))
+  const { privateUrl } = program
+  const health = await fetch(`${privateUrl}/health`)
+  const { checks } = (await health.json()) as { checks: Record<string, { output: string }[]> }
+  assert.equal(checks['links:listening']?.[0]?.output, `Not listening: taken-1: ${fault}`)
+  const played = await run('terminal', '--link', 'taken-1')
+  assert.equal(played.code, 3, played.stdout)
+  assert.ok(played.stderr.includes(fault), played.stderr)
+  assert.equal(calls, 0)
+})
+
+test('a list that is limited reads no more than that from the server', async (t) => {
+  const asked: string[] = []
+  const between = createHttpServer(async ({ headers, url = '' }, response) => {
+    asked.push(url)
+    const { authorization = '' } = headers
+    const passed = await fetch(program.privateUrl + url, { headers: { authorization } })
+    response.setHeader('content-type', 'application/json')
+    response.end(await passed.text())
+  })
+  await once(between.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => between.close())
+  const { port } = between.address() as AddressInfo
+  const { clientId, clientSecret } = program.sandbox.admin
+  const { code, stderr } = await pinfold(
+    {
+      PINFOLD_URL: program.baseUrl,
+      PINFOLD_PRIVATE_URL: `http://127.0.0.1:${port}`,
+      PINFOLD_CLIENT_ID: clientId,
+      PINFOLD_CLIENT_SECRET: clientSecret,
+    },
+    ...['acts', '--limit', '2'],
+  )
+  assert.equal(code, 0, stderr)
+  assert.deepEqual(asked, ['/acts?limit=2'])
 })
 
 test('what the terminal took back is among the advices of its link', async () => {

@@ -9,7 +9,7 @@ import {
   requireText,
 } from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
-import { sheet, table } from '../output.ts'
+import { line, sheet, table } from '../output.ts'
 
 interface ListedLink {
   readonly linkName: string
@@ -19,6 +19,7 @@ interface ListedLink {
   readonly port: number
   readonly profile: string
   readonly state: string
+  readonly fault: string | null
   readonly lastSignedOnAt: string | null
 }
 
@@ -97,7 +98,11 @@ export const linkCommands: readonly Command[] = [
           link.lastSignedOnAt?.slice(0, 19) ?? '-',
         ])
         const headings = ['LINK', 'NETWORK', 'WHERE', 'PROFILE', 'STATE', 'LAST SIGN-ON']
-        return { json: links, text: table(headings, rows) }
+        const faults = links.flatMap(({ fault, linkName }) =>
+          fault === null ? [] : [line`${linkName}: ${fault}`],
+        )
+        const text = [table(headings, rows), ...faults].join('\n')
+        return { json: links, text }
       }),
   },
   {

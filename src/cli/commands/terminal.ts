@@ -101,15 +101,26 @@ interface LinkAddress {
   readonly networkId: string | null
 }
 
-/** The link that is named, else the sandbox's own; what is said beside it comes first. */
+/** What the service says of a link. */
+interface ServedLink extends LinkAddress {
+  readonly linkName: string
+  readonly state: string
+  readonly fault: string | null
+}
+
+/** The link that is named, else the sandbox's own; an address that is typed replaces its own. */
 async function findLink(call: cli.Call, sandbox: SandboxFile | null): Promise<LinkAddress> {
-  const name = cli.findText(call, 'link')
-  const known =
+  const isTyped =
+    cli.findText(call, 'host') !== undefined || cli.findText(call, 'port') !== undefined
+  const name = cli.findText(call, 'link') ?? (isTyped ? undefined : sandbox?.link?.linkName)
+  const served =
     name === undefined
-      ? sandbox?.link && { ...sandbox.link, networkId: null }
+      ? null
       : await asAdministrator(call, ({ ask }) =>
-          ask<LinkAddress>('GET', `/links/${encodeURIComponent(name)}`),
+          ask<ServedLink>('GET', `/links/${encodeURIComponent(name)}`),
         )
+  if (served && !isTyped) requireServed(served)
+  const known = served ?? (sandbox?.link && { ...sandbox.link, networkId: null })
   const port = cli.parseNumber(call, 'port') ?? known?.port
   if (port === undefined)
     throw new cli.UsageError('There is no link of a sandbox here: say --link, or --port.')
@@ -119,6 +130,15 @@ async function findLink(call: cli.Call, sandbox: SandboxFile | null): Promise<Li
     profile: cli.findText(call, 'profile') ?? known?.profile ?? 'sandbox',
     networkId: known?.networkId ?? null,
   }
+}
+
+/** Another program may have the port: it is not to get messages of a network. */
+function requireServed({ fault, host, linkName, port, state }: ServedLink): void {
+  if (['listening', 'connected', 'signed on'].includes(state)) return
+  throw new cli.Unreachable(
+    `The link ${linkName} is ${state}, so no Pinfold listens on ${host}:${port}. ` +
+      (fault ?? 'Start the service, or wait until its processes have taken the link.'),
+  )
 }
 
 /**

@@ -100,7 +100,7 @@ export function createRequests(
       (await request(method, path, body)).content as Answer,
     async readAll<Row>(path: string, limit = Number.POSITIVE_INFINITY) {
       const rows: Row[] = []
-      let next: string | undefined = path
+      let next: string | undefined = limitPage(path, limit)
       for (let page = 0; next !== undefined && rows.length < limit; page += 1) {
         if (page >= mostPages)
           throw new Unreachable('The list that the service answers has no end.')
@@ -129,6 +129,15 @@ export function createRequests(
       return answer
     },
   }
+}
+
+/** Entries of a page, unless fewer are asked for. */
+const pageEntries = 100
+
+/** The path of the first page, with no more entries than are wanted. */
+function limitPage(path: string, limit: number): string {
+  if (limit >= pageEntries) return path
+  return `${path}${path.includes('?') ? '&' : '?'}limit=${limit}`
 }
 
 /** More pages than any list of a service has. */

@@ -14,6 +14,8 @@ type Zone = Static<typeof ZoneSchema>
 const tones = {
   'signed on': 'good',
   connected: 'warn',
+  listening: 'plain',
+  failed: 'bad',
   down: 'bad',
   disabled: 'plain',
 } as const
@@ -40,7 +42,7 @@ export const networksScreen: Screen = {
             </th>
             <td>
               ${badge(link.state, tones[link.state])}
-              <span class="fine">${link.connections} connections</span>
+              <span class="fine">${link.fault ?? `${link.connections} connections`}</span>
             </td>
             <td>${link.networkId}</td>
             <td>${renderAddress(link)}${link.tls && ' by TLS'}</td>
@@ -120,6 +122,7 @@ const facts = (link: Link): Content =>
       <dd>${[...link.peers, ...link.certificates].join(', ') || 'loopback alone'}</dd>
       <dt>Keys come under</dt>
       <dd>${link.zoneMasterKey ?? 'nothing: no key is taken on it'}</dd>
+      ${link.fault !== null && html`<dt>Fault</dt><dd>${link.fault}</dd>`}
       <dt>Connections</dt><dd>${link.connections}</dd>
       <dt>Last signed on</dt><dd>${instant(link.lastSignedOnAt) ?? 'never'}</dd>
     </dl>

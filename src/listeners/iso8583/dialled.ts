@@ -23,6 +23,8 @@ interface DialledOptions {
   readonly dial: Dial
   tlsIdentity(): TlsIdentity | null
   begin(socket: Socket, onEnd: () => void): RunningSession
+  /** Called when this process is connected (null), and when it cannot be, with the reason. */
+  report(fault: string | null): void
 }
 
 /** Between two attempts to connect, at first and at last. */
@@ -38,7 +40,7 @@ const stopMs = 2_500
  * @returns what ends that.
  */
 export function keepDialled(options: DialledOptions): () => Promise<void> {
-  const { link, observe, upkeep } = options
+  const { link, observe, report, upkeep } = options
   const lease = createLease(upkeep, link.linkName)
   const stopping = new AbortController()
   const { signal } = stopping
@@ -48,9 +50,10 @@ export function keepDialled(options: DialledOptions): () => Promise<void> {
     while (!signal.aborted) {
       if (await lease.claim()) {
         const since = performance.now()
-        await connectOnce(options, lease, signal).catch((error) =>
-          observe.faulted(link.linkName, error),
-        )
+        await connectOnce(options, lease, signal).catch((error) => {
+          observe.faulted(link.linkName, error)
+          report(describeDialFault(link, error))
+        })
         // What held for a while is tried again at once.
         const hasHeld = performance.now() - since > retryMs[1]
         restMs = hasHeld ? retryMs[0] : Math.min(restMs * 2, retryMs[1])
@@ -65,6 +68,14 @@ export function keepDialled(options: DialledOptions): () => Promise<void> {
     stopping.abort()
     await within(stopMs, kept)
   }
+}
+
+/** What an operator reads of a connection that failed. */
+function describeDialFault({ host, port }: Link, error: unknown): string {
+  const address = `${host}:${port}`
+  const { code, message } = error as Error & { readonly code?: string }
+  if (code === 'ECONNREFUSED') return `No program listens on ${address} (ECONNREFUSED).`
+  return code === undefined ? message : `${address} cannot be reached (${code}).`
 }
 
 type Lease = ReturnType<typeof createLease>
@@ -96,7 +107,7 @@ async function connectOnce(
   lease: Lease,
   stopping: AbortSignal,
 ): Promise<void> {
-  const { begin, profile } = options
+  const { begin, profile, report } = options
   let session: RunningSession | null = null
   const endUnlessHeld = () => {
     if (!lease.isHeld()) session?.end('another process may have the link')
@@ -117,10 +128,14 @@ async function connectOnce(
     const begun = begin(socket, resolve)
     session = begun
     echo = setInterval(async () => {
-      if (!(await begun.echo())) begun.end('the other side does not answer')
+      if (await begun.echo()) return
+      begun.end('the other side does not answer')
+      report('The network did not answer an echo.')
     }, profile.timers.echoMs)
-    if (profile.signOn.required && !(await begun.signOn()))
+    if (profile.signOn.required && !(await begun.signOn())) {
       begun.end('the sign-on was not accepted')
+      report('The network did not accept the sign-on.')
+    } else report(null)
     await ended
   } finally {
     clearInterval(renewing)
@@ -136,6 +151,7 @@ async function dialBound({
   dial,
   link,
   observe,
+  report,
   tlsIdentity,
 }: DialledOptions): Promise<Socket | null> {
   const { certificates, host, linkName, port } = link
@@ -149,6 +165,7 @@ async function dialBound({
   if (isNamed && (!link.tls || thumbprint !== null)) return socket
   socket.destroy()
   observe.failed(linkName, 'refused peer')
+  report(`The certificate of ${host}:${port} is not one that the link accepts.`)
   return null
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { Link, LinkUpkeep } from '../../operations/links/links.ts'
 import type { TlsIdentity } from '../http/tls.ts'
@@ -15,6 +16,8 @@ interface GatewayOptions {
   readonly upkeep: LinkUpkeep
   /** The links that are to be up now. */
   listLinks(): Promise<readonly Link[]>
+  /** Why a link may not be served here; null where it may. */
+  findRefusal(link: Link): string | null
   /**
    * What this side proves itself with now: the same object until it is replaced. Null where it has
    * no certificate.
@@ -37,8 +40,11 @@ export interface Gateway {
 /** One link as this process runs it. */
 interface RunningLink {
   readonly described: string
+  readonly address: string
   readonly sessions: ReadonlyMap<RunningSession, SessionRecord>
   readonly work: LinkWork
+  /** What is on record of this process. */
+  readonly record: ProcessRecord
   /** Takes a certificate that was replaced. */
   renew(): void
   stop(): Promise<void>
@@ -72,8 +78,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     return refreshing
   }
   const noteSessions = async () => {
-    for (const [name, { sessions }] of running) {
-      for (const record of sessions.values()) await record.note()
+    for (const [name, { record, sessions }] of running) {
+      await record.note()
+      for (const session of sessions.values()) await session.note()
       await upkeep.forgetLost(name)
     }
   }
@@ -92,8 +99,10 @@ export function createGateway(options: GatewayOptions): Gateway {
       running.clear()
     },
     load: () =>
-      [...running].map(([linkName, { sessions, work }]) => ({
+      [...running].map(([linkName, { address, record, sessions, work }]) => ({
         linkName,
+        address,
+        fault: record.fault(),
         connections: sessions.size,
         signedOn: [...sessions.keys()].filter((each) => each.state().signedOnAt !== null).length,
         inFlight: work.inFlight,
@@ -101,7 +110,10 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-/** Stops what is not as it is configured any more, and starts what is new. */
+/**
+ * Stops what is not as it is configured any more, and starts what is new. Resolves when it is on
+ * record which links are served.
+ */
 async function followLinks(
   options: GatewayOptions,
   { load, running }: { readonly running: Map<string, RunningLink>; readonly load: SharedLoad },
@@ -116,10 +128,42 @@ async function followLinks(
   for (const link of running.values()) link.renew()
   await Promise.all(changed.map(([, link]) => link.stop()))
   for (const [name, link] of links) {
+    if (running.has(name) || stopping.aborted) continue
     const profile = options.profiles.get(link.profile)
-    // Another process may have profiles that this one has not.
-    if (!profile || running.has(name) || stopping.aborted) continue
-    running.set(name, runLink(options, load, link, profile))
+    const refusal = options.findRefusal(link)
+    running.set(
+      name,
+      profile && refusal === null
+        ? runLink(options, load, link, profile)
+        : // Another process may have profiles that this one has not.
+          refuseLink(options, link, refusal ?? `There is no profile ${link.profile}.`),
+    )
+  }
+  await Promise.all([...running.values()].map(({ record }) => record.known))
+}
+
+const describeLink = (link: Link) => ({
+  described: JSON.stringify(link),
+  address: `${link.direction === 'listen' ? 'listens on' : 'dials'} ${link.host}:${link.port}`,
+})
+
+/** A link that this process does not serve, with the reason on record. */
+function refuseLink(
+  { services, upkeep }: GatewayOptions,
+  link: Link,
+  refusal: string,
+): RunningLink {
+  const record = createProcessRecord(link.linkName, upkeep, (error) =>
+    services.observe.faulted(link.linkName, error),
+  )
+  record.report(refusal)
+  return {
+    ...describeLink(link),
+    sessions: new Map(),
+    work: { inFlight: 0 },
+    record,
+    renew: () => undefined,
+    stop: record.deleteRecord,
   }
 }
 
@@ -135,6 +179,9 @@ function runLink(
   const { dial, services, tlsIdentity, upkeep } = options
   const { observe } = services
   const { linkName } = link
+  const ownRecord = createProcessRecord(linkName, upkeep, (error) =>
+    observe.faulted(linkName, error),
+  )
 
   function begin(socket: Socket, onEnd: () => void = () => undefined): RunningSession {
     const session: RunningSession = runSession({
@@ -159,22 +206,25 @@ function runLink(
     return session
   }
 
-  const common = { link, observe, tlsIdentity, begin }
+  const common = { link, observe, tlsIdentity, begin, report: ownRecord.report }
   const connections = () => sessions.size
+  // Until a connection fails, nothing is known to be wrong.
+  if (link.direction === 'dial') ownRecord.report(null)
   const { renew, stop } =
     link.direction === 'listen'
       ? listen({ ...common, connections })
       : { renew: () => undefined, stop: keepDialled({ ...common, profile, upkeep, dial }) }
   return {
-    described: JSON.stringify(link),
+    ...describeLink(link),
     sessions,
     work,
+    record: ownRecord,
     renew,
     async stop() {
       const stopped = stop()
       await Promise.all([...sessions.keys()].map((session) => session.finish(finishMs)))
       await stopped
-      await within(recordMs, Promise.all(forgetting))
+      await within(recordMs, Promise.all([...forgetting, ownRecord.deleteRecord()]))
     },
   }
 }
@@ -185,19 +235,63 @@ interface SessionRecord {
   deleteRecord(): Promise<void>
 }
 
-/** Written one after the other: what is written last is how it stays. */
 function createSessionRecord(
   session: RunningSession,
   upkeep: LinkUpkeep,
   faulted: (error: unknown) => void,
 ): SessionRecord {
-  let written: Promise<void> = Promise.resolve()
-  const write = (work: () => Promise<void>) => {
-    written = written.then(work).catch(faulted)
-    return written
-  }
+  const write = createWriter(faulted)
   return {
     note: () => write(() => upkeep.note(session.state())),
     deleteRecord: () => write(() => upkeep.deleteSession(session.state())),
+  }
+}
+
+/** Whether this process serves a link, for everybody to see. */
+interface ProcessRecord extends SessionRecord {
+  /** Records that the process serves the link (null), or the reason why it does not. */
+  report(fault: string | null): void
+  fault(): string | null
+  /** Resolves when it is recorded for the first time. */
+  readonly known: Promise<void>
+}
+
+function createProcessRecord(
+  linkName: string,
+  upkeep: LinkUpkeep,
+  faulted: (error: unknown) => void,
+): ProcessRecord {
+  const processId = randomUUID()
+  const write = createWriter(faulted)
+  const { promise: known, resolve } = Promise.withResolvers<void>()
+  let fault: string | null = null
+  let isKnown = false
+  let isOver = false
+  const note = () => write(() => upkeep.noteProcess({ linkName, processId, fault }))
+  return {
+    known,
+    fault: () => fault,
+    report(found) {
+      if (isOver || (isKnown && found === fault)) return
+      fault = found
+      isKnown = true
+      void note().then(resolve)
+    },
+    note: async () => {
+      if (isKnown && !isOver) await note()
+    },
+    async deleteRecord() {
+      isOver = true
+      await write(() => upkeep.deleteProcess({ linkName, processId }))
+    },
+  }
+}
+
+/** Writes one after the other: what is written last is how it stays. */
+function createWriter(faulted: (error: unknown) => void) {
+  let written: Promise<void> = Promise.resolve()
+  return (work: () => Promise<void>): Promise<void> => {
+    written = written.then(work).catch(faulted)
+    return written
   }
 }

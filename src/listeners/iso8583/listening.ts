@@ -13,6 +13,8 @@ interface ListeningOptions {
   /** How many connections the link has. */
   connections(): number
   begin(socket: Socket): void
+  /** Called when the process listens (null), and when it cannot, with the reason. */
+  report(fault: string | null): void
 }
 
 /** What waits for a network to connect. */
@@ -36,7 +38,7 @@ const retryMs = 15_000
  * process.
  */
 export function listen(options: ListeningOptions): Listening {
-  const { begin, connections, link, observe, tlsIdentity } = options
+  const { begin, connections, link, observe, report, tlsIdentity } = options
   const isAllowed = peerRule(link)
   const take = (socket: Socket) => {
     // Unheard, an error would end the process.
@@ -62,6 +64,7 @@ export function listen(options: ListeningOptions): Listening {
     const fault = error.code ?? error.message
     if (fault !== lastFault) observe.faulted(link.linkName, error)
     lastFault = fault
+    report(describeListenFault(link, error))
     retry = setTimeout(open, retryMs)
   }
 
@@ -75,6 +78,7 @@ export function listen(options: ListeningOptions): Listening {
     server.on('error', failed)
     server.listen({ host: link.host, port: link.port }, () => {
       lastFault = null
+      report(null)
     })
   }
 
@@ -93,6 +97,18 @@ export function listen(options: ListeningOptions): Listening {
       server?.close()
     },
   }
+}
+
+/** What an operator reads of an address that cannot be listened on. */
+function describeListenFault(
+  { host, port }: Link,
+  error: Error & { readonly code?: string },
+): string {
+  const address = `${host}:${port}`
+  if (error.code === 'EADDRINUSE') return `${address} is taken by another program (EADDRINUSE).`
+  return error.code === undefined
+    ? error.message
+    : `This machine cannot listen on ${address} (${error.code}).`
 }
 
 function createLinkServer(

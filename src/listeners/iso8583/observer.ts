@@ -38,9 +38,13 @@ interface LinkAnswer {
 /** What the links of this process are doing now. */
 export interface LinkLoad {
   readonly linkName: string
+  /** Where it listens, or what it dials. */
+  readonly address: string
   readonly connections: number
   readonly signedOn: number
   readonly inFlight: number
+  /** Why the link cannot be served; null where it can. */
+  readonly fault: string | null
 }
 
 /** Registers metrics of the links of this process. */

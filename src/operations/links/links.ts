@@ -30,12 +30,18 @@ export interface LinkContext {
 
 export type Link = storedLinks.LinkRow
 
+/**
+ * The best that holds in any process: a connection that is `signed on`, another one (`connected`),
+ * a port that waits for the network (`listening`). `failed`: no process can listen or connect.
+ * `down`: no process serves the link, or it has not connected yet.
+ */
+type LinkState = 'disabled' | 'down' | 'failed' | 'listening' | 'connected' | 'signed on'
+
 /** A link as an operator sees it. */
 export interface LinkRecord extends Link {
-  /**
-   * `signed on` where one connection is, `connected` where one is there, else `down`; `disabled`.
-   */
-  readonly state: 'disabled' | 'down' | 'connected' | 'signed on'
+  readonly state: LinkState
+  /** Why a process cannot serve the link; null where every process can. */
+  readonly fault: string | null
   readonly connections: number
   readonly lastSignedOnAt: string | null
   readonly createdAt: string
@@ -43,16 +49,26 @@ export interface LinkRecord extends Link {
 
 function linkRecord({
   createdAt,
+  fault,
   lastSignedOnAt,
+  servingProcesses,
   sessions,
   signedOnSessions,
   ...link
 }: storedLinks.KnownLinkRow): LinkRecord {
-  const connected = sessions > 0 ? 'connected' : 'down'
-  const up = signedOnSessions > 0 ? 'signed on' : connected
+  const isListening = link.direction === 'listen' && servingProcesses > 0
+  const states: readonly (readonly [isSo: boolean, state: LinkState])[] = [
+    [!link.active, 'disabled'],
+    [signedOnSessions > 0, 'signed on'],
+    [sessions > 0, 'connected'],
+    [isListening, 'listening'],
+    [fault !== null, 'failed'],
+  ]
+  const [, state] = states.find(([isSo]) => isSo) ?? [true, 'down']
   return {
     ...link,
-    state: link.active ? up : 'disabled',
+    state,
+    fault: link.active ? fault : null,
     connections: sessions,
     lastSignedOnAt: lastSignedOnAt?.toISOString() ?? null,
     createdAt: createdAt.toISOString(),
@@ -138,6 +154,8 @@ export const changeLink = (
       lastSignedOnAt: _2,
       sessions: _3,
       signedOnSessions: _4,
+      servingProcesses: _5,
+      fault: _6,
       ...before
     } = known
     const changed = { ...before, ...draft }
@@ -269,8 +287,12 @@ export const linkUpkeep = (database: Database) => ({
   note: (session: LinkSession): Promise<void> => storedLinks.noteLinkSession(database, session),
   deleteSession: (session: Pick<LinkSession, 'linkName' | 'sessionId'>): Promise<void> =>
     storedLinks.deleteLinkSession(database, session),
+  noteProcess: (linkProcess: storedLinks.LinkProcess): Promise<void> =>
+    storedLinks.noteLinkProcess(database, linkProcess),
+  deleteProcess: (linkProcess: Pick<storedLinks.LinkProcess, 'linkName' | 'processId'>) =>
+    storedLinks.deleteLinkProcess(database, linkProcess),
   forgetLost: (linkName: string): Promise<void> =>
-    storedLinks.deleteLostLinkSessions(database, linkName),
+    storedLinks.deleteLostLinkState(database, linkName),
 })
 
 export type LinkUpkeep = ReturnType<typeof linkUpkeep>

@@ -81,6 +81,12 @@ const adviceOn: Readonly<Record<HealthCheckName, Advice>> = {
       'See that the address of the link is right and reached from here (npx pinfold links ' +
       'list); the log of the service says why an attempt failed.',
   },
+  'links:listening': {
+    why: 'A card network that connects reaches no Pinfold, or the other program on this port.',
+    remedy:
+      'Stop the other program, or give the link another port (npx pinfold links change LINK ' +
+      "--port PORT); the sandbox's own takes LINK_PORT.",
+  },
   'approvals:broken-glass': {
     why: 'One person did alone what needs two.',
     remedy:

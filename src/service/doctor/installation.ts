@@ -4,6 +4,7 @@ import { isInstallationKey, keyCatalogue } from '../../hsm/contract/catalogue.ts
 import { masterKeyCheckValue, readMasterKeys } from '../../hsm/software/master-keys.ts'
 import { currentVersions, dueAt, rotationDue } from '../../operations/keys/uses.ts'
 import { isPlainLink } from '../../operations/links/links.ts'
+import { sandboxLink } from '../../sandbox/demo-data.ts'
 import { listSuspendedDeliveries } from '../../storage/clients/suspensions.ts'
 import { examineCluster, listUnplaced } from '../../storage/engine/cluster.ts'
 import type { Database } from '../../storage/engine/database.ts'
@@ -15,6 +16,7 @@ import { type KnownLinkRow, listLinksAfter } from '../../storage/links/links.ts'
 import { listFailingWebhooks } from '../../storage/webhooks/watched-webhooks.ts'
 import type { Config } from '../config/config.ts'
 import { selectInstallationKind } from '../database.ts'
+import { findListeningRefusal } from '../listening-refusal.ts'
 import { auditCheckFindings, auditEnteringFindings, auditLogFindings } from './audit-check.ts'
 import { type Finding, fault, good, warning } from './finding.ts'
 
@@ -295,13 +297,29 @@ export async function keyFindings(database: Database, now: Date): Promise<readon
 /** The links of card networks, as the processes that run them say that they are. */
 export async function linkFindings(
   database: Database,
-  { allowsPlainLinks }: Pick<Config, 'allowsPlainLinks'>,
+  { allowsPlainLinks, sandbox }: Pick<Config, 'allowsPlainLinks' | 'sandbox'>,
 ): Promise<Finding[]> {
   const links = (await listLinksAfter(database, '', linksLookedAt)).filter(({ active }) => active)
   const plain = links
     .filter(isPlainLink)
     .map((link) => (allowsPlainLinks ? warning : fault)('link', ...plainLinkFinding(link)))
-  return [...plain, ...stateFindings(links)]
+  const portFaults = new Map<string, string>()
+  for (const link of links) {
+    // The check of the listeners looks at the port of the sandbox's own link.
+    const isOwn = sandbox && link.linkName === sandboxLink.linkName
+    const found = isOwn ? null : await findPortFault(link)
+    if (found !== null) portFaults.set(link.linkName, found)
+  }
+  return [...plain, ...stateFindings(links, portFaults)]
+}
+
+/** Why the next start could not listen for a network; null where it could, or does already. */
+async function findPortFault(link: KnownLinkRow): Promise<string | null> {
+  const { direction, host, port, servingProcesses } = link
+  if (direction !== 'listen' || servingProcesses > 0) return null
+  const refusal = await findListeningRefusal(host, port)
+  // A link of another machine of this service has an address that this one has not.
+  return refusal === 'EADDRINUSE' ? 'The port is taken by another program (EADDRINUSE).' : null
 }
 
 const plainLinkFinding = ({ host, linkName, port }: KnownLinkRow): [string, string, string] => [
@@ -309,13 +327,26 @@ const plainLinkFinding = ({ host, linkName, port }: KnownLinkRow): [string, stri
   'An attacker on the network can read card numbers and impersonate either side. ' +
     'Production runs no such link unless ACCEPT_PLAIN_LINKS=yes.',
   `Give it TLS, with the certificate of the network: npx pinfold links change ${linkName} ` +
-    '--tls on --certificate FILE',
+    '--tls --certificates SHA-256',
 ]
 
-function stateFindings(links: readonly KnownLinkRow[]): Finding[] {
+function stateFindings(
+  links: readonly KnownLinkRow[],
+  portFaults: ReadonlyMap<string, string>,
+): Finding[] {
   return links.map((link) => {
     const { direction, host, lastSignedOnAt, linkName, port, sessions, signedOnSessions } = link
     const where = `${direction === 'dial' ? 'to' : 'at'} ${host}:${port}`
+    const failure = link.fault ?? portFaults.get(linkName)
+    if (failure !== undefined) {
+      return warning(
+        'link',
+        `${linkName}, ${where}: ${failure}`,
+        'Until every process serves it, its network may reach another program, or nothing.',
+        'Stop the program that has the port, or change the link: npx pinfold links change ' +
+          `${linkName} --port PORT`,
+      )
+    }
     if (signedOnSessions > 0) return good('link', `${linkName}, ${where}: signed on.`)
     // Nobody is missed who has never been there.
     if (direction === 'listen' && !lastSignedOnAt) {

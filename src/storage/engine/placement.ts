@@ -67,6 +67,7 @@ const copied: readonly string[] = [
   'key_component',
   'link',
   'link_session',
+  'link_process',
 ]
 
 /** What is never read beside others: on the coordinator alone. */

@@ -4,26 +4,38 @@
 select link.link_name as "linkName", link.network_id as "networkId", link.direction, link.host,
   link.port, link.profile, link.tls, link.certificates, link.peers,
   link.zone_master_key as "zoneMasterKey", link.active, link.created_at as "createdAt",
-  link.signed_on_at as "lastSignedOnAt", session.sessions, session.signed_on as "signedOnSessions"
+  link.signed_on_at as "lastSignedOnAt", session.sessions, session.signed_on as "signedOnSessions",
+  process.serving as "servingProcesses", process.fault
 from link
 cross join lateral (
   select count(*)::integer as sessions, count(signed_on_at)::integer as signed_on
   from link_session
   where link_session.link_name = link.link_name and seen_at > now() - interval '30 seconds'
 ) as session
+cross join lateral (
+  select count(*) filter (where fault is null)::integer as serving, max(fault) as fault
+  from link_process
+  where link_process.link_name = link.link_name and seen_at > now() - interval '30 seconds'
+) as process
 where link.link_name = :linkName;
 
 -- name: list_links
 select link.link_name as "linkName", link.network_id as "networkId", link.direction, link.host,
   link.port, link.profile, link.tls, link.certificates, link.peers,
   link.zone_master_key as "zoneMasterKey", link.active, link.created_at as "createdAt",
-  link.signed_on_at as "lastSignedOnAt", session.sessions, session.signed_on as "signedOnSessions"
+  link.signed_on_at as "lastSignedOnAt", session.sessions, session.signed_on as "signedOnSessions",
+  process.serving as "servingProcesses", process.fault
 from link
 cross join lateral (
   select count(*)::integer as sessions, count(signed_on_at)::integer as signed_on
   from link_session
   where link_session.link_name = link.link_name and seen_at > now() - interval '30 seconds'
 ) as session
+cross join lateral (
+  select count(*) filter (where fault is null)::integer as serving, max(fault) as fault
+  from link_process
+  where link_process.link_name = link.link_name and seen_at > now() - interval '30 seconds'
+) as process
 where link.link_name > :after
 order by link.link_name
 limit :limit;
@@ -77,4 +89,19 @@ where link_name = :linkName and session_id = :sessionId;
 -- Sessions whose process has ended without deleting them.
 -- name: forget_lost_link_sessions
 delete from link_session
+where link_name = :linkName and seen_at < now() - interval '1 minute';
+
+-- name: see_link_process
+insert into link_process (link_name, process_id, fault)
+values (:linkName, :processId, :fault)
+on conflict (link_name, process_id) do update
+set fault = excluded.fault, seen_at = excluded.seen_at;
+
+-- name: end_link_process
+delete from link_process
+where link_name = :linkName and process_id = :processId;
+
+-- Processes that have ended without deleting their rows.
+-- name: forget_lost_link_processes
+delete from link_process
 where link_name = :linkName and seen_at < now() - interval '1 minute';

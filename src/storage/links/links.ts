@@ -25,6 +25,10 @@ export interface KnownLinkRow extends LinkRow {
   /** Sessions that were alive within half a minute, in all processes. */
   readonly sessions: number
   readonly signedOnSessions: number
+  /** Processes that listen or connect, and were alive within half a minute. */
+  readonly servingProcesses: number
+  /** Why one of the others does not; null where all do. */
+  readonly fault: string | null
 }
 
 const declare = loadStatements(import.meta.url)
@@ -108,10 +112,40 @@ export const deleteLinkSession = async (
 
 const deleteLostSessions = declare<{ linkName: string }>('forget_lost_link_sessions')
 
-/** Deletes the sessions that a lost process had on a link. */
-export const deleteLostLinkSessions = async (
+/** A process that serves a link, or the reason why it does not. */
+export interface LinkProcess {
+  readonly linkName: string
+  readonly processId: string
+  readonly fault: string | null
+}
+
+const upsertProcess = declare<LinkProcess>('see_link_process')
+
+/** Notes whether a living process serves a link. */
+export const noteLinkProcess = async (
+  connection: Connection,
+  linkProcess: LinkProcess,
+): Promise<void> => {
+  await upsertProcess(connection, linkProcess)
+}
+
+const deleteProcess = declare<Pick<LinkProcess, 'linkName' | 'processId'>>('end_link_process')
+
+/** Deletes the note of a process that stopped serving a link. */
+export const deleteLinkProcess = async (
+  connection: Connection,
+  linkProcess: Pick<LinkProcess, 'linkName' | 'processId'>,
+): Promise<void> => {
+  await deleteProcess(connection, linkProcess)
+}
+
+const deleteLostProcesses = declare<{ linkName: string }>('forget_lost_link_processes')
+
+/** Deletes what lost processes left of a link. */
+export const deleteLostLinkState = async (
   connection: Connection,
   linkName: string,
 ): Promise<void> => {
   await deleteLostSessions(connection, { linkName })
+  await deleteLostProcesses(connection, { linkName })
 }

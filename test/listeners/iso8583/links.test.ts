@@ -36,7 +36,7 @@ import { exponentOnePrivateJwk } from '../../support/weak-rsa-keys.ts'
 
 const admin = { as: 'admin', listener: 'private' } as const
 const env = { RATE_LIMIT: 'off' }
-const sandboxed = { allowsPlainLinks: true }
+const sandboxed = { allowsPlainLinks: true, sandbox: true }
 
 /**
  * One for all tests that leave its clients and settings as they are, each with links of its own.
@@ -94,7 +94,7 @@ const openNetwork = async (
 test('a link is registered, listed with its state, changed and disabled', async () => {
   const service = await usual()
   const link = await openLink(service)
-  assert.equal((await linkOf(service, link.linkName)).state, 'down')
+  assert.equal((await linkOf(service, link.linkName)).state, 'listening')
   const wire = await connectSwitch(link)
   await until(async () => (await linkOf(service, link.linkName)).state === 'connected')
   assert.equal(await wire.signOn(), '00')

@@ -37,7 +37,12 @@ test('nothing is wrong with a service on which nothing was done, nor with one wh
     ...{ 'webhooks:failing': 'pass' },
     // A server vacuums by itself.
     ...(!pgliteLeftOut && { 'database:vacuum': 'pass' }),
-    ...{ 'keys:rotation': 'pass', 'links:dialled': 'pass', 'approvals:broken-glass': 'pass' },
+    ...{
+      'keys:rotation': 'pass',
+      'links:dialled': 'pass',
+      'links:listening': 'pass',
+      'approvals:broken-glass': 'pass',
+    },
   })
 })
 

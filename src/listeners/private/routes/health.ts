@@ -39,6 +39,7 @@ export type HealthCheckName =
   | 'webhooks:failing'
   | 'keys:rotation'
   | 'links:dialled'
+  | 'links:listening'
   | 'approvals:broken-glass'
   | 'database:vacuum'
 type Checks = Readonly<Partial<Record<HealthCheckName, Check>>>
@@ -86,7 +87,7 @@ export function healthRoute(api: PrivateApi): void {
       ['events:unsent', async () => backlogChecks(await watching.backlog())],
       ['webhooks:failing', async () => webhookChecks(await watching.failingWebhooks())],
       ['keys:rotation', async () => ({ 'keys:rotation': keyCheck(await watching.keys()) })],
-      ['links:dialled', async () => ({ 'links:dialled': linkCheck(await watching.links()) })],
+      ['links:dialled', async () => linkChecks(await watching.links())],
       ['approvals:broken-glass', () => approvalChecks(approvals)],
     ]
     if (findLastVacuum) {
@@ -195,19 +196,27 @@ function keyCheck(keys: Watched<'keys'>): Check {
 }
 
 /**
- * A link that this side dials is to be up. Whether a network connects to one that listens is the
- * network's matter.
+ * A link that this side dials is to be signed on, and each process is to listen for the others.
+ * Whether the network connects is the network's matter.
  */
-function linkCheck(links: Watched<'links'>): Check {
+function linkChecks(links: Watched<'links'>): Checks {
   const down = links.filter(
     ({ direction, state }) => direction === 'dial' && !['signed on', 'disabled'].includes(state),
   )
-  if (down.length > 0) {
-    const output = `Not signed on: ${down.map(({ linkName }) => linkName).join(', ')}.`
-    return { status: 'warn', output }
+  const refused = links.filter(({ direction, fault }) => direction === 'listen' && fault !== null)
+  const count = (wanted: string) => links.filter(({ state }) => state === wanted).length
+  const describe = (faulty: Watched<'links'>) =>
+    faulty.map(({ fault, linkName }) => (fault ? `${linkName}: ${fault}` : `${linkName}.`))
+  return {
+    'links:dialled':
+      down.length > 0
+        ? { status: 'warn', output: `Not signed on: ${describe(down).join(' ')}` }
+        : { status: 'pass', observedValue: count('signed on'), observedUnit: 'links signed on' },
+    'links:listening':
+      refused.length > 0
+        ? { status: 'warn', output: `Not listening: ${describe(refused).join(' ')}` }
+        : { status: 'pass', observedValue: count('listening'), observedUnit: 'links waiting' },
   }
-  const up = links.filter(({ state }) => state === 'signed on').length
-  return { status: 'pass', observedValue: up, observedUnit: 'links signed on' }
 }
 
 async function auditChecks(audit: PrivateApi['audit']): Promise<Checks> {

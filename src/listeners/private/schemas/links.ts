@@ -75,10 +75,12 @@ export const ChangeLinkSchema = Type.Object(
   closed,
 )
 
+const states = ['disabled', 'down', 'failed', 'listening', 'connected', 'signed on'] as const
+
 export const LinkSchema = Type.Object({
   linkName: Type.String(),
   networkId: Type.String(),
-  direction: Type.String(),
+  direction: Type.Enum(['listen', 'dial'] as const),
   host: Type.String(),
   port: Type.Integer(),
   profile: Type.String(),
@@ -87,7 +89,15 @@ export const LinkSchema = Type.Object({
   peers: Type.Array(Type.String()),
   zoneMasterKey: orNull,
   active: Type.Boolean(),
-  state: Type.Enum(['disabled', 'down', 'connected', 'signed on'] as const),
+  state: Type.Enum(states, {
+    description:
+      'The best that holds in any process. `listening`: the port waits for the network. ' +
+      '`failed`: no process can listen or connect. `down`: no process serves the link, or it ' +
+      'has not connected yet.',
+  }),
+  fault: Type.Union([Type.String(), Type.Null()], {
+    description: 'Why a process cannot listen for the network, or connect to it.',
+  }),
   connections: Type.Integer(),
   lastSignedOnAt: orNull,
   createdAt: Type.String({ format: 'date-time' }),

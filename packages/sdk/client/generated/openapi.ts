@@ -449,8 +449,8 @@ export interface components {
             /** @enum {string} */
             readonly result: "match" | "mismatch" | "unresolved";
             readonly remainingTries: number;
-            /** @example chip */
-            readonly entryMode: string;
+            /** @enum {string} */
+            readonly entryMode: "chip" | "contactless" | "magstripe" | "atm" | "ecommerce" | "moto";
             /** @example 512345678901 */
             readonly reference: string;
         };
@@ -627,7 +627,7 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly string[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "*")[];
             readonly description?: string;
             /**
              * @description Nothing is sent to `Disabled`.
@@ -654,8 +654,8 @@ export interface components {
             readonly deliveryId: string;
             /** @description The `webhook-id` of the message. */
             readonly eventId: string;
-            /** @example pin.blocked */
-            readonly type: string;
+            /** @enum {string} */
+            readonly type: "card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "webhook.ping";
             /** @enum {string} */
             readonly status: "Pending" | "Delivered" | "Failed";
             /** Format: date-time */
@@ -913,7 +913,7 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly string[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "*")[];
             readonly description?: string;
             /**
              * @description Nothing is sent to `Disabled`.

@@ -90,10 +90,10 @@ const JwkSetSchema = Type.Object({ keys: Type.Array(Type.Record(Type.String(), T
 const clientMembers = {
   clientId: Type.String(),
   clientName: Type.String(),
-  kind: Type.String(),
+  kind: Type.Enum([...kinds]),
   scopes: Type.Array(Type.String()),
   active: Type.Boolean(),
-  authentication: Type.String(),
+  authentication: Type.Enum(['client_secret', 'private_key_jwt', 'none'] as const),
   certificateBoundTokens,
   jwks: Type.Union([JwkSetSchema, Type.Null()]),
   previousSecretUntil: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),

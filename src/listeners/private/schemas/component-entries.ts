@@ -1,12 +1,12 @@
 import Type from 'typebox'
-import { KeptVersionSchema } from './keys.ts'
+import { family, KeptVersionSchema } from './keys.ts'
 
 const ids = Type.Array(Type.String())
 
 /** A key that several people bring, and how far they are. */
 export const ComponentEntrySchema = Type.Object({
   entryId: Type.String(),
-  family: Type.String(),
+  family,
   target: Type.String({ description: 'What the key is to become.' }),
   openedBy: Type.String(),
   componentCount: Type.Integer(),

@@ -17,6 +17,8 @@ export const checkValue = Type.String({
   description: 'Three bytes or more, in hexadecimal.',
 })
 
+export const family = Type.Enum(['master', 'installation', 'zone-master', 'zone'] as const)
+
 /** Where a key is to be kept. */
 export const targetMembers = {
   family: Type.Enum(['installation', 'zone', 'zone-master'] as const),
@@ -100,7 +102,7 @@ export function parseKeyForm({
 }
 
 export const KeptVersionSchema = Type.Object({
-  family: Type.String(),
+  family,
   key: Type.String(),
   version: Type.Union([Type.Integer(), Type.Null()]),
   keyCheckValue: Type.String(),
@@ -135,7 +137,7 @@ const ReEncryptionSchema = Type.Object({
 })
 
 export const ListedKeySchema = Type.Object({
-  family: Type.String(),
+  family,
   key: Type.String(),
   version: Type.Union([Type.Integer(), Type.Null()]),
   clientId: Type.Optional(Type.String()),
@@ -145,7 +147,7 @@ export const ListedKeySchema = Type.Object({
   modeOfUse: Type.Optional(Type.String({ description: 'X9.143, table 7.' })),
   exportability: Type.Optional(Type.String({ description: 'X9.143, table 8.' })),
   checkMethod: Type.Optional(Type.String()),
-  state: Type.String(),
+  state: Type.Enum(['pending', 'active', 'retired'] as const),
   current: Type.Boolean(),
   keyCheckValue: Type.String(),
   createdAt: instant,

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { cardStatusCodes, cardStatuses } from '../../../domain/card-status.ts'
 import { cardTypes } from '../../../domain/product.ts'
+import { entryModes } from '../../../operations/authorizations/authorization.ts'
 import { pageMembers } from '../../http/pages.ts'
 import { bodyLimit } from '../../http/problems.ts'
 import { closed, optional, productId, stringPatterns } from '../../http/validation.ts'
@@ -226,7 +227,7 @@ export const AttemptSchema = Type.Object({
   kind: Type.Enum(['pin', 'cvv']),
   result: Type.Enum(['match', 'mismatch', 'unresolved']),
   remainingTries: Type.Integer(),
-  entryMode: Type.String({ examples: ['chip'] }),
+  entryMode: Type.Unsafe<string>(Type.Enum([...entryModes])),
   reference: Type.String({ examples: ['512345678901'] }),
 })
 

@@ -63,7 +63,7 @@ const dateTime = Type.String({ format: 'date-time' })
 const webhookMembers = {
   webhookId,
   url: Type.String(),
-  events: Type.Array(Type.String()),
+  events: Type.Array(Type.Unsafe<string>(Type.Enum([...eventTypes, '*']))),
   description: Type.Optional(Type.String()),
   status,
   createdAt: dateTime,
@@ -98,7 +98,7 @@ export const ReplayingSchema = Type.Object({ since: dateTime })
 export const DeliverySchema = Type.Object({
   deliveryId: Type.String({ examples: ['1042'] }),
   eventId,
-  type: Type.String({ examples: ['pin.blocked'] }),
+  type: Type.Unsafe<string>(Type.Enum([...eventTypes, 'webhook.ping'])),
   status: Type.Enum(['Pending', 'Delivered', 'Failed']),
   createdAt: dateTime,
   nextTryAt: Type.Optional(

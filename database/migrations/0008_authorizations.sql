@@ -11,6 +11,8 @@ create table authorization_request (
   public_token text not null,
   -- A version 7 UUID (RFC 9562): a card's ids are in the order of their time.
   authorization_id uuid not null,
+  -- Of the card, which never changes.
+  client_id text not null,
   network_id text not null,
   request_id text not null,
   reference text not null,
@@ -42,6 +44,8 @@ with (fillfactor = 70);
 
 create index authorization_request_by_try on authorization_request (public_token, kind, try_number)
   where try_number is not null;
+-- A client's authorizations over all its cards, newest first.
+create index authorization_request_by_client on authorization_request (client_id, authorization_id);
 -- A network's references mostly ascend, and time always does: both indexes are written at their
 -- end.
 create index authorization_request_by_reference

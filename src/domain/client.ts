@@ -30,6 +30,7 @@ export const scopeKinds = {
   'pin.write': 'client',
   'cvv.read': 'client',
   'cvv.write': 'client',
+  'payments.read': 'client',
   'events.read': 'client',
   'webhooks.write': 'client',
   'simulator.write': 'client',

@@ -21,6 +21,7 @@ const clientScopes = [
   'pin.write',
   'cvv.read',
   'cvv.write',
+  'payments.read',
   'events.read',
   'webhooks.write',
   'simulator.write',

@@ -195,6 +195,7 @@ const decided = {
   ...origin,
   ...{
     publicToken: token,
+    clientId,
     authorizationId: claimId,
     responseCode: '55',
     checks: '[]',
@@ -314,7 +315,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
     settleMatchAndSpend(
       database,
       { spent, authorizationId: claimId },
-      { kind: 'cvv', authorizationId: holder },
+      { clientId, kind: 'cvv', authorizationId: holder },
       origin,
     ).catch(() => null),
   ...[null, claim, originalClaim].flatMap((claimed) =>

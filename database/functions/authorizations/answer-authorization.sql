@@ -10,6 +10,7 @@
 -- Distributed by p_public_token, beside card.
 create or replace function answer_authorization(
   p_public_token text,
+  p_client_id text,
   p_authorization_id uuid,
   p_network_id text,
   p_request_id text,
@@ -54,12 +55,12 @@ begin
   end if;
   is_answered := true;
   insert into authorization_request (
-    public_token, authorization_id, network_id, request_id, reference, entry_mode, response_code,
-    checks, duration_ms, decided_at
+    public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
+    response_code, checks, duration_ms, decided_at
   )
   values (
-    p_public_token, p_authorization_id, p_network_id, p_request_id, p_reference, p_entry_mode,
-    p_response_code, p_checks, p_duration_ms, clock_timestamp()
+    p_public_token, p_authorization_id, p_client_id, p_network_id, p_request_id, p_reference,
+    p_entry_mode, p_response_code, p_checks, p_duration_ms, clock_timestamp()
   );
   if p_mistakes is not null then
     is_guessing := count_wrong_expiry(p_public_token, p_network_id, p_mistakes, p_window);

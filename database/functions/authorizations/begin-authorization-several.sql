@@ -175,14 +175,15 @@ begin
     ),
     recorded as (
       insert into authorization_request (
-        public_token, authorization_id, network_id, request_id, reference, entry_mode, kind,
-        try_number, epoch, result, remaining_tries, to_enter
+        public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
+        kind, try_number, epoch, result, remaining_tries, to_enter
       )
-      select asked.public_token, asked.authorization_id, asked.network_id, asked.request_id,
-        asked.reference, asked.entry_mode, asked.kind, spent.try_number, spent.epoch, 'unresolved',
-        spent.remaining, true
+      select asked.public_token, asked.authorization_id, read.client_id, asked.network_id,
+        asked.request_id, asked.reference, asked.entry_mode, asked.kind, spent.try_number,
+        spent.epoch, 'unresolved', spent.remaining, true
       from spent
       join asked using (ordinal)
+      join read using (ordinal)
     )
     select read.ordinal::integer,
       case

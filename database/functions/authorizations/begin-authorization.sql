@@ -127,8 +127,8 @@ begin
     end if;
   end if;
   v_spent := spend_try(
-    v_public_token, p_kind, p_authorization_id, p_network_id, p_request_id, p_reference,
-    p_entry_mode
+    v_public_token, client_id, p_kind, p_authorization_id, p_network_id, p_request_id,
+    p_reference, p_entry_mode
   );
   try_number := v_spent.try_number;
   epoch := v_spent.epoch;

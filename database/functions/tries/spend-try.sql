@@ -9,6 +9,7 @@
 -- left.
 create or replace function spend_try(
   p_public_token text,
+  p_client_id text,
   p_kind text,
   p_authorization_id uuid,
   p_network_id text,
@@ -45,12 +46,12 @@ begin
     return;
   end if;
   insert into authorization_request (
-    public_token, authorization_id, network_id, request_id, reference, entry_mode, kind,
+    public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode, kind,
     try_number, epoch, result, remaining_tries, to_enter
   )
   values (
-    p_public_token, p_authorization_id, p_network_id, p_request_id, p_reference, p_entry_mode,
-    p_kind, try_number, epoch, 'unresolved', remaining, true
+    p_public_token, p_authorization_id, p_client_id, p_network_id, p_request_id, p_reference,
+    p_entry_mode, p_kind, try_number, epoch, 'unresolved', remaining, true
   );
 end
 $function$;

@@ -32,6 +32,8 @@ export type GetCardData = Schemas['GetCardData']
 export type SealedCardData = Schemas['CardData']
 export type Simulate = Schemas['Simulate']
 export type Authorization = Schemas['Authorization']
+/** An approval or a decline as it is read later, with its reason and every check. */
+export type RecordedAuthorization = Schemas['RecordedAuthorization']
 export type CreateWebhook = Schemas['CreateWebhook']
 /** `secret` is there but in the answer to a repeat: then rotate it. */
 export type CreatedWebhook = Schemas['CreatedWebhook']

@@ -1,5 +1,6 @@
 import type { VerifierKey } from '../../audit/notes.ts'
 import { type PinfoldOptions, parseSettings } from './options.ts'
+import { type Authorizations, authorizations } from './resources/authorizations.ts'
 import {
   type CardDataRelay,
   type Cards,
@@ -21,6 +22,7 @@ export interface Pinfold {
   readonly cards: Cards
   readonly pins: Pins
   readonly cvvs: Cvvs
+  readonly authorizations: Authorizations
   readonly cardData: CardDataRelay
   readonly events: Events
   readonly webhooks: Webhooks
@@ -49,6 +51,7 @@ export function createPinfold(options: PinfoldOptions): Pinfold {
     cards: cards(calls),
     pins: pins(calls),
     cvvs: cvvs(calls),
+    authorizations: authorizations(calls),
     cardData: cardData(calls),
     events: events(calls, transport),
     webhooks: webhooks(calls),

@@ -5,6 +5,7 @@ import { createServer, type Server, type ServerOptions } from '../http/server.ts
 import type { TokenAttempts } from '../http/token-attempts.ts'
 import type { PublicApi } from './api.ts'
 import { publicDescription } from './openapi/document.ts'
+import { authorizationRoutes } from './routes/authorizations.ts'
 import { cardCvvRoutes } from './routes/card-cvv.ts'
 import { cardDataKeyRoute, cardDataKeySetRoute, getCardDataRoute } from './routes/card-data.ts'
 import { pinStatusRoute, revealPinRoute, setPinRoute, unblockPinRoute } from './routes/card-pin.ts'
@@ -47,6 +48,7 @@ const routes = [
   unblockPinRoute,
   cardCvvRoutes,
   cardRoutes.listAttemptsRoute,
+  authorizationRoutes,
   listEventsRoute,
   webhookRoutes.createWebhookRoute,
   webhookRoutes.listWebhooksRoute,

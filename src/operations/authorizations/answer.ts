@@ -79,11 +79,12 @@ export const composeAnswer = (
 /** Composes the record of an answered authorization. @param authorizationId null for a new row. */
 export const composeRecord = (
   { entryMode, networkId, reference, requestId, trail }: TracedRequest,
-  { publicToken }: Pick<AuthorizedCard, 'publicToken'>,
+  { clientId, publicToken }: Pick<AuthorizedCard, 'clientId' | 'publicToken'>,
   responseCode: string,
   authorizationId: string | null = null,
 ): AnsweredAuthorization => ({
   publicToken,
+  clientId,
   authorizationId: authorizationId ?? newEventId(),
   networkId,
   requestId,

@@ -136,7 +136,8 @@ export async function compareAll(
       const last = { spent, comparison, authorizationId, outcomes, card }
       return settleAndAnswer(context, asked, last, keeper)
     }
-    const following = { kind: next, authorizationId: newEventId() }
+    const { clientId } = card
+    const following = { clientId, kind: next, authorizationId: newEventId() }
     const origin = pickOrigin(asked)
     const tried = { spent, authorizationId }
     const settled = await settleMatchAndSpend(context.database, tried, following, origin)

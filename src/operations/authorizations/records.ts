@@ -1,4 +1,5 @@
 import { type AuthorizationCheck, parseChecks } from '../../domain/authorization-check.ts'
+import type { Requester } from '../../domain/client.ts'
 import { type Decline, explainDecline } from '../../domain/decline-reason.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem, parameterFault, validationFailed } from '../../domain/problem.ts'
@@ -51,6 +52,40 @@ export async function findAuthorization(
   authorizationId: string,
 ): Promise<RecordedAuthorization> {
   const row = await stored.findAuthorization(database, publicToken, authorizationId)
+  if (!row) throw new Problem('not_found')
+  return recorded(row)
+}
+
+/** The authorizations of all cards of the requester, newest first. */
+export async function listClientAuthorizations(
+  { database }: Records,
+  { clientId }: Requester,
+  page: stored.AuthorizationPage,
+): Promise<RecordedAuthorization[]> {
+  return (await stored.listClientAuthorizations(database, clientId, page)).map(recorded)
+}
+
+/**
+ * The authorizations of the requester's card, newest first.
+ * @throws `Problem` `card_not_found`.
+ */
+export async function listClientCardAuthorizations(
+  { database }: Records,
+  { clientId }: Requester,
+  publicToken: PublicToken,
+  page: stored.AuthorizationPage,
+): Promise<RecordedAuthorization[]> {
+  if ((await findOwner(database, publicToken)) !== clientId) throw new Problem('card_not_found')
+  return (await stored.listAuthorizations(database, publicToken, page)).map(recorded)
+}
+
+/** One authorization of the requester's cards. @throws `Problem` `not_found`. */
+export async function findClientAuthorization(
+  { database }: Records,
+  { clientId }: Requester,
+  authorizationId: string,
+): Promise<RecordedAuthorization> {
+  const row = await stored.findClientAuthorization(database, clientId, authorizationId)
   if (!row) throw new Problem('not_found')
   return recorded(row)
 }

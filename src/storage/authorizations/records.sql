@@ -32,6 +32,35 @@ where record.public_token = any(array[:publicToken])
   and record.authorization_id = :authorizationId::uuid and record.response_code is not null
 limit 1;
 
+-- name: list_authorizations_of_client
+select record.public_token as "publicToken", record.authorization_id as "authorizationId",
+  record.network_id as "networkId", record.request_id as "requestId", record.reference,
+  record.entry_mode as "entryMode", record.response_code as "responseCode", record.checks,
+  record.remaining_tries as "remainingTries", record.duration_ms as "durationMs",
+  to_char(record.decided_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at"
+from (
+  select public_token, authorization_id, network_id, request_id, reference, entry_mode,
+    response_code, checks, remaining_tries, duration_ms, decided_at
+  from authorization_request
+  where (client_id, authorization_id) < (:clientId, :before::uuid) and client_id >= :clientId
+    and response_code is not null
+  order by authorization_request.client_id desc, authorization_request.authorization_id desc
+  limit 101
+) as record
+order by record.authorization_id desc
+limit :limit;
+
+-- name: find_authorization_of_client
+select record.public_token as "publicToken", record.authorization_id as "authorizationId",
+  record.network_id as "networkId", record.request_id as "requestId", record.reference,
+  record.entry_mode as "entryMode", record.response_code as "responseCode", record.checks,
+  record.remaining_tries as "remainingTries", record.duration_ms as "durationMs",
+  to_char(record.decided_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at"
+from authorization_request as record
+where record.client_id = :clientId and record.authorization_id = :authorizationId::uuid
+  and record.response_code is not null
+limit 1;
+
 -- name: search_authorizations
 select record.public_token as "publicToken", record.authorization_id as "authorizationId",
   record.network_id as "networkId", record.request_id as "requestId", record.reference,

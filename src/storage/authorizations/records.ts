@@ -57,6 +57,31 @@ export const findAuthorization = async (
 ): Promise<AuthorizationRow | null> =>
   firstRow(await selectAuthorization(connection, { publicToken, authorizationId }))
 
+const selectByClient = declare<
+  { clientId: string; before: string; limit: number },
+  AuthorizationRow
+>('list_authorizations_of_client')
+
+/** The authorizations of all cards of a client, newest first. */
+export const listClientAuthorizations = (
+  connection: Connection,
+  clientId: string,
+  { before, limit }: AuthorizationPage,
+): Promise<AuthorizationRow[]> =>
+  selectByClient(connection, { clientId, before: before ?? lastId, limit })
+
+const selectOfClient = declare<{ clientId: string; authorizationId: string }, AuthorizationRow>(
+  'find_authorization_of_client',
+)
+
+/** One authorization of a client's card, or null. */
+export const findClientAuthorization = async (
+  connection: Connection,
+  clientId: string,
+  authorizationId: string,
+): Promise<AuthorizationRow | null> =>
+  firstRow(await selectOfClient(connection, { clientId, authorizationId }))
+
 const selectByReference = declare<
   { reference: string; before: string; limit: number },
   AuthorizationRow

@@ -69,6 +69,7 @@ from settle_authorization(
 ) as settled
 cross join spend_try(
   p_public_token => :publicToken,
+  p_client_id => :clientId,
   p_kind => :nextKind,
   p_authorization_id => :nextAuthorizationId,
   p_network_id => :networkId,
@@ -81,6 +82,7 @@ cross join spend_try(
 select answered.is_answered as "isAnswered", answered.is_guessing as "isGuessing"
 from answer_authorization(
   p_public_token => :publicToken,
+  p_client_id => :clientId,
   p_authorization_id => :authorizationId,
   p_network_id => :networkId,
   p_request_id => :requestId,
@@ -111,15 +113,15 @@ select asked.ordinal::integer as "ordinal", answered.is_answered as "isAnswered"
 from (
   select *
   from unnest(
-    :publicTokens::text[], :authorizationIds::uuid[], :networkIds::text[], :requestIds::text[],
-    :references::text[], :entryModes::text[], :responseCodes::text[], :checks::text[],
-    :durationMs::integer[], :claimantIds::text[], :keyHashes::text[],
+    :publicTokens::text[], :clientIds::text[], :authorizationIds::uuid[], :networkIds::text[],
+    :requestIds::text[], :references::text[], :entryModes::text[], :responseCodes::text[],
+    :checks::text[], :durationMs::integer[], :claimantIds::text[], :keyHashes::text[],
     :requestFingerprints::bytea[], :claimIds::uuid[], :answers::bytea[],
     :transactionHashes::text[], :messageClass::text[], :traces::text[], :transmittedAts::text[],
     :acquirers::text[], :mistakes::integer[], :windowLengths::bigint[]
   ) with ordinality as caller (
-    public_token, authorization_id, network_id, request_id, reference, entry_mode, response_code,
-    checks, duration_ms, claimant_id, key_hashes, request_fingerprint, claim_id, answer,
+    public_token, client_id, authorization_id, network_id, request_id, reference, entry_mode,
+    response_code, checks, duration_ms, claimant_id, key_hashes, request_fingerprint, claim_id, answer,
     transaction_hashes, message_class, trace, transmitted_at, acquirer, mistakes, window_length,
     ordinal
   )
@@ -127,6 +129,7 @@ from (
 ) as asked
 cross join lateral answer_authorization(
   p_public_token => asked.public_token,
+  p_client_id => asked.client_id,
   p_authorization_id => asked.authorization_id,
   p_network_id => asked.network_id,
   p_request_id => asked.request_id,

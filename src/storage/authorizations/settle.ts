@@ -17,6 +17,8 @@ export type Comparison = 'match' | 'mismatch' | 'unresolved'
 /** What is recorded of an authorization when it is answered. */
 export interface AnsweredAuthorization extends AuthorizationOrigin {
   readonly publicToken: PublicToken
+  /** Of the card. */
+  readonly clientId: string
   /** A version 7 UUID: of the row that its last try opened, or of a new one. */
   readonly authorizationId: string
   readonly responseCode: string
@@ -49,7 +51,7 @@ interface Settlement {
 type TryValues = Pick<SpentTry, 'publicToken' | 'kind' | 'tryNumber' | 'epoch'>
 
 type SettleValues = TryValues &
-  Omit<AnsweredAuthorization, 'networkId'> & {
+  Omit<AnsweredAuthorization, 'networkId' | 'clientId'> & {
     readonly comparison: Comparison
     readonly claimantId: string | null
     readonly claimKey: Uint8Array | null
@@ -80,7 +82,7 @@ const tryValues = ({ epoch, kind, publicToken, tryNumber }: SpentTry): TryValues
 export async function settleAuthorization(
   database: Database,
   { comparison, spent }: ComparedTry,
-  { networkId: _, ...authorization }: AnsweredAuthorization,
+  { clientId: _, networkId: __, ...authorization }: AnsweredAuthorization,
   keyed: ForeseenAnswer | null,
 ): Promise<Settlement> {
   const settlement = await settle(database, spent.publicToken, {
@@ -99,12 +101,15 @@ export async function settleAuthorization(
 
 /** A try that is spent next, and the row that it opens. */
 interface NextTry {
+  /** Of the card. */
+  readonly clientId: string
   readonly kind: TryKind
   readonly authorizationId: string
 }
 
 type MatchAndSpendValues = TryValues &
   AuthorizationOrigin & {
+    readonly clientId: string
     readonly authorizationId: string
     readonly nextKind: TryKind
     readonly nextAuthorizationId: string
@@ -129,6 +134,7 @@ export async function settleMatchAndSpend(
 ): Promise<{ readonly remaining: number; readonly spent: SpentTry | null }> {
   const rows = await settleAndSpend(connection, {
     ...tryValues(spent),
+    clientId: next.clientId,
     authorizationId,
     nextKind: next.kind,
     nextAuthorizationId: next.authorizationId,
@@ -184,11 +190,12 @@ export async function answerAuthorization(
   claim: Claim | null,
   wrongExpiry: GuessingThreshold | null = null,
 ): Promise<Answered> {
-  const { authorizationId, checks, durationMs, publicToken, responseCode } = authorization
+  const { authorizationId, checks, clientId, durationMs, publicToken, responseCode } = authorization
   const { entryMode, networkId, reference, requestId } = authorization
   // Nobody waits for another of the same card: no two write the same row.
   const answered = await answer(database, authorizationId, {
     publicToken,
+    clientId,
     authorizationId,
     networkId,
     requestId,

@@ -119,6 +119,22 @@ export const operations: readonly Operation[] = [
     onCard: true,
   },
   {
+    name: 'List authorizations',
+    method: 'GET',
+    path: () => '/authorizations',
+    scope: 'payments.read',
+    status: 200,
+    onCard: false,
+  },
+  {
+    name: "List a card's authorizations",
+    method: 'GET',
+    path: (token) => `/cards/${token}/authorizations`,
+    scope: 'payments.read',
+    status: 200,
+    onCard: true,
+  },
+  {
     name: "Change a card's status",
     method: 'PUT',
     path: (token) => `/cards/${token}/status`,

@@ -230,9 +230,9 @@ onEachEngine(({ open }) => {
     await sql(
       database,
       // The last is not entered in the audit log yet.
-      `insert into authorization_request (public_token, authorization_id, network_id, request_id, reference,
+      `insert into authorization_request (public_token, authorization_id, client_id, network_id, request_id, reference,
          entry_mode, requested_at, kind, try_number, epoch, result, remaining_tries, to_enter)
-       select $1, gen_random_uuid(), 'network', 'r', 'R-1', 'chip', now() - make_interval(days => 80 + n),
+       select $1, gen_random_uuid(), 'demo-client', 'network', 'r', 'R-1', 'chip', now() - make_interval(days => 80 + n),
          'pin', n, 1, 'unresolved', 2, n = 21
        from generate_series(1, 21) as n`,
       [publicToken],

@@ -189,9 +189,9 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
   test('a result looks at the attempts that it may move, however often its card was tried', async () => {
     await sql(
       database,
-      `insert into authorization_request (public_token, authorization_id, network_id, request_id,
+      `insert into authorization_request (public_token, authorization_id, client_id, network_id, request_id,
          reference, entry_mode, kind, try_number, epoch, result, restored, remaining_tries)
-       select $1, gen_random_uuid(), 'network', 'r', 'R', 'chip', 'pin', n, 1, 'match', true, 3
+       select $1, gen_random_uuid(), 'client-1', 'network', 'r', 'R', 'chip', 'pin', n, 1, 'match', true, 3
        from generate_series(1, 5000) n`,
       [card],
     )

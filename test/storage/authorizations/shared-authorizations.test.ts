@@ -297,6 +297,7 @@ for (const { name, open, skip } of databaseEngines) {
         ...origin,
         ...row,
         publicToken,
+        clientId: 'client-1',
         responseCode: '00',
         checks: '[]',
         durationMs: 1,

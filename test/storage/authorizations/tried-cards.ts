@@ -115,7 +115,7 @@ export const settleMatchAndSpend = async (
   kind: TryKind,
   asked: AuthorizationOrigin,
 ): Promise<{ readonly remaining: number; readonly spent: SpentTry | null }> => {
-  const next = { kind, authorizationId: newEventId() }
+  const next = { clientId: 'client-1', kind, authorizationId: newEventId() }
   const tried = { spent, authorizationId: authorizationOf(spent) }
   const settled = await settling.settleMatchAndSpend(connection, tried, next, asked)
   if (settled.spent) authorizations.set(nameOf(settled.spent), next.authorizationId)
@@ -200,6 +200,7 @@ export const makeOlder = (seconds: number): Promise<unknown> =>
 export const recordFor = (spent: SpentTry, comparison: Comparison): AnsweredAuthorization => ({
   ...origin,
   publicToken: spent.publicToken,
+  clientId: 'client-1',
   authorizationId: authorizationOf(spent),
   responseCode: { match: '00', mismatch: '55', unresolved: '96' }[comparison],
   checks: JSON.stringify([{ check: 'pin', result: comparison, afterMs: 1 }]),

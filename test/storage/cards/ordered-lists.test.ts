@@ -6,6 +6,7 @@ import { makeProductId } from '../../../src/domain/identifiers.ts'
 import { listKeyActRows, listOperatorActRows, newestAct } from '../../../src/storage/acts/acts.ts'
 import {
   listAuthorizations,
+  listClientAuthorizations,
   searchAuthorizations,
 } from '../../../src/storage/authorizations/records.ts'
 import { listAttemptRows } from '../../../src/storage/authorizations/tries.ts'
@@ -108,10 +109,10 @@ const fillFeed = (count: number) =>
     select '1000000001', number, '${big}', 'card.status_changed', '{}', '',
       '2026-01-01'::timestamptz + make_interval(secs => number)
     from generate_series(1, ${count}) as number;
-    insert into authorization_request (public_token, authorization_id, network_id, request_id, reference,
+    insert into authorization_request (public_token, authorization_id, client_id, network_id, request_id, reference,
       entry_mode, requested_at, kind, try_number, epoch, result, remaining_tries, response_code, checks,
       duration_ms, decided_at)
-    select '1000000001', lpad(to_hex(number), 32, '0')::uuid, 'network', 'r', 'R-1', 'chip',
+    select '1000000001', lpad(to_hex(number), 32, '0')::uuid, '${big}', 'network', 'r', 'R-1', 'chip',
       '2026-01-01'::timestamptz + make_interval(secs => number), 'pin', number, 1, 'mismatch', 2, '55',
       '[]', 1, now()
     from generate_series(1, ${count}) as number`)
@@ -293,6 +294,11 @@ const reads: readonly (readonly [string, (connection: Asked) => Promise<unknown>
         [
           `authorizations before ${before}`,
           (connection: Connection) => listAuthorizations(connection, card, { before, limit: 101 }),
+        ],
+        [
+          `authorizations of a client before ${before}`,
+          (connection: Connection) =>
+            listClientAuthorizations(connection, big, { before, limit: 101 }),
         ],
       ] as const,
   ),

@@ -16,6 +16,7 @@ const scopeDescriptions: Readonly<Record<Scope, string>> = {
   'pin.write': 'Set and unblock the PIN.',
   'cvv.read': 'Read the CVV status.',
   'cvv.write': 'Block and unblock the CVV.',
+  'payments.read': 'Read authorizations and why they were declined.',
   'events.read': 'Read events, and receipts of them.',
   'webhooks.write': 'Manage webhook endpoints.',
   'simulator.write': 'Simulate authorizations, in the sandbox.',

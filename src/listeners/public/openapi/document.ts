@@ -3,6 +3,7 @@ import type { Description } from '../../http/openapi/document.ts'
 import { apiVersion } from '../../http/request.ts'
 import type { StringFormat } from '../../http/server.ts'
 import * as simulator from '../routes/simulator.ts'
+import * as recorded from '../schemas/authorizations.ts'
 import * as cardData from '../schemas/card-data.ts'
 import * as cards from '../schemas/cards.ts'
 import { EventSchema } from '../schemas/events.ts'
@@ -31,7 +32,15 @@ export const publicDescription = (
   description,
   url: baseUrl,
   tokenUrl: `${baseUrl}/oauth/token`,
-  sources: { ...cards, ...cardData, ...authorizations, ...simulator, ...webhooks, EventSchema },
+  sources: {
+    ...cards,
+    ...cardData,
+    ...authorizations,
+    ...recorded,
+    ...simulator,
+    ...webhooks,
+    EventSchema,
+  },
   examples: bodyExamples,
   formats,
   tags: [
@@ -39,6 +48,7 @@ export const publicDescription = (
     { name: 'Cards', description: 'Creating and reading cards, and changing their status.' },
     { name: 'PIN', description: 'Setting, reading and unblocking the PIN.' },
     { name: 'CVV', description: 'Reading and changing the CVV status.' },
+    { name: 'Authorizations', description: 'Why cards were approved and declined.' },
     { name: 'Events', description: 'What happened to the cards.' },
     { name: 'Webhooks', description: 'Delivery of events to your endpoints.' },
     {

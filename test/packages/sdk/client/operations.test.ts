@@ -91,6 +91,10 @@ test('every operation of the document has its method, which the service understa
   assert.equal((await pinfold.pins.unblock(publicToken)).remainingTries, 3)
   const [attempt] = (await pinfold.cards.listAttempts(publicToken).page()).items
   assert.equal(attempt?.result, 'mismatch')
+  const [declined] = (await pinfold.authorizations.listByCard(publicToken).page()).items
+  assert.equal(declined?.declineReason, 'wrong_pin')
+  assert.deepEqual((await pinfold.authorizations.list({ limit: 1 }).page()).items, [declined])
+  assert.deepEqual(await pinfold.authorizations.retrieve(declined.authorizationId), declined)
 
   assert.equal((await pinfold.cvvs.block(publicToken)).status, 'Blocked')
   assert.equal((await pinfold.cvvs.unblock(publicToken, { updatedBy: 'Bo' })).remainingTries, 3)

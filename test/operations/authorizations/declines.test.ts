@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { before, test } from 'node:test'
+import {
+  type DeclineReason,
+  declineReasons,
+  declineRules,
+} from '../../../src/domain/decline-reason.ts'
+import { blockPin, expireCard } from '../../support/builders.ts'
+import {
+  ask,
+  cvvTry,
+  type IssuedCard,
+  issueCard,
+  otherDigits,
+  pinBlock,
+  pinTry,
+} from '../../support/network.ts'
+import type { TestService } from '../../support/service.ts'
+import { onEachEngine } from './engines.ts'
+import { hsmAway, watchHsm } from './watched-hsm.ts'
+
+onEachEngine((engine) => {
+  let service: TestService
+  let isHsmAway = false
+  before(async () => {
+    service = await engine.openOne()
+    watchHsm([service]).before = () => {
+      if (isHsmAway) throw hsmAway()
+    }
+  })
+
+  const setStatus = (status: string) => async (card: IssuedCard) => {
+    const body = { cardStatusCode: status }
+    assert.equal(
+      (await service.call('PUT', `/cards/${card.publicToken}/status`, { body })).status,
+      204,
+    )
+    return { publicToken: card.publicToken }
+  }
+
+  /** How each decline is caused: what happens to the card, and what the network then asks. */
+  const causes: Readonly<Record<DeclineReason, (card: IssuedCard) => Promise<object>>> = {
+    card_not_activated: async ({ publicToken }) => ({ publicToken }),
+    card_restricted: setStatus('62'),
+    card_lost: setStatus('41'),
+    card_stolen: setStatus('43'),
+    card_closed: setStatus('46'),
+    async card_expired({ publicToken }) {
+      await expireCard(service.database, publicToken)
+      return { publicToken }
+    },
+    wrong_expiry_date: async ({ publicToken }) => ({ publicToken, expiryDate: '2031-01' }),
+    pin_missing: async ({ publicToken }) => ({ publicToken, entryMode: 'atm' }),
+    invalid_pin_block: async (card) => ({
+      publicToken: card.publicToken,
+      pinBlock: { ...pinBlock(service, card), data: '00' },
+    }),
+    wrong_pin: async (card) => pinTry(service, card, otherDigits(card.pin)),
+    async pin_blocked(card) {
+      await blockPin(service, card)
+      return pinTry(service, card)
+    },
+    wrong_cvv2: async (card) => cvvTry(card, otherDigits(card.cvv2)),
+    async cvv2_blocked(card) {
+      const body = { status: 'Blocked' }
+      await service.call('PUT', `/card-cvv/${card.publicToken}/cvv/status`, { body })
+      return cvvTry(card)
+    },
+    async service_unavailable(card) {
+      isHsmAway = true
+      return pinTry(service, card)
+    },
+  }
+
+  const read = async (path: string, options: { as?: 'otherClient' } = {}) =>
+    service.call('GET', path, options)
+
+  for (const reason of declineReasons) {
+    test(`a client reads that ${reason} declined its card, and what follows`, async () => {
+      const card = await issueCard(service, { activateNow: reason !== 'card_not_activated' })
+      const request = await causes[reason](card)
+      const answer = await ask(service, { ...request, reference: 'WHY-1' })
+      isHsmAway = false
+      const [newest] = (await read(`/cards/${card.publicToken}/authorizations`)).json
+      const { advice, declinedBy, responseCode, retry } = declineRules[reason]
+      assert.equal(answer.json.responseCode, responseCode)
+      const { authorizationId, checks, decidedAt, requestedAt, ...rest } = newest
+      assert.deepEqual(rest, {
+        publicToken: card.publicToken,
+        approved: false,
+        responseCode,
+        declineReason: reason,
+        declinedBy,
+        advice,
+        retry,
+        entryMode: 'entryMode' in request ? request.entryMode : 'chip',
+        reference: 'WHY-1',
+      })
+      assert.ok(Date.parse(requestedAt) <= Date.parse(decidedAt))
+      assert.equal(checks[0].check, 'card')
+      const one = await read(`/authorizations/${authorizationId}`)
+      assert.deepEqual(one.json, newest)
+    })
+  }
+
+  test('an approval has its checks, and nothing of a decline', async () => {
+    const card = await issueCard(service)
+    await ask(service, { ...pinTry(service, card), cvv2: card.cvv2 })
+    const { json, text } = await read(`/cards/${card.publicToken}/authorizations`)
+    assert.equal(json.length, 1)
+    assert.equal(json[0].approved, true)
+    assert.deepEqual(
+      json[0].checks.map(
+        ({ check, result }: { check: string; result: string }) => `${check} ${result}`,
+      ),
+      [
+        'card passed',
+        'status passed',
+        'expiry not_given',
+        'pin_block passed',
+        'pin passed',
+        'cvv2 passed',
+      ],
+    )
+    assert.doesNotMatch(text, /declineReason|declinedBy|advice|retry|afterMs|networkId/)
+    for (const secret of [card.pan, `"${card.pin}"`, `"${card.cvv2}"`]) {
+      assert.ok(!text.includes(secret))
+    }
+  })
+
+  test('authorizations of all cards are listed newest first, each once, page after page', async () => {
+    const cards = [await issueCard(service), await issueCard(service)]
+    for (let round = 0; round < 5; round += 1) {
+      for (const card of cards)
+        await ask(service, { publicToken: card.publicToken, reference: `P-${round}` })
+    }
+    const all = (await read('/authorizations')).json
+    assert.deepEqual(
+      all.slice(0, 10).map(({ reference }: { reference: string }) => reference),
+      [4, 4, 3, 3, 2, 2, 1, 1, 0, 0].map((round) => `P-${round}`),
+    )
+    const paged: object[] = []
+    for (let next: string | undefined = '/authorizations?limit=3'; next !== undefined; ) {
+      const { headers, json } = await read(next)
+      paged.push(...json)
+      const target: string | undefined = /<(\/[^>]+)>/.exec(String(headers.link))?.[1]
+      next = target && `/${target}`
+    }
+    assert.deepEqual(paged, all)
+  })
+
+  test('another client’s authorizations answer as those that do not exist', async () => {
+    const card = await issueCard(service)
+    await ask(service, { publicToken: card.publicToken })
+    const [{ authorizationId }] = (await read(`/cards/${card.publicToken}/authorizations`)).json
+    const other = { as: 'otherClient' } as const
+    const refusals = await Promise.all([
+      read(`/authorizations/${authorizationId}`, other),
+      read(`/authorizations/${randomUUID()}`),
+      read('/authorizations/1'),
+      read(`/cards/${card.publicToken}/authorizations`, other),
+      read('/cards/9999999999/authorizations'),
+    ])
+    assert.deepEqual(
+      refusals.map(({ json, status }) => [status, json.code]),
+      [
+        [404, 'not_found'],
+        [404, 'not_found'],
+        [404, 'not_found'],
+        [404, 'card_not_found'],
+        [404, 'card_not_found'],
+      ],
+    )
+    const listed = await read('/authorizations', other)
+    assert.ok(!listed.text.includes(authorizationId))
+  })
+
+  test('a request about an unknown card is in no client’s list', async () => {
+    await ask(service, { publicToken: '9999999999', reference: 'NOBODY' })
+    assert.doesNotMatch((await read('/authorizations')).text, /NOBODY/)
+  })
+})

@@ -83,21 +83,19 @@ export async function listCards(
   filter: Omit<CardFilter, 'today'>,
 ): Promise<CardPage> {
   const today = formatDate(context.now())
-  // One more than asked for shows whether there is a next page.
-  const limit = filter.limit + 1
-  const rows = await listCardRows(context.database, clientId, { ...filter, today, limit })
-  const page = rows.slice(0, filter.limit)
+  const page = await listCardRows(context.database, clientId, { ...filter, today })
   const cards: CardRecord[] = []
-  for (let from = 0; from < page.length; from += recordsAtOnce) {
+  for (let from = 0; from < page.cards.length; from += recordsAtOnce) {
     if (from > 0) await letOthersRun()
-    const some = page.slice(from, from + recordsAtOnce)
+    const some = page.cards.slice(from, from + recordsAtOnce)
     cards.push(...(await Promise.all(some.map((row) => cardRecord(context, row)))))
   }
-  const last = rows.length > filter.limit ? page.at(-1) : undefined
-  return {
-    cards,
-    next: last ? { createdAt: last.position, publicToken: last.publicToken } : null,
-  }
+  const { statusCode } = filter
+  // A card that left the status while its page was read is no card of the list.
+  const listed = cards.filter(
+    ({ cardStatusCode }) => statusCode === null || cardStatusCode === statusCode,
+  )
+  return { cards: listed, next: page.next }
 }
 
 async function cardRecord(

@@ -1,180 +1,36 @@
--- A client's cards, newest first. A page is read in two forms: one server comes by each of its
--- cards through their keys; a cluster, which has no such scan for each of several rows, has each
--- node look for all tokens of the page (`…_on_nodes`).
+-- A client's cards, newest first: the tokens of a page, and then the cards of these tokens.
 --
--- Each scan goes backwards through one index. Its bounds are row comparisons and its order names
--- all columns, so that no other index gives it: among equal ones the planner would take the
--- smaller, and throw away what it finds. Its limit is a number, that of the longest page and one
--- more that shows whether there is a next one: for a parameter the planner would reckon with a
--- tenth of all cards, and sort them.
+-- Each scan of tokens reads one index backwards. Its bounds are row comparisons and its order names
+-- all columns of the index, so that the planner can use no other index: among equal ones it would
+-- take the smaller, and discard most of what it reads. The limit is a number, the longest page and
+-- one row that shows whether a next page exists: for a parameter the planner would assume a tenth
+-- of all cards, and sort them.
 
--- name: list_cards
-with scanned as (
-  select public_token, created_at
-  from card
-  where (client_id, created_at, public_token)
-      < (:clientId, :createdAt::timestamptz, :publicToken::text)
-    and (client_id) >= (:clientId)
-  order by client_id desc, created_at desc, public_token desc
-  limit 101
-), page as materialized (
-  select public_token, created_at
-  from scanned
-  order by created_at desc, public_token desc
-  limit :limit
-)
-select card.public_token as "publicToken", card.product_id as "productId",
-  card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.design_id as "designId", card.masked_pan as "maskedPan",
-  card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.status_code as "statusCode",
-  card.created_at as "createdAt",
-  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient",
-  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient",
-  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-from page
-cross join lateral (
-  select public_token, product_id, card_type, customer_reference, design_id, masked_pan,
-    personal_data, start_date, expiry_date, status_code, created_at, client_id
-  from card
-  where public_token = any(array[page.public_token])
-  limit 1
-) as card
-cross join lateral (
-  select try_limit, spent, restored, blocked_by_client
-  from try_counter
-  where public_token = any(array[page.public_token]) and kind = 'pin'
-  limit 1
-) as pin
-cross join lateral (
-  select try_limit, spent, restored, blocked_by_client
-  from try_counter
-  where public_token = any(array[page.public_token]) and kind = 'cvv'
-  limit 1
-) as cvv
-order by card.created_at desc, card.public_token desc;
-
--- name: list_cards_on_nodes
-with scanned as (
-  select public_token, created_at
-  from card
-  where (client_id, created_at, public_token)
-      < (:clientId, :createdAt::timestamptz, :publicToken::text)
-    and (client_id) >= (:clientId)
-  order by client_id desc, created_at desc, public_token desc
-  limit 101
-), page as materialized (
-  select public_token, created_at
-  from scanned
-  order by created_at desc, public_token desc
-  limit :limit
-)
-select card.public_token as "publicToken", card.product_id as "productId",
-  card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.design_id as "designId", card.masked_pan as "maskedPan",
-  card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.status_code as "statusCode",
-  card.created_at as "createdAt",
-  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient",
-  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient",
-  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+-- name: list_tokens
+select public_token as "publicToken",
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
 from card
-join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
-join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'
-where card.public_token = any(array(select public_token from page))
-  and pin.public_token = any(array(select public_token from page))
-  and cvv.public_token = any(array(select public_token from page))
-order by card.created_at desc, card.public_token desc;
+where (client_id, created_at, public_token)
+    < (:clientId, :createdAt::timestamptz, :publicToken::text)
+  and (client_id) >= (:clientId)
+order by client_id desc, created_at desc, public_token desc
+limit 101;
 
--- name: list_cards_in_status
-with scanned as (
-  select public_token, created_at
-  from card
-  where (status_code, client_id, created_at, public_token)
-      < (:statusCode, :clientId, :createdAt::timestamptz, :publicToken::text)
-    and (status_code, client_id) >= (:statusCode, :clientId)
-  order by status_code desc, client_id desc, created_at desc, public_token desc
-  limit 101
-), page as materialized (
-  select public_token, created_at
-  from scanned
-  order by created_at desc, public_token desc
-  limit :limit
-)
-select card.public_token as "publicToken", card.product_id as "productId",
-  card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.design_id as "designId", card.masked_pan as "maskedPan",
-  card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.status_code as "statusCode",
-  card.created_at as "createdAt",
-  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient",
-  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient",
-  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-from page
-cross join lateral (
-  select public_token, product_id, card_type, customer_reference, design_id, masked_pan,
-    personal_data, start_date, expiry_date, status_code, created_at, client_id
-  from card
-  where public_token = any(array[page.public_token])
-  limit 1
-) as card
-cross join lateral (
-  select try_limit, spent, restored, blocked_by_client
-  from try_counter
-  where public_token = any(array[page.public_token]) and kind = 'pin'
-  limit 1
-) as pin
-cross join lateral (
-  select try_limit, spent, restored, blocked_by_client
-  from try_counter
-  where public_token = any(array[page.public_token]) and kind = 'cvv'
-  limit 1
-) as cvv
-order by card.created_at desc, card.public_token desc;
-
--- name: list_cards_in_status_on_nodes
-with scanned as (
-  select public_token, created_at
-  from card
-  where (status_code, client_id, created_at, public_token)
-      < (:statusCode, :clientId, :createdAt::timestamptz, :publicToken::text)
-    and (status_code, client_id) >= (:statusCode, :clientId)
-  order by status_code desc, client_id desc, created_at desc, public_token desc
-  limit 101
-), page as materialized (
-  select public_token, created_at
-  from scanned
-  order by created_at desc, public_token desc
-  limit :limit
-)
-select card.public_token as "publicToken", card.product_id as "productId",
-  card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.design_id as "designId", card.masked_pan as "maskedPan",
-  card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.status_code as "statusCode",
-  card.created_at as "createdAt",
-  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient",
-  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient",
-  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+-- name: list_tokens_in_status
+select public_token as "publicToken",
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
 from card
-join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
-join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'
-where card.public_token = any(array(select public_token from page))
-  and pin.public_token = any(array(select public_token from page))
-  and cvv.public_token = any(array(select public_token from page))
-order by card.created_at desc, card.public_token desc;
+where (status_code, client_id, created_at, public_token)
+    < (:statusCode, :clientId, :createdAt::timestamptz, :publicToken::text)
+  and (status_code, client_id) >= (:statusCode, :clientId)
+order by status_code desc, client_id desc, created_at desc, public_token desc
+limit 101;
 
--- Each expiry by itself.
--- name: list_unexpired_cards
-with scanned as (
+-- Scans each expiry by itself.
+-- name: list_tokens_of_unexpired
+select public_token as "publicToken",
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+from (
   select scanned.public_token, scanned.created_at
   from unnest(:expiries::date[]) as asked (expiry_date)
   cross join unnest(array[:statusCode::text]) as allowed (status_code)
@@ -193,84 +49,27 @@ with scanned as (
   ) as scanned
   order by scanned.created_at desc, scanned.public_token desc
   limit 101
-), page as materialized (
-  select public_token, created_at
-  from scanned
-  order by created_at desc, public_token desc
-  limit :limit
-)
-select card.public_token as "publicToken", card.product_id as "productId",
-  card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.design_id as "designId", card.masked_pan as "maskedPan",
-  card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.status_code as "statusCode",
-  card.created_at as "createdAt",
-  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient",
-  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient",
-  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-from page
-cross join lateral (
-  select public_token, product_id, card_type, customer_reference, design_id, masked_pan,
-    personal_data, start_date, expiry_date, status_code, created_at, client_id
-  from card
-  where public_token = any(array[page.public_token])
-  limit 1
-) as card
-cross join lateral (
-  select try_limit, spent, restored, blocked_by_client
-  from try_counter
-  where public_token = any(array[page.public_token]) and kind = 'pin'
-  limit 1
-) as pin
-cross join lateral (
-  select try_limit, spent, restored, blocked_by_client
-  from try_counter
-  where public_token = any(array[page.public_token]) and kind = 'cvv'
-  limit 1
-) as cvv
-order by card.created_at desc, card.public_token desc;
+) as scanned
+order by created_at desc, public_token desc
+limit 101;
 
--- A cluster has no scan for each of several expiries: each node passes its other cards one by one.
--- name: list_unexpired_cards_on_nodes
-with scanned as (
-  select public_token, created_at
-  from card
-  where (status_code, client_id, created_at, public_token)
-      < (:statusCode, :clientId, :createdAt::timestamptz, :publicToken::text)
-    and (status_code, client_id) >= (:statusCode, :clientId)
-    and expiry_date >= :today::date
-  order by status_code desc, client_id desc, created_at desc, public_token desc
-  limit 101
-), page as materialized (
-  select public_token, created_at
-  from scanned
-  order by created_at desc, public_token desc
-  limit :limit
-)
-select card.public_token as "publicToken", card.product_id as "productId",
-  card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.design_id as "designId", card.masked_pan as "maskedPan",
-  card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.status_code as "statusCode",
-  card.created_at as "createdAt",
-  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient",
-  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient",
-  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+-- A cluster cannot scan each of several expiries: each node reads and discards expired cards.
+-- name: list_tokens_of_unexpired_on_nodes
+select public_token as "publicToken",
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
 from card
-join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
-join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'
-where card.public_token = any(array(select public_token from page))
-  and pin.public_token = any(array(select public_token from page))
-  and cvv.public_token = any(array(select public_token from page))
-order by card.created_at desc, card.public_token desc;
+where (status_code, client_id, created_at, public_token)
+    < (:statusCode, :clientId, :createdAt::timestamptz, :publicToken::text)
+  and (status_code, client_id) >= (:statusCode, :clientId)
+  and expiry_date >= :today::date
+order by status_code desc, client_id desc, created_at desc, public_token desc
+limit 101;
 
--- Each expiry of cards that no sweep has ended by itself, and those that one has ended.
--- name: list_expired_cards
-with scanned as (
+-- Scans each expiry of the cards that no sweep has ended by itself, and the cards that one ended.
+-- name: list_tokens_of_expired
+select public_token as "publicToken",
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+from (
   (
     select scanned.public_token, scanned.created_at
     from unnest(:expiries::date[]) as asked (expiry_date)
@@ -299,47 +98,14 @@ with scanned as (
     order by status_code desc, client_id desc, created_at desc, public_token desc
     limit 101
   )
-), page as materialized (
-  select public_token, created_at
-  from scanned
-  order by created_at desc, public_token desc
-  limit :limit
-)
-select card.public_token as "publicToken", card.product_id as "productId",
-  card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.design_id as "designId", card.masked_pan as "maskedPan",
-  card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.status_code as "statusCode",
-  card.created_at as "createdAt",
-  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient",
-  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient",
-  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-from page
-cross join lateral (
-  select public_token, product_id, card_type, customer_reference, design_id, masked_pan,
-    personal_data, start_date, expiry_date, status_code, created_at, client_id
-  from card
-  where public_token = any(array[page.public_token])
-  limit 1
-) as card
-cross join lateral (
-  select try_limit, spent, restored, blocked_by_client
-  from try_counter
-  where public_token = any(array[page.public_token]) and kind = 'pin'
-  limit 1
-) as pin
-cross join lateral (
-  select try_limit, spent, restored, blocked_by_client
-  from try_counter
-  where public_token = any(array[page.public_token]) and kind = 'cvv'
-  limit 1
-) as cvv
-order by card.created_at desc, card.public_token desc;
+) as scanned
+order by created_at desc, public_token desc
+limit 101;
 
--- name: list_expired_cards_on_nodes
-with scanned as (
+-- name: list_tokens_of_expired_on_nodes
+select public_token as "publicToken",
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+from (
   (
     select public_token, created_at
     from card
@@ -376,35 +142,16 @@ with scanned as (
     order by status_code desc, client_id desc, created_at desc, public_token desc
     limit 101
   )
-), page as materialized (
-  select public_token, created_at
-  from scanned
-  order by created_at desc, public_token desc
-  limit :limit
-)
-select card.public_token as "publicToken", card.product_id as "productId",
-  card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.design_id as "designId", card.masked_pan as "maskedPan",
-  card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.status_code as "statusCode",
-  card.created_at as "createdAt",
-  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient",
-  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient",
-  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-from card
-join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
-join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'
-where card.public_token = any(array(select public_token from page))
-  and pin.public_token = any(array(select public_token from page))
-  and cvv.public_token = any(array(select public_token from page))
-order by card.created_at desc, card.public_token desc;
+) as scanned
+order by created_at desc, public_token desc
+limit 101;
 
--- A scan for each status: the index has them one after the other. In all scans of a reference
--- `is not null` shows the planner that the index has them all: nothing else does.
--- name: list_cards_of_reference
-with scanned as (
+-- Scans each status by itself, in the order of the index. In all scans of a reference, `is not null`
+-- is what allows the planner to use the partial index.
+-- name: list_tokens_of_reference
+select public_token as "publicToken",
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+from (
   (
     select public_token, created_at
     from card
@@ -486,329 +233,39 @@ with scanned as (
       public_token desc
     limit 101
   )
-), page as materialized (
-  select public_token, created_at
-  from scanned
-  order by created_at desc, public_token desc
-  limit :limit
-)
-select card.public_token as "publicToken", card.product_id as "productId",
-  card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.design_id as "designId", card.masked_pan as "maskedPan",
-  card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.status_code as "statusCode",
-  card.created_at as "createdAt",
-  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient",
-  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient",
-  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-from page
-cross join lateral (
-  select public_token, product_id, card_type, customer_reference, design_id, masked_pan,
-    personal_data, start_date, expiry_date, status_code, created_at, client_id
-  from card
-  where public_token = any(array[page.public_token])
-  limit 1
-) as card
-cross join lateral (
-  select try_limit, spent, restored, blocked_by_client
-  from try_counter
-  where public_token = any(array[page.public_token]) and kind = 'pin'
-  limit 1
-) as pin
-cross join lateral (
-  select try_limit, spent, restored, blocked_by_client
-  from try_counter
-  where public_token = any(array[page.public_token]) and kind = 'cvv'
-  limit 1
-) as cvv
-order by card.created_at desc, card.public_token desc;
+) as scanned
+order by created_at desc, public_token desc
+limit 101;
 
--- name: list_cards_of_reference_on_nodes
-with scanned as (
-  (
-    select public_token, created_at
-    from card
-    where (customer_reference, client_id, status_code, created_at, public_token)
-        < (:customerReference, :clientId, '00', :createdAt::timestamptz, :publicToken::text)
-      and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, '00')
-      and customer_reference is not null
-    order by customer_reference desc, client_id desc, status_code desc, created_at desc,
-      public_token desc
-    limit 101
-  ) union all (
-    select public_token, created_at
-    from card
-    where (customer_reference, client_id, status_code, created_at, public_token)
-        < (:customerReference, :clientId, '02', :createdAt::timestamptz, :publicToken::text)
-      and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, '02')
-      and customer_reference is not null
-    order by customer_reference desc, client_id desc, status_code desc, created_at desc,
-      public_token desc
-    limit 101
-  ) union all (
-    select public_token, created_at
-    from card
-    where (customer_reference, client_id, status_code, created_at, public_token)
-        < (:customerReference, :clientId, '41', :createdAt::timestamptz, :publicToken::text)
-      and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, '41')
-      and customer_reference is not null
-    order by customer_reference desc, client_id desc, status_code desc, created_at desc,
-      public_token desc
-    limit 101
-  ) union all (
-    select public_token, created_at
-    from card
-    where (customer_reference, client_id, status_code, created_at, public_token)
-        < (:customerReference, :clientId, '43', :createdAt::timestamptz, :publicToken::text)
-      and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, '43')
-      and customer_reference is not null
-    order by customer_reference desc, client_id desc, status_code desc, created_at desc,
-      public_token desc
-    limit 101
-  ) union all (
-    select public_token, created_at
-    from card
-    where (customer_reference, client_id, status_code, created_at, public_token)
-        < (:customerReference, :clientId, '46', :createdAt::timestamptz, :publicToken::text)
-      and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, '46')
-      and customer_reference is not null
-    order by customer_reference desc, client_id desc, status_code desc, created_at desc,
-      public_token desc
-    limit 101
-  ) union all (
-    select public_token, created_at
-    from card
-    where (customer_reference, client_id, status_code, created_at, public_token)
-        < (:customerReference, :clientId, '54', :createdAt::timestamptz, :publicToken::text)
-      and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, '54')
-      and customer_reference is not null
-    order by customer_reference desc, client_id desc, status_code desc, created_at desc,
-      public_token desc
-    limit 101
-  ) union all (
-    select public_token, created_at
-    from card
-    where (customer_reference, client_id, status_code, created_at, public_token)
-        < (:customerReference, :clientId, '62', :createdAt::timestamptz, :publicToken::text)
-      and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, '62')
-      and customer_reference is not null
-    order by customer_reference desc, client_id desc, status_code desc, created_at desc,
-      public_token desc
-    limit 101
-  ) union all (
-    select public_token, created_at
-    from card
-    where (customer_reference, client_id, status_code, created_at, public_token)
-        < (:customerReference, :clientId, '83', :createdAt::timestamptz, :publicToken::text)
-      and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, '83')
-      and customer_reference is not null
-    order by customer_reference desc, client_id desc, status_code desc, created_at desc,
-      public_token desc
-    limit 101
-  )
-), page as materialized (
-  select public_token, created_at
-  from scanned
-  order by created_at desc, public_token desc
-  limit :limit
-)
-select card.public_token as "publicToken", card.product_id as "productId",
-  card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.design_id as "designId", card.masked_pan as "maskedPan",
-  card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.status_code as "statusCode",
-  card.created_at as "createdAt",
-  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient",
-  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient",
-  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+-- name: list_tokens_of_reference_in_status
+select public_token as "publicToken",
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
 from card
-join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
-join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'
-where card.public_token = any(array(select public_token from page))
-  and pin.public_token = any(array(select public_token from page))
-  and cvv.public_token = any(array(select public_token from page))
-order by card.created_at desc, card.public_token desc;
+where (customer_reference, client_id, status_code, created_at, public_token)
+    < (:customerReference, :clientId, :statusCode, :createdAt::timestamptz, :publicToken::text)
+  and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, :statusCode)
+  and customer_reference is not null
+order by customer_reference desc, client_id desc, status_code desc, created_at desc,
+  public_token desc
+limit 101;
 
--- name: list_cards_of_reference_in_status
-with scanned as (
-  select public_token, created_at
-  from card
-  where (customer_reference, client_id, status_code, created_at, public_token)
-      < (:customerReference, :clientId, :statusCode, :createdAt::timestamptz, :publicToken::text)
-    and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, :statusCode)
-    and customer_reference is not null
-  order by customer_reference desc, client_id desc, status_code desc, created_at desc,
-    public_token desc
-  limit 101
-), page as materialized (
-  select public_token, created_at
-  from scanned
-  order by created_at desc, public_token desc
-  limit :limit
-)
-select card.public_token as "publicToken", card.product_id as "productId",
-  card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.design_id as "designId", card.masked_pan as "maskedPan",
-  card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.status_code as "statusCode",
-  card.created_at as "createdAt",
-  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient",
-  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient",
-  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-from page
-cross join lateral (
-  select public_token, product_id, card_type, customer_reference, design_id, masked_pan,
-    personal_data, start_date, expiry_date, status_code, created_at, client_id
-  from card
-  where public_token = any(array[page.public_token])
-  limit 1
-) as card
-cross join lateral (
-  select try_limit, spent, restored, blocked_by_client
-  from try_counter
-  where public_token = any(array[page.public_token]) and kind = 'pin'
-  limit 1
-) as pin
-cross join lateral (
-  select try_limit, spent, restored, blocked_by_client
-  from try_counter
-  where public_token = any(array[page.public_token]) and kind = 'cvv'
-  limit 1
-) as cvv
-order by card.created_at desc, card.public_token desc;
-
--- name: list_cards_of_reference_in_status_on_nodes
-with scanned as (
-  select public_token, created_at
-  from card
-  where (customer_reference, client_id, status_code, created_at, public_token)
-      < (:customerReference, :clientId, :statusCode, :createdAt::timestamptz, :publicToken::text)
-    and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, :statusCode)
-    and customer_reference is not null
-  order by customer_reference desc, client_id desc, status_code desc, created_at desc,
-    public_token desc
-  limit 101
-), page as materialized (
-  select public_token, created_at
-  from scanned
-  order by created_at desc, public_token desc
-  limit :limit
-)
-select card.public_token as "publicToken", card.product_id as "productId",
-  card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.design_id as "designId", card.masked_pan as "maskedPan",
-  card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.status_code as "statusCode",
-  card.created_at as "createdAt",
-  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient",
-  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient",
-  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+-- name: list_tokens_of_reference_unexpired
+select public_token as "publicToken",
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
 from card
-join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
-join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'
-where card.public_token = any(array(select public_token from page))
-  and pin.public_token = any(array(select public_token from page))
-  and cvv.public_token = any(array(select public_token from page))
-order by card.created_at desc, card.public_token desc;
+where (customer_reference, client_id, status_code, created_at, public_token)
+    < (:customerReference, :clientId, :statusCode, :createdAt::timestamptz, :publicToken::text)
+  and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, :statusCode)
+  and customer_reference is not null
+  and expiry_date >= :today::date
+order by customer_reference desc, client_id desc, status_code desc, created_at desc,
+  public_token desc
+limit 101;
 
--- name: list_unexpired_cards_of_reference
-with scanned as (
-  select public_token, created_at
-  from card
-  where (customer_reference, client_id, status_code, created_at, public_token)
-      < (:customerReference, :clientId, :statusCode, :createdAt::timestamptz, :publicToken::text)
-    and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, :statusCode)
-    and customer_reference is not null
-    and expiry_date >= :today::date
-  order by customer_reference desc, client_id desc, status_code desc, created_at desc,
-    public_token desc
-  limit 101
-), page as materialized (
-  select public_token, created_at
-  from scanned
-  order by created_at desc, public_token desc
-  limit :limit
-)
-select card.public_token as "publicToken", card.product_id as "productId",
-  card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.design_id as "designId", card.masked_pan as "maskedPan",
-  card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.status_code as "statusCode",
-  card.created_at as "createdAt",
-  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient",
-  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient",
-  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-from page
-cross join lateral (
-  select public_token, product_id, card_type, customer_reference, design_id, masked_pan,
-    personal_data, start_date, expiry_date, status_code, created_at, client_id
-  from card
-  where public_token = any(array[page.public_token])
-  limit 1
-) as card
-cross join lateral (
-  select try_limit, spent, restored, blocked_by_client
-  from try_counter
-  where public_token = any(array[page.public_token]) and kind = 'pin'
-  limit 1
-) as pin
-cross join lateral (
-  select try_limit, spent, restored, blocked_by_client
-  from try_counter
-  where public_token = any(array[page.public_token]) and kind = 'cvv'
-  limit 1
-) as cvv
-order by card.created_at desc, card.public_token desc;
-
--- name: list_unexpired_cards_of_reference_on_nodes
-with scanned as (
-  select public_token, created_at
-  from card
-  where (customer_reference, client_id, status_code, created_at, public_token)
-      < (:customerReference, :clientId, :statusCode, :createdAt::timestamptz, :publicToken::text)
-    and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, :statusCode)
-    and customer_reference is not null
-    and expiry_date >= :today::date
-  order by customer_reference desc, client_id desc, status_code desc, created_at desc,
-    public_token desc
-  limit 101
-), page as materialized (
-  select public_token, created_at
-  from scanned
-  order by created_at desc, public_token desc
-  limit :limit
-)
-select card.public_token as "publicToken", card.product_id as "productId",
-  card.card_type as "cardType", card.customer_reference as "customerReference",
-  card.design_id as "designId", card.masked_pan as "maskedPan",
-  card.personal_data as "personalData", card.start_date as "startDate",
-  card.expiry_date as "expiryDate", card.status_code as "statusCode",
-  card.created_at as "createdAt",
-  pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
-  pin.blocked_by_client as "pinBlockedByClient",
-  cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient",
-  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-from card
-join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
-join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'
-where card.public_token = any(array(select public_token from page))
-  and pin.public_token = any(array(select public_token from page))
-  and cvv.public_token = any(array(select public_token from page))
-order by card.created_at desc, card.public_token desc;
-
--- name: list_expired_cards_of_reference
-with scanned as (
+-- name: list_tokens_of_reference_expired
+select public_token as "publicToken",
+  to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+from (
   (
     select public_token, created_at
     from card
@@ -853,12 +310,12 @@ with scanned as (
       public_token desc
     limit 101
   )
-), page as materialized (
-  select public_token, created_at
-  from scanned
-  order by created_at desc, public_token desc
-  limit :limit
-)
+) as scanned
+order by created_at desc, public_token desc
+limit 101;
+
+-- Reads each card through its key.
+-- name: list_cards_by_tokens
 select card.public_token as "publicToken", card.product_id as "productId",
   card.card_type as "cardType", card.customer_reference as "customerReference",
   card.design_id as "designId", card.masked_pan as "maskedPan",
@@ -868,9 +325,8 @@ select card.public_token as "publicToken", card.product_id as "productId",
   pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
   pin.blocked_by_client as "pinBlockedByClient",
   cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient",
-  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
-from page
+  cvv.blocked_by_client as "cvvBlockedByClient"
+from unnest(:publicTokens::text[]) as page (public_token)
 cross join lateral (
   select public_token, product_id, card_type, customer_reference, design_id, masked_pan,
     personal_data, start_date, expiry_date, status_code, created_at, client_id
@@ -892,58 +348,8 @@ cross join lateral (
 ) as cvv
 order by card.created_at desc, card.public_token desc;
 
--- name: list_expired_cards_of_reference_on_nodes
-with scanned as (
-  (
-    select public_token, created_at
-    from card
-    where (customer_reference, client_id, status_code, created_at, public_token)
-        < (:customerReference, :clientId, '54', :createdAt::timestamptz, :publicToken::text)
-      and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, '54')
-      and customer_reference is not null
-    order by customer_reference desc, client_id desc, status_code desc, created_at desc,
-      public_token desc
-    limit 101
-  ) union all (
-    select public_token, created_at
-    from card
-    where (customer_reference, client_id, status_code, created_at, public_token)
-        < (:customerReference, :clientId, '00', :createdAt::timestamptz, :publicToken::text)
-      and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, '00')
-      and customer_reference is not null
-      and expiry_date < :today::date
-    order by customer_reference desc, client_id desc, status_code desc, created_at desc,
-      public_token desc
-    limit 101
-  ) union all (
-    select public_token, created_at
-    from card
-    where (customer_reference, client_id, status_code, created_at, public_token)
-        < (:customerReference, :clientId, '02', :createdAt::timestamptz, :publicToken::text)
-      and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, '02')
-      and customer_reference is not null
-      and expiry_date < :today::date
-    order by customer_reference desc, client_id desc, status_code desc, created_at desc,
-      public_token desc
-    limit 101
-  ) union all (
-    select public_token, created_at
-    from card
-    where (customer_reference, client_id, status_code, created_at, public_token)
-        < (:customerReference, :clientId, '62', :createdAt::timestamptz, :publicToken::text)
-      and (customer_reference, client_id, status_code) >= (:customerReference, :clientId, '62')
-      and customer_reference is not null
-      and expiry_date < :today::date
-    order by customer_reference desc, client_id desc, status_code desc, created_at desc,
-      public_token desc
-    limit 101
-  )
-), page as materialized (
-  select public_token, created_at
-  from scanned
-  order by created_at desc, public_token desc
-  limit :limit
-)
+-- A cluster cannot read each of several rows through its key: each node looks for all tokens.
+-- name: list_cards_by_tokens_on_nodes
 select card.public_token as "publicToken", card.product_id as "productId",
   card.card_type as "cardType", card.customer_reference as "customerReference",
   card.design_id as "designId", card.masked_pan as "maskedPan",
@@ -953,18 +359,17 @@ select card.public_token as "publicToken", card.product_id as "productId",
   pin.try_limit as "pinLimit", pin.spent as "pinSpent", pin.restored as "pinRestored",
   pin.blocked_by_client as "pinBlockedByClient",
   cvv.try_limit as "cvvLimit", cvv.spent as "cvvSpent", cvv.restored as "cvvRestored",
-  cvv.blocked_by_client as "cvvBlockedByClient",
-  to_char(card.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
+  cvv.blocked_by_client as "cvvBlockedByClient"
 from card
 join try_counter pin on pin.public_token = card.public_token and pin.kind = 'pin'
 join try_counter cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'
-where card.public_token = any(array(select public_token from page))
-  and pin.public_token = any(array(select public_token from page))
-  and cvv.public_token = any(array(select public_token from page))
+where card.public_token = any(:publicTokens::text[])
+  and pin.public_token = any(:publicTokens::text[])
+  and cvv.public_token = any(:publicTokens::text[])
 order by card.created_at desc, card.public_token desc;
 
--- Of the next card in the order of the index, of any client: that of another client shows
--- that there is none.
+-- Reads the next card in the order of the index, of any client: a card of another client shows
+-- that the client has no such card.
 -- name: find_next_card_expiry
 select expiry_date as "expiryDate"
 from (

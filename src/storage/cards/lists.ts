@@ -16,30 +16,84 @@ export interface CardFilter {
   /** `YYYY-MM-DD`: the day by which a card is expired or not. */
   readonly today: string
   readonly after: CardPosition | null
-  /** At most 101: the longest page, and one more. */
+  /** At most 100, the longest page. */
   readonly limit: number
 }
 
-/** A card in a list, with the position after which the next page begins. */
-interface ListedCard extends CardWithTries {
-  readonly position: string
+/** One page of a client's cards, and where the next page begins; null after the last card. */
+interface CardPageRows {
+  readonly cards: readonly CardWithTries[]
+  readonly next: CardPosition | null
 }
 
 type CardDatabase = Connection & Pick<Database, 'isCluster'>
 
-/**
- * What every page's statement is given: before which card it begins, of which client, and how long
- * it is.
- */
-interface Page {
+/** What each scan takes: the client, and the card before which the page begins. */
+interface PageStart {
   readonly clientId: string
   readonly createdAt: string
   readonly publicToken: PublicToken | ''
-  readonly limit: number
+}
+
+/** A card of a page, with its position in the list. */
+interface ListedToken {
+  readonly publicToken: PublicToken
+  readonly position: string
 }
 
 /**
- * Lists a client's cards, newest first, by the status that holds on `today`.
+ * Lists a client's cards, newest first, by the status that holds on `today`, in two reads: the
+ * tokens of a page, and their cards. A card whose status changes in between has its new status.
+ */
+export async function listCardRows(
+  database: CardDatabase,
+  clientId: string,
+  filter: CardFilter,
+): Promise<CardPageRows> {
+  const listed = await listTokens(database, clientId, filter)
+  const page = listed.slice(0, filter.limit)
+  const last = listed.length > filter.limit ? page.at(-1) : undefined
+  return {
+    cards: await listCardsByTokens(database, page),
+    next: last ? { createdAt: last.position, publicToken: last.publicToken } : null,
+  }
+}
+
+const declare = loadStatements(import.meta.url)
+
+type PageOfTokens = { readonly publicTokens: readonly string[] }
+
+const selectByTokens = declare<PageOfTokens, CardWithTries>('list_cards_by_tokens')
+const selectByTokensOnNodes = declare<PageOfTokens, CardWithTries>('list_cards_by_tokens_on_nodes')
+
+const listCardsByTokens = (
+  database: CardDatabase,
+  page: readonly ListedToken[],
+): Promise<CardWithTries[]> => {
+  const publicTokens = page.map(({ publicToken }) => publicToken)
+  const select = database.isCluster() ? selectByTokensOnNodes : selectByTokens
+  return select(database, { publicTokens })
+}
+
+const selectTokens = declare<PageStart, ListedToken>('list_tokens')
+const selectInStatus = declare<PageInStatus, ListedToken>('list_tokens_in_status')
+const selectOfReference = declare<PageOfReference, ListedToken>('list_tokens_of_reference')
+const selectOfReferenceInStatus = declare<PageOfReference & PageInStatus, ListedToken>(
+  'list_tokens_of_reference_in_status',
+)
+const selectOfReferenceUnexpired = declare<PageOfReference & PageInStatus & OnDay, ListedToken>(
+  'list_tokens_of_reference_unexpired',
+)
+const selectOfReferenceExpired = declare<PageOfReference & OnDay, ListedToken>(
+  'list_tokens_of_reference_expired',
+)
+
+type PageInStatus = PageStart & { readonly statusCode: CardStatusCode }
+type PageOfReference = PageStart & { readonly customerReference: string }
+type OnDay = { readonly today: string }
+
+/**
+ * Lists the tokens of the longest page, and one more.
  *
  * Each filter has its own statement, which scans one index in the order of the list, so that no
  * plan depends on values or statistics and a page costs the same at any depth. An expired card that
@@ -47,141 +101,73 @@ interface Page {
  * one read of the oldest expiry shows. While a sweep runs, a million may exist; they are scanned or
  * skipped expiry by expiry. Only within one customer reference are they skipped one by one.
  */
-export async function listCardRows(
+async function listTokens(
   database: CardDatabase,
   clientId: string,
-  filter: CardFilter,
-): Promise<ListedCard[]> {
-  const { after, customerReference, limit, statusCode, today } = filter
-  const page: Page = {
+  { after, customerReference, statusCode, today }: CardFilter,
+): Promise<ListedToken[]> {
+  const start: PageStart = {
     clientId,
     createdAt: after?.createdAt ?? 'infinity',
     publicToken: after?.publicToken ?? '',
-    limit,
   }
   if (statusCode === null) {
     return customerReference === null
-      ? listCards(database, page)
-      : listCardsByReference(database, { ...page, customerReference })
+      ? selectTokens(database, start)
+      : selectOfReference(database, { ...start, customerReference })
   }
   // Whether a card of the client has expired unswept, where that bears on the cards of the status.
   const isFixed = isFinal(statusCode) && statusCode !== '54'
   const oldest = isFixed ? null : await findNextExpiry(database, clientId, beforeAll)
   const isUnswept = oldest !== null && oldest < today
   if (customerReference !== null) {
-    const ofReference = { ...page, customerReference }
-    if (!isUnswept) return listReferenceInStatus(database, { ...ofReference, statusCode })
+    const ofReference = { ...start, customerReference }
+    if (!isUnswept) return selectOfReferenceInStatus(database, { ...ofReference, statusCode })
     return statusCode === '54'
-      ? listExpiredByReference(database, { ...ofReference, today })
-      : listUnexpiredByReference(database, { ...ofReference, statusCode, today })
+      ? selectOfReferenceExpired(database, { ...ofReference, today })
+      : selectOfReferenceUnexpired(database, { ...ofReference, statusCode, today })
   }
-  if (!isUnswept) return listCardsInStatus(database, { ...page, statusCode })
+  if (!isUnswept) return selectInStatus(database, { ...start, statusCode })
   return statusCode === '54'
-    ? listExpired(database, page, today)
-    : listUnexpired(database, { ...page, statusCode }, today)
+    ? listExpired(database, start, today)
+    : listUnexpired(database, { ...start, statusCode }, today)
 }
 
-const declare = loadStatements(import.meta.url)
+type OfExpiries = { readonly expiries: readonly string[] }
 
-type ListPage<Parameters> = (database: CardDatabase, page: Parameters) => Promise<ListedCard[]>
-
-/** A page as one server reads it, or as a cluster does. */
-const onServerOrNodes =
-  <Parameters>(
-    onServer: ListPage<Parameters>,
-    onNodes: ListPage<Parameters>,
-  ): ListPage<Parameters> =>
-  (database, page) =>
-    database.isCluster() ? onNodes(database, page) : onServer(database, page)
-
-const selectCards = declare<Page, ListedCard>('list_cards')
-const selectCardsOnNodes = declare<Page, ListedCard>('list_cards_on_nodes')
-const listCards = onServerOrNodes(selectCards, selectCardsOnNodes)
-
-type PageInStatus = Page & { readonly statusCode: CardStatusCode }
-
-const selectInStatus = declare<PageInStatus, ListedCard>('list_cards_in_status')
-const selectInStatusOnNodes = declare<PageInStatus, ListedCard>('list_cards_in_status_on_nodes')
-const listCardsInStatus = onServerOrNodes(selectInStatus, selectInStatusOnNodes)
-
-const selectUnexpired = declare<PageInStatus & { expiries: readonly string[] }, ListedCard>(
-  'list_unexpired_cards',
-)
-const selectUnexpiredOnNodes = declare<PageInStatus & { today: string }, ListedCard>(
-  'list_unexpired_cards_on_nodes',
+const selectUnexpired = declare<PageInStatus & OfExpiries, ListedToken>('list_tokens_of_unexpired')
+const selectUnexpiredOnNodes = declare<PageInStatus & OnDay, ListedToken>(
+  'list_tokens_of_unexpired_on_nodes',
 )
 
-/** The cards of a status that have not expired. */
+/** Lists the cards of a status that have not expired. */
 async function listUnexpired(
   database: CardDatabase,
-  page: PageInStatus,
+  start: PageInStatus,
   today: string,
-): Promise<ListedCard[]> {
-  if (database.isCluster()) return selectUnexpiredOnNodes(database, { ...page, today })
-  const expiries = await listExpiries(database, page.clientId)
+): Promise<ListedToken[]> {
+  if (database.isCluster()) return selectUnexpiredOnNodes(database, { ...start, today })
+  const expiries = await listExpiries(database, start.clientId)
   const unexpired = expiries.filter((date) => date >= today)
-  return selectUnexpired(database, { ...page, expiries: unexpired })
+  return selectUnexpired(database, { ...start, expiries: unexpired })
 }
 
-const selectExpired = declare<Page & { expiries: readonly string[] }, ListedCard>(
-  'list_expired_cards',
-)
-const selectExpiredOnNodes = declare<Page & { today: string }, ListedCard>(
-  'list_expired_cards_on_nodes',
+const selectExpired = declare<PageStart & OfExpiries, ListedToken>('list_tokens_of_expired')
+const selectExpiredOnNodes = declare<PageStart & OnDay, ListedToken>(
+  'list_tokens_of_expired_on_nodes',
 )
 
-/** The cards that have expired, swept or not. */
+/** Lists the cards that have expired, swept or not. */
 async function listExpired(
   database: CardDatabase,
-  page: Page,
+  start: PageStart,
   today: string,
-): Promise<ListedCard[]> {
-  if (database.isCluster()) return selectExpiredOnNodes(database, { ...page, today })
-  const expiries = await listExpiries(database, page.clientId)
+): Promise<ListedToken[]> {
+  if (database.isCluster()) return selectExpiredOnNodes(database, { ...start, today })
+  const expiries = await listExpiries(database, start.clientId)
   const expired = expiries.filter((date) => date < today)
-  return selectExpired(database, { ...page, expiries: expired })
+  return selectExpired(database, { ...start, expiries: expired })
 }
-
-type PageOfReference = Page & { readonly customerReference: string }
-
-const selectByReference = declare<PageOfReference, ListedCard>('list_cards_of_reference')
-const selectByReferenceOnNodes = declare<PageOfReference, ListedCard>(
-  'list_cards_of_reference_on_nodes',
-)
-const listCardsByReference = onServerOrNodes(selectByReference, selectByReferenceOnNodes)
-
-const selectReferenceInStatus = declare<PageOfReference & PageInStatus, ListedCard>(
-  'list_cards_of_reference_in_status',
-)
-const selectReferenceInStatusOnNodes = declare<PageOfReference & PageInStatus, ListedCard>(
-  'list_cards_of_reference_in_status_on_nodes',
-)
-const listReferenceInStatus = onServerOrNodes(
-  selectReferenceInStatus,
-  selectReferenceInStatusOnNodes,
-)
-
-type PageOnDay = PageOfReference & { readonly today: string }
-
-const selectUnexpiredByReference = declare<PageOnDay & PageInStatus, ListedCard>(
-  'list_unexpired_cards_of_reference',
-)
-const selectUnexpiredByReferenceOnNodes = declare<PageOnDay & PageInStatus, ListedCard>(
-  'list_unexpired_cards_of_reference_on_nodes',
-)
-const listUnexpiredByReference = onServerOrNodes(
-  selectUnexpiredByReference,
-  selectUnexpiredByReferenceOnNodes,
-)
-
-const selectExpiredByReference = declare<PageOnDay, ListedCard>('list_expired_cards_of_reference')
-const selectExpiredByReferenceOnNodes = declare<PageOnDay, ListedCard>(
-  'list_expired_cards_of_reference_on_nodes',
-)
-const listExpiredByReference = onServerOrNodes(
-  selectExpiredByReference,
-  selectExpiredByReferenceOnNodes,
-)
 
 const selectNextExpiry = declare<{ clientId: string; after: string }, { expiryDate: string }>(
   'find_next_card_expiry',

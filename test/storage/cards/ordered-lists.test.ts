@@ -200,7 +200,7 @@ const pageOf = (filter: Partial<CardFilter>): CardFilter => ({
   statusCode: null,
   today,
   after: null,
-  limit: 101,
+  limit: 100,
   ...filter,
 })
 

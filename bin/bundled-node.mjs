@@ -23,7 +23,9 @@ export function findBundledNode() {
   const path = join(folder, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
   if (existsSync(path)) return { path }
   return {
-    refusal: `The bundled Node.js 24 is not in its place, because npm ran no install scripts (ignore-scripts): run npm rebuild node --ignore-scripts=false, ${remedy}`,
+    refusal:
+      'The bundled Node.js 24 was not installed, because npm ran no install scripts ' +
+      `(ignore-scripts): run npm rebuild node --ignore-scripts=false, ${remedy}`,
   }
 }
 
@@ -32,7 +34,6 @@ export function findRuntimeRefusal() {
   const { node } = process.versions
   if (node.startsWith('24.')) return null
   const found = findBundledNode()
-  return `Pinfold runs on Node.js 24 in a clone, and this is ${node}. ${
-    found.refusal ?? 'The bundled one is in place: run the command by npm run or npx.'
-  }`
+  const next = found.refusal ?? 'Node.js 24 is installed here: use npm run or npx.'
+  return `In a clone, Pinfold needs Node.js 24; this is ${node}. ${next}`
 }

@@ -17,8 +17,8 @@ const commandsWithout = ['audit', 'witness']
 const forbidden =
   /^(?:NODE_|LD_|DYLD_|NPM_|OPENSSL_|SSL_|PATH$|HOME$|SHELL$|BASH_ENV$|ENV$|PKCS11_MODULE$|SOFTHSM2_CONF$|(?:HTTPS?|ALL|NO)_PROXY$)/i
 
-const callerRule = 'an address and what proves who calls there come from one of them'
-const installationRule = 'a database, its keys and who may call the service come from one of them'
+const callerRule = 'the address and the credentials must have the same source'
+const installationRule = 'the database, its keys and its callers must have the same source'
 
 /**
  * An address, and a secret or a store that it decides over: both are of the environment, or both of
@@ -105,17 +105,20 @@ export function loadEnvFile(words, environment = process.env) {
  * write.
  */
 function findRefusal(found) {
-  if (!found.isFile()) return `${fileName} is no regular file: replace it, or take it away.`
+  if (!found.isFile()) return `${fileName} is not a regular file: replace or remove it.`
   const user = process.getuid?.()
   // Windows has neither owners of that kind nor these modes.
   if (user === undefined) return null
   if (found.uid !== user) {
-    return `${fileName} belongs to another user (${found.uid}): make it your own (chown), or take it away.`
+    return (
+      `${fileName} belongs to another user (${found.uid}): take ownership with chown, or remove ` +
+      'it.'
+    )
   }
   if ((found.mode & 0o022) !== 0) {
-    return `${fileName} can be written by others than you: chmod 600 ${fileName}.`
+    return `Other users can write ${fileName}: run chmod 600 ${fileName}.`
   }
-  if (found.size > mostBytes) return `${fileName} has more than ${mostBytes} bytes.`
+  if (found.size > mostBytes) return `${fileName} exceeds the limit of ${mostBytes} bytes.`
   return null
 }
 
@@ -129,7 +132,7 @@ function readText() {
     if (fault !== null) return { fault }
     const bytes = readFileSync(file)
     if (bytes[0] === 0xff || bytes[0] === 0xfe || bytes.includes(0)) {
-      return { fault: `${fileName} is no text in UTF-8: save it as UTF-8.` }
+      return { fault: `${fileName} is not UTF-8 text: save it as UTF-8.` }
     }
     // What editors write before a text in UTF-8 is no part of the first name.
     return { text: bytes.toString().replace(/^\ufeff/, '') }
@@ -144,7 +147,10 @@ function addVariables(variables, environment) {
   const names = Object.keys(variables)
   const loading = names.filter((name) => forbidden.test(name))
   if (loading.length > 0) {
-    return `${fileName} sets ${loading.join(', ')}, which only the environment may: take it out of the file.`
+    return (
+      `${fileName} sets ${loading.join(', ')}, which must be set in the environment: remove it ` +
+      'from the file.'
+    )
   }
   const has = (name) => Boolean(environment[name])
   const left = new Set(names.filter((name) => environment[name] === undefined))
@@ -154,7 +160,7 @@ function addVariables(variables, environment) {
     const added = members.filter((name) => left.has(name) && leadsElsewhere(variables[name]))
     if (own.length === 0 || added.length === 0) continue
     if (!addresses.some(has) || !secrets.some(has)) {
-      return `${own[0]} is of the environment and ${added[0]} of ${fileName}: ${rule}.`
+      return `${own[0]} is set in the environment, and ${added[0]} in ${fileName}: ${rule}.`
     }
     for (const name of added) left.delete(name)
   }

@@ -43,23 +43,23 @@ if (isClone && !process.versions.node.startsWith('24.')) {
 function refuseOtherRuntime() {
   const [major, minor] = process.versions.node.split('.').map(Number)
   if (major < 22 || (major === 22 && minor < 13)) {
-    refuse(`Pinfold needs Node.js 22.13 or later, and this is ${process.versions.node}.`)
+    refuse(`Pinfold needs Node.js 22.13 or later; this is ${process.versions.node}.`)
   }
   const ciphers = new Set(getCiphers())
   const has = (...names) => names.every((each) => ciphers.has(each))
   const features = {
     'SQLite (node:sqlite), which locks the data directory': isBuiltin('node:sqlite'),
-    'WebAssembly, which the embedded database runs in': typeof WebAssembly === 'object',
-    'Triple DES (des-ede3-ecb, des-ede3-cbc), which PIN blocks and CVVs are made with': has(
+    'WebAssembly, which runs the embedded database': typeof WebAssembly === 'object',
+    'Triple DES (des-ede3-ecb, des-ede3-cbc), for PIN blocks and CVVs': has(
       'des-ede3',
       'des-ede3-cbc',
     ),
-    'AES-256 (ECB, CBC, GCM), which card numbers and keys are kept under': has(
+    'AES-256 (ECB, CBC, GCM), which encrypts card numbers and keys': has(
       'aes-256-ecb',
       'aes-256-cbc',
       'aes-256-gcm',
     ),
-    'the curve P-256, which tokens are signed with': getCurves().includes('prime256v1'),
+    'the curve P-256, which signs tokens': getCurves().includes('prime256v1'),
   }
   const lacking = Object.keys(features).filter((feature) => !features[feature])
   if (lacking.length > 0) {

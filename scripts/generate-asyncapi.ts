@@ -1,9 +1,9 @@
 import { apiVersion } from '../src/listeners/http/request.ts'
 import { messageSchemas, PingMessageSchema } from '../src/listeners/public/schemas/events.ts'
 
-const description = `What Pinfold posts to the webhooks of a client, each message signed as Standard
-Webhooks 1.0.0 says. A message may come again: its \`webhook-id\` stays the same. The messages of one
-card come in order. Answer 2xx once it is yours.`
+const description = `The messages that Pinfold posts to the webhooks of a client, signed as Standard
+Webhooks 1.0.0. A message may arrive more than once; its \`webhook-id\` stays the same. The
+messages of one card arrive in order. Answer 2xx after you have stored the message.`
 
 const header = (text: string, example: string) => ({
   type: 'string',
@@ -16,10 +16,13 @@ const headers = {
   required: ['webhook-id', 'webhook-timestamp', 'webhook-signature'],
   properties: {
     'webhook-id': header(
-      'The same for every try of a message.',
+      'The same for every attempt of a message.',
       '0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11',
     ),
-    'webhook-timestamp': header('When this try was signed, in seconds since 1970.', '1795161600'),
+    'webhook-timestamp': header(
+      'When this attempt was signed, in seconds since 1970.',
+      '1795161600',
+    ),
     'webhook-signature': header(
       'HMAC-SHA256 of `id.timestamp.body`, one for each secret that is valid.',
       'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',

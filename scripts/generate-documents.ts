@@ -242,7 +242,7 @@ async function main(): Promise<void> {
   const isCheck = process.argv.includes('--check')
   if (isCheck) {
     for (const path of await findStale(folder, documents)) {
-      console.error(`${path} is not what the code says: npm run generate`)
+      console.error(`${path} differs from the code: run npm run generate`)
       process.exitCode = 1
     }
   } else {

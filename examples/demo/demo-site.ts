@@ -51,13 +51,13 @@ export function createDemoSite(options: DemoSiteOptions): Site {
   }
   const answerFrom = async (request: SiteRequest): Promise<SiteAnswer> => {
     if (!isSameOrigin(request)) {
-      return refusal(403, 'cross_origin', 'Only the pages of this site may call it.')
+      return refusal(403, 'cross_origin', 'Only pages of this site can call it.')
     }
     if (request.path.startsWith(`${relayBase}/`)) return relay.answer(request)
     if (shop && request.path.startsWith(`${shopBase}/`)) return shop.answer(request)
     return request.method === 'GET'
       ? answerPage(request)
-      : refusal(405, 'method_not_allowed', 'Pages are only read.')
+      : refusal(405, 'method_not_allowed', 'Pages support GET and HEAD only.')
   }
   return {
     async answer(request) {

@@ -93,7 +93,7 @@ export function createActs(report: Report): Acts {
         return
       }
       if (!isCanonical(text)) {
-        report('form_changed', `entry ${index}`, 'what it says is not written as an entry is')
+        report('form_changed', `entry ${index}`, 'its text does not have the form of an entry')
       }
       const said = parseEntryText(text)
       gaps.count(said, `entry ${index}`)

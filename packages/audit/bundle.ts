@@ -31,7 +31,7 @@ export async function readBundle(
   const path = tilePath('entries', index, width)
   const bytes = await read(path)
   const entries = bytes && splitBundle(bytes)
-  if (!bytes) report('tile_missing', path, 'it is not there')
+  if (!bytes) report('tile_missing', path, 'it is missing')
   else if (!entries) report('entry_changed', path, 'it ends within an entry')
   const openings = await readOpenings({ read, report }, index, width)
   return {
@@ -54,8 +54,8 @@ export async function readTile(
   const bytes = await read(path)
   const hashes = bytes && splitTile(bytes)
   if (hashes?.length === width) return hashes
-  if (bytes) report('tile_changed', path, `it has not ${width} hashes`)
-  else report('tile_missing', path, 'it is not there')
+  if (bytes) report('tile_changed', path, `it does not have ${width} hashes`)
+  else report('tile_missing', path, 'it is missing')
   return null
 }
 
@@ -124,7 +124,7 @@ function compareEntries(
     const following = found.length > right.length ? found[at + 1] : undefined
     if (entry && isSame(entry, leaf)) at += 1
     else if (following && isSame(following, leaf)) {
-      report('entry_added', `entry ${first + place}`, 'before it the bundle has one more')
+      report('entry_added', `entry ${first + place}`, 'the bundle has another entry before it')
       at += 2
     } else if (isDeleted) report('entry_deleted', `entry ${first + place}`, 'the bundle lacks it')
     else {
@@ -135,7 +135,7 @@ function compareEntries(
   const more = found.length - at
   if (more > 0) {
     const last = `entry ${first + right.length - 1}`
-    report('entry_added', last, `behind it the bundle has ${more} more`)
+    report('entry_added', last, `the bundle has ${more} more after it`)
   }
   return differences
 }
@@ -149,7 +149,8 @@ export function reportDifferences(differences: readonly Difference[], report: Re
     const owner = rightful.get(composeKey(kind, found))
     const code: FindingCode = owner === undefined ? `${kind}_changed` : `${kind}_swapped`
     const verb = kind === 'entry' ? 'is' : 'says'
-    const what = owner === undefined ? 'not what was entered' : `what entry ${owner} ${verb}`
+    const what =
+      owner === undefined ? 'it differs from what was entered' : `what entry ${owner} ${verb}`
     report(code, `entry ${index}`, `it ${verb} ${what}`)
   }
 }

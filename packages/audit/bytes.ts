@@ -37,7 +37,7 @@ export function fromBase64(text: string): Uint8Array {
   } catch {
     // It is refused below.
   }
-  throw new AuditFault('malformed', 'base64 is not as RFC 4648 writes it')
+  throw new AuditFault('malformed', 'the text is not base64 as in RFC 4648')
 }
 
 /** A whole number in 8 bytes, the greatest first. */

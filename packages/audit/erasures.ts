@@ -74,7 +74,7 @@ const missingOpening = (origin: string, range: Range): Finding => ({
   code: 'opening_missing',
   origin,
   where: describeRange(range),
-  detail: 'what it says is not there, and no erasure covers it',
+  detail: 'its text is missing, and no erasure covers it',
 })
 
 function requestBefore(
@@ -106,9 +106,9 @@ function findFault(
   logs: readonly ReadLog[],
   at: number,
 ): string | null {
-  if (!request) return 'it names entries as erased, and no entry before it asks for that'
-  if (request.by !== by) return `it says that ${by} asked for it, and ${request.by} did`
-  if (!ranges) return 'what it names as erased are no ranges of entries'
+  if (!request) return 'it names entries as erased, and no earlier entry requests that'
+  if (request.by !== by) return `it names ${by} as the requester, which was ${request.by}`
+  if (!ranges) return 'the erased entries in it are not ranges'
   const named = logs.findIndex((each) => each.origin === origin)
   if (named >= 0 && named < at) return `it names entries of ${origin}, which began after it`
   const last = ranges.reduce((most, [, to]) => Math.max(most, to), -1)

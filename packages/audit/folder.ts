@@ -118,7 +118,11 @@ export async function verifyFolder(
 ): Promise<FolderReport> {
   const { acceptedSuccessors = [], list = nothing, onProgress, quorum, remembered = [] } = options
   const keys = options.keys ?? parseVerifierKeys(decodeText(await read('keys')))
-  const known = remembered.map((note) => ({ where: 'what was remembered', note, isKept: false }))
+  const known = remembered.map((note) => ({
+    where: 'the remembered checkpoint',
+    note,
+    isKept: false,
+  }))
   const [findings, unchecked, notes]: [Finding[], string[], string[]] = [[], [], []]
   const context: Context = {
     keys,
@@ -132,9 +136,12 @@ export async function verifyFolder(
   }
   const { length: witnesses } = witnessesIn(keys)
   if (quorum !== undefined && quorum > witnesses) {
-    unchecked.push(`${quorum} witnesses are asked for, and the keys of ${witnesses} were given.`)
+    unchecked.push(
+      `The quorum is ${quorum} witnesses, but only the keys of ${witnesses} were given.`,
+    )
   }
-  if (!options.keys) notes.push('The keys are those of the folder: compare them with others.')
+  if (!options.keys)
+    notes.push('The keys come from the folder: compare them with those from another source.')
   const walked: Walked[] = []
   const numbers = new Set<string>()
   let succession: Successor | null = null
@@ -153,7 +160,7 @@ export async function verifyFolder(
   const strays = (await list('logs')).filter((name) => !numbers.has(name))
   reportStrays(
     strays.map((name) => `logs/${name}`),
-    'it is of none of the logs',
+    'it belongs to none of the logs',
     (code, where, detail) => findings.push({ code, origin: '', where, detail }),
   )
   const {
@@ -174,7 +181,7 @@ function reportUnheld(
 ): void {
   const claim = findClaim(note)
   if (walked.some(({ report }) => report.origin === claim?.origin)) return
-  const detail = claim ? `it is of ${claim.origin}, which is not there` : 'it is no checkpoint'
+  const detail = claim ? `it belongs to ${claim.origin}, which is missing` : 'it is not a checkpoint'
   if (claim || !isKept) unchecked.push(`${where}: ${detail}.`)
   else findings.push({ code: 'checkpoint_changed', origin: '', where, detail })
 }
@@ -214,14 +221,14 @@ async function verifyLog(
     })
   }
   if (!claim) {
-    context.unchecked.push('The entries: there is no checkpoint to hold them against.')
+    context.unchecked.push('The entries cannot be verified without a checkpoint.')
     return null
   }
   const followed = findClaim(succession?.predecessorCheckpoint ?? '')
   if (followed && followed.origin !== origin) {
     // It may be lost, with the database that knew it; or somebody has put another in its place.
-    const lost = `${followed.origin} with ${followed.size} entries is not there`
-    context.unchecked.push(`${lost}; the log that follows it says why: ${succession?.reason}`)
+    const lost = `${followed.origin} with ${followed.size} entries is missing`
+    context.unchecked.push(`${lost}; its successor gives the reason: ${succession?.reason}`)
   }
   const known = await listKnownCheckpoints(origin, {
     notes: context.known,
@@ -253,7 +260,7 @@ async function verifyLog(
   }
   // Where the checkpoint itself is not right, that is what there is to say.
   if (!isSigned && checkpoint && walked === size) {
-    const detail = 'not all of what they and their tiles are was signed'
+    const detail = 'some of their entries and tiles were not signed'
     report('tree_changed', `entries 0 to ${size - 1}`, detail)
   }
   const comparable = known.filter((each) => each.size <= walked || each.size >= size)
@@ -333,13 +340,13 @@ function holdAgainst(
   const own = size === claim.size ? claim.root : log.roots.get(size)
   if (size > claim.size && isExplained) {
     const { origin = '', reason } = log.succession ?? {}
-    const lost = `${size} entries were signed, ${claim.size} are left`
-    const detail = `${lost}; ${origin}, which follows it, says why: ${reason}`
+    const lost = `${size} entries were signed, and ${claim.size} remain`
+    const detail = `${lost}; its successor ${origin} gives the reason: ${reason}`
     if (context.acceptedSuccessors.includes(origin)) {
       context.notes.push(`${claim.origin}: ${detail}`)
     } else report('rolled_back', where, detail)
   } else if (size > claim.size) {
-    report('rolled_back', where, `${size} entries were signed, and there are ${claim.size}`)
+    report('rolled_back', where, `${size} entries were signed, and ${claim.size} exist`)
   } else if (size > 0 && !(own && isSame(own, root))) {
     report('two_roots', where, `another tree of ${size} entries was signed`)
   }

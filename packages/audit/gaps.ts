@@ -55,8 +55,8 @@ export function createGaps({ isSuccessor, olderCards }: Beginning, report: Repor
   const follow = (kind: Kind, last: Place | null, value: number, where: string, of = ''): Place => {
     const detail =
       last === before
-        ? `${names[kind]} ${value}${of} is the first, and 1 is not there`
-        : `${names[kind]} ${value}${of} comes after ${last?.value}`
+        ? `${names[kind]} ${value}${of} is the first, and 1 is missing`
+        : `${names[kind]} ${value}${of} follows ${last?.value}`
     const missing = last ? value - last.value - 1 : 0
     if (missing < 0) report(`${kind}_repeated`, where, detail)
     // Where so many entries between the two say nothing any more, what is missing may be among

@@ -67,7 +67,7 @@ export async function listKnownCheckpoints(
     if (checkpoint) {
       known.push({ ...checkpoint, where, isExplained: checkpoint.size <= signedSize })
     } else if (fault?.code === 'unsupported') log.leave(`${where}: ${fault.message}.`)
-    else log.report('checkpoint_changed', where, fault?.message ?? 'it is none')
+    else log.report('checkpoint_changed', where, fault?.message ?? 'it is not a checkpoint')
   }
   return known
 }

@@ -34,7 +34,7 @@ export async function checkGrowth(
   quorum?: number,
 ): Promise<Growth> {
   const bytes = await read('checkpoint')
-  if (!bytes) throw new AuditFault('unreachable', 'there is no checkpoint')
+  if (!bytes) throw new AuditFault('unreachable', 'the log has no checkpoint')
   const note = new TextDecoder().decode(bytes)
   const checkpoint = await openCheckpoint(note, keys)
   const older = remembered === null ? null : await openRemembered(remembered, keys)
@@ -46,10 +46,10 @@ export async function checkGrowth(
   const missing = findMissingCosignatures(checkpoint, witnessesIn(keys), quorum)
   if (missing && !missing.isEnough) report('cosignature_missing', 'checkpoint', missing.detail)
   if (older && older.origin !== origin) {
-    throw new AuditFault('another_log', `${origin} has taken the place of ${older.origin}`)
+    throw new AuditFault('another_log', `${origin} has replaced ${older.origin}`)
   }
   if (older && older.size > size) {
-    report('rolled_back', 'checkpoint', `${older.size} entries were signed, and there are ${size}`)
+    report('rolled_back', 'checkpoint', `${older.size} entries were signed, and ${size} exist`)
   } else if (older?.size === size) {
     if (!isSame(older.root, root)) {
       report('two_roots', 'checkpoint', `another tree of ${size} entries was signed`)
@@ -58,16 +58,12 @@ export async function checkGrowth(
     const proof = await consistencyProof(older.size, size, async (level, index) => {
       const width = Math.min(tileWidth, Math.floor(size / tileWidth ** level) - index * tileWidth)
       const hashes = await readTile({ read, report }, level, index, width)
-      if (!hashes) throw new AuditFault('unreachable', 'a tile of the signed tree is not there')
+      if (!hashes) throw new AuditFault('unreachable', 'a tile of the signed tree is missing')
       return concat(hashes)
     })
     const claim = { oldSize: older.size, size, oldRoot: older.root, root, proof }
     if (!verifyConsistency(claim)) {
-      report(
-        'two_roots',
-        'checkpoint',
-        `its tree does not begin with that of ${older.size} entries`,
-      )
+      report('two_roots', 'checkpoint', `its tree does not extend that of ${older.size} entries`)
     }
   }
   return { note, checkpoint, findings }
@@ -76,5 +72,5 @@ export async function checkGrowth(
 const openRemembered = (note: string, keys: readonly VerifierKey[]): Promise<SignedCheckpoint> =>
   openCheckpoint(note, keys).catch((cause) => {
     const why = cause instanceof Error ? cause.message : String(cause)
-    throw new AuditFault('memory_lost', `what was remembered: ${why}`, { cause })
+    throw new AuditFault('memory_lost', `the remembered checkpoint: ${why}`, { cause })
   })

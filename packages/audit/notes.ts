@@ -78,9 +78,10 @@ export function parseVerifierKey(text: string): VerifierKey {
   const [type = 0] = bytes
   const publicKey = bytes.slice(1)
   if (!isKeyName(name) || keyLengths[type] !== publicKey.length) {
-    throw malformed(`no verifier key of a type that is known: ${text.slice(0, 80)}`)
+    throw malformed(`the verifier key has an unknown type: ${text.slice(0, 80)}`)
   }
-  if (noteKeyId(name, type, publicKey) !== id) throw malformed(`${name}: the key's id is another`)
+  if (noteKeyId(name, type, publicKey) !== id)
+    throw malformed(`${name}: the id does not match the key`)
   return { name, id, type, publicKey }
 }
 
@@ -115,7 +116,7 @@ export function parseNote(note: string): {
 } {
   if (notText.test(note)) throw malformed('a note is UTF-8 without control characters')
   const end = note.lastIndexOf('\n\n')
-  if (end < 0 || !note.endsWith('\n')) throw malformed('a note ends in lines of signature')
+  if (end < 0 || !note.endsWith('\n')) throw malformed('a note must end in signature lines')
   const lines = note
     .slice(end + 2)
     .split('\n')
@@ -130,7 +131,7 @@ function parseSignature(line: string): NoteSignature {
   const [dash, name = '', base64 = '', ...rest] = line.split(' ')
   const bytes = fromBase64(base64)
   if (dash !== '—' || !isKeyName(name) || rest.length > 0 || bytes.length < 5) {
-    throw malformed('a line of signature is a dash, a name and base64')
+    throw malformed('a signature line must be a dash, a name and base64')
   }
   return { name, id: formatHex(bytes.subarray(0, 4)), signature: bytes.slice(4) }
 }
@@ -165,7 +166,7 @@ export async function openNote(
   if (verified.length > 0) return { text, verified, unchecked, unknown }
   throw unchecked.length > 0
     ? new AuditFault('unsupported', 'this runtime does not verify ML-DSA-44')
-    : new AuditFault('unverified', 'no signature by a known key')
+    : new AuditFault('unverified', 'no signature is by a known key')
 }
 
 /**
@@ -181,7 +182,7 @@ export async function openCheckpoint(
   const signedBy = verified.filter(({ name }) => name === checkpoint.origin)
   const cosignedBy = verified.filter(({ name }) => name !== checkpoint.origin)
   if (signedBy.length > 0) return { ...checkpoint, signedBy, cosignedBy, uncheckedBy, unknownBy }
-  throw new AuditFault('unverified', 'no signature by a key of its log')
+  throw new AuditFault('unverified', 'no signature is by a key of its log')
 }
 
 /** @returns null where this runtime cannot verify it. @throws AuditFault where it is wrong. */
@@ -207,7 +208,7 @@ async function verifySignature(
   const signature = new Uint8Array(isTimed ? bytes.subarray(8) : bytes)
   const message = new Uint8Array(composeMessage(key, text, seconds))
   if (!(await crypto.subtle.verify(algorithm, imported, signature, message))) {
-    throw new AuditFault('wrong_signature', `${algorithm} of ${key.name} is wrong`)
+    throw new AuditFault('wrong_signature', `the ${algorithm} signature of ${key.name} is wrong`)
   }
   return { name: key.name, type: key.type, at: isTimed ? new Date(seconds * 1_000) : null }
 }

@@ -51,13 +51,13 @@ export async function readOpenings(
   )
   const count = others.length + (isWhole ? 0 : 1)
   if (count > 0) {
-    const detail = `${count} of its lines are not written, or ordered, as an export has them`
+    const detail = `${count} of its lines do not have the form or order of an export`
     report('form_changed', path, detail)
   }
   const behind = placed.filter(({ at }) => at >= width)
   if (behind.length > 0) {
     const last = index * tileWidth + width - 1
-    report('entry_added', path, `it has ${behind.length} lines of entries behind the last, ${last}`)
+    report('entry_added', path, `it has ${behind.length} entries after the last one, ${last}`)
   }
   for (const { at, line } of placed) {
     if (at < width) openings[at] = parseOpening(line)
@@ -80,7 +80,7 @@ function placeLines(lines: readonly string[], index: number, report: Report): Pl
     const line = parseLine(text)
     const at = (line?.index ?? -1) - index * tileWidth
     if (!line || at < 0 || at >= tileWidth) {
-      report('opening_changed', path, `line ${number + 1} is no opening of an entry there`)
+      report('opening_changed', path, `line ${number + 1} is not an opening of an entry`)
       return []
     }
     if (seen.has(at)) {

@@ -53,7 +53,7 @@ export function parseReceipt(receipt: string): Receipt {
   const extra = lines[0]?.startsWith('extra ') ? lines.shift()?.slice(6) : undefined
   const index = /^index (0|[1-9][0-9]{0,15})$/.exec(lines.shift() ?? '')?.[1]
   if (end < 0 || title !== 'c2sp.org/tlog-proof@v1' || index === undefined || lines.length > 63) {
-    throw new AuditFault('malformed', 'it is no receipt (c2sp.org/tlog-proof@v1)')
+    throw new AuditFault('malformed', 'it is not a receipt (c2sp.org/tlog-proof@v1)')
   }
   return {
     index: Number(index),
@@ -71,7 +71,7 @@ function parseOpening(bytes: Uint8Array): Receipt['opening'] {
   } catch {
     // It is refused below.
   }
-  throw new AuditFault('malformed', 'what it adds is not a salt and a text')
+  throw new AuditFault('malformed', 'its extra data is not a salt and a text')
 }
 
 /**
@@ -94,15 +94,15 @@ export async function verifyReceipt(
   const checkpoint = await openCheckpoint(note, keys)
   const missing = findMissingCosignatures(checkpoint, witnessesIn(keys), quorum)
   if (missing && !missing.isEnough) throw new AuditFault('unverified', missing.detail)
-  if (!opening) throw new AuditFault('erased', 'it holds no text: the entry was erased')
+  if (!opening) throw new AuditFault('erased', 'it has no text: the entry was erased')
   const { salt, text } = opening
   if (!isCanonical(text)) {
-    throw new AuditFault('malformed', 'what the entry says is not written as an entry is')
+    throw new AuditFault('malformed', 'its text does not have the form of an entry')
   }
   const leaf = leafHash(encodeEntry(computeCommitment(salt, text)))
   const { root, size } = checkpoint
   if (!verifyInclusion({ index, size, root, leafHash: leaf, proof })) {
-    throw new AuditFault('not_included', 'the entry is not in the tree that was signed')
+    throw new AuditFault('not_included', 'the entry is not in the signed tree')
   }
   const entry: VerifiedReceipt['entry'] = JSON.parse(text)
   if (entryId !== undefined && entry.entry !== entryId) {

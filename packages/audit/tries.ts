@@ -96,7 +96,7 @@ export function createTries(
       const known = tries.get(key)
       const own = known ?? beginTries(entered)
       if (known && ((value >= own.base && value <= own.top) || own.others.has(value))) {
-        report('try_repeated', where, `${act} ${value} of card ${card} is there twice`)
+        report('try_repeated', where, `${act} ${value} of card ${card} occurs twice`)
         return
       }
       if (known) own.others.add(value)

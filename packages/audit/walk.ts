@@ -184,10 +184,10 @@ function compareRow(
     const [below, above] = [made[at], published?.[at]]
     if (below && !isSame(below, hash)) {
       const where = `entries ${first} to ${first + span - 1}`
-      report('tree_changed', where, 'they agree with their tile, and not with what was signed')
+      report('tree_changed', where, 'they match their tile, but not the signed tree')
     }
     if (above && !isSame(above, hash)) {
-      report('tile_changed', tilePath(level, index, right.length), `its hash ${at} is another`)
+      report('tile_changed', tilePath(level, index, right.length), `its hash ${at} differs`)
     }
   }
 }

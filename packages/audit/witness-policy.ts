@@ -40,7 +40,7 @@ export function parseWitnessPolicy(text: string): WitnessPolicy {
     keys: new Set(),
     quorum: null,
   }
-  if (/[^\t\n\P{Cc}]/u.test(text)) throw new Error('It holds characters that no policy has.')
+  if (/[^\t\n\P{Cc}]/u.test(text)) throw new Error('It has characters that a policy must not have.')
   for (const [at, line] of text.split('\n').entries()) {
     try {
       readLine(read, line)
@@ -58,7 +58,7 @@ function readLine(read: Read, line: string): void {
   const [keyword, ...words] = line.split(/[ \t]+/).filter((word) => word !== '')
   if (keyword === undefined || keyword.startsWith('#')) return
   const add = Object.hasOwn(lines, keyword) ? lines[keyword] : undefined
-  if (!add) throw new Error('begins with a word that is not known')
+  if (!add) throw new Error('begins with an unknown word')
   add(read, words)
 }
 
@@ -72,7 +72,7 @@ const lines: Readonly<Record<string, (read: Read, words: readonly string[]) => v
     if (more.length > 0) throw new Error('has too many words')
     define(read, name, (cosigned) => cosigned.has(name))
     const key = addKey(read, vkey, 'witness')
-    if (!cosignatureTypes.includes(key.type)) throw new Error('names a key that cosigns nothing')
+    if (!cosignatureTypes.includes(key.type)) throw new Error('names a key without cosignatures')
     read.witnesses.push({ name, key, url: url === undefined ? null : parseUrl(url) })
   },
   group(read, [name = '', threshold = '', ...members]) {
@@ -90,7 +90,7 @@ const lines: Readonly<Record<string, (read: Read, words: readonly string[]) => v
   },
   quorum(read, [name = '', ...more]) {
     if (more.length > 0 || read.quorum !== null) throw new Error('is a second quorum')
-    if (!read.rules.has(name)) throw new Error(`names ${name}, which is not defined before`)
+    if (!read.rules.has(name)) throw new Error(`names ${name}, which is not defined before it`)
     read.quorum = name
   },
 }

@@ -6,8 +6,8 @@ export function plainWords(error: unknown): string {
 }
 
 const changed =
-  'The answer does not come unchanged from your card’s issuer, so nothing of it is shown. ' +
-  'If this happens again, tell your bank.'
+  'The answer was changed on its way from your card’s issuer, so the page shows none of it. If ' +
+  'this happens again, tell your bank.'
 const other = 'That did not work. Nothing was shown.'
 
 /** Whoever sees one of these may be looking at a relay that reads along. */
@@ -26,29 +26,29 @@ const tampered = new Set([
 
 const sentences: Readonly<Record<string, string>> = {
   unreachable: 'There is no connection. Try again in a moment.',
-  service_unreachable: 'The card service gives no answer. Try again in a moment.',
-  unavailable: 'The card service is not ready. Try again in a moment.',
-  keys_unavailable: 'The issuer’s keys could not be fetched, so nothing can be checked or shown.',
-  invalid_keys: 'The issuer’s keys are not in order, so nothing can be checked or shown.',
-  key_missing: 'The issuer’s keys are not in order, so nothing can be checked or shown.',
-  insecure_service: 'This page is not set up safely, so nothing is shown.',
-  invalid_argument: 'This page is not set up right, so nothing is shown.',
+  service_unreachable: 'The card service does not answer. Try again in a moment.',
+  unavailable: 'The card service is starting. Try again in a moment.',
+  keys_unavailable: 'The issuer’s keys could not be loaded, so no card data can be shown.',
+  invalid_keys: 'The issuer’s keys are not valid, so no card data can be shown.',
+  key_missing: 'The issuer’s keys are not valid, so no card data can be shown.',
+  insecure_service: 'This page is not configured securely, so no card data is shown.',
+  invalid_argument: 'This page is not configured correctly, so no card data is shown.',
   wrong_time:
-    'The clock of this device is wrong, or the answer came too late. Set it and try again.',
+    'The clock of this device is wrong, or the answer was late. Set the clock and try again.',
   card_closed: 'This card is closed.',
-  card_not_found: 'This card is not yours, or is gone.',
-  no_session: 'Your session is over. Open the page again.',
-  pin_not_revealable: 'Nobody can look up the PIN of this card. You can choose a new one.',
+  card_not_found: 'This card does not exist, or it is not yours.',
+  no_session: 'Your session has ended. Open the page again.',
+  pin_not_revealable: 'The PIN of this card cannot be shown. You can choose a new one.',
   weak_pin:
     'That PIN is too easy to guess. Avoid series, repeats, years and parts of the card number.',
   invalid_encrypted_pin: 'The issuer could not open the sealed PIN. Try again.',
-  validation_failed: 'Something in the form is not right. Look at it again.',
+  validation_failed: 'A value in the form is not valid. Correct it and try again.',
 }
 
 function tooOften(error: unknown): string {
   const seconds = findRetryAfter(error)
   const when = seconds === null ? 'later' : `in ${minutes(seconds)}`
-  return `That was asked for too often, to keep the card safe. Try again ${when}.`
+  return `To protect the card, this is limited. Try again ${when}.`
 }
 
 const minutes = (seconds: number): string => {

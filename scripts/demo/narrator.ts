@@ -70,10 +70,10 @@ export function printAnswer({ body, headers, status }: Answer): void {
 }
 
 export const printFault = (fault: string): void =>
-  print(red(indented(`✗ Not what the specification says: ${fault}`)))
+  print(red(indented(`✗ The answer differs from the specification: ${fault}`)))
 
 export const printEnd = (steps: number): void =>
-  print(green(`\nAll ${steps} answers are what the specification says.`))
+  print(green(`\nAll ${steps} answers match the specification.`))
 
 /** JSON for a person: on one line where it fits, otherwise a line a member. */
 function formatJson(value: unknown, width: number, indent = ''): string {

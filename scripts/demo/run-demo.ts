@@ -133,7 +133,7 @@ function createCaller(sandbox: SandboxFile): Caller {
         .catch((cause: CallFailed) => {
           if (cause.code !== 'token_refused') throw cause
           const refused = `${tokenEndpoint} refuses ${asked.clientId} with ${cause.status}.`
-          const question = 'Is its DATA_DIR another one, or was the secret rotated?'
+          const question = 'Does it use another DATA_DIR, or was the secret rotated?'
           throw new Error(`${refused} ${question}`)
         })
       const answered = answers.get(actor)

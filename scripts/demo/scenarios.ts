@@ -88,7 +88,7 @@ const triesScenario: Scenario = {
     readTryStatus('cvv', 'card', 'Unblocked', 3),
     {
       title: "Read the card's attempts",
-      note: 'Newest first, and never the value that was tried.',
+      note: 'Newest first, without the values that were tried.',
       call: (journey) => ({
         as: 'client',
         method: 'GET',
@@ -107,7 +107,7 @@ const boundaryScenario: Scenario = {
   steps: [
     {
       title: "Ask for another client's card",
-      note: 'It is answered exactly like a card that does not exist.',
+      note: 'The answer equals that for a card that does not exist.',
       call: (journey) => ({
         as: 'otherClient',
         method: 'GET',
@@ -135,7 +135,7 @@ const boundaryScenario: Scenario = {
     {
       ...readPin('sealed', 'pin'),
       title: 'Try to read its PIN',
-      note: 'A PVV proves a PIN, but nobody can compute the PIN from it.',
+      note: 'A PVV verifies a PIN, but the PIN cannot be computed from it.',
       status: 409,
       problem: 'pin_not_revealable',
       check: () => {},

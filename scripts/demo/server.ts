@@ -27,7 +27,7 @@ const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
  */
 export async function findServer(): Promise<DemoServer> {
   const config = readConfig()
-  if (!config.sandbox) throw new Error('The demo needs a sandbox: SANDBOX must not be false.')
+  if (!config.sandbox) throw new Error('The demo needs a sandbox. Remove SANDBOX=false.')
   const running = await readSandboxFile(config.dataDir)
   if (running && (await isReady(running.privateUrl))) {
     return { sandbox: running, isOwn: false, stop: async () => {} }
@@ -47,7 +47,7 @@ async function requireFreePorts({ dataDir, privateListener, publicListener }: Co
     const refusal = await findListeningRefusal(host, port)
     if (refusal === null) continue
     throw new Error(
-      `The demo cannot start a server for ${dataDir}: ${host}:${port} is taken by another server ` +
+      `The demo cannot start a server for ${dataDir}: another server uses ${host}:${port} ` +
         `(${refusal}). Stop that server, set DATA_DIR to its folder, or set ${variable} to a ` +
         'free port.',
     )

@@ -135,7 +135,7 @@ export const issuingScenario: Scenario = {
     {
       ...createMainCard,
       title: 'Send the same request again',
-      note: 'The same Idempotency-Key gets the first answer again, and no second card.',
+      note: 'The same Idempotency-Key returns the first answer again, without a second card.',
       check: (answer, journey) => {
         assert.equal(answer.headers.get('idempotency-replayed'), 'true')
         rememberCard(answer, journey, 'card')
@@ -202,7 +202,7 @@ export const pinScenario: Scenario = {
       status: 422,
       problem: 'weak_pin',
     },
-    { ...readPin('card', 'pin'), note: 'The PIN is still the one before.' },
+    { ...readPin('card', 'pin'), note: 'The PIN was not changed.' },
   ],
 }
 

@@ -36,7 +36,7 @@ const names: Rule = ({ path }) =>
     .split('/')
     .map((segment) => segment.replace(/\..*$/, ''))
     .filter((name) => forbiddenNames.includes(name.split('-').at(-1) ?? name))
-    .map((name) => `${path}: “${name}” is no name of the field`)
+    .map((name) => `${path}: “${name}” does not belong to the field`)
 
 const sqlInStorage: Rule = ({ path, literals }) =>
   path.startsWith('src/storage/')

@@ -36,7 +36,7 @@ const skipped = (reason: string): Outcome => ({ result: 'skipped', reason })
 export async function runRow(row: VectorRow, primitive: string): Promise<Outcome> {
   if (row.op === 'trap' || row.provenance === 'trap') return runTrap(row, primitive)
   const operation = operations.get(row.op)
-  if (!operation) return skipped(`the code has nothing for ${row.op}`)
+  if (!operation) return skipped(`the code does not support ${row.op}`)
   try {
     return compare(await operation(row.inputs, primitive), row.expected)
   } catch (error) {

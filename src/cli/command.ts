@@ -75,13 +75,13 @@ const commonOptions: Options = {
 
 /** Options of commands that call a service. */
 const connectionOptions: Readonly<Record<keyof ConnectionOptions, Option>> = {
-  url: { type: 'string', value: 'URL', help: 'the public listener of a service elsewhere' },
+  url: { type: 'string', value: 'URL', help: 'the public listener of a remote service' },
   'private-url': { type: 'string', value: 'URL', help: 'its private listener' },
-  client: { type: 'string', value: 'ID', help: "who calls; the sandbox's own unless given" },
+  client: { type: 'string', value: 'ID', help: "the client that calls; by default the sandbox's" },
   'jwk-file': { type: 'string', value: 'FILE', help: "the client's private key (JWK)" },
   'as-person': {
     type: 'boolean',
-    help: 'as whom pinfold sign-in signed in, in place of a client',
+    help: 'call as the person who ran pinfold sign-in, instead of a client',
     excludes: ['client', 'jwk-file'],
   },
 }
@@ -107,7 +107,7 @@ export function parseCall(command: Command, words: readonly string[]): Call {
   const due = command.names ?? []
   const least = due.filter((name) => !name.startsWith('[')).length
   if (names.length < least) throw new UsageError(`${due[names.length]} is missing.`)
-  if (names.length > due.length) throw new UsageError(`${names[due.length]} is too much.`)
+  if (names.length > due.length) throw new UsageError(`${names[due.length]} is an extra argument.`)
   return { names, options }
 }
 
@@ -132,7 +132,7 @@ function parseOptions(options: Options, words: readonly string[]) {
   try {
     return parseArgs(config)
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : 'The command is not understood.')
+    throw new UsageError(error instanceof Error ? error.message : 'The command is not valid.')
   }
 }
 
@@ -178,7 +178,7 @@ export function parseNumber(call: Call, name: string): number | undefined {
 
 /** The option of every list. */
 export const limitOption: Options = {
-  limit: { type: 'string', value: 'N', help: 'at most so many entries; all unless given' },
+  limit: { type: 'string', value: 'N', help: 'the maximum number of entries; by default all' },
 }
 
 /** How many entries of a list are wanted. @throws UsageError unless it is 1 or more. */
@@ -234,7 +234,7 @@ export class Waiting extends Error {
 
   constructor(approval: { readonly approvalId: string }) {
     super(
-      `It waits for another person to approve it: pinfold approvals show ${approval.approvalId}`,
+      `It waits for the approval of another person: pinfold approvals show ${approval.approvalId}`,
     )
     this.approval = approval
   }

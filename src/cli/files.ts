@@ -26,7 +26,7 @@ export async function readNamedFile(path: string): Promise<string> {
     if (error instanceof FileRefusal) throw new UsageError(error.message, { cause: error })
     throw new UsageError(`${path} cannot be read.`, { cause: error })
   }
-  throw new UsageError(`${path} is no regular file.`)
+  throw new UsageError(`${path} is not a regular file.`)
 }
 
 /**
@@ -59,7 +59,7 @@ export async function readWithin(
   const file = join(folder, path)
   const found = await orNull(lstat(file))
   if (!found) return null
-  if (!found.isFile()) throw new FileRefusal(`${path} is no regular file.`)
+  if (!found.isFile()) throw new FileRefusal(`${path} is not a regular file.`)
   await assertWithin(folder, path)
   return orNull(readRegular(file, mostBytes))
 }
@@ -77,7 +77,7 @@ const mostNames = 4_000_000
 export async function listWithin(folder: string, path: string): Promise<string[]> {
   const found = await orNull(lstat(join(folder, path)))
   if (!found) return []
-  if (!found.isDirectory()) throw new FileRefusal(`${path} is no folder.`)
+  if (!found.isDirectory()) throw new FileRefusal(`${path} is not a folder.`)
   await assertWithin(folder, path)
   const names: string[] = []
   for await (const { name } of await opendir(join(folder, path))) {
@@ -141,7 +141,7 @@ async function assertWithin(folder: string, path: string): Promise<void> {
   const below = relative(root, resolve(root, path))
   const isBelow = below !== '..' && !below.startsWith(`..${sep}`)
   if (!isBelow || (await realpath(join(folder, path))) !== join(root, below)) {
-    throw new FileRefusal(`${path} is a symbolic link, or leads out of the folder.`)
+    throw new FileRefusal(`${path} is a symbolic link, or is outside the folder.`)
   }
 }
 
@@ -154,8 +154,8 @@ async function readRegular(path: string, mostBytes: number): Promise<Uint8Array<
       size: each.size,
       isFile: each.isFile(),
     }))
-    if (!found.isFile) throw new FileRefusal(`${path} is no regular file.`)
-    const refusal = new FileRefusal(`${path} has more than ${mostBytes} bytes.`)
+    if (!found.isFile) throw new FileRefusal(`${path} is not a regular file.`)
+    const refusal = new FileRefusal(`${path} exceeds the limit of ${mostBytes} bytes.`)
     if (size > mostBytes) throw refusal
     const chunks: Buffer[] = []
     let length = 0

@@ -29,7 +29,7 @@ import { endWithOutput, print, printBeside } from './output.ts'
 /** A program of its own (`scripts/demo.ts`), which the launcher starts. */
 const demo: cli.Command = {
   words: 'demo',
-  summary: 'the whole journey over HTTP, each request and answer shown',
+  summary: 'runs the whole journey over HTTP, and shows each request and answer',
   connection: [],
   example: 'pinfold demo',
   run: async () => {
@@ -123,7 +123,7 @@ function describeUnknownCommand(typed: readonly string[]): string {
   const nearest =
     findNearestName(two, known) ?? findNearestName(typed[0] ?? '', [...known, ...nouns, 'demo'])
   const hint = nearest === null ? '' : ` Did you mean pinfold ${nearest}?`
-  return `There is no command ${two}.${hint} pinfold --help lists the commands.`
+  return `The command ${two} does not exist.${hint} pinfold --help lists the commands.`
 }
 
 function parse(command: cli.Command, rest: readonly string[]) {
@@ -131,7 +131,7 @@ function parse(command: cli.Command, rest: readonly string[]) {
     return cli.parseCall(command, rest)
   } catch (error) {
     if (error instanceof cli.UsageError) {
-      error.message += `\n\npinfold ${command.words} --help says how it is used.`
+      error.message += `\n\nRun pinfold ${command.words} --help for its usage.`
     }
     throw error
   }

@@ -27,15 +27,15 @@ export const refusedPage = (access: Screen['access']): Page => {
   return {
     title: 'Not for your role',
     status: 403,
-    body: html`<p>This is for ${allowed.join(', ') || 'no role'}.
+    body: html`<p>This page is for ${allowed.join(', ') || 'no role'}.
       Ask the administrator of roles at your company.</p>`,
   }
 }
 
 export const readOnlyPage: Page = {
-  title: 'This console may only be read',
+  title: 'The console is read-only',
   status: 403,
-  body: html`<p>Nothing was done: CONSOLE_READ_ONLY is set where the service runs.</p>`,
+  body: html`<p>No change was made: CONSOLE_READ_ONLY is set for the service.</p>`,
 }
 
 /** @param to where it goes on after a sign-in */
@@ -43,7 +43,7 @@ export const signedOutPage = (to: string): Page => ({
   title: 'You are signed out',
   status: 401,
   body: html`<p>
-    Nothing was done. <a href="/console/sign-in?to=${encodeURIComponent(to)}">Sign in</a>
+    No change was made. <a href="/console/sign-in?to=${encodeURIComponent(to)}">Sign in</a>
   </p>`,
 })
 

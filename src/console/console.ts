@@ -67,7 +67,10 @@ export interface ConsoleOptions extends SignInOptions {
 }
 
 /** Config of each route: whoever may come in is found by the cookie, and never by a token. */
-const config = { access: 'open', notRepeatable: 'a form carries its key in itself' } as const
+const config = {
+  access: 'open',
+  notRepeatable: 'the key of a form is a member of the form',
+} as const
 const schema = { hide: true }
 
 /**
@@ -279,7 +282,7 @@ function createVisit(
       if (answer.status >= 400) throw toProblem(answer)
       if (Check(schema, answer.body)) return answer.body
       throw new Problem('internal_error', {
-        cause: new Error(`The answer to GET ${path} is not what its schema says.`),
+        cause: new Error(`The answer to GET ${path} does not match its schema.`),
       })
     },
   }
@@ -302,7 +305,9 @@ const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(probl
 /** The failure that the private listener answered. */
 export function toProblem({ body, status }: ApiAnswer): Problem {
   if (!Check(ProblemSchema, body) || !isProblemCode(body.code)) {
-    return new Problem('internal_error', { cause: new Error(`It was answered ${status}.`) })
+    return new Problem('internal_error', {
+      cause: new Error(`The service answered with status ${status}.`),
+    })
   }
   const { code, detail, errors = [] } = body
   return new Problem(code, { detail, errors })

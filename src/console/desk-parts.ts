@@ -57,7 +57,8 @@ const units = [
 export function ledTo({ headers, status }: ApiAnswer, done: Lead): Lead | null {
   if (status === 202 && headers.location) {
     const asked =
-      'This act needs the approval of another person. The request is made; it runs once approved.'
+      'This act needs the approval of another person. The request was made, and is executed ' +
+      'after its approval.'
     return { to: `/console${headers.location}`, notice: { lines: [asked] } }
   }
   return status < 300 ? done : null

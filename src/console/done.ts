@@ -21,11 +21,11 @@ export async function actAndReturn(
   { body, to }: Asked,
 ): Promise<Lead | Page> {
   const answer = await visit.call(method, address, body)
-  const led = ledTo(answer, { to, notice: { tone: 'good', lines: ['Done, and on record.'] } })
+  const led = ledTo(answer, { to, notice: { tone: 'good', lines: ['Done and recorded.'] } })
   if (led) return led
   const problem = toProblem(answer)
   return {
-    title: 'Nothing was done',
+    title: 'No change was made',
     status: problem.status,
     body: html`${refusal(problem)}<p><a href="${to}">Back</a></p>`,
   }

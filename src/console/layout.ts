@@ -38,7 +38,7 @@ export function layout({ body, title }: Page, frame: Frame | null): Html {
   ${frame && navigation(frame)}
   <main id="content" tabindex="-1">
     ${frame?.visit.isSandbox && html`<p class="banner">Sandbox: all cards are test cards.</p>`}
-    ${frame?.visit.isReadOnly && html`<p class="banner">This console may only be read.</p>`}
+    ${frame?.visit.isReadOnly && html`<p class="banner">The console is read-only.</p>`}
     <h1>${title}</h1>
     ${frame?.notice && noticeContent(frame.notice)}
     ${body}

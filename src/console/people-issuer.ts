@@ -288,7 +288,7 @@ function createInteractions({
   policy.get('login')?.checks.add(isLinkFollowed)
   const isOtherClient = new interactionPolicy.Check(
     'other_client',
-    'A client that is not the console asks',
+    'Another client than the console requests the sign-in',
     'interaction_required',
     ({ oidc }) => oidc.client?.clientId !== clientId && !oidc.result?.consent,
   )
@@ -337,7 +337,7 @@ function interactionRoutes(
     }
     if (!known) return String(renderPage('Follow one of the links that the start printed.'))
     const form = html`<form method="post"><button>Sign in again as ${known.name}</button></form>`
-    return String(renderPage('There are no passwords here.', form))
+    return String(renderPage('The sandbox has no passwords.', form))
   })
   app.post(path, async ({ raw }, reply) => {
     const { prompt, session } = await provider.interactionDetails(raw, reply.raw)
@@ -357,7 +357,7 @@ function interactionRoutes(
     reply.hijack()
     return provider.interactionFinished(raw, reply.raw, {
       error: 'access_denied',
-      error_description: 'The person refused it.',
+      error_description: 'The person refused the request.',
     })
   })
 }

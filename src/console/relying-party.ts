@@ -182,7 +182,7 @@ async function authenticationBy(
   const { jwk } = credentials
   const algorithm = jwk.alg ?? { EC: 'ES256', OKP: 'Ed25519', RSA: 'PS256' }[String(jwk.kty)]
   const key = await importJWK(jwk, algorithm)
-  if (key instanceof Uint8Array) throw new TypeError('The key of the console is no private key.')
+  if (key instanceof Uint8Array) throw new TypeError('The key of the console is not a private key.')
   return oidc.PrivateKeyJwt(jwk.kid === undefined ? key : { key, kid: jwk.kid })
 }
 
@@ -199,7 +199,7 @@ const browserFaults = [
 
 const describeOutage = (cause: unknown): Problem =>
   new Problem('unavailable', {
-    detail: 'The issuer of identities does not answer, or not as it should.',
+    detail: 'The identity provider does not answer, or its answer is not valid.',
     cause,
   })
 

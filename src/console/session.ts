@@ -72,7 +72,8 @@ export function refuseForeignForm(
   if (isToken && isOwn) return
   throw new Problem('malformed_request', {
     detail:
-      'The form was not sent from a page of this console, or of another sign-in. Nothing was done.',
+      'The form was not sent from a page of this console, or belongs to another sign-in. No ' +
+      'change was made.',
   })
 }
 

@@ -33,7 +33,7 @@ export interface SignInOptions extends SessionOptions {
   readonly rate: RateLimiter | null
 }
 
-const config = { access: 'open', notRepeatable: 'a sign-in is begun anew' } as const
+const config = { access: 'open', notRepeatable: 'a repeated sign-in begins again' } as const
 const schema = { hide: true }
 
 /** How long somebody may take to sign in with the issuer. */

@@ -24,7 +24,7 @@ export const approvalKinds = {
   'key-retirement': { description: 'Retiring a key', subjectKind: 'key', ...kept },
   'key-deletion': { description: 'Forgetting a key', subjectKind: 'key', ...kept },
   'master-key-rotation': {
-    description: 'Rotating the master key',
+    description: 'Rotate the master key',
     subjectKind: 'master-key',
     ...kept,
   },

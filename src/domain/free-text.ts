@@ -7,11 +7,11 @@ interface TextRule {
 
 // One and the same for all text: what does not show, or makes shown text lie about its order.
 const textRules: readonly TextRule[] = [
-  { detail: 'must not hold an unpaired surrogate', breaks: (text) => !text.isWellFormed() },
-  { detail: 'must not hold control characters', breaks: (text) => unprintable.test(text) },
+  { detail: 'must not contain an unpaired surrogate', breaks: (text) => !text.isWellFormed() },
+  { detail: 'must not contain control characters', breaks: (text) => unprintable.test(text) },
 ]
 
-const panRule: TextRule = { detail: 'must not hold a card number', breaks: holdsPan }
+const panRule: TextRule = { detail: 'must not contain a card number', breaks: holdsPan }
 
 const freeTextRules: readonly TextRule[] = [...textRules, panRule]
 
@@ -21,7 +21,7 @@ const nameRules: readonly TextRule[] = [
     detail: "must consist of letters, digits, spaces and . , ' - / & ( )",
     breaks: (text) => !nameCharacters.test(text),
   },
-  { detail: 'must hold a letter', breaks: (text) => !/\p{L}/u.test(text) },
+  { detail: 'must contain a letter', breaks: (text) => !/\p{L}/u.test(text) },
   panRule,
 ]
 
@@ -55,8 +55,8 @@ export function nameOnCardFault(text: string): string | null {
   if (!/^[A-Z0-9 .'\-/&]{1,26}$/.test(text)) {
     return "must have 1 to 26 characters out of A-Z, 0-9, space and . ' - / &"
   }
-  if (!hasContent(text)) return 'must hold a letter or a digit'
-  return holdsPan(text) ? 'must not hold a card number' : null
+  if (!hasContent(text)) return 'must contain a letter or a digit'
+  return holdsPan(text) ? 'must not contain a card number' : null
 }
 
 /**

@@ -74,7 +74,7 @@ export const weakPinRules: readonly WeakPinRule[] = [
   rule('doubled series', 'A series of repeated digits.', isMultipliedSeries),
   rule('keypad column', 'A column of the keypad.', (pin) => /^(?:2580|0852)$/.test(pin)),
   rule('keypad pattern', 'A pattern on the keypad.', (pin) => keypadLines.test(pin)),
-  rule('popular', 'One of the PINs that most people choose.', (pin) => popular.includes(pin)),
+  rule('popular', 'One of the most common PINs.', (pin) => popular.includes(pin)),
   birth('DDMM of birth', 'The day and month of birth.', ({ day, month }) => [day + month]),
   birth('MMDD of birth', 'The month and day of birth.', ({ day, month }) => [month + day]),
   birth('MMYY of birth', 'The month and year of birth.', ({ month, year }) => [
@@ -93,7 +93,7 @@ export const weakPinRules: readonly WeakPinRule[] = [
   ),
   rule(
     '4 consecutive shown PAN digits',
-    'Digits in a row of the card number that are shown.',
+    'Consecutive digits of the card number that are shown.',
     (pin, { maskedPan }) => isMostly(pin, shownStretches(maskedPan ?? '')),
   ),
   rule('year 19xx', 'A year.', (pin) => /^(?:19[0-9]{2})+$/.test(pin)),

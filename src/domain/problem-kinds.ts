@@ -39,7 +39,7 @@ export const problemKinds = {
   },
   insufficient_scope: {
     status: 403,
-    title: 'The access token does not allow this.',
+    title: 'The access token lacks a scope.',
     explanation:
       'The token is valid but lacks the scope that the detail names. Request a token with that ' +
       'scope. If your client does not have it, ask the operator of the service.',
@@ -73,11 +73,11 @@ export const problemKinds = {
   },
   not_found: {
     status: 404,
-    title: 'No resource has this address.',
+    title: 'The address does not exist.',
     explanation:
-      'No resource has this address, or it does not belong to your client; both return the same ' +
-      'answer. For an unknown path, the detail names the similar path of this listener. Check ' +
-      'the path and the identifier in it.',
+      'No resource of your client has this address. A resource of another client returns the ' +
+      'same answer. For an unknown path, the detail names the similar path of this listener. ' +
+      'Check the path and the identifier in it.',
   },
   card_not_found: {
     status: 404,
@@ -96,7 +96,7 @@ export const problemKinds = {
   },
   card_closed: {
     status: 409,
-    title: 'The card is closed for good.',
+    title: 'The card is closed permanently.',
     explanation:
       'The card is lost, stolen, closed, expired or destroyed. Its PIN and CVV can no longer be ' +
       'set, read, blocked or unblocked, and its data is no longer disclosed. Its statuses can ' +
@@ -193,8 +193,8 @@ export const problemKinds = {
     explanation:
       'The request was read, but some members break the rules of this operation. errors lists ' +
       'all of them, each with a JSON Pointer to the member and the fault. An error with the ' +
-      'member parameter concerns a query parameter or header. Nothing was changed. ' +
-      'Correct all of them and send the request again.',
+      'member parameter concerns a query parameter or header. Nothing was changed. Correct all ' +
+      'errors and send the request again.',
   },
   product_not_available: {
     status: 422,
@@ -207,9 +207,10 @@ export const problemKinds = {
     status: 422,
     title: 'The PIN is too easy to guess.',
     explanation:
-      'The PIN is easy to guess: one repeated digit, a series, a repeated group, a palindrome, a ' +
-      'year, the date of birth, the expiry date of the card, or digits that are printed on it. ' +
-      'The PIN was not changed. Ask the cardholder for another one.',
+      'The PIN matches a pattern that is easy to guess: one repeated digit, a series, a ' +
+      'repeated group, a palindrome, a year, the date of birth, the expiry date of the card, ' +
+      'or digits that are printed on it. The PIN was not changed. Ask the cardholder for ' +
+      'another one.',
   },
   invalid_session_key: {
     status: 422,
@@ -256,7 +257,7 @@ export const problemKinds = {
   },
   internal_error: {
     status: 500,
-    title: 'Something went wrong in the service.',
+    title: 'The service failed.',
     explanation:
       'The fault is in the service and is logged under the requestId of the answer. Repeat the ' +
       'request with the same Idempotency-Key. If it fails again, give the operator the ' +

@@ -163,7 +163,7 @@ const rules: readonly ProductRule[] = [
   {
     member: 'bin',
     beside: ['schemeName'],
-    detail: `must lie in a range of the scheme whose PANs have ${PAN_LENGTH} digits`,
+    detail: `must be in a range of the scheme whose PANs have ${PAN_LENGTH} digits`,
     // Only for schemes whose ranges are published: a closed-loop scheme may use any BIN.
     holds: ({ bin, schemeName }) => {
       const ranges = listSchemeRanges(schemeName)

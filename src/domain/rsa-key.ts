@@ -21,13 +21,14 @@ interface RsaNumbers {
  * even modulus or exponent, a signature can be made without the private key.
  */
 function findNumberFault({ exponent, modulus }: RsaNumbers): string | null {
-  if (countBits(modulus) < modulusBitsMin) return `An RSA key has at least ${modulusBitsMin} bits.`
-  if (modulus % 2n === 0n) return 'The modulus of an RSA key is odd.'
+  if (countBits(modulus) < modulusBitsMin)
+    return `An RSA key must have at least ${modulusBitsMin} bits.`
+  if (modulus % 2n === 0n) return 'The modulus of an RSA key must be odd.'
   if (exponent < exponentMin || exponent % 2n === 0n) {
-    return `The exponent of an RSA key is odd, and at least ${exponentMin}.`
+    return `The exponent of an RSA key must be odd, and at least ${exponentMin}.`
   }
   return countBits(exponent) > exponentBitsMax
-    ? `The exponent of an RSA key has at most ${exponentBitsMax} bits.`
+    ? `The exponent of an RSA key must have at most ${exponentBitsMax} bits.`
     : null
 }
 
@@ -42,7 +43,7 @@ export function findRsaJwkFault({ e, kty, n }: Readonly<Record<string, unknown>>
   const [modulus, exponent] = [parseNumber(n), parseNumber(e)]
   if (modulus !== null && exponent !== null) return findNumberFault({ modulus, exponent })
   const foreign = findForeignCharacter('n', n) ?? findForeignCharacter('e', e)
-  return foreign ?? 'An RSA key has n and e in base64url.'
+  return foreign ?? 'An RSA key must have n and e in base64url.'
 }
 
 const foreignCharacters: readonly (readonly [form: RegExp, name: string])[] = [
@@ -62,8 +63,8 @@ function findForeignCharacter(member: string, text: unknown): string | null {
   const character = text.charAt(place)
   const [, name] = foreignCharacters.find(([form]) => form.test(character)) ?? []
   return (
-    `The member ${member} of an RSA key is base64url (RFC 4648 section 5) on one line, and has ` +
-    `${name ?? 'a character that is not allowed'} at character ${place + 1}.`
+    `The member ${member} of an RSA key must be base64url (RFC 4648 section 5) on one line, ` +
+    `and has ${name ?? 'a character that is not allowed'} at character ${place + 1}.`
   )
 }
 

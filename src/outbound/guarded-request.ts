@@ -145,7 +145,8 @@ interface FetchRequest {
 export const responseFetcher =
   (request: GuardedRequest, waitMs = timeoutMs) =>
   async (url: string, { body, headers, method }: FetchRequest): Promise<Response> => {
-    if (method !== 'GET' && method !== 'POST') throw new Error(`${method} is not sent out.`)
+    if (method !== 'GET' && method !== 'POST')
+      throw new Error(`The method ${method} is not supported for outbound calls.`)
     const address = new URL(url)
     const text = body === undefined || body === null ? undefined : String(body)
     const response = await request(address, {
@@ -176,7 +177,8 @@ async function readText(response: IncomingMessage, address: URL): Promise<string
   let lengthBytes = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     lengthBytes += chunk.length
-    if (lengthBytes > lengthLimitBytes) throw new Error(`${address} answered too much`)
+    if (lengthBytes > lengthLimitBytes)
+      throw new Error(`the answer of ${address} exceeds the limit`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -18,7 +18,7 @@ export function nameServers(): ResolveHost {
     const addresses = answers.flatMap((answer) =>
       answer.status === 'fulfilled' ? answer.value : [],
     )
-    if (addresses.length === 0) throw new Error('This name has no address.')
+    if (addresses.length === 0) throw new Error('The name has no address.')
     return addresses
   }
 }
@@ -32,8 +32,8 @@ export const machineNames: ResolveHost = async (name) =>
 
 const reasons = {
   address_refused:
-    'it is not https, not at a port that may be called, of this service, or not public ' +
-    '(OUTBOUND_ALLOW_CIDRS lists exceptions)',
+    'it must be https, at an allowed port, public (OUTBOUND_ALLOW_CIDRS lists exceptions), and ' +
+    'not this service',
   name_not_found: 'the name has no address',
 } as const
 

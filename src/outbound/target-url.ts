@@ -29,11 +29,11 @@ export const targetCheck = (rules: TargetRules): TargetCheck => {
     const faults: readonly (readonly [boolean, string])[] = [
       [!/^https?:$/.test(url.protocol), 'must be an https URL'],
       [httpsOnly && url.protocol !== 'https:', 'must be an https URL'],
-      [url.username !== '' || url.password !== '', 'must hold no user name and no password'],
-      [url.hash !== '', 'must have no fragment'],
-      [holdsPan(withoutUuids(decoded(text))), 'must hold no card number'],
-      [url.port === '0' || parseHost(url) === '', 'must name a host'],
-      [ports?.includes(port) === false, `must be at one of the ports ${ports?.join(', ')}`],
+      [url.username !== '' || url.password !== '', 'must not contain a user name or password'],
+      [url.hash !== '', 'must not have a fragment'],
+      [holdsPan(withoutUuids(decoded(text))), 'must not contain a card number'],
+      [url.port === '0' || parseHost(url) === '', 'must have a host'],
+      [ports?.includes(port) === false, `must have one of the ports ${ports?.join(', ')}`],
       [own.has(hostAndPort(url)), 'must not lead to this service'],
       [isRefusedAddress, 'must lead to a public address'],
     ]

@@ -24,7 +24,7 @@ export const createApprovals = (
   ...approvals,
   enterActs: createSequencer({ database, origin: audit.origin }),
   approvalUnrecorded({ approvalId, kind }) {
-    log.error({ approvalId, kind }, 'a row says that it is approved, and the audit log does not')
+    log.error({ approvalId, kind }, 'the database has an approval that is not in the audit log')
   },
   glassBroken({ approvalId, kind, requestedBy: { id: clientId } }) {
     log.error(
@@ -41,7 +41,7 @@ export function watchApprovals(
 ): void {
   new Gauge({
     name: 'pinfold_approvals_broken_glass',
-    help: 'Requests of the last 30 days that their own requester let pass, without another person.',
+    help: 'Requests of the last 30 days that their own requester approved in an emergency.',
     registers: [registry],
     async collect() {
       this.reset()

@@ -30,7 +30,7 @@ export async function createAuditLog(
   if (audit.mlDsa) {
     await hsm.generateAuditMlDsaKey().catch((error: unknown) => {
       if (!(error instanceof Problem) || error.code !== 'key_refused') throw error
-      throw new StartRefusal(`AUDIT_LOG_ML_DSA is yes, and cannot be: ${error.detail}`)
+      throw new StartRefusal(`AUDIT_LOG_ML_DSA=yes is not possible: ${error.detail}`)
     })
   }
   return {
@@ -68,7 +68,7 @@ async function openWitnesses(
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new StartRefusal(`AUDIT_WITNESS_POLICY ${file} is no policy: ${why}`)
+    throw new StartRefusal(`The file ${file} in AUDIT_WITNESS_POLICY is not a policy: ${why}`)
   }
 }
 
@@ -80,9 +80,7 @@ export function watchAuditLog(
   const registers = [registry]
   new Gauge({
     name: 'pinfold_audit_findings',
-    help:
-      'Findings of the last 30 days: rows that differ from what the entries of the audit log ' +
-      'account for.',
+    help: 'Findings of the last 30 days: rows that differ from the entries of the audit log.',
     registers,
     async collect() {
       this.reset()
@@ -95,8 +93,8 @@ export function watchAuditLog(
   new Gauge({
     name: 'pinfold_audit_unentered_seconds',
     help:
-      'For how long the oldest act has waited that is not entered in the audit log; 0 where ' +
-      'there is none. While that cannot be read, the last value grows with time.',
+      'Age of the oldest act that is not in the audit log; 0 without one. While it cannot be ' +
+      'read, the last value grows with time.',
     registers,
     async collect() {
       const health = await describeEnteringHealth(audit.database).catch(() => null)
@@ -108,19 +106,18 @@ export function watchAuditLog(
     ['pinfold_audit_entries', 'Entries of the audit log.', ({ size }) => size],
     [
       'pinfold_audit_unsigned_seconds',
-      'For how long the oldest entry has waited that is under no checkpoint; 0 where there is ' +
-        'none.',
+      'Age of the oldest entry that no checkpoint covers; 0 without one.',
       ({ unsignedMs }) => unsignedMs / 1_000,
     ],
     [
       'pinfold_audit_log_refused',
-      '1 while no checkpoint of the audit log is signed, since the database is not what was ' +
-        'signed.',
+      '1 while the audit log is not signed, because the database differs from what was signed; ' +
+        'otherwise 0.',
       ({ refusal }) => (refusal === null ? 0 : 1),
     ],
     [
       'pinfold_audit_log_cosigned',
-      '1 while the witnesses that the policy asks for have cosigned the newest checkpoint, ' +
+      '1 while the witnesses that the policy requires have cosigned the newest checkpoint, ' +
         'otherwise 0.',
       ({ isCosigned }) => (isCosigned === null ? null : Number(isCosigned)),
     ],

@@ -75,7 +75,7 @@ export function startBackground(
       },
       {
         everyMs: 30_000,
-        failure: 'rows could not be held against the audit log',
+        failure: 'rows could not be compared with the audit log',
         run: (stop) => checkDue(audit, nightly, stop),
       },
       // An embedded database, which all share, has neither autovacuum nor checkpointer.
@@ -84,7 +84,7 @@ export function startBackground(
       ...approvalJobs(service),
       {
         everyMs: 3_600_000,
-        failure: 'old checkpoints of the audit log could not be forgotten',
+        failure: 'old checkpoints of the audit log could not be deleted',
         run: () => thinCheckpoints(database),
       },
       keyMakingJob(database, issuing.hsm),
@@ -201,7 +201,7 @@ export function keyJobs(keys: KeyContext): readonly Job[] {
     { everyMs, failure: 'the keys could not be read', run: () => followKeys(keys) },
     {
       everyMs,
-      failure: 'the uses of keys could not be put on record',
+      failure: 'the uses of keys could not be recorded',
       run: uses.setAside,
       atEnd: { failure: 'uses of keys are lost', run: uses.giveBack },
     },
@@ -236,7 +236,7 @@ function approvalJobs({
   return [
     {
       everyMs: 1_000,
-      failure: 'what is approved could not be carried out',
+      failure: 'approved requests could not be executed',
       run: (stop) => carryOutApproved(approvals, sendApproved, holder, stop),
     },
     {
@@ -265,7 +265,7 @@ export function auditLogJob(audit: AuditLogContext): Job {
     // published is looked for.
     everyMs: () => (entered === 0 ? Math.max(250, longestRestMs(database)) : 250),
     retryMs: 1_000,
-    failure: 'acts could not be entered in the audit log, or what is entered not be signed',
+    failure: 'acts could not be entered in the audit log, or its entries not be signed',
     async run(stop) {
       if (performance.now() >= claimAtMs) {
         isHolder = await claimLease(database, auditLease.name, holder, auditLease.seconds)
@@ -302,7 +302,7 @@ export function keyMakingJob(database: Database, hsm: Pick<Hsm, 'generateCardDat
   return {
     everyMs: 1_000,
     retryMs: 5_000,
-    failure: 'keys could not be made',
+    failure: 'keys could not be generated',
     async run(stop) {
       if (!(await claim())) return
       // A renewal that fails is followed by another before the lease is over.

@@ -205,10 +205,10 @@ async function readCredentials({ jwkFile, secretFile }: ConsoleIssuer) {
     // Of what is no JSON the parser quotes some: it may be the file of another secret.
   }
   if (typeof jwk?.d !== 'string') {
-    throw new StartRefusal(`${file} must hold the console's private key as a JWK.`)
+    throw new StartRefusal(`${file} must contain the console's private key as a JWK.`)
   }
   const fault = findRsaJwkFault({ ...jwk })
-  if (fault !== null) throw new StartRefusal(`${file} holds a weak key. ${fault}`)
+  if (fault !== null) throw new StartRefusal(`${file} contains a weak key. ${fault}`)
   return { jwk }
 }
 

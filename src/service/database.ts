@@ -66,7 +66,7 @@ async function migrateAsOwner(
   await requireSchema(
     database,
     migrations,
-    `Its tables belong to ${owner}: run pinfold migrate with MIGRATION_DATABASE_URL, which ` +
+    `The tables belong to ${owner}: run pinfold migrate with MIGRATION_DATABASE_URL, which ` +
       'names that role.',
   )
   return []
@@ -89,8 +89,8 @@ async function migrateForService(
 function refuseOtherOwner(service: RoleFacts, migrating: RoleFacts, isCluster: boolean): void {
   if (isCluster) {
     throw new StartRefusal(
-      'A cluster has one role: its nodes would run functions as another. Leave ' +
-        'MIGRATION_DATABASE_URL out.',
+      'A cluster supports one role only, because its nodes would run functions as another one. ' +
+        'Remove MIGRATION_DATABASE_URL.',
     )
   }
   const isSame =
@@ -98,20 +98,20 @@ function refuseOtherOwner(service: RoleFacts, migrating: RoleFacts, isCluster: b
     service.startedAt.getTime() === migrating.startedAt.getTime()
   if (!isSame) {
     throw new StartRefusal(
-      `MIGRATION_DATABASE_URL leads to the database ${migrating.databaseName} of another ` +
-        'server or name than DATABASE_URL: name the same one.',
+      'MIGRATION_DATABASE_URL leads to another database than DATABASE_URL, ' +
+        `${migrating.databaseName}: set both to the same database.`,
     )
   }
   if (service.role === migrating.role) {
     throw new StartRefusal(
-      `DATABASE_URL and MIGRATION_DATABASE_URL both name the role ${service.role}: name ` +
-        'another for migrations, or leave MIGRATION_DATABASE_URL out.',
+      `DATABASE_URL and MIGRATION_DATABASE_URL name the same role, ${service.role}: name ` +
+        'another role for migrations, or remove MIGRATION_DATABASE_URL.',
     )
   }
   const { owner } = migrating
   if (owner === null || owner === migrating.role) return
   throw new StartRefusal(
-    `The tables belong to ${owner}, and MIGRATION_DATABASE_URL names ${migrating.role}. As a ` +
+    `The tables belong to ${owner}, but MIGRATION_DATABASE_URL names ${migrating.role}. As a ` +
       `superuser: reassign owned by ${owner} to ${migrating.role}.`,
   )
 }
@@ -139,8 +139,7 @@ export async function prepareDatabase(
 export async function openDatabasesAsIs(config: Config, log: Logger): Promise<Databases> {
   if (!(await hasDatabase(config))) {
     throw new StartRefusal(
-      `There is no database in ${config.dataDir} yet: pinfold start makes it, and so does ` +
-        'pinfold migrate.',
+      `${config.dataDir} has no database yet. Run pinfold start or pinfold migrate to create it.`,
     )
   }
   return withDatabases(config, log, async (databases) => {
@@ -229,11 +228,11 @@ export function findDatabaseFault({
   if (replicationRole === 'origin') return null
   return {
     found:
-      `The database of DATABASE_URL has session_replication_role = ${replicationRole}, so that ` +
-      'foreign keys are not checked.',
+      `The database of DATABASE_URL has session_replication_role = ${replicationRole}, which ` +
+      'turns off foreign keys.',
     remedy:
-      'As a superuser: alter database … reset session_replication_role, and the same for the ' +
-      'user of DATABASE_URL.',
+      'As a superuser: alter database … reset session_replication_role, also for the user of ' +
+      'DATABASE_URL.',
   }
 }
 
@@ -243,8 +242,7 @@ export function findDatabaseFault({
 export const poolingFault = async (databaseUrl: string): Promise<DatabaseFault | null> =>
   (await sharesBackends(databaseUrl))
     ? {
-        found:
-          'DATABASE_URL leads to a connection pooler that gives each transaction another session.',
+        found: 'DATABASE_URL leads to a connection pooler that assigns sessions by transaction.',
         remedy:
           'Set pool_mode = session in PgBouncer for this database, or connect to the server ' +
           'itself.',
@@ -331,5 +329,7 @@ export const selectInstallationKind = ({ sandbox }: Config): Installation['kind'
 export function refuseOtherKind(config: Config, remembered: Installation['kind']): void {
   const ours = selectInstallationKind(config)
   if (remembered === ours) return
-  throw new StartRefusal(`This database is a ${remembered}'s, and this program runs as ${ours}.`)
+  throw new StartRefusal(
+    `The database belongs to a ${remembered}, but this program runs as ${ours}.`,
+  )
 }

@@ -49,7 +49,7 @@ function observer(registry: Registry, log: Logger): DeliveryObserver {
   })
   const failures = new Counter({
     name: 'pinfold_delivery_failures_total',
-    help: 'Tries that did not deliver, by what they came to.',
+    help: 'Failed delivery attempts, by outcome.',
     labelNames: ['outcome'],
     registers,
   })

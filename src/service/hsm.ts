@@ -60,7 +60,7 @@ async function openOnToken(config: Config, settings: Pkcs11Config, database: Dat
   if (!token.checkValues.includes(due)) {
     token.close()
     throw new StartRefusal(
-      `This database is on keys with check value ${due}; the token has ` +
+      `The database uses keys with check value ${due}, but the token has ` +
         `${token.checkValues.join(', ')}.`,
     )
   }
@@ -85,7 +85,7 @@ const createKeyStore = (database: Database, currentCheckValue: () => string): Ke
       const checkValue = await lockInstallation(connection)
       if (checkValue !== currentCheckValue()) {
         // Wrapped before the master key was rotated: the next start makes it again.
-        throw new Error('The master key was rotated while keys were made: start again.')
+        throw new Error('The master key was rotated while keys were generated: start again.')
       }
       if (!(await insertHsmKey(connection, key))) return
       const reference = composeReference(key.keyName, key.keyVersion)

@@ -36,7 +36,7 @@ interface LinksOptions {
 }
 
 const plainRefusal =
-  'The link does not run: it speaks in clear beyond loopback. Give it TLS, or set ' +
+  'The link does not run: it is unencrypted beyond loopback. Give it TLS, or set ' +
   'ACCEPT_PLAIN_LINKS=yes.'
 
 /**

@@ -24,7 +24,7 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizat
   })
   const checks = new Counter({
     name: 'pinfold_checks_total',
-    help: 'PINs and CVVs checked, by what the check came to.',
+    help: 'PINs and CVVs checked, by result.',
     labelNames: ['kind', 'result'],
     registers,
   })
@@ -41,7 +41,7 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizat
   })
   const faults = new Counter({
     name: 'pinfold_hsm_faults_total',
-    help: 'Checks that the HSM gave no answer to.',
+    help: 'Checks without an answer of the HSM.',
     registers,
   })
   return {
@@ -105,17 +105,17 @@ export function watchKeys(registry: Registry, { database }: KeyContext): void {
   const figures: readonly KeyFigure[] = [
     {
       name: 'pinfold_key_uses',
-      help: 'Uses of the version of a key that makes new things.',
+      help: 'Uses of the key version that protects new data.',
       measure: ofVersions(({ uses }) => uses),
     },
     {
       name: 'pinfold_key_age_seconds',
-      help: 'How long that version has made new things.',
+      help: 'Age of that version.',
       measure: ofVersions(ageSeconds),
     },
     {
       name: 'pinfold_key_rotation_due',
-      help: 'Whether its age or its uses call for a rotation (NIST SP 800-57, 5.3.6).',
+      help: 'Whether a rotation is due by its age or uses (NIST SP 800-57, 5.3.6).',
       measure: ofVersions((row, now) => {
         if (!isInstallationKey(row.keyName)) return 0
         return rotationDue(row, keyCatalogue[row.keyName].cryptoperiod, now) === null ? 0 : 1
@@ -123,7 +123,7 @@ export function watchKeys(registry: Registry, { database }: KeyContext): void {
     },
     {
       name: 'pinfold_reencryption_share',
-      help: 'Of the cards, how many the round of a re-encryption has come by, from 0 to 1.',
+      help: 'Share of the cards that the round of a re-encryption has processed, from 0 to 1.',
       measure: ofRounds(({ shareOfCards }) => shareOfCards),
     },
     {
@@ -166,9 +166,7 @@ export function watchPools(registry: Registry, databases: Databases): void {
 export function watchAdmissions(registry: Registry, admissions: Admissions): void {
   new Gauge({
     name: 'pinfold_calls_in_flight',
-    help:
-      'Calls in work (running) and not yet begun (waiting), by the kind of who calls. A list ' +
-      'counts as eight.',
+    help: 'Running and waiting calls, by the kind of caller. A list counts as eight.',
     labelNames: ['caller', 'state'],
     registers: [registry],
     collect() {

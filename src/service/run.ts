@@ -68,7 +68,7 @@ export async function runService(
         ])
         // It has stopped all the same where the database is away.
         const recorded = recordProcessStop(database, service.keys.processId).catch((err: unknown) =>
-          log.warn({ err }, 'the stop could not be put on record'),
+          log.warn({ err }, 'the stop could not be recorded'),
         )
         await Promise.race([recorded, wait(recordStopWithinMs, undefined, { ref: false })])
         await databases.close()
@@ -93,8 +93,8 @@ async function findLinkRefusal(
   const code = await findListeningRefusal(host, port)
   if (code === null) return null
   return (
-    `${host}:${port} is taken by another program (${code}): set LINK_PORT. There is no link ` +
-    'until it is free.'
+    `Another program uses ${host}:${port} (${code}): set LINK_PORT. The service has no link ` +
+    'until the port is free.'
   )
 }
 

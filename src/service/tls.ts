@@ -100,17 +100,17 @@ function tlsObserver(registry: Registry, log: Logger): TlsObserver {
   const labels = { labelNames: ['listener'] as const, registers: [registry] }
   const notAfter = new Gauge({
     name: 'pinfold_tls_certificate_not_after_seconds',
-    help: 'When the certificate of a listener ends, in seconds since 1970.',
+    help: "Expiry of a listener's certificate, in seconds since 1970.",
     ...labels,
   })
   const refusals = new Counter({
     name: 'pinfold_tls_refresh_failures_total',
-    help: 'Changed files of TLS that could not be used; the certificate before them stays.',
+    help: 'Changed TLS files that could not be used; the previous certificate stays.',
     ...labels,
   })
   const handshakes = new Counter({
     name: 'pinfold_tls_handshake_failures_total',
-    help: 'Connections that ended before their handshake did, or by a certificate.',
+    help: 'Connections that failed in the handshake, or because of a certificate.',
     ...labels,
   })
   const inUse: TlsObserver['inUse'] = (listener, material) =>
@@ -123,7 +123,7 @@ function tlsObserver(registry: Registry, log: Logger): TlsObserver {
     },
     refused(listener, faults) {
       refusals.inc({ listener })
-      log.warn({ listener, faults }, 'the changed TLS files cannot be used; the old ones stay')
+      log.warn({ listener, faults }, 'the changed TLS files cannot be used; the previous ones stay')
     },
     handshakeFailed(listener, code) {
       handshakes.inc({ listener })

@@ -18,19 +18,19 @@ export function createWitnessServer(
     }
     try {
       const { pathname } = new URL(request.url ?? '/', 'http://witness.invalid')
-      if (pathname !== '/add-checkpoint') send(404, 'There is only /add-checkpoint.\n')
+      if (pathname !== '/add-checkpoint') send(404, 'The only path is /add-checkpoint.\n')
       else if (request.method !== 'POST') send(405, 'It takes POST.\n')
       else {
         const body = await readBody(request)
         const { status, text } =
           body === null
-            ? { status: 413, text: 'It is too long.\n' }
+            ? { status: 413, text: 'The request exceeds the limit.\n' }
             : await witness.addCheckpoint(body)
         send(status, text)
       }
     } catch (error) {
       onFailure(error)
-      send(500, 'It could not be looked at.\n')
+      send(500, 'The request could not be processed.\n')
     }
   })
   server.requestTimeout = requestMs

@@ -81,7 +81,7 @@ export function createWitness(settings: WitnessSettings): LogWitness {
             request.note,
             (known) => parseCheckpoint(parseNote(known).text).size <= size,
           )
-          if (!isKept) throw new Error('Another process remembers a larger tree.')
+          if (!isKept) throw new Error('Another process has a larger tree.')
           return { status: 200, text: cosign(request.text) }
         }
         const answer = (queues.get(origin) ?? Promise.resolve()).then(work)
@@ -132,17 +132,18 @@ async function readRequest(body: string, logs: readonly VerifierKey[]): Promise<
     (each, at) => each.length === 32 && each.toString('base64') === lines[at],
   )
   if (digits === undefined || !isProof || lines.length > mostHashes) {
-    throw new Refusal(400, 'It begins with an old size and hashes.\n')
+    throw new Refusal(400, 'The request must begin with an old size and hashes.\n')
   }
   const note = body.slice(end + 2)
   const oldSize = Number(digits)
   const text = note.slice(0, note.lastIndexOf('\n\n') + 1)
   const checkpoint = await orRefuse(400, () => parseCheckpoint(text))
   const keys = logs.filter(({ name }) => name === checkpoint.origin)
-  if (keys.length === 0) throw new Refusal(404, 'This log is not known here.\n')
+  if (keys.length === 0) throw new Refusal(404, 'The log is unknown.\n')
   // A line of signature that is malformed is one that is not right.
   await orRefuse(403, () => openNote(note, keys))
-  if (oldSize > checkpoint.size) throw new Refusal(400, 'The old size is the larger one.\n')
+  if (oldSize > checkpoint.size)
+    throw new Refusal(400, 'The old size exceeds that of the checkpoint.\n')
   return { oldSize, proof, note, text, checkpoint }
 }
 
@@ -170,5 +171,6 @@ function checkGrowth(
   const claim = { oldSize, size, oldRoot: latest.root, root, proof }
   // Everything goes on from a tree without entries.
   const isGrown = oldSize === 0 ? proof.length === 0 : verifyConsistency(claim)
-  if (!isGrown) throw new Refusal(422, 'The proof does not lead from the old tree to this one.\n')
+  if (!isGrown)
+    throw new Refusal(422, 'The proof does not lead from the old tree to the new one.\n')
 }

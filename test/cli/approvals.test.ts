@@ -26,7 +26,7 @@ const ask = async (): Promise<string> => {
   assert.equal(code, 4, stderr)
   assert.match(
     stderr,
-    /It waits for another person to approve it: pinfold approvals show [0-9a-f-]{36}/,
+    /It waits for the approval of another person: pinfold approvals show [0-9a-f-]{36}/,
   )
   return JSON.parse(stdout).approvalId
 }

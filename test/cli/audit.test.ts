@@ -119,7 +119,7 @@ test('verify ends with 1 for what it finds, a line each, and with 2 where it can
   const verify = (...words: string[]) => pinfold({}, 'audit', 'verify', target, ...words)
   const good = await verify()
   assert.equal(good.code, 0, good.stdout)
-  assert.match(good.stdout, /note: The keys are those of the folder/)
+  assert.match(good.stdout, /note: The keys come from the folder/)
   const openings = join(target, 'openings/0.jsonl')
   await writeFile(openings, (await readFile(openings, 'utf8')).replace('acme', 'evil'))
   const bent = await verify()
@@ -128,7 +128,7 @@ test('verify ends with 1 for what it finds, a line each, and with 2 where it can
   const empty = await pinfold({}, 'audit', 'verify', join(folder, 'nothing'))
   assert.deepEqual(
     [empty.code, empty.stdout.split('\n')[0]],
-    [2, 'could not be checked: There is no checkpoint of the log.'],
+    [2, 'could not be verified: There is no checkpoint of the log.'],
   )
   assert.equal((await verify('--keys', join(folder, 'nothing'))).code, 2)
 })

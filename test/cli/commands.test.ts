@@ -238,12 +238,12 @@ test('the doctor finds a server that runs, and that is no fault', async () => {
   const ports = { PORT: port(program.baseUrl), PRIVATE_PORT: port(program.privateUrl) }
   const findings = await examine({ ...env, ...ports })
   assert.deepEqual(faultsIn(findings), [])
-  assert.equal(findings.filter(({ found }) => /A Pinfold serves/.test(found)).length, 2)
+  assert.equal(findings.filter(({ found }) => /A Pinfold server on/.test(found)).length, 2)
   const [elsewhere, ...others] = faultsIn(
     await examine({ ...env, ...ports, BASE_URL: 'https://cards.test' }),
   )
   assert.deepEqual([elsewhere?.check, others], ['listeners', []])
-  assert.match(elsewhere?.found ?? '', /calls itself/)
+  assert.match(elsewhere?.found ?? '', /has the issuer/)
 })
 
 const faultsIn = (findings: readonly Finding[]): readonly Finding[] =>

@@ -62,7 +62,7 @@ test('the listeners of a Pinfold server elsewhere are found well, and each other
   const well = await examineAt('--url', baseUrl, '--private-url', `${privateUrl}/`)
   assert.deepEqual(well.faults, [])
   assert.equal(well.code, 0)
-  assert.ok(well.findings.some(({ found }) => found === `A Pinfold answers at ${baseUrl}.`))
+  assert.ok(well.findings.some(({ found }) => found === `A Pinfold server answers at ${baseUrl}.`))
   assert.ok(well.findings.some(({ check, found }) => check === 'health' && /^hsm: /.test(found)))
   const exchanged = await examineAt('--url', privateUrl, '--private-url', baseUrl)
   assert.equal(exchanged.code, 1)

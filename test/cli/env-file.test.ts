@@ -81,9 +81,9 @@ test('an address and a secret come from the file, or from the environment', asyn
   const address = 'PINFOLD_URL=https://cards.example\nPINFOLD_PRIVATE_URL=https://cards.example\n'
   const caller = { PINFOLD_CLIENT_ID: 'a', PINFOLD_CLIENT_SECRET: 'b' }
   const url = { PINFOLD_URL: 'https://own.example' }
-  assert.match(String(await load(address, caller)), /^PINFOLD_CLIENT_ID is of the environment/)
+  assert.match(String(await load(address, caller)), /^PINFOLD_CLIENT_ID is set in the environment/)
   assert.match(String(await load(address, { PINFOLD_PERSON_TOKEN: 'x' })), /^PINFOLD_PERSON_TOKEN/)
-  assert.match(String(await load('PINFOLD_CLIENT_SECRET=b\n', url)), /^PINFOLD_URL is of the/)
+  assert.match(String(await load('PINFOLD_CLIENT_SECRET=b\n', url)), /^PINFOLD_URL is set in the/)
   assert.match(String(await load('PINFOLD_PRIVATE_URL=https://x.example\n', url)), /^PINFOLD_URL/)
   assert.match(
     String(await load('PRIVATE_BASE_URL=https://x.example\n', caller)),
@@ -112,7 +112,7 @@ test('an issuer, and what signs in there or lets its callers in, come from the f
   for (const [name, value] of Object.entries(client)) {
     assert.match(
       String(await load(issuer, { [name]: value })),
-      new RegExp(`^${name} is of the environment and CONSOLE_ISSUER of pinfold.env: `),
+      new RegExp(`^${name} is set in the environment, and CONSOLE_ISSUER in pinfold.env: `),
     )
   }
   const own = { ...client, CONSOLE_ISSUER: 'https://own.example' }
@@ -132,7 +132,9 @@ test('an issuer, and what signs in there or lets its callers in, come from the f
     for (const name of names) {
       assert.match(
         String(await load(`${name}=https://x.example\n`, { [store]: value })),
-        new RegExp(`^${store} is of the environment and ${name} of pinfold.env: a database, `),
+        new RegExp(
+          `^${store} is set in the environment, and ${name} in pinfold.env: the database, `,
+        ),
       )
     }
   }
@@ -141,10 +143,13 @@ test('an issuer, and what signs in there or lets its callers in, come from the f
 test('a database and its master key come from the file, or from the environment', async () => {
   const [url, key] = ['DATABASE_URL=postgres://db.example/pinfold\n', 'MASTER_KEY_FILE=./key\n']
   const ofKey = { MASTER_KEY_FILE: '/etc/master.key' }
-  assert.match(String(await load(url, ofKey)), /^MASTER_KEY_FILE is of the environment and DATA/)
+  assert.match(
+    String(await load(url, ofKey)),
+    /^MASTER_KEY_FILE is set in the environment, and DATA/,
+  )
   assert.match(
     String(await load(key, { DATABASE_URL: 'postgres://own.example/pinfold' })),
-    /^DATABASE_URL is of the environment and MASTER_KEY_FILE of pinfold.env/,
+    /^DATABASE_URL is set in the environment, and MASTER_KEY_FILE in pinfold.env/,
   )
   assert.match(String(await load(url, { PKCS11_PIN_FILE: '/etc/pin' })), /^PKCS11_PIN_FILE is/)
   assert.deepEqual(await load(`${url}${key}`), {
@@ -163,15 +168,15 @@ test('a file that others may have written is refused, and says what to do', asyn
   await load('PORT=81\n')
   for (const mode of [0o620, 0o602, 0o666]) {
     await chmod(path, mode)
-    assert.match(String(loadHere()), /^pinfold.env can be written by others .* chmod 600/)
+    assert.match(String(loadHere()), /^Other users can write pinfold.env: run chmod 600/)
   }
   await rm(path)
   await writeFile(join(folder, 'other'), 'PORT=81\n', { mode: 0o600 })
   await symlink('other', path)
-  assert.match(String(loadHere()), /no regular file/)
+  assert.match(String(loadHere()), /not a regular file/)
   await rm(path)
   execFileSync('mkfifo', ['-m', '600', path])
-  assert.match(String(loadHere()), /no regular file/)
+  assert.match(String(loadHere()), /not a regular file/)
 })
 
 const launchIn = (env: Record<string, string>, ...words: string[]) =>
@@ -182,7 +187,7 @@ test('a program that the file of a folder names is not started', async () => {
   await writeFile(join(folder, 'pinfold.env'), 'NODE_OPTIONS=--import=./x.mjs\n', { mode: 0o600 })
   const ended = await launchIn({}, 'products', 'list')
   assert.equal(ended.code, 3)
-  assert.match(ended.stderr, /^pinfold.env sets NODE_OPTIONS, which only the environment may/)
+  assert.match(ended.stderr, /^pinfold.env sets NODE_OPTIONS, which must be set in the environment/)
   const verified = await launchIn({}, 'audit', 'verify', '.')
   assert.equal(verified.code, 2, verified.stderr)
   assert.doesNotMatch(ended.stdout + verified.stdout, /it ran/)
@@ -207,7 +212,7 @@ test('a service that the file of a folder names gets no secret and no token of t
   )
   const person = await launchIn({ DATA_DIR: folder }, 'products', 'list', '--as-person')
   assert.equal(person.code, 2, person.stderr)
-  assert.match(person.stderr, /does not get your token/)
+  assert.match(person.stderr, /Your token is not sent/)
   assert.equal(asked, 0)
 })
 

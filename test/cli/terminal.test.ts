@@ -61,11 +61,11 @@ for (const profile of [
       `✔ ${signed} sign-on`,
       `✔ ${signed} echo`,
       `✔ ${own['55'] ?? '55'} a purchase with a wrong PIN`,
-      `✔ ${own['55'] ?? '55'} its repeat: the same answer, and no second try`,
+      `✔ ${own['55'] ?? '55'} its repeat: the same answer, without a second try`,
       `✔ ${approved} a purchase with the right PIN`,
       `✔ ${own.N7 ?? 'N7'} a purchase with a wrong CVV2`,
       `✔ ${approved} a purchase with the right CVV2`,
-      `✔ ${own.reversed ?? '00'} its reversal, which gives no try back`,
+      `✔ ${own.reversed ?? '00'} its reversal, which restores no try`,
     ]
     assert.deepEqual(stdout.trim().split('\n').slice(-8), expected)
   })
@@ -77,7 +77,7 @@ test('without the key of the network the purchases with a PIN are left out, and 
   await createLink('acme-1', 'acme-network', 'ascii-1987')
   const { code, stderr, stdout } = await playOn('--link', 'acme-1')
   assert.equal(code, 0, stdout + stderr)
-  assert.match(stdout, /the value of pin-01 is not known here\. Name its file by --zone-key-file/)
+  assert.match(stdout, /the value of pin-01 is unknown\. Name its file with --zone-key-file/)
   assert.doesNotMatch(stdout, /[✔✘].*PIN$/m)
   const folder = await mkdtemp(join(tmpdir(), 'zone-key-'))
   const file = join(folder, 'pin-01.hex')

@@ -59,7 +59,7 @@ const done = (to: string) => ({ status: 200, to: `/console${to}`, isSaid: true }
 const led = ({ status, text, to }: Awaited<ReturnType<typeof send>>) => ({
   status,
   to,
-  isSaid: /role="status"><p>Done, and on record\.<\/p>/.test(text),
+  isSaid: /role="status"><p>Done and recorded\.<\/p>/.test(text),
 })
 
 test('a product is retired and issued again', async () => {
@@ -114,7 +114,7 @@ test('a key is rotated once for one form, however often it is sent, and an old v
   assert.equal(await versions(), before + 1)
   const refused = await send('/keys/cvk/retire', { version: '1' })
   assert.equal(refused.status, 409, refused.text)
-  assert.match(refused.text, /Nothing was done/)
+  assert.match(refused.text, /No change was made/)
 })
 
 test('a successor of the audit log is refused while the log goes on, and begins where it cannot', async () => {
@@ -164,7 +164,7 @@ test('the clock moves forward and never back', async () => {
 test('a role that does not search by card number is told so on the screen, and the number is in no page', async () => {
   const answered = await send('/search', { text: '4000 0012 3456 7899' })
   assert.equal(answered.status, 200)
-  assert.match(answered.text, /Your role does not search by card number/)
+  assert.match(answered.text, /Your role cannot search by card number/)
   assert.ok(!answered.text.includes('4567899'))
 })
 
@@ -194,7 +194,7 @@ test('a customer reference is found whatever its length, digits only too, and a 
 
 test('what a form came to is said once, by the page that it leads to, and by no link', async () => {
   const { publicToken } = await service.createCard()
-  const said = /The PIN is unblocked, and has all of its tries/
+  const said = /The PIN is unblocked. All its tries are restored/
   const support = await signedIn('support')
   const address = `${url}/console/cards/${publicToken}`
   const reason = 'Cardholder identified'

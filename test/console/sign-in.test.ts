@@ -227,7 +227,7 @@ suite('a sign-in', () => {
     })()
     const away = await browser.ask(callback)
     assert.equal(away.status, 503)
-    assert.match(away.text, /issuer of identities does not answer/)
+    assert.match(away.text, /identity provider does not answer/)
     await issuer.start()
     await signIn()
   })
@@ -336,7 +336,7 @@ suite('a form', () => {
     ]) {
       const answer = await ana.send(`${url}/console/sign-out`, fields)
       assert.equal(answer.status, 400)
-      assert.match(answer.text, /Nothing was done/)
+      assert.match(answer.text, /No change was made/)
     }
     assert.ok(await isSignedIn(ana))
   })

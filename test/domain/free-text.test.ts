@@ -74,8 +74,8 @@ test('emoji, symbols, and names without a letter are no names', () => {
 
 test('who is refused is told what would be right', () => {
   const told = {
-    'a\uD800b': 'must not hold an unpaired surrogate',
-    'a\tb': 'must not hold control characters',
+    'a\uD800b': 'must not contain an unpaired surrogate',
+    'a\tb': 'must not contain control characters',
   }
   for (const [text, detail] of Object.entries(told)) {
     assert.equal(textFault(text), detail)
@@ -84,7 +84,7 @@ test('who is refused is told what would be right', () => {
   }
   const characters = "must consist of letters, digits, spaces and . , ' - / & ( )"
   assert.equal(nameFault('A<b>'), characters)
-  assert.equal(nameFault('12.'), 'must hold a letter')
+  assert.equal(nameFault('12.'), 'must contain a letter')
 })
 
 test('first and last name stand on the card in capitals', () => {
@@ -179,7 +179,7 @@ test('a space or dash of any script is a space or a dash, and a name of signs ha
 test('who wants a name that cannot stand on a card is told what can', () => {
   const characters = "must have 1 to 26 characters out of A-Z, 0-9, space and . ' - / &"
   assert.equal(nameOnCardFault('Ana'), characters)
-  assert.equal(nameOnCardFault('- /'), 'must hold a letter or a digit')
+  assert.equal(nameOnCardFault('- /'), 'must contain a letter or a digit')
 })
 
 test('a country is its alpha-3 code in capitals', () => {

@@ -117,7 +117,7 @@ test('each fault is told in words that say what would be right', () => {
     [{ pinTryLimit: 16 }, `/pinTryLimit ${tries}`],
     [{ cvvTryLimit: 0 }, `/cvvTryLimit ${tries}`],
     [{ bin: '4000', schemeName: 'House' }, '/bin must be 6 or 8 digits'],
-    [{ bin: '510000' }, '/bin must lie in a range of the scheme whose PANs have 16 digits'],
+    [{ bin: '510000' }, '/bin must be in a range of the scheme whose PANs have 16 digits'],
     [{ cvk: '' }, '/cvk must name a key'],
     [{ pvk: '' }, '/pvk must name a key'],
   ]

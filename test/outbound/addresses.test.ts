@@ -104,7 +104,7 @@ test('public addresses and names are taken', () => {
     'https://client.example/87cbc1b5-527c-4f8c-b532-653032864aaf',
   ]
   for (const url of urls) assert.equal(production(url), null, url)
-  assert.equal(production('https://8.8.8.8/4242424242424242'), 'must hold no card number')
+  assert.equal(production('https://8.8.8.8/4242424242424242'), 'must not contain a card number')
 })
 
 test('a URL that is not plain https to another host is refused', () => {
@@ -259,7 +259,7 @@ test('a redirect is not followed, and counts as a failure', async () => {
 
 test('at most 256 bytes of a text or JSON answer are stored, none from an excepted address, and no card number', async () => {
   const card = '4000 0012 3456 7899'
-  const notKept = 'The answer is not kept: it may hold a card number.'
+  const notKept = 'The answer is not stored: it may contain a card number.'
   const answers: readonly (readonly [string, string | Buffer, string | undefined])[] = [
     ['text/plain', 'a'.repeat(5_000), 'a'.repeat(256)],
     ['application/problem+json', '{"title":"no"}', '{"title":"no"}'],

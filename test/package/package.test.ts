@@ -157,7 +157,7 @@ test('what node is too old for is said in one sentence', async (t) => {
     {
       code: 3,
       stdout: '',
-      stderr: `Pinfold needs Node.js 22.13 or later, and this is ${version.slice(1)}.\n`,
+      stderr: `Pinfold needs Node.js 22.13 or later; this is ${version.slice(1)}.\n`,
     },
   )
 })

@@ -163,13 +163,13 @@ const otherFaults: [title: string, path: string, text: string, faults: string[]]
     'a folder without a name of the field',
     'src/listeners/public/utils/x.ts',
     'export {}',
-    ['src/listeners/public/utils/x.ts: “utils” is no name of the field'],
+    ['src/listeners/public/utils/x.ts: “utils” does not belong to the field'],
   ],
   [
     'a file without one',
     'src/hsm/keys/key-manager.ts',
     'export {}',
-    ['src/hsm/keys/key-manager.ts: “key-manager” is no name of the field'],
+    ['src/hsm/keys/key-manager.ts: “key-manager” does not belong to the field'],
   ],
   [
     'SQL outside storage',

@@ -56,7 +56,7 @@ test('the demo walks the whole journey', async (t) => {
   const { exitCode, stderr, stdout } = await runDemo({ ...bareEnvironment, DATA_DIR: dataDir })
   await t.test('a running server is used, and goes on running', async () => {
     assert.equal(exitCode, 0, stdout + stderr)
-    assert.match(stdout, /All \d+ answers are what the specification says/)
+    assert.match(stdout, /All \d+ answers match the specification/)
     assert.doesNotMatch(stdout, /a server started for it/)
     assert.equal(await isReady(sandbox.privateUrl), true)
   })
@@ -115,7 +115,7 @@ test('a demo whose port another server has ends with 1 and says which', async ()
   const { port } = new URL(service.sandbox.privateUrl)
   const { exitCode, stderr } = await runDemo({ ...env, DATA_DIR, PRIVATE_PORT: port })
   assert.equal(exitCode, 1)
-  assert.match(stderr, new RegExp(`127\\.0\\.0\\.1:${port} is taken by another server`))
+  assert.match(stderr, new RegExp(`another server uses 127\\.0\\.0\\.1:${port}`))
   assert.match(stderr, /set DATA_DIR to its folder, or set PRIVATE_PORT/)
 })
 
@@ -148,7 +148,7 @@ test('an answer that is not what the specification says ends the demo with 1', a
   await writeFile(join(dataDir, 'sandbox.json'), JSON.stringify(file))
   const { exitCode, stdout } = await runDemo({ ...env, DATA_DIR: dataDir })
   assert.equal(exitCode, 1)
-  assert.match(stdout, /Not what the specification says/)
+  assert.match(stdout, /The answer differs from the specification/)
 })
 
 test('a demo whose output does not fit on the disk fails and says so, and so does its help', {

@@ -64,7 +64,7 @@ test('the check fails where ARCHITECTURE.md has other arrows than the check of t
   const command = [...shortLived, script, '--check', folder]
   const { status, stderr } = spawnSync(process.execPath, command, { encoding: 'utf8' })
   assert.equal(status, 1)
-  assert.equal(stderr, 'ARCHITECTURE.md is not what the code says: npm run generate\n')
+  assert.equal(stderr, 'ARCHITECTURE.md differs from the code: run npm run generate\n')
 })
 
 test('the document is valid OpenAPI 3.1', async () => {

@@ -43,7 +43,7 @@ const proveRefusal = async (
     return refused.status !== 201
   })
   assert.equal(refused.status, 503, refused.text)
-  assert.equal(refused.json.detail, 'The database has no room for changes.')
+  assert.equal(refused.json.detail, 'The database has no free space for changes.')
   assert.ok(Number(refused.headers.get('retry-after')) > 0)
   assert.deepEqual(await statusesOf(program), [503, 503, 'fail', 'fail'])
   const read = await program.call('GET', `/cards/${before.json.publicToken}`, { token })

@@ -42,7 +42,7 @@ test('a master key that is another one, weak, no key at all or missing is one cl
   const wrong: readonly (readonly [string | null, RegExp])[] = [
     [other, /^The master key cannot be used: .* check value [0-9A-F]{10}; .* has [0-9A-F]{10}\.$/],
     ['00'.repeat(32), /^The master key cannot be used: The key has equal parts\.$/],
-    ['no key', /own\.key must hold one to 4 master keys/],
+    ['no key', /own\.key must contain one to 4 master keys/],
     [null, /own\.key cannot be read: ENOENT\.$/],
   ]
   for (const [content, message] of wrong) {
@@ -88,7 +88,7 @@ test('a kept key that does not open is named at the start', async () => {
   const block = row?.block ?? ''
   const changed = `${block.slice(0, -1)}${block.endsWith('0') ? '1' : '0'}`
   for (const [wrong, why] of [
-    [block, /^The key pan\/1 does not open\. This key block is for another use\.$/],
+    [block, /^The key pan\/1 does not open\. The key block has another use\.$/],
     [changed, /^The key pan\/1 does not open\. The key block is not usable\.$/],
   ] as const) {
     await sql(database, `update hsm_key set key_block = $1 where key_name = 'pan'`, [wrong])

@@ -79,7 +79,7 @@ const unsuitable = [
     setting: 'search_path',
     value: 'nosuch',
     check: 'schema',
-    said: /search_path.*names no schema that is there.*reset search_path/,
+    said: /search_path.*names no existing schema.*reset search_path/,
   },
 ] as const
 

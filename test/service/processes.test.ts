@@ -193,7 +193,7 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     const metrics = await readMetrics(program)
     assert.equal(figureOf(metrics, 'pinfold_process_ends_total'), 1)
     assert.equal(figureOf(metrics, 'pinfold_processes\\{state="ready"\\}'), 2)
-    assert.match(program.stdout(), /"signal":"SIGKILL".*"a process ended and is started anew"/)
+    assert.match(program.stdout(), /"signal":"SIGKILL".*"a process ended and is restarted"/)
     assert.ok(!isThere(victim))
   })
 
@@ -240,10 +240,7 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     const { port } = taken.address() as AddressInfo
     const second = await spawnProgram({ ...options, env: { ...env, PORT: String(port) } })
     assert.equal((await second.ended).code, 1)
-    assert.match(
-      second.stderr(),
-      /^127\.0\.0\.1:\d+ is taken by another program \(EADDRINUSE\).*\n$/,
-    )
+    assert.match(second.stderr(), /^Another program uses 127\.0\.0\.1:\d+ \(EADDRINUSE\).*\n$/)
     taken.close()
   })
 
@@ -265,7 +262,7 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
       env: { ...options.env, PORT: new URL(again.baseUrl).port },
     })
     assert.equal((await second.ended).code, 1)
-    assert.match(second.stderr(), /is taken by another program|Another Pinfold starts on/)
+    assert.match(second.stderr(), /Another program uses|Another Pinfold server is starting on/)
     await again.kill('SIGKILL')
     await until(() => !pids.some(isThere))
   })
@@ -281,9 +278,9 @@ test('the embedded database has one process: more are refused in a sentence, aut
     assert.match(faultsOf({ ...server, PROCESSES }).join(), /PROCESSES must be a whole number/)
   }
   const seeded = { ...server, PROCESSES: '2', SANDBOX_SEED: 'same' }
-  assert.match(faultsOf(seeded).join(), /^SANDBOX_SEED must go with PROCESSES=1/)
+  assert.match(faultsOf(seeded).join(), /^SANDBOX_SEED requires PROCESSES=1/)
   assert.deepEqual(faultsOf({ ...seeded, PROCESSES: '1' }), [])
   const refused = await spawnProgram({ env: { PROCESSES: '2' } })
   assert.equal((await refused.ended).code, 1)
-  assert.match(refused.stderr(), /PROCESSES must be 1 or auto on the embedded database/)
+  assert.match(refused.stderr(), /PROCESSES must be 1 or auto with the embedded database/)
 })

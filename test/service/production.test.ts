@@ -76,7 +76,7 @@ test('a service that is reachable beyond loopback must set SANDBOX', () => {
     { PRIVATE_HOST: '0.0.0.0' },
   ]) {
     const said = faultsOf(env)
-    assert.match(said, /SANDBOX must be said/)
+    assert.match(said, /SANDBOX must be set/)
     assert.ok(said.includes(Object.keys(env)[0] ?? ''), said)
   }
 })
@@ -203,7 +203,7 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     const jwk = privateKey.export({ format: 'jwk' })
     await writeFile(env.ADMIN_JWK_FILE, JSON.stringify(jwk))
     const why = await openHere(env)
-    assert.match(why, /of several\. The key is private: give its public part alone\.$/)
+    assert.match(why, /of several\. The key is private: send only its public part\.$/)
     assert.ok(!why.includes(String(jwk.d)), why)
     await rm(env.ADMIN_JWK_FILE)
     assert.match(await openHere(env), /of several\. ENOENT/)

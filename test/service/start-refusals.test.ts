@@ -127,7 +127,7 @@ test('a disk without room for a new database is refused, and nothing of one is l
 }, async () => {
   const disk = await mountSmallDisk(40)
   const dataDir = join(disk.folder, 'data')
-  assertSaid(await startRefused({ dataDir }), /^The disk of DATA_DIR has no room .* MiB free/)
+  assertSaid(await startRefused({ dataDir }), /^The disk of DATA_DIR has too little space .* MiB/)
   assert.deepEqual(
     (await readdir(dataDir)).filter((name) => name.startsWith('pgdata')),
     [],
@@ -149,5 +149,8 @@ test('a user that may make no tables in the database is told what to grant', {
   theirs.username = user
   theirs.password = user
   const said = await startRefused({ env: { DATABASE_URL: theirs.href, SANDBOX: 'true' } })
-  assertSaid(said, /^The user of DATABASE_URL may not .* \(42501\).* grant create on schema public/)
+  assertSaid(
+    said,
+    /^The user of DATABASE_URL lacks a privilege: .* \(42501\).* grant create on schema public/,
+  )
 })

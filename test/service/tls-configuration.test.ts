@@ -84,7 +84,7 @@ test('files that cannot be used are each refused by the name of their variable, 
   )
   const faults = (members: Readonly<Record<string, string>>) => faultsOf({ ...sound, ...members })
   assert.deepEqual(faults({ TLS_KEY_FILE: other.keyFile }), [
-    'TLS_KEY_FILE is not the key of the certificate in TLS_CERT_FILE.',
+    'The key in TLS_KEY_FILE does not belong to the certificate in TLS_CERT_FILE.',
   ])
   assert.deepEqual(faults({ TLS_CERT_FILE: expired.certFile, TLS_KEY_FILE: expired.keyFile }), [
     'TLS_CERT_FILE: the certificate has expired, on 2020-01-02T00:00:00.000Z.',
@@ -104,7 +104,7 @@ test('files that cannot be used are each refused by the name of their variable, 
     }),
     ['TLS_CERT_FILE', 'TLS_CLIENT_CA_FILE'].map(
       (name) =>
-        `${name}: a certificate has a weak key. The exponent of an RSA key is odd, and at least 65537.`,
+        `${name}: a certificate has a weak key. The exponent of an RSA key must be odd, and at least 65537.`,
     ),
   )
   const all = faults({
@@ -126,8 +126,8 @@ test('files that cannot be used are each refused by the name of their variable, 
     'PRIVATE_TLS_CERT_FILE must name a file of certificates as PEM.',
     'PRIVATE_TLS_KEY_FILE must name a file of a private key as PEM, without a passphrase.',
     'TLS_CERT_FILE must name a file of certificates as PEM.',
-    'TLS_CLIENT_CA_FILE names a file that cannot be read: EISDIR.',
-    'TLS_KEY_FILE names a file that cannot be read: ENOENT.',
+    'The file in TLS_CLIENT_CA_FILE cannot be read: EISDIR.',
+    'The file in TLS_KEY_FILE cannot be read: ENOENT.',
   ])
 })
 

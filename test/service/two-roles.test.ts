@@ -245,9 +245,12 @@ suite('a role that owns the schema, and one that serves', { skip: postgres.leftO
       assert.equal(code, 3, stderr)
       return stderr
     }
-    assert.match(await refusal({ MIGRATION_DATABASE_URL: servingUrl }), /both name the role/)
+    assert.match(await refusal({ MIGRATION_DATABASE_URL: servingUrl }), /name the same role/)
     const elsewhere = await postgres.createDatabase()
-    assert.match(await refusal({ MIGRATION_DATABASE_URL: elsewhere.url }), /another server or name/)
+    assert.match(
+      await refusal({ MIGRATION_DATABASE_URL: elsewhere.url }),
+      /leads to another database/,
+    )
     await elsewhere.close()
     assert.match(await refusal({ MIGRATION_DATABASE_URL: adminUrl }), /reassign owned by owner_/)
     await administer(ownerUrl, (client) =>

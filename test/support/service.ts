@@ -298,7 +298,7 @@ const askToken = async (service: Service, as: CallerName, scope?: string): Promi
       ...(scope !== undefined && { scope }),
     }).toString(),
   })
-  if (answer.statusCode !== 200) throw new Error(`No token was given: ${answer.payload}`)
+  if (answer.statusCode !== 200) throw new Error(`No token was issued: ${answer.payload}`)
   return answer.json().access_token
 }
 

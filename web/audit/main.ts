@@ -50,7 +50,7 @@ const describeSigners = (signatures: SignedCheckpoint['signedBy']): string =>
     .join('; ')
 
 function showCheckpoint({ cosignedBy, origin, root, signedBy, size, unknownBy }: SignedCheckpoint) {
-  const others = unknownBy.map((name) => `${name} (not verified: its key is not given)`)
+  const others = unknownBy.map((name) => `${name} (not verified: its key is missing)`)
   const witnesses = [...(cosignedBy.length > 0 ? [describeSigners(cosignedBy)] : []), ...others]
   const rows = [
     ['log', origin],
@@ -84,11 +84,11 @@ async function look(): Promise<void> {
     if (isBroken || hasGrown) addGrowth(checkpoint, finding ? 'NO' : newest ? 'yes' : firstSeen)
     if (finding) throw new Error(`${finding.code}: ${finding.detail}.`)
     if (hasGrown && !isSame(await rootAt(read, checkpoint.size), checkpoint.root)) {
-      throw new Error('The tiles do not have the root that was signed.')
+      throw new Error('The root of the tiles differs from the signed root.')
     }
     newest = growth
     if (!said.classList.contains('good')) {
-      say(said, 'Verified: it is signed, and the tiles have this root.', 'good')
+      say(said, 'Verified: the checkpoint is signed, and the tiles have its root.', 'good')
     }
   } catch (error) {
     logKeys = null
@@ -130,12 +130,12 @@ onSubmit('witness-form', async () => {
   const said = byId('witness-said', HTMLElement)
   try {
     const keys = parseVerifierKeys(byId('witness-keys', HTMLTextAreaElement).value)
-    if (keys.length === 0) throw new Error('There is no verifier key in it.')
+    if (keys.length === 0) throw new Error('The text has no verifier key.')
     witnessKeys = keys
     // By whom it is cosigned is said anew.
     shownNote = null
     await look()
-    say(said, `Asked for: ${keys.map(({ name }) => name).join(', ')}.`, 'good')
+    say(said, `Required: ${keys.map(({ name }) => name).join(', ')}.`, 'good')
   } catch (error) {
     say(said, describeReason(error), 'bad')
   }
@@ -146,18 +146,18 @@ onSubmit('entry-form', async () => {
   showWay([])
   try {
     const index = Number(byId('entry-index', HTMLInputElement).value)
-    if (!newest) throw new Error('There is no checkpoint yet.')
+    if (!newest) throw new Error('The log has no checkpoint yet.')
     const { root, size } = newest.checkpoint
     if (!(index < size)) throw new Error(`The log has ${size} entries, from 0 on.`)
     const leaf = leafHash(await entryAt(read, index, size))
     const siblings = await listSiblings(read, index, size)
-    const ends = [{ label: 'the root that was signed', hash: root }]
+    const ends = [{ label: 'the signed root', hash: root }]
     showWay([{ label: 'its leaf', hash: leaf }, ...siblings, ...ends])
     const proof = siblings.map(({ hash }) => hash)
     if (!verifyInclusion({ index, size, root, leafHash: leaf, proof })) {
-      throw new Error('Its way leads to another root.')
+      throw new Error('The proof leads to another root.')
     }
-    say(said, `Verified: entry ${index} is in the tree that was signed.`, 'good')
+    say(said, `Verified: entry ${index} is in the signed tree.`, 'good')
   } catch (error) {
     say(said, describeReason(error), 'bad')
   }
@@ -173,7 +173,11 @@ onSubmit('receipt-form', async () => {
       ...witnessKeys,
     ])
     shown.textContent = JSON.stringify(receipt.entry, null, 2)
-    say(said, `Verified: it is entry ${receipt.index} of ${receipt.checkpoint.origin}.`, 'good')
+    say(
+      said,
+      `Verified: the receipt is for entry ${receipt.index} of ${receipt.checkpoint.origin}.`,
+      'good',
+    )
   } catch (error) {
     say(said, describeReason(error), 'bad')
   }

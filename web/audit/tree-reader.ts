@@ -18,7 +18,7 @@ const createTileReader =
     const width = Math.min(tileWidth, inLevel - index * tileWidth)
     const tile = await read(tilePath(level, index, width))
     if (tile?.length !== width * hashBytes) {
-      throw new Error('A tile has not as many hashes as it must.')
+      throw new Error('A tile has the wrong number of hashes.')
     }
     return tile
   }

@@ -68,7 +68,7 @@ export function startChoosingPin(
   onSubmit('pin-form', async () => {
     const pin = consumeValue(first)
     if (consumeValue(second) !== pin) {
-      say(said, 'The two are not the same. Type both again.', 'bad')
+      say(said, 'The two PINs differ. Enter both again.', 'bad')
       first.focus()
       return
     }

@@ -69,7 +69,7 @@ async function unblockAndTell(
   const said = byId('tries-said', HTMLElement)
   try {
     await unblock(publicToken, kind)
-    say(said, `The ${names[kind]} has all its tries again.`, 'good')
+    say(said, `The tries of the ${names[kind]} are restored.`, 'good')
   } catch (error) {
     say(said, plainWords(error), 'bad')
   }
@@ -87,7 +87,8 @@ const createAttempt = ({ at, kind, remainingTries, result }: Attempt): HTMLEleme
     make('span', {}, `${remainingTries} left`),
   )
 
-const noAttempt = (): HTMLElement => make('li', {}, 'None yet. What was tried is never kept.')
+const noAttempt = (): HTMLElement =>
+  make('li', {}, 'No tries yet. The values that were tried are never stored.')
 
 /** Lets the forms of the shop pay with whatever card there is. */
 export function startShop(currentToken: () => string, afterChange: () => Promise<void>): void {
@@ -109,9 +110,9 @@ export function startShop(currentToken: () => string, afterChange: () => Promise
 function wordsFor({ approved, cvv, pin, responseCode }: Purchase): string {
   if (approved) return 'Approved (00).'
   if (responseCode === '55') return `Refused (55): wrong PIN. ${triesLeft(pin?.remainingTries)}`
-  if (responseCode === '75') return 'Refused (75): the PIN is blocked. It was not even compared.'
+  if (responseCode === '75') return 'Declined (75): the PIN is blocked. It was not compared.'
   if (responseCode !== 'N7') return `Refused (${responseCode}).`
-  return `Refused (N7): wrong or blocked CVV. ${triesLeft(cvv?.remainingTries)}`
+  return `Declined (N7): wrong or blocked CVV. ${triesLeft(cvv?.remainingTries)}`
 }
 
 const triesLeft = (count = 0): string =>

@@ -60,7 +60,7 @@ export async function serveSite(site: Site, port: number, hosts: ReadonlySet<str
     try {
       write(response, await answerTo(site, request, hosts))
     } catch {
-      write(response, refusal(500, 'internal_error', 'Something went wrong here.'))
+      write(response, refusal(500, 'internal_error', 'The relay failed. See its log.'))
     }
   })
   await once(server.listen(port, '127.0.0.1'), 'listening')
@@ -75,10 +75,10 @@ async function answerTo(
   const { headers, method = 'GET', url = '/' } = request
   // A page elsewhere whose name resolves to this machine must not get to speak to it.
   if (!hosts.has(headers.host?.toLowerCase() ?? '')) {
-    return refusal(421, 'misdirected_request', 'This is not the site of that name.')
+    return refusal(421, 'misdirected_request', 'The relay does not answer to this host name.')
   }
   const body = await readBody(request)
-  if (body === null) return refusal(413, 'body_too_large', 'The body is too large.')
+  if (body === null) return refusal(413, 'body_too_large', 'The body exceeds the limit.')
   const path = url.split('?')[0] ?? '/'
   return site.answer({ method: method === 'HEAD' ? 'GET' : method, path, headers, body })
 }

@@ -107,14 +107,14 @@ async function relayCall(
   path: string,
 ): Promise<SiteAnswer> {
   const matched = matchRoute(request.method, path)
-  if (!matched) return refusal(404, 'not_found', 'No resource has this address.')
+  if (!matched) return refusal(404, 'not_found', 'The address does not exist.')
   const { publicToken, route } = matched
   try {
     if (publicToken !== null && !(await isOwnCard(cards, publicToken, session))) {
       return refusal(404, 'card_not_found', 'Your client has no card with this publicToken.')
     }
     const call = createCall(route, request, session, publicToken ?? '')
-    if (!call) return refusal(422, 'not_relayed', 'The relay does not pass this on.')
+    if (!call) return refusal(422, 'not_relayed', 'The relay does not forward this request.')
     const answer = await service.call(call)
     journal.write(session.reference, {
       method: call.method,
@@ -134,7 +134,7 @@ async function relayCall(
       body: answer.text,
     }
   } catch {
-    return refusal(502, 'service_unreachable', 'The card service gave no answer.')
+    return refusal(502, 'service_unreachable', 'The card service did not answer.')
   }
 }
 

@@ -12,7 +12,7 @@ export function createShop(access: ServiceAccess, base: string): Site {
   return {
     async answer({ body, method, path }) {
       if (method !== 'POST' || path !== `${base}/purchases`) {
-        return refusal(404, 'not_found', 'No resource has this address.')
+        return refusal(404, 'not_found', 'The address does not exist.')
       }
       try {
         const call = { method: 'POST', path: '/simulator/authorizations', body } as const
@@ -20,7 +20,7 @@ export function createShop(access: ServiceAccess, base: string): Site {
         const type = headers.get('content-type') ?? 'application/json'
         return { status, headers: { 'content-type': type }, body: text }
       } catch {
-        return refusal(502, 'service_unreachable', 'The card network gave no answer.')
+        return refusal(502, 'service_unreachable', 'The card network did not answer.')
       }
     },
   }

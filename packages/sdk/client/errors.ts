@@ -12,13 +12,14 @@ export abstract class PinfoldError extends Error {
 export type CallFailedCode = keyof typeof messages
 
 const messages = {
-  invalid_argument: 'An argument is not what it should be.',
-  insecure_service: 'A client secret and a PIN are sent over https only; allowHttp permits http.',
-  connection_failed: 'The service could not be reached, or broke off.',
+  invalid_argument: 'An argument is not valid.',
+  insecure_service:
+    'Client secrets and PINs are sent over https only. The option allowHttp permits http.',
+  connection_failed: 'The service could not be reached, or closed the connection.',
   timed_out: 'The service did not answer in time.',
-  unexpected_answer: 'This is no answer of the service: something before it may have answered.',
-  wrong_issuer: 'The service says that its name is another than the baseUrl given.',
-  token_refused: 'No access token was given.',
+  unexpected_answer: 'The answer is not one of the service. A proxy may have answered instead.',
+  wrong_issuer: 'The name of the service differs from the given baseUrl.',
+  token_refused: 'No access token was issued.',
   status_unknown: 'The change was made, but the status could not be read afterwards.',
 } as const
 

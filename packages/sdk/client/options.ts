@@ -53,12 +53,13 @@ export function parseSettings(options: PinfoldOptions): Settings {
   const { allowHttp = false, clientId, clientSecret, privateKey, tokenEndpoint } = options
   const { processorPath = 'processor', retries = 2, scope, timeoutMs = 30_000 } = options
   const baseUrl = secureUrl(options.baseUrl, 'baseUrl', allowHttp).replace(/\/+$/, '')
-  if (baseUrl.includes('?')) refuse('baseUrl is a URL without a query.')
+  if (baseUrl.includes('?')) refuse('baseUrl must be a URL without a query.')
   if (typeof clientId !== 'string' || clientId === '') refuse('clientId is missing.')
   if ((clientSecret === undefined) === (privateKey === undefined)) {
     refuse('Give either clientSecret or privateKey.')
   }
-  if (!/^[A-Za-z0-9._~-]+$/.test(processorPath)) refuse('processorPath is one segment of a path.')
+  if (!/^[A-Za-z0-9._~-]+$/.test(processorPath))
+    refuse('processorPath must be one segment of a path.')
   checkPatience({ timeoutMs, retries })
   if (tokenEndpoint !== undefined) secureUrl(tokenEndpoint, 'tokenEndpoint', allowHttp)
   return {
@@ -80,9 +81,10 @@ export function parseSettings(options: PinfoldOptions): Settings {
 
 /** @throws CallFailed `invalid_argument`. */
 export function checkPatience({ retries = 0, silenceMs = 1, timeoutMs = 1 }: Patience): void {
-  if (!isTime(timeoutMs)) refuse('timeoutMs is more than 0 and less than 2,147,483,648.')
-  if (!isTime(silenceMs)) refuse('silenceMs is more than 0 and less than 2,147,483,648.')
-  if (!Number.isInteger(retries) || retries < 0) refuse('retries is a whole number, 0 or more.')
+  if (!isTime(timeoutMs)) refuse('timeoutMs must be more than 0 and less than 2,147,483,648.')
+  if (!isTime(silenceMs)) refuse('silenceMs must be more than 0 and less than 2,147,483,648.')
+  if (!Number.isInteger(retries) || retries < 0)
+    refuse('retries must be a whole number, 0 or more.')
 }
 
 interface Patience {
@@ -96,9 +98,10 @@ const isTime = (ms: number): boolean => ms > 0 && ms < 2 ** 31
 
 /** @throws CallFailed unless it is https, http on this machine, or http that is permitted. */
 export function secureUrl(text: string, name: string, allowHttp: boolean): string {
-  if (typeof text !== 'string' || !URL.canParse(text)) refuse(`${name} is not a URL.`)
+  if (typeof text !== 'string' || !URL.canParse(text)) refuse(`${name} must be a URL.`)
   const { hash, hostname, password, protocol, username } = new URL(text)
-  if (username || password || hash) refuse(`${name} is a URL without credentials and fragment.`)
+  if (username || password || hash)
+    refuse(`${name} must be a URL without credentials and fragment.`)
   const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
   const isSecure = protocol === 'https:' || (protocol === 'http:' && (isHere || allowHttp))
   if (!isSecure) throw new CallFailed('insecure_service')

@@ -79,7 +79,7 @@ async function findTokenEndpoint(settings: Settings): Promise<string> {
   // A client that did not compare could be led to show its secret to somebody else (section 3.3).
   if (issuer !== baseUrl) {
     const name = typeof issuer === 'string' ? issuer : 'nothing'
-    throw new CallFailed('wrong_issuer', { detail: `It calls itself ${name}.` })
+    throw new CallFailed('wrong_issuer', { detail: `Its name is ${name}.` })
   }
   return secureUrl(endpoint, 'token_endpoint', allowHttp)
 }

@@ -2,25 +2,25 @@
 export type DeviceErrorCode = keyof typeof messages
 
 const messages = {
-  invalid_argument: 'An argument is not what it should be.',
+  invalid_argument: 'An argument is not valid.',
   no_web_crypto:
-    'This runtime has no Web Cryptography (crypto.subtle). A page needs https or localhost for ' +
-    'it; elsewhere it needs a newer runtime.',
-  insecure_service: 'Keys are fetched over https only.',
-  keys_unavailable: "The service's keys could not be fetched.",
-  invalid_keys: 'These are no card-data keys of a service: public keys with kid, use and alg.',
-  key_missing: 'The service has no key for this.',
-  malformed_answer: 'This is no answer to the request.',
-  already_opened: 'An answer to this request was opened before.',
+    'This runtime has no Web Cryptography (crypto.subtle). A page needs https or localhost; ' +
+    'other programs need a newer runtime.',
+  insecure_service: 'Keys are loaded over https only.',
+  keys_unavailable: "The service's keys could not be loaded.",
+  invalid_keys: 'These are not the card-data keys of a service: public keys with kid, use and alg.',
+  key_missing: 'The service has no suitable key.',
+  malformed_answer: 'The answer does not belong to the request.',
+  already_opened: 'An answer to this request has already been opened.',
   not_sealed_to_device: 'The answer is not sealed to the key of this request, or was changed.',
-  unknown_key: "The answer is signed with a key that is not among the service's keys.",
+  unknown_key: "The key that signed the answer is not one of the service's keys.",
   invalid_signature: 'The answer is not signed by the service.',
   wrong_issuer: 'The answer is from another service.',
   wrong_card: 'The answer is for another card.',
-  wrong_nonce: 'The answer is to another request.',
-  wrong_recipient: 'The answer was made for another key than that of this request.',
-  wrong_time: "The answer is too old, or from the future, by this device's clock.",
-  wrong_content: 'The answer does not hold what was asked for.',
+  wrong_nonce: 'The answer belongs to another request.',
+  wrong_recipient: 'The answer is sealed for a key other than that of this request.',
+  wrong_time: "By this device's clock, the answer is too old or from the future.",
+  wrong_content: 'The answer does not contain the requested data.',
 } as const
 
 /** The only error that this library throws on purpose. No secret is in it. */

@@ -127,13 +127,13 @@ export type WebhookErrorCode = keyof typeof messages
 
 const messages = {
   invalid_secret:
-    'The secret is not of the form whsec_ and base64 on one line. A file may end with a line ' +
-    'break that is not part of the secret.',
+    'The secret must be whsec_ and base64 on one line. A file may end with a line break that ' +
+    'is not part of the secret.',
   no_web_crypto:
-    'This runtime has no Web Cryptography (crypto.subtle): Node has it from version 20 on, a ' +
-    'page by https or on localhost.',
+    'This runtime has no Web Cryptography (crypto.subtle). Node has it from version 20, a page ' +
+    'over https or on localhost.',
   missing_header: 'The message lacks webhook-id, webhook-timestamp or webhook-signature.',
-  wrong_time: 'The message is too old, or from the future, by the clock of this machine.',
+  wrong_time: "By this machine's clock, the message is too old or from the future.",
   invalid_signature: 'The message is not signed with this secret, or was changed.',
   malformed_body: 'The body is not a JSON message.',
 } as const

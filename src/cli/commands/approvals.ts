@@ -21,14 +21,14 @@ interface Party {
 const describeParty = (party: Party | null): string => party?.name ?? party?.id ?? '-'
 
 const reason = {
-  reason: { type: 'string', value: 'TEXT', help: 'why; it stays on record', pointer: '/reason' },
+  reason: { type: 'string', value: 'TEXT', help: 'the reason; it is recorded', pointer: '/reason' },
 } as const
 
 /** What needs a second person. Who approves does it as a person, with `--as-person`. */
 export const approvalCommands: readonly cli.Command[] = [
   {
     words: 'approvals list',
-    summary: 'what waits for another person, and what became of it',
+    summary: 'lists the requests for approval, with their outcomes',
     options: {
       ...cli.limitOption,
       state: {
@@ -91,7 +91,7 @@ export const approvalCommands: readonly cli.Command[] = [
     summary: 'refuses a request',
     options: reason,
     example:
-      "pinfold approvals refuse 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 --reason 'Nobody knows them'",
+      "pinfold approvals refuse 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 --reason 'Unknown requester'",
     run: async (call) =>
       decide(call, 'POST', '/refuse', { reason: cli.requireText(call, 'reason') }),
   },
@@ -108,8 +108,8 @@ export const approvalCommands: readonly cli.Command[] = [
     summary: 'executes your own request in an emergency; the audit log records it as such',
     options: reason,
     example:
-      'pinfold approvals break-glass 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 ' +
-      "--reason 'Nobody else is awake'",
+      "pinfold approvals break-glass 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11 --reason 'No other " +
+      "approver is reachable'",
     run: async (call) =>
       decide(call, 'POST', '/break-glass', { reason: cli.requireText(call, 'reason') }),
   },

@@ -78,7 +78,7 @@ function createSource({ readBytes }: ServiceConnection, mostBytes: number): Sour
     left -= bytes?.length ?? 0
     if (left >= 0) return bytes
     const limit = `more than ${Math.floor(mostBytes / bytesPerMebibyte)} MiB`
-    throw new Unreachable(`The audit log has ${limit}: --most-mib allows an export more.`)
+    throw new Unreachable(`The audit log exceeds the limit: ${limit}. To raise it, use --most-mib.`)
   }
   return {
     async readNeeded(path, most) {
@@ -108,7 +108,7 @@ async function exportLog(source: Source, log: number, target: Target): Promise<n
   // meanwhile is covered there.
   for (let round = 0; checkpoint && written < checkpoint.size; round++) {
     const { size } = checkpoint
-    if (round >= mostRounds) throw new Unreachable(`${at} does not come to an end.`)
+    if (round >= mostRounds) throw new Unreachable(`${at} does not end.`)
     const bundles = numbers(Math.floor(written / tileWidth), Math.ceil(size / tileWidth))
     await inTurn(bundles, onProgress, async (bundle) => {
       const path = `openings/${bundle}.jsonl`

@@ -23,7 +23,7 @@ interface Succession {
 export const auditLogCommands: readonly Command[] = [
   {
     words: 'audit logs',
-    summary: 'lists the audit logs: entries, those under a checkpoint, why none is signed',
+    summary: 'lists the audit logs: entries, signed entries, and why signing has stopped',
     example: 'pinfold audit logs',
     run: (call) =>
       asAdministrator(call, async ({ ask }) => {
@@ -41,11 +41,11 @@ export const auditLogCommands: readonly Command[] = [
   },
   {
     words: 'audit succeed',
-    summary: 'begins a successor of a log that must not be signed any more',
+    summary: 'begins the successor of a log that must not be signed any more',
     description:
-      'For a database that was restored from a backup, or a standby that lagged, when it is ' +
-      'known why. The first entry of\n' +
-      'the successor is the newest checkpoint that is known of the log before, and the reason.',
+      'For a database that was restored from a backup, or after a failover to a lagging ' +
+      'standby, once the cause is known. The\nfirst entry of the successor is the newest known ' +
+      'checkpoint of the previous log, with the reason.',
     options: {
       reason: { type: 'string', value: 'TEXT', help: 'what happened, for the auditors of the log' },
     },

@@ -35,9 +35,7 @@ const keysOption: cli.Options = {
   keys: {
     type: 'string',
     value: 'FILE',
-    help:
-      'verifier keys of the log and of witnesses, a line each, from ' +
-      '/.well-known/audit-log-keys',
+    help: 'verifier keys of log and witnesses, one per line, from /.well-known/audit-log-keys',
   },
 }
 
@@ -45,27 +43,24 @@ const quorumOption: cli.Options = {
   quorum: {
     type: 'string',
     value: 'N',
-    help: 'how many witnesses must have cosigned, of those whose keys are given; else all of them',
+    help: 'how many of the known witnesses must have cosigned; by default all',
   },
 }
 
-const exitCodes =
-  'Ends with 0: all is good; 1: there are findings, a line each; 2: it could not be checked.'
+const exitCodes = 'Exit codes: 0 verified, 1 findings (one per line), 2 not verifiable.'
 
 export const auditCommands: readonly cli.Command[] = [
   {
     words: 'audit export',
     names: ['FOLDER'],
-    summary: 'writes the audit log to a folder: the tree, checkpoints, what entries say',
-    description:
-      'To a folder that has an export already, it keeps the checkpoint of that one beside its own.',
+    summary:
+      'writes the audit log to a folder: the tree, the checkpoints, and the texts of entries',
+    description: 'If the folder already has an export, its checkpoint is kept beside the new one.',
     options: {
       'most-mib': {
         type: 'string',
         value: 'N',
-        help:
-          `how much is read before the export is given up, in MiB; ${usualMebibytes} unless ` +
-          'given',
+        help: `the limit of the export in MiB; by default ${usualMebibytes}`,
       },
     },
     example: 'pinfold audit export ./audit-2026',
@@ -98,8 +93,8 @@ export const auditCommands: readonly cli.Command[] = [
         type: 'string',
         value: 'NAMES',
         help:
-          'logs, with commas between, that may say why the one before has fewer entries than ' +
-          'were signed',
+          'logs, separated by commas, whose successors can explain why they have fewer entries ' +
+          'than were signed',
       },
     },
     connection: [],
@@ -124,7 +119,7 @@ export const auditCommands: readonly cli.Command[] = [
         const { erasures, findings, logs, notes } = report
         const lines = [
           ...findings.map(formatFinding),
-          ...report.unchecked.map((each) => line`could not be checked: ${each}`),
+          ...report.unchecked.map((each) => line`could not be verified: ${each}`),
           ...notes.map((each) => line`note: ${each}`),
           ...erasures.map(erasureLine),
           ...logs.map(({ checkpoint, erased, origin, size }) => {
@@ -190,7 +185,7 @@ export const auditCommands: readonly cli.Command[] = [
     words: 'audit monitor',
     names: ['URL'],
     summary: 'checks that a published log extends its state at the last check',
-    description: `URL is where the tree is: of the private listener /audit. ${exitCodes}`,
+    description: `URL is the address of the tree: /audit of the private listener. ${exitCodes}`,
     options: {
       ...keysOption,
       ...quorumOption,
@@ -204,7 +199,7 @@ export const auditCommands: readonly cli.Command[] = [
     run: (call) =>
       judged(async () => {
         const [url = ''] = call.names
-        if (!URL.canParse(url)) throw new cli.UsageError(`${url} is no URL.`)
+        if (!URL.canParse(url)) throw new cli.UsageError(`${url} is not a URL.`)
         cli.requireText(call, 'keys')
         const keys = (await givenKeys(call)) ?? []
         const everySeconds = cli.parseNumber(call, 'every')
@@ -252,7 +247,7 @@ async function judged(work: () => Promise<cli.Outcome>): Promise<cli.Outcome> {
         }
       : {
           json: { error: { code, detail } },
-          text: line`could not be checked: ${detail}`,
+          text: line`could not be verified: ${detail}`,
           exitCode: verdicts.unchecked,
         }
   }
@@ -279,7 +274,7 @@ function erasureLine({ erasure, index, log, of, origin, ranges, ...asked }: Eras
   const by = asked.requestedBy === null ? 'nobody' : asked.requestedBy
   const what = `entries ${named.join(', ')}${more} of ${log} (${of})`
   const which = line`erasure ${erasure} by entry ${index} of ${origin}`
-  return `${which}: ${line`${what}, asked for by ${by}: ${asked.reason}`}`
+  return `${which}: ${line`${what}, requested by ${by}: ${asked.reason}`}`
 }
 
 /** @throws UsageError where they are named and there are none. */
@@ -287,7 +282,7 @@ async function givenKeys(call: cli.Call): Promise<VerifierKey[] | undefined> {
   const path = cli.findText(call, 'keys')
   if (path === undefined) return undefined
   const keys = readKeys(await readNamedFile(path))
-  if (keys.length === 0) throw new cli.UsageError(`${path} holds no verifier keys that are right.`)
+  if (keys.length === 0) throw new cli.UsageError(`${path} has no valid verifier keys.`)
   return keys
 }
 
@@ -313,13 +308,13 @@ const fetchReceipt = (call: cli.Call, entry: string) =>
     for (;;) {
       const answer = await service.readBytes(`${service.base}/receipts/${entry}`, receiptBytes)
       if (!answer)
-        throw new cli.Refused(404, { code: 'not_found', title: `There is no entry ${entry}.` })
+        throw new cli.Refused(404, { code: 'not_found', title: `The log has no entry ${entry}.` })
       const file = Buffer.from(answer.bytes).toString()
       if (answer.status === 200) {
         const keys = await read(service, '/.well-known/audit-log-keys')
         return { file, keys: parseVerifierKeys(keys) }
       }
-      if (performance.now() > end) throw new cli.Unreachable('It is not under a checkpoint yet.')
+      if (performance.now() > end) throw new cli.Unreachable('No checkpoint covers it yet.')
       await wait(1_000)
     }
   })
@@ -382,14 +377,14 @@ const fetchBelow =
   async (path) => {
     const signal = AbortSignal.timeout(fetchMs)
     const unreachable = (cause: unknown): never => {
-      throw new AuditFault('unreachable', `nothing answers at ${url}`, { cause })
+      throw new AuditFault('unreachable', `no server answers at ${url}`, { cause })
     }
     const file = `${url.replace(/\/+$/, '')}/${path}`
     const answer = await fetch(file, { signal, redirect: 'error' }).catch(unreachable)
     if (answer.status === 404) return null
     if (answer.ok) {
       return readBody(answer.body, findMostBytes(path)).catch((error: unknown) => {
-        if (error instanceof TooLong) throw new AuditFault('malformed', `${path} is too long`)
+        if (error instanceof TooLong) throw new AuditFault('malformed', `${path} exceeds the limit`)
         return unreachable(error)
       })
     }

@@ -25,7 +25,7 @@ const newCardOptions: cli.Options = {
   type: {
     type: 'string',
     value: 'TYPE',
-    help: 'Virtual or Physical; Virtual unless given',
+    help: 'Virtual or Physical; by default Virtual',
     pointer: '/cardType',
   },
   'first-name': {
@@ -91,13 +91,13 @@ const filterOptions: cli.Options = {
   reference: {
     type: 'string',
     value: 'TEXT',
-    help: 'only those with this customerReference',
+    help: 'only cards with this customerReference',
     pointer: '/customerReference',
   },
   status: {
     type: 'string',
     value: 'CODE',
-    help: 'only those with this cardStatusCode',
+    help: 'only cards with this cardStatusCode',
     pointer: '/cardStatusCode',
   },
 }
@@ -112,7 +112,7 @@ const statusOptions: cli.Options = {
   description: {
     type: 'string',
     value: 'TEXT',
-    help: 'why; kept enciphered',
+    help: 'the reason; stored enciphered',
     needs: 'set',
     pointer: '/description',
   },
@@ -121,7 +121,7 @@ const statusOptions: cli.Options = {
 export const cardCommands: readonly cli.Command[] = [
   {
     words: 'cards create',
-    summary: 'a card of a product, with a random PIN',
+    summary: 'creates a card of a product, with a random PIN',
     options: { ...newCardOptions, ...fileOption },
     connection: cli.clientConnection,
     example:
@@ -135,7 +135,7 @@ export const cardCommands: readonly cli.Command[] = [
   },
   {
     words: 'cards list',
-    summary: "the client's cards, newest first",
+    summary: "lists the client's cards, newest first",
     options: { ...filterOptions, ...cli.limitOption },
     connection: cli.clientConnection,
     example: 'pinfold cards list --status 00',
@@ -165,7 +165,7 @@ export const cardCommands: readonly cli.Command[] = [
   {
     words: 'cards show',
     names: ['CARD'],
-    summary: 'a card with the status of its PIN and CVV',
+    summary: 'shows a card with the status of its PIN and CVV',
     connection: cli.clientConnection,
     example: 'pinfold cards show 4820117360',
     run: (call) =>
@@ -177,7 +177,7 @@ export const cardCommands: readonly cli.Command[] = [
   {
     words: 'cards status',
     names: ['CARD'],
-    summary: 'the status of a card, or another one',
+    summary: 'shows or sets the status of a card',
     options: statusOptions,
     connection: cli.clientConnection,
     example: 'pinfold cards status 4820117360 --set 62',
@@ -241,27 +241,27 @@ interface Authorization {
 export const simulateCommand: cli.Command = {
   words: 'simulate',
   names: ['CARD'],
-  summary: 'plays the card network against a card, in the sandbox',
+  summary: 'simulates an authorization request for a card, in the sandbox',
   description:
-    'A card that is declined is an answer, too: the exit code is 0. PIN and CVV are seen in ' +
-    'the list of\nprocesses, so give none but those of test cards.',
+    'A decline is an answer, too: the exit code is 0. The list of processes shows the PIN and ' +
+    'CVV, so use test cards only.',
   options: {
     pin: {
       type: 'string',
       value: 'DIGITS',
-      help: 'the PIN that is typed at the terminal',
+      help: 'the PIN of the cardholder',
       pointer: '/pin',
     },
     cvv: {
       type: 'string',
       value: 'DIGITS',
-      help: 'the CVV2 that is typed at the shop',
+      help: 'the CVV2 of the cardholder',
       pointer: '/cvv',
     },
     expiry: {
       type: 'string',
       value: 'YYYY-MM',
-      help: 'the expiry that is given',
+      help: 'the expiry of the request',
       pointer: '/expiryDate',
     },
     mode: {
@@ -296,6 +296,4 @@ export const simulateCommand: cli.Command = {
 }
 
 const formatResult = (name: string, result: Result | undefined): string =>
-  result
-    ? `${name}: ${result.result}, ${result.remainingTries} tries left`
-    : `${name}: not looked at`
+  result ? `${name}: ${result.result}, ${result.remainingTries} tries left` : `${name}: not checked`

@@ -16,7 +16,7 @@ interface Client {
 }
 
 const settings: cli.Options = {
-  name: { type: 'string', value: 'TEXT', help: 'what it is called', pointer: '/clientName' },
+  name: { type: 'string', value: 'TEXT', help: 'the name for display', pointer: '/clientName' },
   scopes: {
     type: 'string',
     value: 'LIST',
@@ -26,7 +26,7 @@ const settings: cli.Options = {
   products: {
     type: 'string',
     value: 'LIST',
-    help: 'numbers of products that it may issue',
+    help: 'the productIds that it may issue',
     pointer: '/productIds',
   },
   'bound-tokens': {
@@ -38,7 +38,7 @@ const settings: cli.Options = {
   'public-jwk': {
     type: 'string',
     value: 'FILE',
-    help: 'its public key or keys (JWK), in place of a secret',
+    help: 'its public key or keys (JWK), instead of a secret',
     pointer: '/jwks',
   },
 }
@@ -46,7 +46,7 @@ const settings: cli.Options = {
 export const clientCommands: readonly cli.Command[] = [
   {
     words: 'clients list',
-    summary: 'who may call: client systems, networks, administrators',
+    summary: 'lists clients: client systems, networks, administrators',
     options: cli.limitOption,
     example: 'pinfold clients list',
     run: (call) =>
@@ -71,7 +71,7 @@ export const clientCommands: readonly cli.Command[] = [
   {
     words: 'clients show',
     names: ['CLIENT'],
-    summary: 'one client, with its scopes and products',
+    summary: 'shows a client, with its scopes and products',
     example: 'pinfold clients show demo-client',
     run: (call) => change(call, 'GET'),
   },
@@ -79,14 +79,14 @@ export const clientCommands: readonly cli.Command[] = [
     words: 'clients create',
     names: ['CLIENT'],
     namePointers: { '/clientId': 'CLIENT' },
-    summary: 'registers a client; its secret is shown this once',
+    summary: 'registers a client; its secret is shown only now',
     description: 'With --public-jwk it has no secret and proves itself by private_key_jwt.',
     options: {
       ...settings,
       kind: {
         type: 'string',
         value: 'KIND',
-        help: 'client, network or admin; client unless given',
+        help: 'client, network or admin; by default client',
         pointer: '/kind',
       },
     },
@@ -108,7 +108,7 @@ export const clientCommands: readonly cli.Command[] = [
   {
     words: 'clients change',
     names: ['CLIENT'],
-    summary: 'what is given of a client; the rest stays',
+    summary: 'changes the given members of a client',
     options: settings,
     example: 'pinfold clients change acme --scopes cards.read',
     run: async (call) => change(call, 'PATCH', await parseMembers(call)),
@@ -116,32 +116,32 @@ export const clientCommands: readonly cli.Command[] = [
   {
     words: 'clients disable',
     names: ['CLIENT'],
-    summary: 'refused everywhere within 60 seconds; nothing of it is removed',
+    summary: 'disables a client: it is rejected everywhere within 60 seconds',
     example: 'pinfold clients disable acme',
     run: (call) => change(call, 'PATCH', { active: false }),
   },
   {
     words: 'clients enable',
     names: ['CLIENT'],
-    summary: 'let in again',
+    summary: 'enables a client again',
     example: 'pinfold clients enable acme',
     run: (call) => change(call, 'PATCH', { active: true }),
   },
   {
     words: 'clients rotate-secret',
     names: ['CLIENT'],
-    summary: 'another secret, shown this once; the old one is taken for a while',
+    summary: 'sets another secret, which is shown only now; the old one stays valid for some hours',
     options: {
       'overlap-hours': {
         type: 'string',
         value: 'N',
-        help: '0 to 168; 24 unless given',
+        help: '0 to 168; by default 24',
         pointer: '/overlapHours',
       },
       'secret-hash': {
         type: 'string',
         value: 'HEX',
-        help: 'SHA-256 of a secret that you made; needed where another person approves this',
+        help: 'SHA-256 of a secret that you generated; required if another person approves this',
         pointer: '/secretHash',
       },
     },
@@ -160,16 +160,16 @@ export const clientCommands: readonly cli.Command[] = [
   {
     words: 'clients confirm',
     names: ['CLIENT'],
-    summary: 'confirms that an administrator alone holds its credentials',
+    summary: 'confirms that only the administrator holds its credentials',
     description:
-      'By an administrator who had no hand in it. Compare its keys (clients show) with their ' +
-      'owner first, and name the credentialsVersion that you saw: without it, the present one is ' +
-      'confirmed.',
+      'The caller is an administrator who did not register the client or issue its ' +
+      'credentials. First compare its keys (clients show) with their owner, and name the ' +
+      'credentialsVersion that you compared. By default, the present version is confirmed.',
     options: {
       'credentials-version': {
         type: 'string',
         value: 'N',
-        help: 'which credentials you saw',
+        help: 'the version of the credentials that you compared',
         pointer: '/credentialsVersion',
       },
     },
@@ -198,7 +198,7 @@ const change = (call: cli.Call, method: string, body?: object): Promise<cli.Outc
 
 /** A secret that is lost can only be rotated. */
 export const withSecretNote = (text: string, secret: string | undefined): string =>
-  secret === undefined ? text : `${text}\n\nKeep the secret now: it is not shown again.`
+  secret === undefined ? text : `${text}\n\nStore the secret now: it is not shown again.`
 
 async function parseMembers(call: cli.Call): Promise<Record<string, unknown>> {
   const file = cli.findText(call, 'public-jwk')

@@ -13,13 +13,13 @@ import { line } from '../output.ts'
 
 export const doctorCommand: Command = {
   words: 'doctor',
-  summary: 'looks at configuration, files, database, HSM, clock and listeners, and says what to do',
+  summary: 'checks configuration, files, database, HSM, clock and listeners, and says what to do',
   description:
-    'It changes nothing, and works beside a server that runs. With --url or --private-url it ' +
-    'examines the servers at\nthese addresses, and nothing of this machine; those that ' +
-    'PINFOLD_URL and PINFOLD_PRIVATE_URL name it examines beside\nthis machine. With a PKCS#11 ' +
-    'token it logs in once, so a wrong PIN costs the token one try. Exits with 1 where ' +
-    'there\nis a fault; a warning alone is no fault.',
+    'It changes nothing, and can run beside a server. With --url or --private-url it checks ' +
+    'the servers at these addresses\ninstead of this machine; the servers in PINFOLD_URL and ' +
+    'PINFOLD_PRIVATE_URL are checked in addition to it. With a\nPKCS#11 token it logs in once, ' +
+    'so a wrong PIN costs the token one try. Exits with 1 if it finds a fault; a warning ' +
+    'is\nnot a fault.',
   connection: ['url', 'private-url'],
   example: 'SANDBOX=false DATABASE_URL=postgres://… pinfold doctor',
   async run({ options }) {
@@ -29,7 +29,7 @@ export const doctorCommand: Command = {
     const [faults, warnings] = [count('fault'), count('warning')]
     const summary =
       faults + warnings === 0
-        ? 'Nothing is wrong.'
+        ? 'No faults were found.'
         : `${plural(faults, 'fault')}, ${plural(warnings, 'warning')}.`
     const lines = findings.map(({ check, found, remedy, verdict, why }) => {
       const said = line`${marks[verdict]}  ${check}: ${found}`
@@ -77,7 +77,7 @@ function parseAddress(name: string, text: string | null | undefined): string | n
   const address = URL.canParse(text) ? new URL(text) : null
   if (!address || !/^https?:$/.test(address.protocol) || address.username || address.password) {
     throw new UsageError(
-      `${name} must be a URL that begins with http:// or https://, without a user or a password.`,
+      `${name} must be a URL that begins with http:// or https://, without user and password.`,
     )
   }
   return text.replace(/\/+$/, '')

@@ -54,7 +54,7 @@ export async function followEvents(
   call: Call,
   pass: (event: string) => Promise<void>,
 ): Promise<void> {
-  if (!service.open) throw new Unreachable('No server runs here: pinfold start, then follow.')
+  if (!service.open) throw new Unreachable('No server is running here. Run pinfold start first.')
   const most = parseNumber(call, 'count') ?? Number.POSITIVE_INFINITY
   if (most < 1) throw new UsageError('--count must be 1 or more.')
   const types = findText(call, 'types')
@@ -95,7 +95,7 @@ async function* follow(
       // What would be refused again ends it, and so does a server that was never there.
       const isFinal = error instanceof Refused || error instanceof UsageError
       if (isFinal || (!hasBegun && failures >= pausesMs.length)) throw error
-      printBeside('The stream ended; it is being opened again.')
+      printBeside('The stream ended and is being opened again.')
     }
     await wait(pausesMs[Math.min(failures, pausesMs.length - 1)])
   }
@@ -107,7 +107,7 @@ async function openStream(open: Open, path: string, last: string | undefined) {
     accept: 'text/event-stream',
     ...(last !== undefined && { 'last-event-id': last }),
   })
-  printBeside(last === undefined ? 'Following from now on.' : 'Following.')
+  printBeside(last === undefined ? 'Following new events.' : 'Following.')
   const text = body?.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
   return eventBlocks(text ?? new ReadableStream<string>())
 }

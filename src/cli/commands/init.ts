@@ -18,11 +18,11 @@ const files: Readonly<Record<string, NewFile>> = {
   'pinfold.env': {
     text: createCopy('init/pinfold.env'),
     mode: 0o600,
-    use: 'how it runs; npx pinfold start reads it',
+    use: 'the configuration, which npx pinfold start reads',
   },
   'client.mjs': {
     text: createCopy('init/client.mjs'),
-    use: 'a client system: node client.mjs, beside a service that runs',
+    use: 'a client system: node client.mjs, while the service is running',
   },
   'compose.yaml': {
     text: createCopy('container/compose.yaml'),
@@ -31,19 +31,19 @@ const files: Readonly<Record<string, NewFile>> = {
   '.env': {
     text: () => `DATABASE_PASSWORD=${randomBytes(24).toString('hex')}\n`,
     mode: 0o600,
-    use: 'the password of that server, drawn for this folder',
+    use: 'the password of that server, generated for this folder',
   },
   '.gitignore': {
     text: () => '.data/\n.env\nnode_modules/\n',
-    use: 'keeps secrets out of a repository',
+    use: 'excludes secrets from a repository',
   },
 }
 
 export const initCommand: Command = {
   words: 'init',
   names: ['[FOLDER]'],
-  summary: 'writes a folder to start from: configuration, a client, a compose file',
-  description: 'Files that are there already stay as they are.',
+  summary: 'writes a folder to start from: configuration, client, compose file',
+  description: 'Existing files are not changed.',
   connection: [],
   example: 'pinfold init cards',
   async run({ names: [folder = '.'] }) {

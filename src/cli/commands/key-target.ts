@@ -17,7 +17,7 @@ export const ownerOptions: cli.Options = {
   },
   'zone-master': {
     type: 'boolean',
-    help: 'a key that other keys are exchanged under',
+    help: 'a key that encrypts other keys for exchange',
     excludes: ['zone'],
   },
 }
@@ -34,7 +34,7 @@ export const targetOptions: cli.Options = {
   'mac-usage': {
     type: 'string',
     value: 'USAGE',
-    help: 'of a key for MACs: M0, M1, M3 or M6',
+    help: 'the usage of a MAC key: M0, M1, M3 or M6',
     needs: 'zone',
     pointer: '/macUsage',
   },

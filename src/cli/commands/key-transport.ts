@@ -26,7 +26,7 @@ const underOption: cli.Options = {
 export const importKeyCommand: cli.Command = {
   words: 'keys import',
   names: ['[NAME]'],
-  summary: 'imports a key block, or a key in components of several people',
+  summary: 'imports a key block, or opens the entry of a key in components',
   description:
     'With --under it reads a key block from standard input. With --components it opens the entry ' +
     'of a key in\ncomponents; with --entry one person enters a component, at the prompt or on ' +
@@ -39,16 +39,21 @@ export const importKeyCommand: cli.Command = {
     components: {
       type: 'string',
       value: 'N',
-      help: 'the number of components, each of another person',
+      help: 'the number of components, each from another person',
       excludes: ['under', 'entry'],
     },
     entry: {
       type: 'string',
       value: 'ID',
-      help: 'the entry that a component is for',
+      help: 'the entry of the component',
       excludes: ['under'],
     },
-    person: { type: 'string', value: 'NAME', help: 'who gives the component', needs: 'entry' },
+    person: {
+      type: 'string',
+      value: 'NAME',
+      help: 'the person who enters the component',
+      needs: 'entry',
+    },
   },
   example:
     'pinfold keys import zone-a --zone acme-network --formats ISO_FORMAT_0 --under zmk-acme < ' +
@@ -64,18 +69,18 @@ export const importKeyCommand: cli.Command = {
         keyBlock: await readSecret('Key block'),
         keyCheckValue: cli.findText(call, 'check-value'),
       })
-      return keptOutcome(await ask<KeptKey>('POST', '/keys/import', body), 'is taken in')
+      return keptOutcome(await ask<KeptKey>('POST', '/keys/import', body), 'is imported')
     }),
 }
 
 export const exportKeyCommand: cli.Command = {
   words: 'keys export',
   names: ['NAME'],
-  summary: 'a key block, for the other side of the zone',
+  summary: 'exports a key block for the other party of the zone',
   options: {
     ...underOption,
-    zone: { type: 'string', value: 'CLIENT', help: 'the network whose key it is' },
-    version: { type: 'string', value: 'N', help: 'the one in use unless given' },
+    zone: { type: 'string', value: 'CLIENT', help: 'the network of the key' },
+    version: { type: 'string', value: 'N', help: 'the version; by default the active one' },
   },
   example: 'pinfold keys export zone-a --zone acme-network --under zmk-acme',
   run: (call) =>
@@ -101,8 +106,8 @@ async function openEntry(ask: Ask, call: cli.Call): Promise<cli.Outcome> {
     keyCheckValue: cli.requireText(call, 'check-value'),
   })
   const text =
-    `Entry ${json.entryId} waits for ${json.componentCount} components, each from another ` +
-    'person.'
+    `Entry ${json.entryId} waits for ${json.componentCount} components, ` +
+    'each from another person.'
   return { json, text }
 }
 
@@ -113,5 +118,5 @@ async function enterComponent(ask: Ask, call: cli.Call, entryId: string): Promis
   const path = `/component-entries/${encodeURIComponent(entryId)}/components`
   const json = await ask<ComponentEntry>('POST', path, { person, component, keyCheckValue })
   if (json.key) return { json, text: keptOutcome(json.key, 'is combined').text }
-  return { json, text: `${json.entered.length} of ${json.componentCount} components are there.` }
+  return { json, text: `${json.entered.length} of ${json.componentCount} components are entered.` }
 }

@@ -62,7 +62,7 @@ interface KeyAct {
 export const keyCommands: readonly Command[] = [
   {
     words: 'keys list',
-    summary: 'every key: use, state, check value, how far a rotation is',
+    summary: 'lists every key: use, state, check value, progress of a rotation',
     options: limitOption,
     example: 'pinfold keys list',
     run: (call) =>
@@ -89,7 +89,7 @@ export const keyCommands: readonly Command[] = [
   },
   {
     words: 'keys acts',
-    summary: 'what was done to keys lately, when and by whom',
+    summary: 'lists the recent acts on keys: time and actor',
     options: limitOption,
     example: 'pinfold keys acts',
     run: (call) =>
@@ -104,11 +104,11 @@ export const keyCommands: readonly Command[] = [
   {
     words: 'keys generate',
     names: ['NAME'],
-    summary: 'a new version, pending until it is rotated to',
+    summary: 'generates a version, which is pending until a rotation',
     options: {
       ...targetOptions,
       ...formOptions,
-      exportable: { type: 'boolean', help: 'lets it leave under a zone master key' },
+      exportable: { type: 'boolean', help: 'allows its export under a zone master key' },
     },
     example: 'pinfold keys generate zmk-acme --zone-master --algorithm AES --bytes 32',
     run: (call) =>
@@ -121,8 +121,8 @@ export const keyCommands: readonly Command[] = [
   {
     words: 'keys rotate',
     names: ['NAME'],
-    summary: 'to the pending version, or to a new one',
-    description: 'master-key puts every key under another key of the master key file.',
+    summary: 'rotates to the pending version, or to a new one',
+    description: 'master-key wraps every key under another key of the master key file.',
     options: {
       ...checkValueOption,
       wait: { type: 'boolean', help: 'until everything is re-encrypted under the new version' },
@@ -135,12 +135,12 @@ export const keyCommands: readonly Command[] = [
   {
     words: 'keys retire',
     names: ['NAME', '[VERSION]'],
-    summary: 'a version with nothing under it, or a key of a zone',
+    summary: 'retires a version that protects no data, or a zone key',
     options: {
       ...ownerOptions,
       delete: {
         type: 'boolean',
-        help: 'forgets a version that was retired long enough ago',
+        help: 'deletes a retired version, after a waiting time',
         excludes: ['zone', 'zone-master'],
       },
     },
@@ -158,12 +158,12 @@ async function rotate({ ask, readAll }: ServiceConnection, call: Call): Promise<
     const path = '/keys/master-key/rotate'
     const json = await ask<{ after: string; keyBlocks: number }>('POST', path, body)
     const text =
-      `${json.keyBlocks} key blocks are under the master key ${json.after}. The old one may ` +
-      'leave the file.'
+      `${json.keyBlocks} key blocks are wrapped under the master key ${json.after}. The old ` +
+      'key can be removed from the file.'
     return { json, text }
   }
   if (call.options['check-value'] !== undefined) {
-    throw new UsageError('--check-value has an effect on the key master-key alone.')
+    throw new UsageError('--check-value is for the key master-key only.')
   }
   const path = `/keys/${encodeURIComponent(key)}/rotate`
   const json = await ask<{ version: number; activatesAt: string }>('POST', path)
@@ -187,7 +187,7 @@ async function untilReEncrypted(
     const isFinished = current ? current.finishedAt !== null : !reencryptingKeys.has(key)
     if (row?.state === 'active' && isFinished) {
       progress.end()
-      return { json: row, text: `${key}/${version} is active, and nothing is left to re-encrypt.` }
+      return { json: row, text: `${key}/${version} is active. All data is re-encrypted.` }
     }
     progress.show(
       current

@@ -38,21 +38,21 @@ const linkOptions = {
   host: {
     type: 'string',
     value: 'HOST',
-    help: 'the address that is listened at, or dialled',
+    help: 'the address to listen at or to dial',
     pointer: '/host',
   },
   port: { type: 'string', value: 'PORT', help: 'its port', pointer: '/port' },
   profile: {
     type: 'string',
     value: 'NAME',
-    help: 'how its messages are: ascii-1987, binary-1987, …',
+    help: 'the format of its messages: ascii-1987, binary-1987, …',
     pointer: '/profile',
   },
   tls: { type: 'boolean', help: 'with the certificates of the private listener', pointer: '/tls' },
   certificates: {
     type: 'string',
     value: 'LIST',
-    help: 'SHA-256 of those the other side may have, base64url',
+    help: 'SHA-256 of the accepted certificates of the network, base64url',
     pointer: '/certificates',
   },
   peers: {
@@ -64,7 +64,7 @@ const linkOptions = {
   'zone-master-key': {
     type: 'string',
     value: 'ZMK',
-    help: 'what keys are exchanged under',
+    help: 'the zone master key for key exchange',
     pointer: '/zoneMasterKey',
   },
 } as const
@@ -83,7 +83,7 @@ const parseLink = (call: Parameters<Command['run']>[0]) =>
 export const linkCommands: readonly Command[] = [
   {
     words: 'links list',
-    summary: 'connections of card networks that speak ISO 8583, with their state',
+    summary: 'lists the ISO 8583 connections of card networks, with their state',
     options: limitOption,
     example: 'pinfold links list',
     run: (call) =>
@@ -108,7 +108,7 @@ export const linkCommands: readonly Command[] = [
   {
     words: 'links advices',
     names: ['LINK'],
-    summary: 'what a network said that it did by itself, or took back, the newest first',
+    summary: 'lists the advices and reversals of a network, newest first',
     options: limitOption,
     example: 'pinfold links advices acme-1',
     run: (call) =>
@@ -133,15 +133,18 @@ export const linkCommands: readonly Command[] = [
     words: 'links create',
     names: ['LINK'],
     namePointers: { '/linkName': 'LINK' },
-    summary: 'registers a link of a network; it comes up within seconds',
+    summary: 'registers a link of a network; it connects within seconds',
     options: {
       network: {
         type: 'string',
         value: 'CLIENT',
-        help: 'the network whose link it is',
+        help: 'the network of the link',
         pointer: '/networkId',
       },
-      dial: { type: 'boolean', help: 'this side connects; else it waits for the network to' },
+      dial: {
+        type: 'boolean',
+        help: 'connect to the network; by default, wait for its connection',
+      },
       ...linkOptions,
     },
     example:
@@ -161,11 +164,11 @@ export const linkCommands: readonly Command[] = [
   {
     words: 'links change',
     names: ['LINK'],
-    summary: 'changes what is given of a link, or disables it; its connections end',
+    summary: 'changes the given members of a link, or disables it; its connections end',
     options: {
       ...linkOptions,
       disable: { type: 'boolean', help: 'disables the link', excludes: ['enable'] },
-      enable: { type: 'boolean', help: 'brings it up again' },
+      enable: { type: 'boolean', help: 'enables it again' },
     },
     example: 'pinfold links change acme-1 --disable',
     run: (call) =>

@@ -20,13 +20,13 @@ const originForm = /^[^\s+\p{C}]{1,255}$/u
  */
 export function parseLogNames<Listed extends LogName>(answer: unknown): Listed[] {
   if (!Array.isArray(answer) || answer.length > mostLogs) {
-    throw new Unreachable('What the service answers is no list of audit logs.')
+    throw new Unreachable('The answer of the service is not a list of audit logs.')
   }
   const numbers = new Set<unknown>()
   for (const each of answer) {
     if (!isLogName(each) || numbers.has(each.log)) {
       const said = escapeLine(JSON.stringify(each).slice(0, 100))
-      throw new Unreachable(`The service lists an audit log that can be none: ${said}`)
+      throw new Unreachable(`The list of the service has an invalid audit log: ${said}`)
     }
     numbers.add(each.log)
   }

@@ -6,11 +6,11 @@ import { sheet, table } from '../output.ts'
 
 /** Options that are members of a product. */
 const memberOptions: cli.Options = {
-  name: { type: 'string', value: 'TEXT', help: 'what it is called', pointer: '/productName' },
+  name: { type: 'string', value: 'TEXT', help: 'the name for display', pointer: '/productName' },
   scheme: {
     type: 'string',
     value: 'NAME',
-    help: 'Visa, Mastercard, … or one of your own',
+    help: 'Visa, Mastercard, … or a scheme of your own',
     pointer: '/schemeName',
   },
   bin: {
@@ -28,43 +28,43 @@ const memberOptions: cli.Options = {
   types: {
     type: 'string',
     value: 'LIST',
-    help: 'Physical, Virtual or both, with a comma',
+    help: 'Physical, Virtual or both, separated by a comma',
     pointer: '/cardTypes',
   },
   'validity-months': {
     type: 'string',
     value: 'N',
-    help: '1 to 240; 48 unless given',
+    help: '1 to 240; by default 48',
     pointer: '/validityMonths',
   },
   'pin-length': {
     type: 'string',
     value: 'N',
-    help: '4 to 12; 4 unless given',
+    help: '4 to 12; by default 4',
     pointer: '/pinLength',
   },
   'pin-revealable': {
     type: 'string',
     value: 'yes|no',
-    help: 'no keeps only a check value',
+    help: 'no: only a check value is stored',
     pointer: '/pinRevealable',
   },
   'refuse-weak-pins': {
     type: 'string',
     value: 'yes|no',
-    help: 'yes unless given',
+    help: 'by default yes',
     pointer: '/refuseWeakPins',
   },
   'pin-try-limit': {
     type: 'string',
     value: 'N',
-    help: '1 to 15; 3 unless given',
+    help: '1 to 15; by default 3',
     pointer: '/pinTryLimit',
   },
   'cvv-try-limit': {
     type: 'string',
     value: 'N',
-    help: '1 to 15; 3 unless given',
+    help: '1 to 15; by default 3',
     pointer: '/cvvTryLimit',
   },
   file: { type: 'string', value: 'FILE', help: 'members as JSON, as GET /products answers them' },
@@ -73,7 +73,7 @@ const memberOptions: cli.Options = {
 export const productCommands: readonly cli.Command[] = [
   {
     words: 'products list',
-    summary: 'every card product, active or not',
+    summary: 'lists every card product, active or not',
     options: cli.limitOption,
     example: 'pinfold products list',
     run: (call) =>
@@ -109,8 +109,8 @@ export const productCommands: readonly cli.Command[] = [
     words: 'products create',
     names: ['PRODUCT'],
     namePointers: { '/productId': 'PRODUCT' },
-    summary: 'a new product, by a number of your choice',
-    description: 'What is wrong with it is reported all at once, and nothing is made.',
+    summary: 'adds a product, under a number of your choice',
+    description: 'All faults are reported at once. In that case nothing is created.',
     options: memberOptions,
     example:
       "pinfold products create 3001 --name 'House Debit' --scheme Visa --bin 45000012 " +
@@ -125,9 +125,8 @@ export const productCommands: readonly cli.Command[] = [
   {
     words: 'products change',
     names: ['PRODUCT'],
-    summary: 'what is given of a product; the rest stays',
-    description:
-      'Once there are cards, what they were made by stays: BIN, scheme, currency, PIN length.',
+    summary: 'changes the given members of a product',
+    description: 'After the first card, BIN, scheme, currency and PIN length cannot change.',
     options: memberOptions,
     example: 'pinfold products change 3001 --pin-try-limit 5',
     run: async (call) => change(call, 'PATCH', await parseMembers(call)),
@@ -135,14 +134,14 @@ export const productCommands: readonly cli.Command[] = [
   {
     words: 'products retire',
     names: ['PRODUCT'],
-    summary: 'no new cards of it; those that it has live on',
+    summary: 'stops new cards of a product; its existing cards stay valid',
     example: 'pinfold products retire 3001',
     run: (call) => change(call, 'PATCH', { active: false }),
   },
   {
     words: 'products resume',
     names: ['PRODUCT'],
-    summary: 'cards of it again',
+    summary: 'allows new cards of a product again',
     example: 'pinfold products resume 3001',
     run: (call) => change(call, 'PATCH', { active: true }),
   },
@@ -150,7 +149,10 @@ export const productCommands: readonly cli.Command[] = [
     (word): cli.Command => ({
       words: `products ${word}`,
       names: ['PRODUCT', 'CLIENT'],
-      summary: word === 'grant' ? 'lets a client issue cards of it' : 'no longer',
+      summary:
+        word === 'grant'
+          ? 'lets a client issue cards of a product'
+          : 'stops a client from issuing cards of a product',
       example: `pinfold products ${word} 3001 acme`,
       run: (call) =>
         asAdministrator(call, async ({ ask }) => {

@@ -6,9 +6,9 @@ export const startCommand: Command = {
   words: 'start',
   summary: 'runs the service until it is stopped',
   description:
-    'Environment variables configure it (docs/reference/configuration.md); without any it is ' +
-    'the sandbox, on ' +
-    'loopback.\nWith --json one line says where it listens, once it does; log lines follow it.',
+    'Environment variables configure it (docs/reference/configuration.md); by default it is a ' +
+    'sandbox on loopback.\nWith --json, one line states the addresses once it listens; log ' +
+    'lines follow.',
   connection: [],
   example: 'LOG_LEVEL=warn pinfold start',
   async run({ options }) {
@@ -25,7 +25,8 @@ export const startCommand: Command = {
 export const migrateCommand: Command = {
   words: 'migrate',
   summary:
-    "brings the database to this program's schema, as a start does, and says what it applied",
+    "brings the database to this program's schema, as a start does, and lists the applied " +
+    'migrations',
   description:
     'Forward only: an older version cannot start on the database after that. Stop its ' +
     'processes first, and\nmake a backup. No other command changes the schema.',
@@ -40,19 +41,19 @@ export const migrateCommand: Command = {
     )
     await databases.close()
     const lines = applied.map((fileName) => `Applied ${fileName}.`)
-    const text = applied.length === 0 ? 'There was nothing to apply.' : lines.join('\n')
+    const text = applied.length === 0 ? 'No migration was due.' : lines.join('\n')
     return { json: { applied }, text }
   },
 }
 
 export const prepareClusterCommand: Command = {
   words: 'cluster prepare',
-  summary: 'spreads the tables over the nodes of a Citus cluster, and says what it did',
+  summary: 'distributes the tables over the nodes of a Citus cluster, and lists what it did',
   description:
-    "DATABASE_URL names the coordinator. Brings the database to this program's schema first,\n" +
-    'as migrate does. Stop the processes before it where there are rows: tables that are\n' +
-    'spread are locked until all are. It is done as a whole or not at all, and done again it\n' +
-    'does nothing.',
+    "DATABASE_URL names the coordinator. First brings the database to this program's schema, " +
+    'as\nmigrate does. If the tables have rows, stop the processes first: the tables are ' +
+    'locked until all\nare distributed. It is done completely or not at all, and a repeat does ' +
+    'nothing.',
   connection: [],
   example: 'SANDBOX=false DATABASE_URL=postgres://… pinfold cluster prepare',
   async run() {
@@ -65,12 +66,15 @@ export const prepareClusterCommand: Command = {
       ...done.copied.map((table) => `Copied ${table} to every node.`),
       ...done.spread.map(({ column, tableName }) => `Spread ${tableName} by ${column}.`),
       ...done.cleared.map(
-        (table) => `Removed the rows of ${table} that the coordinator still had.`,
+        (table) => `Removed the rows of ${table} that were still on the coordinator.`,
       ),
     ]
     const nodes = plural(done.nodes, 'node')
-    const nothing = `There was nothing to do: everything lies on ${nodes} as it is to.`
-    const text = lines.length === 0 ? nothing : [...lines, `All of it lies on ${nodes}.`].join('\n')
+    const nothing = `No change was due: every table is in its place on ${nodes}.`
+    const text =
+      lines.length === 0
+        ? nothing
+        : [...lines, `Every table is in its place on ${nodes}.`].join('\n')
     return { json: done, text }
   },
 }

@@ -13,15 +13,15 @@ const waitMs = 600_000
 
 export const signInCommand: Command = {
   words: 'sign-in',
-  summary: 'signs you in with your issuer of identities, for commands with --as-person',
+  summary: 'signs you in with your identity provider, for commands with --as-person',
   description:
     'It prints a link to open in a browser on this machine, and waits until you have signed in ' +
-    'there (RFC 8252). The token is\nkept in DATA_DIR/person-token.json (0600) until it ' +
-    'expires. The issuer has to know the command line as a public\nclient with the redirect ' +
+    '(RFC 8252). The token is\nstored in DATA_DIR/person-token.json (0600) until it expires. ' +
+    'The identity provider must have the command line as a\npublic client with the redirect ' +
     'URI http://127.0.0.1/callback, at any port.',
   options: {
-    issuer: { type: 'string', value: 'URL', help: 'CONSOLE_ISSUER, or that of the sandbox' },
-    audience: { type: 'string', value: 'URI', help: 'what the token is for: CONSOLE_AUDIENCE' },
+    issuer: { type: 'string', value: 'URL', help: "CONSOLE_ISSUER, or the sandbox's own" },
+    audience: { type: 'string', value: 'URI', help: 'the audience of the token: CONSOLE_AUDIENCE' },
     as: { type: 'string', value: 'ROLE', help: 'in the sandbox: a role, or the name of a person' },
   },
   connection: ['client'],
@@ -85,7 +85,7 @@ async function parseTarget(call: Call) {
   const issuer = findText(call, 'issuer') ?? configured?.issuer ?? (own && `${own}/console/issuer`)
   const audience = findText(call, 'audience') ?? configured?.audience ?? own
   if (!issuer || !audience) {
-    throw new UsageError('Say with whom, and for what: --issuer URL and --audience URI.')
+    throw new UsageError('The sign-in needs --issuer URL and --audience URI.')
   }
   const as = findText(call, 'as')
   const person = sandbox?.people.find(({ name, role }) => name === as || role === as)
@@ -121,7 +121,7 @@ async function listenOnce() {
     reject(
       new Refused(408, {
         code: 'not_signed_in',
-        detail: 'The time for the sign-in has passed. Run the command again.',
+        detail: 'The sign-in took too long. Run the command again.',
       }),
     )
   }, waitMs)

@@ -30,26 +30,30 @@ interface Turn {
 
 export const terminalCommand: cli.Command = {
   words: 'terminal',
-  summary: 'plays a card network on a link that listens: purchases, repeats, reversals',
+  summary: 'acts as a card network on a link: purchases, repeats, reversals',
   description:
     'It signs on, sends an echo, purchases with right and wrong PINs and CVV2s, a repeat and a ' +
-    'reversal, and shows\nboth sides decoded, with PANs masked. Without --pan it makes a card ' +
-    'of the sandbox for it. PIN blocks are under\nthe sandbox’s key, or under that of ' +
-    '--zone-key-file; without either the purchases with a PIN are left out. Exits\nwith 1 ' +
-    'where an answer is another than it should be.',
+    'reversal, and shows the\ndecoded messages of both sides, with masked PANs. Without --pan ' +
+    'it creates a card in the sandbox. PIN blocks are\nenciphered under the sandbox’s key or ' +
+    'that of --zone-key-file; without either, the purchases with a PIN are omitted.\nExits ' +
+    'with 1 if an answer differs from the expected one.',
   options: {
     link: {
       type: 'string',
       value: 'LINK',
-      help: 'a link of yours; the sandbox’s own unless given',
+      help: 'a link; by default the sandbox’s own',
     },
-    host: { type: 'string', value: 'HOST', help: 'where the link listens; as the link says it' },
+    host: {
+      type: 'string',
+      value: 'HOST',
+      help: 'the address of the link; by default from its registration',
+    },
     port: { type: 'string', value: 'PORT', help: 'its port' },
-    profile: { type: 'string', value: 'NAME', help: 'how its messages are' },
+    profile: { type: 'string', value: 'NAME', help: 'the format of its messages' },
     pan: {
       type: 'string',
       value: 'DIGITS',
-      help: 'a card that is there, with --expiry, --pin and --cvv2',
+      help: 'an existing card, with --expiry, --pin and --cvv2',
     },
     expiry: { type: 'string', value: 'YYYY-MM', help: 'its expiry', needs: 'pan' },
     pin: { type: 'string', value: 'DIGITS', help: 'its PIN', needs: 'pan' },
@@ -59,14 +63,14 @@ export const terminalCommand: cli.Command = {
       value: 'FILE',
       help: 'a test key for PIN blocks (TDES), in hexadecimal',
     },
-    'key-index': { type: 'string', value: 'NN', help: 'its index; 01 unless given' },
+    'key-index': { type: 'string', value: 'NN', help: 'its index; by default 01' },
   },
   example: 'pinfold terminal --link acme-1 --zone-key-file pin-01.hex',
   async run(call) {
     const sandbox = await readSandboxFile(readConfig().dataDir)
     const address = await findLink(call, sandbox)
     const profile = (await loadProfiles(readConfig().linkProfilesDir)).get(address.profile)
-    if (!profile) throw new cli.UsageError(`There is no profile ${address.profile}.`)
+    if (!profile) throw new cli.UsageError(`The profile ${address.profile} does not exist.`)
     const keyIndex = cli.findText(call, 'key-index') ?? '01'
     const keyName = composePinKeyName(profile, keyIndex)
     const zoneKey = await findZoneKey(call, sandbox, address, keyName)
@@ -74,8 +78,8 @@ export const terminalCommand: cli.Command = {
     const isSilent = call.options.json === true
     if (!zoneKey && !isSilent) {
       print(
-        `Purchases with a PIN are left out: the value of ${keyName} is not ` +
-          'known here. Name its file by --zone-key-file.\n',
+        `Purchases with a PIN are omitted: the value of ${keyName} is unknown. Name its file ` +
+          'with --zone-key-file.\n',
       )
     }
     const turns = await play({ ...address, profile, zoneKey, keyIndex }, card, isSilent)
@@ -123,7 +127,7 @@ async function findLink(call: cli.Call, sandbox: SandboxFile | null): Promise<Li
   const known = served ?? (sandbox?.link && { ...sandbox.link, networkId: null })
   const port = cli.parseNumber(call, 'port') ?? known?.port
   if (port === undefined)
-    throw new cli.UsageError('There is no link of a sandbox here: say --link, or --port.')
+    throw new cli.UsageError('This machine has no sandbox link: give --link or --port.')
   return {
     host: cli.findText(call, 'host') ?? known?.host ?? '127.0.0.1',
     port,
@@ -157,7 +161,7 @@ async function findZoneKey(
       throw new cli.UsageError(`${file} cannot be read.`, { cause })
     })
     if (!/^\s*(?:[0-9A-Fa-f]{32}|[0-9A-Fa-f]{48})\s*$/.test(text)) {
-      throw new cli.UsageError(`${file} holds no TDES key: write 32 or 48 hexadecimal digits.`)
+      throw new cli.UsageError(`${file} must have a TDES key of 32 or 48 hexadecimal digits.`)
     }
     return Buffer.from(text.trim(), 'hex')
   }
@@ -175,7 +179,7 @@ async function findCard(call: cli.Call, sandbox: SandboxFile | null): Promise<Te
   if (pan !== undefined) {
     return { pan, expiry: needed('expiry'), pin: needed('pin'), cvv2: needed('cvv2') }
   }
-  if (!sandbox) throw new cli.UsageError('There is no sandbox here to make a card in: say --pan.')
+  if (!sandbox) throw new cli.UsageError('A card can only be created in a sandbox: give --pan.')
   return makeCard(call, sandbox)
 }
 
@@ -236,7 +240,7 @@ function* writeScenes({ keyIndex, profile, zoneKey }: Stage, card: TestCard): Ge
       terminals.withPin(bought('chip'), pin, zoneKey, profile.pin, keyIndex)
     const tried = withPin(otherDigits(card.pin))
     yield { title: 'a purchase with a wrong PIN', outcome: '55', message: tried }
-    const title = 'its repeat: the same answer, and no second try'
+    const title = 'its repeat: the same answer, without a second try'
     yield { title, outcome: '55', message: terminals.createRepeat(tried) }
     yield { title: 'a purchase with the right PIN', outcome: '00', message: withPin(card.pin) }
   }
@@ -247,7 +251,7 @@ function* writeScenes({ keyIndex, profile, zoneKey }: Stage, card: TestCard): Ge
   const title = keyed ? 'a purchase with the right CVV2' : 'a purchase'
   yield { title, outcome: '00', message: paid }
   const reversal = terminals.takingBack(profile, paid)
-  yield { title: 'its reversal, which gives no try back', outcome: '00', message: reversal }
+  yield { title: 'its reversal, which restores no try', outcome: '00', message: reversal }
 }
 
 /** The conversation from sign-on to reversal. */
@@ -255,7 +259,7 @@ async function play(stage: Stage, card: TestCard, isSilent: boolean): Promise<re
   const { host, port, profile } = stage
   const socket = connect({ host, port })
   await once(socket, 'connect').catch((cause: Error) => {
-    throw new cli.Unreachable(`No program listens at ${host}:${port}.`, { cause })
+    throw new cli.Unreachable(`No program is listening at ${host}:${port}.`, { cause })
   })
   const terminal = terminals.openTerminal(profile, socket, (side, lines) => {
     if (!isSilent) print(`${side}\n${lines.map(escapeLine).join('\n')}\n`)

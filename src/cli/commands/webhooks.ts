@@ -9,22 +9,26 @@ const answerTimeoutMs = 10_000
 
 export const webhookCommand: cli.Command = {
   words: 'webhooks listen',
-  summary: 'forwards events to an address of yours as signed webhooks, until it is stopped',
+  summary: 'forwards events to your address as signed webhooks, until it is stopped',
   description:
-    'For the development of a receiver: nothing is registered, and an event is sent once. The\n' +
-    'secret for the signatures is new at each start, and is printed first.',
+    'For the development of a receiver: no webhook is registered, and each event is sent once. ' +
+    'The\nsecret for the signatures is new at each start, and is printed first.',
   connection: cli.clientConnection,
   options: {
-    'forward-to': { type: 'string', value: 'URL', help: 'where your receiver listens' },
-    types: { type: 'string', value: 'LIST', help: 'only these, with commas: pin.blocked,pin.set' },
-    count: { type: 'string', value: 'N', help: 'ends after so many' },
+    'forward-to': { type: 'string', value: 'URL', help: 'the address of your receiver' },
+    types: {
+      type: 'string',
+      value: 'LIST',
+      help: 'only these types, separated by commas: pin.blocked,pin.set',
+    },
+    count: { type: 'string', value: 'N', help: 'ends after this number of events' },
   },
   example: 'pinfold webhooks listen --forward-to http://127.0.0.1:3000/webhooks',
   run: (call) => {
     const url = parseTarget(call)
     return asClient(call, async (service) => {
       const secret = encodeWebhookSecret(randomBytes(32))
-      printBeside(`The secret for the signatures is ${secret.reveal()}`)
+      printBeside(`The signing secret is ${secret.reveal()}`)
       await followEvents(service, call, async (event) => {
         const { id, ...message } = JSON.parse(event) as { id: string; type: string }
         const result = await send(url, secret, id, JSON.stringify(message))

@@ -17,9 +17,9 @@ export const witnessCommand: Command = {
   words: 'witness',
   summary: 'cosigns the checkpoints of audit logs, until it is stopped',
   description:
-    'For a machine of an auditor or of a second site (c2sp.org/tlog-witness). It cosigns\n' +
-    'only trees that extend those it has cosigned. The first line it prints is its key: for\n' +
-    'the policy of the log, and for verifiers.',
+    'For a machine of an auditor or of a second site (c2sp.org/tlog-witness). It cosigns only ' +
+    'trees\nthat extend those that it has cosigned. Its first line of output is its key, for ' +
+    'the policy of the\nlog and for verifiers.',
   options: {
     dir: {
       type: 'string',
@@ -34,13 +34,13 @@ export const witnessCommand: Command = {
     key: {
       type: 'string',
       value: 'FILE',
-      help: 'its private key, Ed25519 as PEM; made if not there',
+      help: 'its private key, Ed25519 as PEM; generated if the file is missing',
     },
-    name: { type: 'string', value: 'NAME', help: "its key's name; by the host unless given" },
+    name: { type: 'string', value: 'NAME', help: 'the name of its key; by default from the host' },
     logs: {
       type: 'string',
       value: 'FILE',
-      help: 'verifier keys of the logs that it cosigns; logs in its folder unless given',
+      help: 'verifier keys of the logs that it cosigns; by default the file logs in its folder',
     },
   },
   connection: [],
@@ -70,7 +70,7 @@ export const witnessCommand: Command = {
       await once(server, 'listening')
       print(witness.verifierKey)
       const { port: listening } = server.address() as AddressInfo
-      printBeside(`It listens at http://${host}:${listening}/add-checkpoint.`)
+      printBeside(`The witness listens at http://${host}:${listening}/add-checkpoint.`)
       await new Promise((resolve) => {
         for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve)
       })
@@ -98,7 +98,7 @@ async function readOrMakeKey(path: string) {
   } catch {
     // What it says could hold a part of the key.
   }
-  throw new UsageError(`${path} holds no private key of Ed25519 as PEM.`)
+  throw new UsageError(`${path} must have an Ed25519 private key as PEM.`)
 }
 
 /** @throws UsageError */
@@ -109,7 +109,9 @@ async function readLogs(call: Call, folder: string) {
     const logs = lines.filter((line) => line !== '' && !line.startsWith('#')).map(parseVerifierKey)
     if (logs.length > 0) return logs
   } catch (cause) {
-    throw new UsageError(`${path} does not hold verifier keys of logs, one a line.`, { cause })
+    throw new UsageError(`${path} must have verifier keys of logs, one per line.`, { cause })
   }
-  throw new UsageError(`${path} names no log: /.well-known/audit-log-keys of the log has its keys.`)
+  throw new UsageError(
+    `${path} names no log. The log publishes its keys at /.well-known/audit-log-keys.`,
+  )
 }

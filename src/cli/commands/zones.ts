@@ -26,7 +26,7 @@ interface Act {
 export const zoneCommands: readonly Command[] = [
   {
     words: 'zones list',
-    summary: 'card networks, each with its keys and their check values',
+    summary: 'lists card networks with their keys and check values',
     options: limitOption,
     example: 'pinfold zones list',
     run: (call) =>
@@ -39,14 +39,14 @@ export const zoneCommands: readonly Command[] = [
     words: 'zones create',
     names: ['NETWORK'],
     namePointers: { '/clientId': 'NETWORK' },
-    summary: 'registers a card network; its secret is shown this once',
-    description: 'Its keys are brought by pinfold keys import NAME --zone NETWORK.',
+    summary: 'registers a card network; its secret is shown only now',
+    description: 'Import its keys with pinfold keys import NAME --zone NETWORK.',
     options: {
-      name: { type: 'string', value: 'TEXT', help: 'what it is called', pointer: '/clientName' },
+      name: { type: 'string', value: 'TEXT', help: 'the name for display', pointer: '/clientName' },
       'public-jwk': {
         type: 'string',
         value: 'FILE',
-        help: 'its public key, in place of a secret',
+        help: 'its public key, instead of a secret',
         pointer: '/jwks',
       },
     },
@@ -80,8 +80,8 @@ export const zoneCommands: readonly Command[] = [
   },
   {
     words: 'acts',
-    summary: 'who changed which product, client or zone, the newest first',
-    description: 'What was done to keys is listed by pinfold keys acts.',
+    summary: 'lists the acts of operators on products, clients and zones, newest first',
+    description: 'pinfold keys acts lists the acts on keys.',
     options: limitOption,
     example: 'pinfold acts --json',
     run: (call) =>

@@ -17,7 +17,7 @@ export async function readBody(
       const next = await reader?.read()
       if (next?.value === undefined) return new Uint8Array(Buffer.concat(chunks))
       length += next.value.byteLength
-      if (length > mostBytes) throw new TooLong(`It has more than ${mostBytes} bytes.`)
+      if (length > mostBytes) throw new TooLong(`The body exceeds the limit of ${mostBytes} bytes.`)
       chunks.push(next.value)
     }
   } finally {

@@ -28,8 +28,8 @@ async function connect(options: ConnectionOptions, role: ClientRole): Promise<Se
   if (baseUrl === null && privateUrl === null) return connectConfigured(readConfig(), role, named)
   if (baseUrl === null || (role === 'admin' && privateUrl === null)) {
     throw new UsageError(
-      'Say where: --url and --private-url together, or PINFOLD_URL and PINFOLD_PRIVATE_URL ' +
-        '(tokens come from the public one).',
+      'The address of the service is incomplete: give --url and --private-url together, or set ' +
+        'PINFOLD_URL and PINFOLD_PRIVATE_URL (tokens come from the public one).',
     )
   }
   const address = { baseUrl, privateUrl: privateUrl ?? baseUrl }
@@ -105,7 +105,7 @@ export async function presentCertificate({
 }: CallerConfig): Promise<void> {
   if (certificateFile === null && keyFile === null) return
   if (certificateFile === null || keyFile === null) {
-    throw new UsageError('PINFOLD_CERT_FILE and PINFOLD_KEY_FILE go together.')
+    throw new UsageError('PINFOLD_CERT_FILE and PINFOLD_KEY_FILE must be set together.')
   }
   const [cert, key] = await Promise.all(
     [certificateFile, keyFile].map((path) =>
@@ -117,9 +117,12 @@ export async function presentCertificate({
   try {
     createSecureContext({ cert, key })
   } catch (cause) {
-    throw new UsageError(`${certificateFile} and ${keyFile} are not a certificate and its key.`, {
-      cause,
-    })
+    throw new UsageError(
+      `The key in ${keyFile} does not belong to the certificate in ${certificateFile}.`,
+      {
+        cause,
+      },
+    )
   }
   // The fetch of Node.js takes the dispatcher that its own package puts in place.
   const { Agent, setGlobalDispatcher } = await import('undici')

@@ -61,7 +61,7 @@ export async function readCredentials(
   const own = role === 'admin' ? sandbox?.admin : sandbox
   if (!own || clientId !== null) {
     throw new UsageError(
-      'Say who you are: --client ID --jwk-file FILE, or PINFOLD_CLIENT_ID with ' +
+      'The command needs credentials: --client ID --jwk-file FILE, or PINFOLD_CLIENT_ID with ' +
         'PINFOLD_JWK_FILE or PINFOLD_CLIENT_SECRET.',
     )
   }

@@ -39,19 +39,19 @@ async function identify(url: string, listener: ListenerTitle): Promise<Finding> 
     fault(
       'server',
       `No Pinfold server answered at ${url}: ${reason}`,
-      'Commands that are given this address reach no service.',
-      `Check the address of the ${listener}, that the server runs, and that this machine can ` +
-        'connect to it.',
+      'Commands with this address reach no service.',
+      `Check the address of the ${listener}, that the server is running, and that this machine ` +
+        'can connect to it.',
     )
   try {
     const { json, status } = await readJson(`${url}/openapi.json`)
     const title = findTitle(json)
-    if (title === titles[listener]) return good('server', `A Pinfold answers at ${url}.`)
+    if (title === titles[listener]) return good('server', `A Pinfold server answers at ${url}.`)
     if (title !== titles['public listener'] && title !== titles['private listener']) {
-      return lacking(`another program did, with status ${status}.`)
+      return lacking(`another program answered, with status ${status}.`)
     }
     return fault(
-      'server',
+      `${url} is not the ${listener} of a Pinfold server, but its other listener.`,
       `The server at ${url} is not the ${listener} of a Pinfold, but its other listener.`,
       'Each listener has its own paths: a call to the wrong listener returns 404.',
       'Exchange the addresses: --url is the public listener, --private-url the private one.',

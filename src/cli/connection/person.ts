@@ -32,8 +32,8 @@ export async function readPersonToken(): Promise<string> {
   if (personToken !== null) return personToken
   if (addressSource !== null) {
     throw new UsageError(
-      `${addressSource} says where the service is, and does not get your token: set ` +
-        'PINFOLD_URL and PINFOLD_PRIVATE_URL in the environment.',
+      `Your token is not sent to the address in ${addressSource}: set PINFOLD_URL and ` +
+        'PINFOLD_PRIVATE_URL in the environment.',
     )
   }
   try {

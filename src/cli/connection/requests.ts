@@ -102,10 +102,10 @@ export function createRequests(
       const rows: Row[] = []
       let next: string | undefined = limitPage(path, limit)
       for (let page = 0; next !== undefined && rows.length < limit; page += 1) {
-        if (page >= mostPages)
-          throw new Unreachable('The list that the service answers has no end.')
+        if (page >= mostPages) throw new Unreachable('The list of the service does not end.')
         const { content, link } = await request('GET', next)
-        if (!Array.isArray(content)) throw new Unreachable('What the service answers is no list.')
+        if (!Array.isArray(content))
+          throw new Unreachable('The answer of the service is not a list.')
         rows.push(...content)
         next = nextPath(link, origin)
       }
@@ -118,7 +118,7 @@ export function createRequests(
       const work = () => withDeadline({ timeoutMs }, () => readBody(body, mostBytes))
       const bytes = await send(path, work).catch((error: unknown) => {
         if (!(error instanceof TooLong)) throw error
-        throw new Unreachable(`${path} has more than ${mostBytes} bytes.`, { cause: error })
+        throw new Unreachable(`${path} exceeds the limit of ${mostBytes} bytes.`, { cause: error })
       })
       return { ...answer, bytes }
     },
@@ -153,7 +153,7 @@ function nextPath(link: string | null, origin: string): string | undefined {
   if (path.startsWith('/') && new URL(`${origin}${path}`).origin === new URL(origin).origin) {
     return path
   }
-  throw new Unreachable('The next page that the service names is not on that service.')
+  throw new Unreachable('The next page that the service names is on another server.')
 }
 
 const isApproval = (content: unknown): content is { readonly approvalId: string } =>
@@ -165,7 +165,7 @@ function parseContent({ status, text }: Answer): unknown {
   try {
     if (text !== '') content = JSON.parse(text)
   } catch {
-    throw new Unreachable(`What answers there (${status}) is no Pinfold.`)
+    throw new Unreachable(`The server that answered (${status}) is not Pinfold.`)
   }
   if (status >= 300) throw new Refused(status, content ?? {})
   return content
@@ -189,14 +189,14 @@ function toFailure(error: unknown, origin: string, { jwkFile }: CallerCredential
     return new Refused(status ?? 0, {
       code: 'no_token',
       detail:
-        `No token was given: ${status}. Is the client registered here, active, and its secret or ` +
-        'key right?',
+        `No token was issued: ${status}. Check that the client is registered here and active, ` +
+        'and that its secret or key is right.',
     })
   }
   if (code === 'unexpected_answer') {
-    return new Unreachable(`What answers there (${status}) is no Pinfold.`, { cause })
+    return new Unreachable(`The server that answered (${status}) is not Pinfold.`, { cause })
   }
-  return new Unreachable(`Nothing answers at ${origin}: is the server running?`, { cause })
+  return new Unreachable(`No server answers at ${origin}. Check that it is running.`, { cause })
 }
 
 function orUsageError<Result>(credentials: CallerCredentials, work: () => Result): Result {

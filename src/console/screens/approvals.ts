@@ -118,7 +118,7 @@ async function approvalPage(visit: Visit, above: Content): Promise<Page> {
     body: html`${above}
       <div class="columns">
         <section aria-labelledby="asked">
-          <h2 id="asked">What was asked for</h2>
+          <h2 id="asked">Request</h2>
           <live-region id="state" every="2">${facts(approval)}</live-region>
         </section>
         <section aria-labelledby="decide">
@@ -130,7 +130,7 @@ async function approvalPage(visit: Visit, above: Content): Promise<Page> {
       </div>
       <live-region id="outcome" every="2">${renderCards(approval)}</live-region>
       <section aria-labelledby="payload">
-        <h2 id="payload">Exactly what is carried out</h2>
+        <h2 id="payload">Exact payload</h2>
         ${renderPayload(approval)}
       </section>`,
   }
@@ -141,12 +141,12 @@ function facts(approval: Approval): Content {
   const askedBy = renderParty(approval.requestedBy)
   return html`<dl>
     <dt>State</dt><dd>${stateBadge(approval)}</dd>
-    <dt>Asked for by</dt><dd>${askedBy}, ${instant(approval.requestedAt)}</dd>
-    <dt>Why</dt>
+    <dt>Requested by</dt><dd>${askedBy}, ${instant(approval.requestedAt)}</dd>
+    <dt>Reason</dt>
     <dd>${
       typeof reason === 'string'
         ? html`“${reason}”`
-        : html`<span class="fine">The request has no reason in it. Ask ${askedBy}.</span>`
+        : html`<span class="fine">The request has no reason. Ask ${askedBy}.</span>`
     }</dd>
     ${approval.state === 'waiting' && html`<dt>Until</dt><dd>${instant(approval.expiresAt)}</dd>`}
     ${
@@ -172,9 +172,9 @@ const codes = (texts: readonly string[]): Content =>
   texts.length === 0 ? html`none` : texts.map((text) => html`<code>${text}</code> `)
 
 const signInTexts = {
-  client_secret: 'A secret. The people who gave it may still know it.',
+  client_secret: 'A secret. The people who issued it may still know it.',
   private_key_jwt: 'Its private keys.',
-  none: 'Nothing here: another issuer knows it.',
+  none: 'Unknown here: it authenticates at another issuer.',
 } as const
 
 /** Which client it is about, how it signs in, and whose keys stand in the request. */
@@ -183,12 +183,12 @@ const clientFacts = ({ client, keyThumbprints }: Approval): Content =>
     client &&
     html`<dt>Client now</dt><dd>${client.clientId}, ${client.active ? 'active' : 'disabled'}</dd>
       <dt>Its scopes</dt><dd>${codes(client.scopes)}</dd>
-      <dt>It signs in with</dt><dd>${signInTexts[client.authentication]}</dd>
+      <dt>It authenticates with</dt><dd>${signInTexts[client.authentication]}</dd>
       <dt>Its keys</dt><dd>${codes(client.keyThumbprints)}</dd>
       <dt>Its credentials</dt>
       <dd>
         Version ${client.credentialsVersion}, changed ${instant(client.credentialsChangedAt)}.
-        Given by ${codes(client.credentialsGivenBy)}
+        Issued by ${codes(client.credentialsGivenBy)}
       </dd>`
   }${
     keyThumbprints.length > 0 && html`<dt>Keys in the request</dt><dd>${codes(keyThumbprints)}</dd>`
@@ -199,7 +199,7 @@ function renderCards({ kind, outcome }: Approval): Content {
   if (kind !== 'unblock-cards' || !Array.isArray(outcome)) return false
   const cards = outcome as readonly Static<typeof UnblockedCardSchema>[]
   return html`<section aria-labelledby="cards">
-    <h2 id="cards">What happened to each card</h2>
+    <h2 id="cards">Result for each card</h2>
     ${unblockedCards(cards)}
   </section>`
 }
@@ -211,26 +211,26 @@ const parseRequest = ({ payload }: Approval): { readonly body: unknown } | null 
 const renderPayload = (approval: Approval): Content =>
   approval.payload === null
     ? html`<p class="empty">
-          The request is forgotten: the record must not name whom it was about. Its hash stays.
+          The payload was deleted, because the record must not name its subject. The hash stays.
         </p>
         <p class="fine">SHA-256 <code>${approval.payloadHash}</code></p>`
     : html`<p><code>${approval.method} ${approval.path}</code></p>
         <pre tabindex="0">${JSON.stringify(parseRequest(approval)?.body, null, 2)}</pre>
         <p class="fine">SHA-256 <code>${approval.payloadHash}</code></p>
         <details class="fine">
-          <summary>The text that the hash is of</summary>
+          <summary>The text of the hash</summary>
           <pre tabindex="0">${approval.payload}</pre>
         </details>`
 
 /** What is said where nothing can be decided. */
 const decidedTexts: Readonly<Record<string, string>> = {
-  approved: 'It is approved, and about to be carried out.',
-  done: 'It was approved and carried out.',
-  failed: 'It was approved, and carrying it out failed. The outcome says why.',
-  refused: 'It was refused, and is not carried out.',
-  withdrawn: 'It was withdrawn, and is not carried out.',
-  expired: 'It expired before another person approved it, and is not carried out.',
-  stale: 'Its subject has changed since the request. It is not carried out: make a new request.',
+  approved: 'It is approved, and will be executed shortly.',
+  done: 'It was approved and executed.',
+  failed: 'It was approved, and its execution failed. See the outcome.',
+  refused: 'It was refused, and is not executed.',
+  withdrawn: 'It was withdrawn, and is not executed.',
+  expired: 'It expired before another person approved it, and is not executed.',
+  stale: 'Its subject has changed since the request. It is not executed: make a new request.',
 }
 
 const breakGlassHint =
@@ -266,7 +266,7 @@ function decision({ here, kept, person, scopes, ...visit }: Visit, approval: App
     return html`<p class="hint">This is your request: another person has to approve it.</p>
       <form method="post" action="${action}/withdraw">
         ${formFields(visit)}
-        <button class="quiet">Withdraw it</button>
+        <button class="quiet">Withdraw</button>
       </form>
       ${
         mayApprove &&

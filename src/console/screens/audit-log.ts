@@ -32,7 +32,7 @@ export const auditLogScreen: Screen = {
             'Log',
             'State',
             { title: 'Entries', isNumber: true },
-            { title: 'Under a checkpoint', isNumber: true },
+            { title: 'Covered by a checkpoint', isNumber: true },
             'Signed',
             'Began',
           ],
@@ -50,24 +50,24 @@ export const auditLogScreen: Screen = {
                 <td>${instant(log.beganAt)}</td>
               </tr>`,
           ),
-          'No process has begun a log yet.',
+          'No log has begun yet.',
         )}${
           refused &&
           visit.scopes.has('admin') &&
           html`<form method="post" action="/console/audit-log/successor" class="stack">
             ${formFields(visit)}
-            <h2>Let a successor begin</h2>
-            <label>What happened, for whoever reads the log<input name="reason" required
+            <h2>Begin a successor</h2>
+            <label>Reason, for the auditors of the log<input name="reason" required
               maxlength="500" autocomplete="off"></label>
             <p class="hint">
-              The log is closed for good. Its entries that are under no checkpoint go over into the
-              next one.
+              This closes the log permanently. Its entries that no checkpoint covers move to the
+              successor.
             </p>
-            <button class="danger">Let a successor begin</button>
+            <button class="danger">Begin a successor</button>
           </form>`
-        }<h2>What operators did</h2>${listed(
+        }<h2>Acts of operators</h2>${listed(
           'Acts',
-          ['When', 'What', 'Of', 'By', 'Details'],
+          ['Time', 'Act', 'Subject', 'Actor', 'Details'],
           acts.entries.map(({ act, at, clientId, details, requestId, subject, subjectKind }) => {
             const text = JSON.stringify(details)
             return html`<tr>

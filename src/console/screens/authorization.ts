@@ -13,7 +13,7 @@ const approvedSaying =
   'please ask there.'
 
 const checkNames: Readonly<Record<Check['check'], string>> = {
-  card: 'The card is known',
+  card: 'Card exists',
   status: 'Status of the card',
   expiry: 'Expiry date',
   pin_block: 'PIN block can be read',
@@ -59,24 +59,24 @@ export const authorizationScreen: Screen = {
           </p>
         </section>
         <section aria-labelledby="checks">
-          <h2 id="checks">Every check, in its order</h2>
+          <h2 id="checks">Checks, in order</h2>
           <div class="scroll">
             <table>
               <thead><tr>
                 <th scope="col">Check</th>
-                <th scope="col">Verdict</th>
+                <th scope="col">Result</th>
                 <th scope="col">Details</th>
-                <th scope="col" class="number">Known after</th>
+                <th scope="col" class="number">Time</th>
               </tr></thead>
               <tbody>${checks.map(checkRow)}</tbody>
             </table>
           </div>
           <p class="hint">
-            What comes after the first objection was not looked at, and cost no try.
+            Checks after the first objection did not run, and spent no try.
           </p>
         </section>
         <section aria-labelledby="asked">
-          <h2 id="asked">What was asked</h2>
+          <h2 id="asked">Request</h2>
           <dl>
             <dt>Card</dt>
             <dd><a href="${path`/console/cards/${publicToken}`}">${publicToken}</a></dd>
@@ -87,7 +87,7 @@ export const authorizationScreen: Screen = {
             <dt>Network</dt><dd>${networkId}</dd>
             <dt>Reference</dt><dd><code>${reference}</code></dd>
             <dt>Entry mode</dt><dd>${entryMode}</dd>
-            <dt>Took</dt><dd>${durationMs} ms</dd>
+            <dt>Duration</dt><dd>${durationMs} ms</dd>
             <dt>Request</dt><dd><code>${found.requestId}</code></dd>
           </dl>
         </section>`,

@@ -48,7 +48,7 @@ interface Shown {
 /** Renders the history of a card, newest first. @param empty the advice for an empty history */
 export const timelineTable = (shown: Shown, entries: readonly Entry[], empty: Content): Html =>
   listed(
-    'All that happened',
+    'Everything',
     ['When', 'What', 'By', 'Details'],
     entries.map((entry) => timelineRow(shown, entry)),
     empty,
@@ -77,7 +77,7 @@ export const describeActor = ({ id, kind }: Act['by']): string =>
     client: `Client ${id}`,
     operator: `Operator ${id}`,
     network: 'Card network',
-    service: 'Due by itself',
+    service: 'The service',
   })[kind]
 
 function actDetails(shown: Shown, act: Act, isDisclosure: boolean): Content {
@@ -102,7 +102,7 @@ function actDetails(shown: Shown, act: Act, isDisclosure: boolean): Content {
 /** What an event says of an act beside its type, as people say it. */
 function describeFact(name: string, value: unknown): string {
   const facts: Readonly<Record<string, string>> = {
-    blockedBy: value === 'tries' ? 'Its tries are used up' : 'By the client',
+    blockedBy: value === 'tries' ? 'Tries used up' : 'By the client',
     cardProduct: `Product ${value}`,
     cardStatusCode: statusName(value),
     cardType: String(value),
@@ -155,7 +155,7 @@ function authorizationDetails(
   const { advice, declineReason } = authorization
   const address = path`/console/cards/${publicToken}/authorizations/${authorizationId}`
   return html`${approved ? badge('Approved', 'good') : badge(`Declined ${responseCode}`, 'bad')}
-    <a href="${address}">${approved ? 'Every check' : 'Why'}</a>
+    <a href="${address}">${approved ? 'Checks' : 'Reason'}</a>
     ${declineReason && html`<p><code>${declineReason}</code> ${advice}</p>`}
     <p class="fine">${entryMode} · Reference ${reference}</p>`
 }

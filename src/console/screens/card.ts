@@ -24,8 +24,8 @@ const access = 'support.read'
 const acts = {
   freeze: {
     name: 'Freeze',
-    done: 'The card is frozen. Nothing is approved until it is unfrozen.',
-    hint: 'Nothing is approved until it is unfrozen.',
+    done: 'The card is frozen. Authorizations are declined until it is unfrozen.',
+    hint: 'Authorizations are declined until it is unfrozen.',
     isFor: ({ cardStatusCode }: Card) => cardStatusCode === '00',
   },
   unfreeze: {
@@ -36,13 +36,13 @@ const acts = {
   },
   'pin/unblock': {
     name: 'Unblock PIN',
-    done: 'The PIN is unblocked, and has all of its tries.',
+    done: 'The PIN is unblocked. All its tries are restored.',
     hint: 'Restores all tries of the PIN.',
     isFor: isOpen,
   },
   'cvv/unblock': {
     name: 'Unblock CVV',
-    done: 'The CVV is unblocked, and has all of its tries.',
+    done: 'The CVV is unblocked. All its tries are restored.',
     hint: 'Restores all tries of the CVV.',
     isFor: isOpen,
   },
@@ -127,8 +127,8 @@ function actions(visit: Visit, card: Card): Content {
     ? names.filter((name) => acts[name].isFor(card))
     : []
   const none = visit.scopes.has('support.write')
-    ? 'The card is closed for good: nothing can be done to it.'
-    : 'Your role reads cards and changes none.'
+    ? 'The card is closed permanently and cannot be changed.'
+    : 'Your role can read cards, but not change them.'
   return html`<section aria-labelledby="actions">
     <h2 id="actions">Actions</h2>
     ${open.map(
@@ -137,7 +137,7 @@ function actions(visit: Visit, card: Card): Content {
         <form method="post" action="${path`/console/cards/${card.publicToken}`}/${name}">
           ${formFields(visit)}
           <label>Reason<input name="reason" required maxlength="200" autocomplete="off"></label>
-          <p class="hint">${acts[name].hint} The reason stays on record beside your name.</p>
+          <p class="hint">${acts[name].hint} The reason is recorded with your name.</p>
           <button>${acts[name].name}</button>
         </form>
       </details>`,
@@ -148,7 +148,7 @@ function actions(visit: Visit, card: Card): Content {
       html`<form method="post" action="${path`/console/cards/${card.publicToken}/cardholder`}">
         ${formFields(visit)}
         <button class="quiet">Show the cardholder’s name</button>
-        <p class="hint">Who was shown it, and when, is on record.</p>
+        <p class="hint">The disclosure is recorded with your name.</p>
       </form>`
     }
   </section>`
@@ -178,10 +178,10 @@ function timeline(
   const receipts =
     mayAudit &&
     html`<a href="${path`/console/disclosures?of=${publicToken}`}">
-      Who was shown what, with receipts</a>`
+      Disclosures with receipts</a>`
   const empty =
-    `None of the ${entries.length} entries here is of this kind. ` +
-    'Choose Everything, or look at older ones.'
+    `None of the ${entries.length} entries here is of this kind. Choose Everything, or see ` +
+    'older entries.'
   return html`<section aria-labelledby="timeline">
     <h2 id="timeline">Timeline</h2>
     <nav class="filters" aria-label="What the timeline shows">${filters}${receipts}</nav>
@@ -233,8 +233,8 @@ export const cardActs: readonly Act[] = [
       const name = [title, firstName, middleName, lastName].filter(Boolean).join(' ')
       const lines = [
         `${name}, on the card ${embossName}`,
-        `That you were shown this is entry ${answer.headers['audit-entry']} of the audit log. ` +
-          'It is shown once.',
+        `This disclosure is entry ${answer.headers['audit-entry']} of the audit log. The name ` +
+          'is shown once.',
       ]
       return { to: path`/console/cards/${publicToken}`, notice: { lines } }
     },

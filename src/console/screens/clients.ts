@@ -26,7 +26,7 @@ export const clientsScreen: Screen = {
       title: 'Clients and grants',
       body: html`${listed(
         'Clients',
-        ['Client', 'Kind', 'May', 'Issues', 'Proves itself by', 'Access'],
+        ['Client', 'Kind', 'Scopes', 'Products', 'Authentication', 'Access'],
         entries.map(
           (client) =>
             html`<tr>
@@ -41,7 +41,7 @@ export const clientsScreen: Screen = {
               <td>${renderAccess(client)}</td>
             </tr>`,
         ),
-        html`There is no client yet. Register one by <code>pinfold clients create</code>.`,
+        html`No clients yet. Register one with <code>pinfold clients create</code>.`,
       )}${pages(visit, next)}`,
     }
   },
@@ -75,10 +75,10 @@ export const clientScreen: Screen = {
       body: html`<div class="columns">
         ${facts(client)}
         <section aria-labelledby="may">
-          <h2 id="may">What it may do</h2>
+          <h2 id="may">Scopes</h2>
           ${
             client.scopes.length === 0
-              ? html`<p class="empty">Nothing: it has no scope.</p>`
+              ? html`<p class="empty">The client has no scope.</p>`
               : html`<ul>${client.scopes.map((scope) => html`<li><code>${scope}</code></li>`)}</ul>`
           }
         </section>
@@ -95,11 +95,11 @@ const facts = (client: Client): Content =>
     <dl>
       <dt>Client</dt><dd><code>${client.clientId}</code></dd>
       <dt>Kind</dt><dd>${kinds[client.kind]}</dd>
-      <dt>Proves itself by</dt><dd>${renderAuthentication(client)}</dd>
+      <dt>Authentication</dt><dd>${renderAuthentication(client)}</dd>
       ${
         client.previousSecretUntil &&
         html`<dt>Former secret</dt>
-          <dd>taken until ${instant(client.previousSecretUntil)}</dd>`
+          <dd>accepted until ${instant(client.previousSecretUntil)}</dd>`
       }
       <dt>Credentials</dt><dd>version ${client.credentialsVersion}</dd>
       <dt>Registered</dt>
@@ -110,17 +110,17 @@ const facts = (client: Client): Content =>
       }
       ${
         client.controlledBy.length > 0 &&
-        html`<dt>Could act for it</dt><dd>${client.controlledBy.join(', ')}</dd>`
+        html`<dt>Could act as it</dt><dd>${client.controlledBy.join(', ')}</dd>`
       }
     </dl>
   </section>`
 
 function switchForm(visit: Visit, { active, clientId }: Client): Content {
-  const title = active ? 'Disable' : 'Let in again'
+  const title = active ? 'Disable' : 'Enable'
   const hint = active
-    ? 'It gets no token from then on, and its tokens are refused within 60 seconds. Nothing of ' +
-      'it is removed.'
-    : 'It may ask for tokens again.'
+    ? 'The client gets no more tokens, and its tokens are rejected within 60 seconds. Its data ' +
+      'stays.'
+    : 'The client can request tokens again.'
   return html`<section aria-labelledby="access">
     <h2 id="access">Access</h2>
     <details>
@@ -141,13 +141,13 @@ function grants(visit: Visit, { clientId, productIds }: Client, mayChange: boole
     html`<form class="inline" method="post" action="${action}">
       ${formFields(visit)}
       <input type="hidden" name="productId" value="${productId}">
-      <button name="act" value="revoke" class="quiet">Take away</button>
+      <button name="act" value="revoke" class="quiet">Remove</button>
     </form>`
   return html`<section aria-labelledby="grants">
-    <h2 id="grants">Products that it issues</h2>
+    <h2 id="grants">Products</h2>
     ${
       productIds.length === 0 &&
-      html`<p class="empty">None. Until it is granted one it can create no card.</p>`
+      html`<p class="empty">None. It cannot create cards until you grant it a product.</p>`
     }
     <ul>${productIds.map((each) => html`<li>${each}${mayChange && revokeForm(each)}</li>`)}</ul>
     ${

@@ -44,18 +44,18 @@ export const disclosuresScreen: Screen = {
     return {
       title,
       body: html`<form method="get" action="/console/disclosures" class="row">
-          <label>Token of a card, or id of who was shown it<input name="of" maxlength="64"
+          <label>Token of a card, or id of the recipient<input name="of" maxlength="64"
             autocomplete="off" value="${asked}"></label>
           <button>Show</button>
         </form>
         <live-region id="disclosures">${listed(
           title,
-          ['When', 'What', 'Shown to', 'Card', 'Outcome', 'Proof'],
+          ['Time', 'Disclosure', 'Recipient', 'Card', 'Outcome', 'Proof'],
           entries.map((each) => disclosureRow(each, names, signed.get(each.log))),
           asked === ''
-            ? 'Nothing has been disclosed yet: no PIN, no card data, no name.'
-            : html`Nothing of <b>${asked}</b> is on record. What was disclosed a moment ago is
-                entered within a second; look again, or at
+            ? 'No disclosures yet: no PIN, no card data, no name.'
+            : html`No disclosures of <b>${asked}</b> are recorded. A new disclosure is entered
+            within a second. Reload the page, or see
                 <a href="/console/disclosures">everything</a>.`,
         )}</live-region>${pages(visit, next)}`,
     }
@@ -102,7 +102,7 @@ function disclosureRow(
       ${
         isSigned
           ? html`<a href="${path`/console/disclosures/${entry}`}">Receipt</a>
-              under checkpoint ${checkpoint}`
+              of checkpoint ${checkpoint}`
           : badge('Not signed yet', 'warn')
       }
       <p class="fine">Entry ${index} of log ${log}${isErased && ', erased'}</p>
@@ -131,7 +131,7 @@ export const receiptScreen: Screen = {
       return {
         title,
         body: html`<p class="empty">
-          This entry is not yet under a checkpoint. Reload the page in a second.
+          No checkpoint covers this entry yet. Reload the page in a second.
         </p>`,
       }
     }
@@ -142,14 +142,14 @@ export const receiptScreen: Screen = {
     return {
       title,
       body: html`<section aria-labelledby="proven">
-          <h2 id="proven">What it proves</h2>
+          <h2 id="proven">Proof</h2>
           <dl>
             <dt>Entry</dt><dd><code>${entry}</code></dd>
             <dt>Place</dt><dd>${index}</dd>
-            <dt>Under checkpoint</dt><dd>${badge(checkpoint, 'good')}</dd>
+            <dt>Checkpoint</dt><dd>${badge(checkpoint, 'good')}</dd>
           </dl>
           <p class="hint">
-            Nobody can have taken this entry out, changed it or put another in its place since that
+            The receipt proves that this entry has not been removed, changed or replaced since the
             checkpoint was signed.
           </p>
         </section>

@@ -42,11 +42,11 @@ export const homeScreen: Screen = {
         </section>
         <div class="columns">
           <section aria-labelledby="latency">
-            <h2 id="latency">How long calls take</h2>
+            <h2 id="latency">Latency of calls</h2>
             ${latency ? latencyChart(latency) : missing}
           </section>
           <section aria-labelledby="queues">
-            <h2 id="queues">What has yet to go out</h2>
+            <h2 id="queues">Queues</h2>
             ${queues ? queueChart(queues) : missing}
           </section>
         </div>`,
@@ -56,20 +56,20 @@ export const homeScreen: Screen = {
 
 const latencyChart = ({ overTime }: Static<typeof LatencyFiguresSchema>): Content =>
   lines({
-    title: 'Milliseconds that half and 99 of 100 calls took, minute by minute',
+    title: 'Median and 99th percentile of the duration of calls in milliseconds, by minute',
     ...minutely(overTime, ({ p50Ms, p99Ms }) => [p50Ms, p99Ms]),
     series: ['Half, ms', '99 of 100, ms'],
   })
 
 const queueChart = ({ overTime }: Static<typeof QueueFiguresSchema>): Content =>
   lines({
-    title: 'Events and deliveries that wait, minute by minute',
+    title: 'Waiting events and deliveries, by minute',
     ...minutely(overTime, (each) => [each.unpublishedEvents, each.pendingDeliveries]),
     series: ['Events', 'Deliveries'],
   })
 
 const missing = html`<p class="empty">
-  These figures could not be read. What is wrong stands above.
+  The figures could not be read. See the fault above.
 </p>`
 
 /**
@@ -87,7 +87,7 @@ const minutely = <Sample extends { readonly at: string }>(
   listValues: (sample: Sample) => (number | null)[],
 ) => ({
   rowTitle: 'Minute (UTC)',
-  empty: 'A sample is taken each minute: come back in two.',
+  empty: 'A sample is taken each minute: return in two minutes.',
   points: samples.map((sample) => ({ label: sample.at.slice(11, 16), values: listValues(sample) })),
 })
 
@@ -108,17 +108,17 @@ async function health({ call }: Visit): Promise<Content> {
     .flatMap(([name, each]) => each.map((check) => ({ name, ...check, status: of(check.status) })))
     .sort((one, other) => order.indexOf(one.status) - order.indexOf(other.status))
   const sentence = {
-    pass: 'Everything that this service looks at is well.',
-    warn: 'It works, and something wants looking at.',
-    fail: 'It is us: something fails.',
+    pass: 'The service is healthy.',
+    warn: 'The service works, with warnings.',
+    fail: 'The service has a fault.',
   }[of(status)]
   return html`<div class="notice ${tones[of(status)]}" role="status"><p><b>${sentence}</b></p></div>
     <div class="scroll" tabindex="0" role="region" aria-label="Health">
       <table>
         <thead><tr>
-          <th scope="col">What</th>
-          <th scope="col">How</th>
-          <th scope="col">More</th>
+          <th scope="col">Check</th>
+          <th scope="col">State</th>
+          <th scope="col">Details</th>
         </tr></thead>
         <tbody>${found.map(
           ({ name, output, status: each }) =>
@@ -186,7 +186,7 @@ function renderDeclines(figures: Figures): Content {
   const describeCode = (code: string) =>
     reasons[code] ? `${reasons[code]} (${code})` : `Declined ${code}`
   return stackedBars({
-    title: 'Approvals and declines by reason, hour by hour',
+    title: 'Approvals and declines by reason and hour',
     rowTitle: 'Hour (UTC)',
     empty: 'No authorization requests in 24 hours.',
     series: ['Approved', ...own.map(describeCode), ...(others.length > 0 ? ['Other reasons'] : [])],

@@ -34,24 +34,24 @@ export const keysScreen: Screen = {
         </p>`
       }<h2>Ceremonies</h2>${listed(
         'Ceremonies',
-        ['Key', 'Components', 'Brought by', 'Until'],
+        ['Key', 'Components', 'Entered by', 'Until'],
         entries.entries.map(ceremonyRow),
-        html`No key waits for components. One is opened by <code>pinfold keys ceremony</code>.`,
+        html`No key waits for components. Open an entry with <code>pinfold keys ceremony</code>.`,
       )}<h2>Ages</h2>${ages(wear)}<h2>Versions</h2>${listed(
         'Versions',
         ['Key', 'State', 'Form', 'Age', { title: 'Uses', isNumber: true }, 'Re-encryption', ''],
         keys.entries.map((key) => keyRow(visit, key)),
         'There are no keys.',
-      )}${pages(visit, keys.next)}<h2>What was done lately</h2>${listed(
+      )}${pages(visit, keys.next)}<h2>Recent acts</h2>${listed(
         'Acts on keys',
-        ['When', 'Key', 'What', 'By'],
+        ['Time', 'Key', 'Act', 'Actor'],
         acts.entries.map(
           ({ act, at, clientId, key }) =>
             html`<tr>
               <td>${instant(at)}</td>
               <td><code>${key}</code></td>
               <td>${act}</td>
-              <td>${clientId ?? 'due by itself'}</td>
+              <td>${clientId ?? 'automatic'}</td>
             </tr>`,
         ),
         'Nothing yet.',
@@ -95,7 +95,7 @@ function ages(wear: readonly Static<typeof KeyWearSchema>[]): Content {
     ? html`<p class="empty">No key has a term yet.</p>`
     : html`<figure class="panel">
         <svg class="chart" viewBox="0 0 640 ${used.length * row}" role="img"
-          aria-label="Days that each key in use has made new values, of the days that it may">
+          aria-label="Days for which each active key has protected new data, and its limit">
           ${used.map(({ days, key, most }, at) => {
             const y = at * row
             const share = Math.min(1, days / Math.max(1, most))
@@ -172,11 +172,11 @@ function acts(visit: Visit, { current, key, state, version }: Key): Content {
     return form(
       'rotate',
       'Rotate',
-      'A new version is made, and comes into use once every process knows it. What is under ' +
-        'this one is re-encrypted where that can be done.',
+      'Generates a new version, which becomes active once every process knows it. Data under ' +
+        'this version is then re-encrypted where possible.',
     )
   }
-  return state === 'active' && form('retire', 'Retire', 'Refused while anything is under it.')
+  return state === 'active' && form('retire', 'Retire', 'Refused while the version protects data.')
 }
 
 export const rotateKeyAct: Act = {

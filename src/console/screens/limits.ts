@@ -15,11 +15,11 @@ export const limitsScreen: Screen = {
     return {
       title: 'Limits',
       body: html`<p class="hint">
-        What is used of them stands with each card. Tries of a PIN or CVV are limited by the
-        product.
+        The page of each card shows the used part of its limits. The product limits the tries of
+        a PIN or CVV.
       </p>${listed(
         'Limits',
-        ['Limit', { title: 'At most', isNumber: true }, 'Of what', 'Where it comes from'],
+        ['Limit', { title: 'At most', isNumber: true }, 'Unit', 'Source'],
         limits.map(
           ({ name, origin, unit, value, variable }) =>
             html`<tr>
@@ -29,7 +29,7 @@ export const limitsScreen: Screen = {
               <td>${renderOrigin(origin, variable)}</td>
             </tr>`,
         ),
-        'No limit holds: RATE_LIMIT is off.',
+        'All limits are off: RATE_LIMIT is off.',
       )}`,
     }
   },
@@ -64,13 +64,13 @@ export async function usedLimits(visit: Visit, path: string): Promise<Html> {
         <td>${renderOrigin(limit.origin, limit.from)}</td>
       </tr>`
     }),
-    'No limit holds: RATE_LIMIT is off.',
+    'All limits are off: RATE_LIMIT is off.',
   )
 }
 
 /** Limits of a card, by the names that the listener has for them. */
 const names: Readonly<Record<string, string>> = {
-  reveal: 'PIN and card data shown',
+  reveal: 'Disclosures of PIN and card data',
   'bad-session-key': 'Bad session keys',
   'unblock-pin': 'PIN unblocked',
   'unblock-cvv': 'CVV unblocked',

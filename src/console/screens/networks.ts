@@ -50,12 +50,12 @@ export const networksScreen: Screen = {
             <td>${instant(link.lastSignedOnAt) ?? 'never'}</td>
           </tr>`,
         ),
-        html`No network is linked by ISO 8583. Add one by <code>pinfold links create</code>.`,
+        html`No links yet. Add one with <code>pinfold links create</code>.`,
       )}<h2>Networks</h2>${listed(
         'Networks',
         ['Network', 'Access', 'Keys'],
         zones.entries.map(zoneRow),
-        html`There is no card network yet. Add one by <code>pinfold zones create</code>.`,
+        html`No card networks yet. Add one with <code>pinfold zones create</code>.`,
       )}${pages(visit, zones.next)}`,
     }
   },
@@ -70,7 +70,7 @@ const zoneRow = (zone: Zone): Content =>
     <td>${zone.active ? badge('Active', 'good') : badge('Retired')}</td>
     <td>${
       zone.keys.length === 0
-        ? html`<span class="fine">None: it can send no PIN block.</span>`
+        ? html`<span class="fine">None. It cannot send PIN blocks.</span>`
         : zone.keys.map(keyLine)
     }</td>
   </tr>`
@@ -99,12 +99,12 @@ export const linkScreen: Screen = {
           ${facts(link)}
           ${visit.scopes.has('admin') && switchForm(visit, link)}
         </div>
-        <h2>What the network said that it did by itself, or took back</h2>
+        <h2>Advices and reversals</h2>
         ${listed(
           'Advices',
-          ['When', 'Message', 'Card', 'Amount', 'Answered', 'Reference'],
+          ['Time', 'Message', 'Card', 'Amount', 'Answer', 'Reference'],
           advices.entries.map(adviceRow),
-          'Nothing in 30 days.',
+          'None in the last 30 days.',
         )}${pages(visit, advices.next)}`,
     }
   },
@@ -119,9 +119,9 @@ const facts = (link: Link): Content =>
       <dt>Profile</dt><dd>${link.profile}</dd>
       <dt>TLS</dt><dd>${link.tls ? 'yes' : 'no'}</dd>
       <dt>May connect</dt>
-      <dd>${[...link.peers, ...link.certificates].join(', ') || 'loopback alone'}</dd>
-      <dt>Keys come under</dt>
-      <dd>${link.zoneMasterKey ?? 'nothing: no key is taken on it'}</dd>
+      <dd>${[...link.peers, ...link.certificates].join(', ') || 'loopback only'}</dd>
+      <dt>Zone master key</dt>
+      <dd>${link.zoneMasterKey ?? 'none: the link accepts no keys'}</dd>
       ${link.fault !== null && html`<dt>Fault</dt><dd>${link.fault}</dd>`}
       <dt>Connections</dt><dd>${link.connections}</dd>
       <dt>Last signed on</dt><dd>${instant(link.lastSignedOnAt) ?? 'never'}</dd>
@@ -131,7 +131,8 @@ const facts = (link: Link): Content =>
 function switchForm(visit: Visit, { active, linkName }: Link): Content {
   const title = active ? 'Switch off' : 'Switch on'
   const hint = active
-    ? 'Its connections are closed. The network’s questions go unanswered until it is switched on.'
+    ? 'Its connections are closed. Requests of the network are not answered until the link is ' +
+      'enabled.'
     : 'It connects within seconds.'
   return html`<section aria-labelledby="switch">
     <h2 id="switch">Actions</h2>
@@ -155,7 +156,7 @@ function adviceRow(advice: Static<typeof AdviceSchema>): Content {
     <td>${messageType}${messageType.startsWith('04') && html`<p class="fine">${matched}</p>`}</td>
     <td>${
       publicToken === null
-        ? 'none of this number'
+        ? 'not found'
         : html`<a href="${path`/console/cards/${publicToken}`}">${publicToken}</a>`
     }</td>
     <td class="number">${advice.amount} ${advice.currency}</td>

@@ -17,7 +17,7 @@ export const operatorsScreen: Screen = {
     return {
       title: 'People',
       body: html`<p class="hint">
-        Who may sign in, and with which roles, is up to the issuer of identities.
+        The identity provider decides who can sign in, and with which roles.
       </p>${listed(
         'People',
         ['Person', 'Roles', 'Sessions', 'Last signed in', 'First signed in'],
@@ -52,9 +52,9 @@ export const personScreen: Screen = {
     return {
       title: person.name,
       body: html`<section aria-labelledby="who">
-          <h2 id="who">Who it is</h2>
+          <h2 id="who">Identity</h2>
           <dl>
-            <dt>On record as</dt><dd><code>${person.personId}</code></dd>
+            <dt>Id in records</dt><dd><code>${person.personId}</code></dd>
             <dt>Issuer</dt><dd>${person.issuer}</dd>
             <dt>Subject</dt><dd>${person.subject}</dd>
             <dt>Roles</dt>
@@ -64,7 +64,7 @@ export const personScreen: Screen = {
         </section>
         <h2>Open sessions</h2>${listed(
           'Open sessions',
-          ['Began', 'Last visit', 'Proved anew', 'Roles'],
+          ['Began', 'Last visit', 'Authenticated', 'Roles'],
           person.sessions.map(
             ({ authenticatedAt, roles, seenAt, startedAt }) =>
               html`<tr>
@@ -74,7 +74,7 @@ export const personScreen: Screen = {
                   <td>${roles.join(', ')}</td>
                 </tr>`,
           ),
-          'None: this person is signed in nowhere.',
+          'None. This person is not signed in.',
         )}${
           visit.scopes.has('admin') &&
           person.sessions.length > 0 &&

@@ -33,7 +33,7 @@ export const productsScreen: Screen = {
         'Products',
         columns,
         entries.map((product) => productRow(visit, product)),
-        html`There is no product yet. Make one by <code>pinfold products create</code> or
+        html`No products yet. Add one with <code>pinfold products create</code> or
           <code>POST /products</code>.`,
       )}${pages(visit, next)}`,
     }
@@ -64,8 +64,8 @@ function productRow(visit: Visit, product: Product): Content {
 function switchForm(visit: Visit, { active, productId }: Product): Content {
   const title = active ? 'Retire' : 'Issue again'
   const hint = active
-    ? 'No card of it can be created from then on. Cards that there are live on.'
-    : 'Cards of it can be created again.'
+    ? 'No new cards of the product can be created. Its existing cards stay valid.'
+    : 'Cards of the product can be created again.'
   return html`<details>
     <summary>${title}</summary>
     <form method="post" action="${path`/console/products/${String(productId)}`}">

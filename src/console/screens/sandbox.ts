@@ -40,21 +40,21 @@ async function sandboxPage(visit: Visit, above: Content, token = ''): Promise<Pa
               ${entryModes.map((mode) => html`<option>${mode}</option>`)}
             </select></label>
             <p class="hint">
-              The card network of the sandbox asks, with a real PIN block. What is asked costs tries
-              as anywhere.
+              The sandbox's card network sends the request, with a real PIN block. Requests spend
+              tries as usual.
             </p>
-            <button>Ask for an authorization</button>
+            <button>Send an authorization request</button>
           </form>
         </section>
         <section aria-labelledby="clock">
           <h2 id="clock">Clock</h2>
-          <dl><dt>It is</dt><dd>${instant(now)}</dd></dl>
+          <dl><dt>Time</dt><dd>${instant(now)}</dd></dl>
           <form method="post" action="/console/sandbox/clock" class="stack">
             ${formFields(visit)}
             <label>Move it to, in UTC<input type="datetime-local" name="now" required
               min="${now.slice(0, 16)}" step="60"></label>
             <p class="hint">
-              Forward alone. What comes due until then happens at once: cards expire, for instance.
+              Forward only. What is due by then happens at once, such as expiries of cards.
             </p>
             <button>Move the clock</button>
           </form>
@@ -91,7 +91,7 @@ export const authorizeAct: Act = {
         lines: [approved ? 'Approved' : `Declined ${responseCode}`],
         link: {
           href: path`/console/cards/${publicToken}`,
-          text: 'Every check stands with the card.',
+          text: 'The page of the card shows every check.',
         },
       },
       kept: { publicToken },

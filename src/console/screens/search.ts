@@ -78,9 +78,9 @@ export const searchScreen: Screen = {
     title,
     body: html`${searchForm(visit, '')}
       <p class="hint">
-        Cards of every client are searched. A card number is compared by its fingerprint: it is in
-        no address, no log and no page. Each search by card number is recorded under your name, and
-        limited.
+        Cards of every client are searched. A card number is compared by its fingerprint. It
+        does not appear in an address, a log or a page. Each search by card number is recorded with
+        your name, and limited.
       </p>`,
   }),
 }
@@ -138,19 +138,19 @@ async function find(
 }
 
 const panRefused = html`<p class="empty">
-  Your role does not search by card number. Ask for the token or a reference, or ask a colleague of
+  Your role cannot search by card number. Ask for the token or a reference, or ask a colleague with
   a support role.
 </p>`
 
 const nothingFound = (readings: readonly Reading[]): Content =>
   readings.length === 0
     ? html`<p class="empty">
-        This can be no token, reference or card number. Check the digits: a token has 10, a card
-        number 12 to 19, of which the last one fits the others.
+        The text is not a token, a reference or a card number. Check the digits: a token has 10, a
+        card number has 12 to 19, and its last one is a check digit.
       </p>`
     : html`<p class="empty">
-        No card has this ${readings.map(({ name }) => name).join(' or ')}. References are compared
-        in whole. Ask for another of the four, or for the whole card number.
+        No card has this ${readings.map(({ name }) => name).join(' or ')}. References must match
+        completely. Ask for another of the four, or for the whole card number.
       </p>`
 
 const renderResults = (

@@ -25,10 +25,10 @@ export const unblockCardsScreen: Screen = {
 const unblockForm = (visit: Visit, { kind = 'pin', reason = '', tokens = '' }: Form): Html =>
   html`<form method="post" action="${screen.path}" class="stack">
     ${formFields(visit)}
-    <label>Tokens of the cards, one a line, at most 1,000<textarea name="tokens" rows="8" required
+    <label>Tokens of the cards, one per line, at most 1,000<textarea name="tokens" rows="8" required
       spellcheck="false">${tokens}</textarea></label>
     <fieldset>
-      <legend>What is unblocked</legend>
+      <legend>Value to unblock</legend>
       ${['pin', 'cvv'].map(
         (each) =>
           html`<label><input type="radio" name="kind" value="${each}"${
@@ -39,8 +39,9 @@ const unblockForm = (visit: Visit, { kind = 'pin', reason = '', tokens = '' }: F
     <label>Reason<input name="reason" required maxlength="200" autocomplete="off"
       value="${reason}"></label>
     <p class="hint">
-      All tries are restored on each card. Each is an act of its own, with this reason beside your
-      name. More cards than your installation allows at once wait for another person’s approval.
+      Unblocking restores all tries of each card. Each card is a separate act, recorded with this
+      reason and your name. Above the limit of your installation, another person must approve the
+      request.
     </p>
     <button>Unblock</button>
   </form>`

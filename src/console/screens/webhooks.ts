@@ -56,28 +56,28 @@ export const webhooksScreen: Screen = {
     return {
       title,
       body: html`<form method="get" action="/console/webhooks" class="row">
-          <label>Of one client, by its id<input name="client" maxlength="64" autocomplete="off"
+          <label>Client id<input name="client" maxlength="64" autocomplete="off"
             value="${client}"></label>
           <button>Show</button>
         </form>
         <live-region id="webhooks">${listed(
           title,
-          ['Endpoint', 'Client', 'State', 'Next is due', 'Events', 'Since'],
+          ['Endpoint', 'Client', 'State', 'Next delivery', 'Events', 'Since'],
           entries.map(
             (each) =>
               html`<tr>
                 <th scope="row"><a href="${composePageUrl(each)}">${each.url}</a></th>
                 <td>${each.clientId}</td>
                 <td>${stateBadge(each)}</td>
-                <td>${instant(each.dueAt) ?? 'nothing waits'}</td>
+                <td>${instant(each.dueAt) ?? 'none'}</td>
                 <td>${each.events.join(', ')}</td>
                 <td>${instant(each.createdAt)}</td>
               </tr>`,
           ),
           client === ''
-            ? html`No client has a webhook. A client makes one with POST /webhooks of the public
-                interface.`
-            : html`<b>${client}</b> has no webhook. Ids are compared to the letter;
+            ? html`No webhooks yet. A client adds one with POST /webhooks on the public
+            listener.`
+            : html`<b>${client}</b> has no webhook. Ids must match exactly. See
                 <a href="/console/webhooks">all webhooks</a>.`,
         )}</live-region>${pages(visit, next)}`,
     }
@@ -92,10 +92,10 @@ export const webhookScreen: Screen = {
 }
 
 const doneTexts: Readonly<Record<string, string>> = {
-  resend: 'It is sent again now. What comes of it shows below within seconds.',
-  replay: 'Everything since then that it did not get is delivered again, in order.',
-  disable: 'Nothing is sent to it any more. What was pending is given up.',
-  enable: 'It is sent to again, from now on. Deliver again what it has missed.',
+  resend: 'The delivery is sent again now. The result appears below within seconds.',
+  replay: 'Every event since then that was not delivered is sent again, in order.',
+  disable: 'The webhook is disabled. Pending deliveries are cancelled.',
+  enable: 'The webhook is enabled. To send the missed events, deliver them again.',
 }
 
 async function webhookPage(visit: Visit, above: Content): Promise<Page> {
@@ -114,12 +114,12 @@ async function webhookPage(visit: Visit, above: Content): Promise<Page> {
         </section>
         ${visit.scopes.has('support.write') && actions(visit, webhook)}
       </div>
-      <h2>What it got, and did not get</h2>
+      <h2>Deliveries</h2>
       <live-region id="deliveries">${listed(
         'Deliveries',
-        ['Event', 'Status', 'Tries', 'Answered', ''],
+        ['Event', 'Status', 'Attempts', 'Answer', ''],
         deliveries.entries.map((each) => deliveryRow(visit, webhook, each)),
-        'Nothing has been sent to it yet: none of its events has happened since it was made.',
+        'No deliveries yet: none of its events has occurred since it was added.',
       )}</live-region>${pages(visit, deliveries.next)}`,
   }
 }
@@ -135,7 +135,7 @@ const facts = (webhook: Webhook): Content =>
     <dt>Client</dt>
     <dd><a href="${path`/console/clients/${webhook.clientId}`}">${webhook.clientId}</a></dd>
     <dt>Events</dt><dd>${webhook.events.join(', ')}</dd>
-    <dt>Next is due</dt><dd>${instant(webhook.dueAt) ?? 'nothing waits'}</dd>
+    <dt>Next delivery</dt><dd>${instant(webhook.dueAt) ?? 'none'}</dd>
   </dl>`
 
 /** What an agent has a webhook do, each with a reason. */
@@ -159,23 +159,24 @@ function actions(visit: Visit, webhook: Webhook): Content {
       ? [
           form(
             'replay',
-            'Deliver again what it missed',
+            'Deliver missed events',
             sinceField,
-            'All that it did not get since then, in order; what it got is not sent again.',
+            'Every event since then that was not delivered, in order. Delivered events are not ' +
+              'sent again.',
           ),
           form(
             'disable',
             'Disable',
             null,
-            'Nothing more is sent, and what is pending is given up. Its client can enable it ' +
-              'again.',
+            'No more events are sent, and pending deliveries are cancelled. The client can ' +
+              'enable the webhook again.',
           ),
         ]
       : form(
           'enable',
           'Enable',
           null,
-          'It is sent to from now on. What it missed is not sent by itself.',
+          'New events are sent again. Missed events are not sent automatically.',
         )
   return html`<section aria-labelledby="actions"><h2 id="actions">Actions</h2>${forms}</section>`
 }
@@ -193,7 +194,7 @@ function deliveryRow(visit: Visit, webhook: Webhook, delivery: Delivery): Conten
       ${
         status === 'Pending' &&
         nextTryAt &&
-        html`<p class="fine">next try ${instant(nextTryAt)}</p>`
+        html`<p class="fine">next attempt ${instant(nextTryAt)}</p>`
       }
     </td>
     <td>${tries.length === 0 ? 'none yet' : triesDetails(eventId, tries)}</td>
@@ -218,7 +219,7 @@ function deliveryRow(visit: Visit, webhook: Webhook, delivery: Delivery): Conten
 
 const triesDetails = (eventId: string, tries: Delivery['tries']): Content =>
   html`<details>
-    <summary>${tries.length === 1 ? '1 try' : `${tries.length} tries`}</summary>
+    <summary>${tries.length === 1 ? '1 attempt' : `${tries.length} attempts`}</summary>
     <ol>${tries.map(
       ({ at, durationMs, outcome, statusCode }) =>
         html`<li>
@@ -251,7 +252,7 @@ export const webhookActs: readonly Act[] = Object.entries(acts).map(([name, comp
     )
     const done = name.split('/').at(-1) ?? ''
     if (answer.status < 300) {
-      const said = doneTexts[done] ?? 'Done, and on record.'
+      const said = doneTexts[done] ?? 'Done and recorded.'
       return { to: composePageUrl(visit.params), notice: { tone: 'good', lines: [said] } }
     }
     const problem = toProblem(answer)

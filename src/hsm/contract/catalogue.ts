@@ -60,7 +60,7 @@ export const isMacUsage = (usage: string): usage is MacUsage => Object.hasOwn(ma
 export function parseCipher(algorithm: string): BlockCipher {
   if (algorithm === codesByCipher.AES) return 'AES'
   if (algorithm === codesByCipher.TDES) return 'TDES'
-  throw new KeyRefusal('Only AES and TDES keys are taken.')
+  throw new KeyRefusal('Only AES and TDES keys are supported.')
 }
 
 /** What a key does, whether its bytes lie in this process or in a token. */
@@ -151,7 +151,7 @@ export const keyCatalogue = {
     cryptoperiod: deriving,
   },
   'pan-fingerprint': {
-    description: 'Finds a card by its PAN.',
+    description: 'Computes the fingerprints that find a card by its PAN.',
     kind: { purpose: 'pan-fingerprint', ...hmac },
     ...reEncrypted,
     columns: ['pan_fingerprint'],
@@ -168,7 +168,8 @@ export const keyCatalogue = {
     cryptoperiod: { originatorDays: year, recipientDays: 4 * year, usesAtMost: ofAes },
   },
   'personal-data': {
-    description: 'Enciphers personal data, notes, answers, webhook secrets, what is asked for.',
+    description:
+      'Enciphers personal data, notes, answers, webhook secrets and payloads of approvals.',
     kind: { purpose: 'personal-data', keyUsage: 'D0', action: 'seal', ...aes256 },
     ...reEncrypted,
     columns: [
@@ -186,7 +187,7 @@ export const keyCatalogue = {
     cryptoperiod: deriving,
   },
   'request-fingerprint': {
-    description: 'Tells repeated requests from others.',
+    description: 'Computes the fingerprints that identify repeated requests.',
     kind: { purpose: 'request-fingerprint', ...hmac },
     retirement: { by: 'time', seconds: daySeconds },
     columns: [],
@@ -265,7 +266,7 @@ export const keyCatalogue = {
     cryptoperiod: signing,
   },
   'audit-ml-dsa': {
-    description: 'Signs checkpoints of the audit log, where AUDIT_LOG_ML_DSA asks for it.',
+    description: 'Signs checkpoints of the audit log if AUDIT_LOG_ML_DSA is yes.',
     kind: {
       purpose: 'audit-ml-dsa',
       keyUsage: 'S0',

@@ -19,7 +19,7 @@ export function readComponent(form: KeyForm, component: string, due: string): Re
   const { lengthBytes } = form
   const algorithm = codesByCipher[form.algorithm]
   const isHex = /^[0-9A-Fa-f]+$/.test(component) && component.length === 2 * lengthBytes
-  if (!isHex) throw new KeyRefusal(`A component has ${2 * lengthBytes} hexadecimal digits.`)
+  if (!isHex) throw new KeyRefusal(`A component must have ${2 * lengthBytes} hexadecimal digits.`)
   const bytes = Buffer.from(component, 'hex')
   // Of zeros, it leaves the whole key to the others.
   if (bytes.every((byte) => byte === bytes[0])) throw new KeyRefusal('The component is weak.')
@@ -40,7 +40,7 @@ export function combinedKey({ algorithm }: KeyForm, components: readonly Uint8Ar
   const areSame = adjusted.some((one, at) =>
     adjusted.slice(at + 1).some((other) => areEqualBytes(one, other)),
   )
-  if (areSame) throw new KeyRefusal('Two components are the same.')
+  if (areSame) throw new KeyRefusal('Two components are equal.')
   const key = combineComponents(components)
   return algorithm === 'TDES' ? setOddParity(key) : key
 }

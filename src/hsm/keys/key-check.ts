@@ -41,7 +41,7 @@ export const selectKeyCheckMethod = (algorithm: string): KeyCheckMethod =>
 
 function selectKeyCheck(algorithm: string): KeyCheck {
   const check = keyChecks[algorithm]
-  if (!check) throw new Error(`Keys of algorithm ${algorithm} are not known here.`)
+  if (!check) throw new Error(`Keys of algorithm ${algorithm} are not supported.`)
   return check
 }
 
@@ -68,6 +68,6 @@ export function refuseOtherCheckValue(
   const given = Buffer.from(due.toUpperCase())
   const own = Buffer.from(whole.toString('hex').toUpperCase().slice(0, given.length))
   if (given.length < 6 || !areEqualBytes(given, own)) {
-    throw new KeyRefusal('The key has another check value.')
+    throw new KeyRefusal('The check value of the key differs from the given one.')
   }
 }

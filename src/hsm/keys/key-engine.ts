@@ -167,5 +167,5 @@ export function inMode(modeOfUse: string, key: BlockKey): BlockKey {
 }
 
 const refuse = async (): Promise<never> => {
-  throw new Error('The mode of use of this key does not allow it.')
+  throw new Error('The mode of use of the key does not allow this.')
 }

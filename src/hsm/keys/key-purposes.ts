@@ -16,13 +16,15 @@ const keyLengths = [16, 24, 32] as const
 export function selectKeyKind(purpose: KeyPurpose, form: KeyForm | null): catalogue.KeyKind {
   if (purpose.family === 'installation') {
     const { keyName } = purpose
-    if (!catalogue.isInstallationKey(keyName)) throw new KeyRefusal('There is no key of this name.')
+    if (!catalogue.isInstallationKey(keyName))
+      throw new KeyRefusal('The installation has no key of this name.')
     const kind: catalogue.KeyKind = catalogue.keyCatalogue[keyName].kind
     const isForm =
       form === null ||
       (catalogue.codesByCipher[form.algorithm] === kind.algorithm &&
         form.lengthBytes === kind.lengthBytes)
-    if (!isForm) throw new KeyRefusal('The key is of another algorithm or length than its purpose.')
+    if (!isForm)
+      throw new KeyRefusal('The algorithm or length does not match the purpose of the key.')
     return kind
   }
   if ('macUsage' in purpose && purpose.macUsage) return selectMacKind(purpose.macUsage, form)
@@ -31,7 +33,7 @@ export function selectKeyKind(purpose: KeyPurpose, form: KeyForm | null): catalo
   const code = catalogue.codesByCipher[algorithm]
   const length = keyLengths.find((each) => each === lengthBytes)
   if (length === undefined || !(lengths[code] as readonly number[]).includes(length)) {
-    throw new KeyRefusal('The key has a length that is not taken.')
+    throw new KeyRefusal('The key length is not supported.')
   }
   return {
     purpose: purpose.family,
@@ -58,7 +60,7 @@ export function selectMacKind(
   }
   const length = lengthsOfCipher.find((each) => each === lengthBytes)
   if (algorithm !== cipher || length === undefined) {
-    throw new KeyRefusal('A key for such MACs has another algorithm or length.')
+    throw new KeyRefusal('The algorithm or length does not match the MAC usage.')
   }
   return {
     purpose: 'zone',
@@ -97,7 +99,7 @@ export function refuseOtherPurpose(
     ? [kind.modeOfUse]
     : families[purpose.family === 'zone' ? 'zone' : 'zone-master'].modesOfUse
   if (use.keyUsage !== kind.keyUsage || !modes.includes(use.modeOfUse)) {
-    throw new KeyRefusal('The key block says that its key is for another use.')
+    throw new KeyRefusal('The key block is for another use.')
   }
   return { ...kind, modeOfUse: use.modeOfUse }
 }

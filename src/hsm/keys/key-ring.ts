@@ -116,7 +116,7 @@ function createRing(
       // Another process may have made it by now.
       await readNow()
       const made = await findActive(name)
-      if (!made) throw new Problem('unavailable', { detail: 'A key is still being made.' })
+      if (!made) throw new Problem('unavailable', { detail: 'A key is still being generated.' })
       return made
     },
     async version(name, version) {
@@ -131,7 +131,7 @@ function createRing(
 }
 
 function present<Key>(key: Key | undefined): Key {
-  if (!key) throw new Error('This key is not in the HSM.')
+  if (!key) throw new Error('The key is not in the HSM.')
   return key
 }
 
@@ -218,7 +218,7 @@ export async function referencedKey<Name extends catalogue.KeyName>(
 ): Promise<RingKey<Name>> {
   const [keyName, version] = reference.split('/')
   if (keyName !== name)
-    throw new Error(`The reference ${reference} is to another key than ${name}.`)
+    throw new Error(`The reference ${reference} belongs to another key than ${name}.`)
   return ring.version(name, Number(version))
 }
 

@@ -17,7 +17,7 @@ const pairStrengths: Readonly<Record<string, number>> = { E: 128, R: 152, 1: 128
 function strengthBits(algorithm: string, lengthBytes: number): number {
   if (algorithm === 'H' && lengthBytes >= 32) return 256
   const bits = pairStrengths[algorithm] ?? strengths[algorithm]?.[lengthBytes]
-  if (bits === undefined) throw new KeyRefusal('The key has a length that is not taken.')
+  if (bits === undefined) throw new KeyRefusal('The key length is not supported.')
   return bits
 }
 
@@ -60,7 +60,7 @@ export function refuseWeakerProtection(
 ): void {
   const strength = strengthBits(protecting.algorithm, protecting.lengthBytes)
   if (strength < strengthBits(protectedKey.algorithm, protectedKey.lengthBytes)) {
-    throw new KeyRefusal('A key must not be protected by a weaker one.')
+    throw new KeyRefusal('A weaker key must not protect this key.')
   }
 }
 
@@ -69,8 +69,8 @@ export function refuseWeakerProtection(
  * @throws KeyRefusal
  */
 export function refuseUnfitKey({ algorithm, lengthBytes }: KeyKind, key: Uint8Array): void {
-  if (lengthBytes === null) throw new KeyRefusal('A key pair is not taken in.')
-  if (key.length !== lengthBytes) throw new KeyRefusal('The key has another length.')
+  if (lengthBytes === null) throw new KeyRefusal('A key pair cannot be imported.')
+  if (key.length !== lengthBytes) throw new KeyRefusal('The key has the wrong length.')
   refuseWeakKey(algorithm, key)
 }
 
@@ -79,7 +79,7 @@ export async function drawFitKey(
   kind: KeyKind,
   draw: (lengthBytes: number) => Uint8Array | Promise<Uint8Array>,
 ): Promise<Uint8Array> {
-  if (kind.lengthBytes === null) throw new Error('A key pair is not drawn but generated.')
+  if (kind.lengthBytes === null) throw new Error('A key pair is generated, not drawn.')
   const drawn = await draw(kind.lengthBytes)
   const key = kind.algorithm === codesByCipher.TDES ? setOddParity(drawn) : drawn
   try {
@@ -103,4 +103,4 @@ export async function orProblem<Result>(work: () => Result | Promise<Result>): P
 }
 
 /** Said of a key block that did not unwrap: never which part of it was wrong. */
-export const unusable = 'The key block is not one under this key, or not whole.'
+export const unusable = 'The key block is damaged, or wrapped under another key.'

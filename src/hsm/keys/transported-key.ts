@@ -25,7 +25,7 @@ export function refuseOtherBlockVersion(protection: Protection, keyBlock: string
   const { version } = readKeyBlockHeader(keyBlock).header
   if (version === blockVersionUnder(protection)) return
   throw new KeyRefusal(
-    'The version of the key block is not for a zone master key of its algorithm.',
+    'The version of the key block does not match the algorithm of the zone master key.',
   )
 }
 
@@ -49,7 +49,7 @@ export function transportedKind(
   refuseWeakerProtection(protection, { algorithm: header.algorithm, lengthBytes: key.length })
   // A key version that begins so says that a component is in the block (X9.143:2021 6.2).
   if (header.keyVersion.startsWith('c')) {
-    throw new KeyRefusal('The key block says that it holds a component, not a key.')
+    throw new KeyRefusal('The key block contains a component, not a key.')
   }
   const kind = refuseOtherPurpose(purpose, header, key.length)
   refuseOtherCheckValue(header.algorithm, key, keyCheckValue)

@@ -138,7 +138,7 @@ const checks: Record<KeyKind['algorithm'], Check> = {
   E: (session, _, key) => publicKeyHash(readPublicHalf(session, key)),
   R: (session, _, key) => publicKeyHash(readPublicHalf(session, key)),
   1: () => {
-    throw new KeyRefusal('A token has no ML-DSA-44.')
+    throw new KeyRefusal('The token does not support ML-DSA-44.')
   },
 }
 

@@ -40,7 +40,7 @@ export async function openToken(settings: TokenSettings): Promise<Token> {
     checkValues: first.checkValues,
     async ask(verb, ...given) {
       if (waiting >= waitingRequestsMax)
-        throw tokenUnavailable('Too many questions wait for the token.')
+        throw tokenUnavailable('Too many requests wait for the token.')
       waiting += 1
       try {
         return await (await running()).ask(verb, given)
@@ -214,7 +214,7 @@ function createRequests(child: ChildProcess): Omit<TokenProcess, 'checkValues'> 
         }
         waiting.set(id, entry)
         child.send({ id, verb, given }, (error) => {
-          if (error) entry.settle(unavailable('Its process does not listen.'))
+          if (error) entry.settle(unavailable('Its process does not accept messages.'))
         })
       })
     },
@@ -230,7 +230,7 @@ const failures: Record<FailureKind, (reason: string) => Error> = {
 }
 
 const unavailable = (reason: string): Problem =>
-  new Problem('unavailable', { detail: 'The token gave no answer.', cause: new Error(reason) })
+  new Problem('unavailable', { detail: 'The token did not answer.', cause: new Error(reason) })
 
 /** The first message to the process that has the token. */
 export interface Start {

@@ -90,7 +90,7 @@ const limited =
 /** Keys that lie and work in a PKCS#11 token; the key store has references to them. */
 export const openPkcs11KeyEngine = (token: Token): KeyEngine => ({
   async generate(kind, exportability = 'N', signal) {
-    if (exportability !== 'N') throw new KeyRefusal('A key of a token does not leave it.')
+    if (exportability !== 'N') throw new KeyRefusal('Keys in a token cannot be exported.')
     if (kind.algorithm === 'R') return token.generateApart(kind, signal)
     return token.ask('generate', kind)
   },
@@ -100,7 +100,7 @@ export const openPkcs11KeyEngine = (token: Token): KeyEngine => ({
   },
   async open(kind, reference) {
     const use = parseLabel(parseReference(reference))
-    if (!matchesKind(kind, use, use.purpose)) throw new Error('This key is for another use.')
+    if (!matchesKind(kind, use, use.purpose)) throw new Error('The key has another use.')
     return tokenKeys[kind.action](token, reference, await token.ask('inspect', reference))
   },
   readKeyAttributes(reference) {
@@ -116,7 +116,7 @@ const tokenCustody = (token: Token): KeyCustody => ({
     orProblem(() => token.ask('importKeyBlock', purpose, zoneMasterKey, keyBlock, keyCheckValue)),
   exportKeyBlock: () =>
     orProblem(() => {
-      throw new KeyRefusal('A key of a token does not leave it.')
+      throw new KeyRefusal('Keys in a token cannot be exported.')
     }),
   importComponent: (form, component, keyCheckValue) =>
     orProblem(() => token.ask('importComponent', form, component, keyCheckValue)),

@@ -47,7 +47,7 @@ function openZoneMasterKey(session: TokenSession, reference: string): ZoneMaster
   const key = parseReference(reference)
   const { algorithm, keyUsage, lengthBytes, purpose } = parseLabel(key)
   if (keyUsage !== 'K1' || purpose !== 'zone-master' || lengthBytes === null) {
-    throw new KeyRefusal('This is no zone master key.')
+    throw new KeyRefusal('The key is not a zone master key.')
   }
   const object = findObject(session, key, 'whole')
   refuseExtractable(session, object)

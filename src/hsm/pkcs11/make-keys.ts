@@ -29,7 +29,7 @@ export async function generateTokenKey(session: TokenSession, kind: KeyKind): Pr
   // One half of a pair cannot be made a key of its own without its bytes.
   if (tokenObjects.hasKeyA(kind)) return drawPair(session, kind, key)
   const { algorithm } = kind
-  if (algorithm === '1') throw new KeyRefusal('A token has no ML-DSA-44.')
+  if (algorithm === '1') throw new KeyRefusal('The token does not support ML-DSA-44.')
   if (algorithm === 'E' || algorithm === 'R') generatePair(session, kind, key)
   else generateSecret(session, kind, algorithm, key)
   const whole = tokenObjects.findObject(session, key, 'whole')
@@ -204,7 +204,7 @@ function openComponent(session: TokenSession, form: KeyForm, wrapped: string): B
   const [reference = '', text] = wrapped.split(mark)
   const key = tokenObjects.parseReference(reference)
   if (text === undefined || key.label !== tokenObjects.composeLabel(sealingKind, 'N')) {
-    throw new KeyRefusal('This is no key component.')
+    throw new KeyRefusal('The value is not a key component.')
   }
   const sealed = Buffer.from(text, 'base64url')
   const iv = sealed.subarray(0, ivLength)

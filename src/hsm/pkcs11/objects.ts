@@ -32,7 +32,7 @@ export const composeReference = ({ id, label }: TokenKey): string =>
 export function parseReference(reference: string): TokenKey {
   const [, label, id] = form.exec(reference) ?? []
   if (label === undefined || id === undefined || !labelForm.test(label))
-    throw new Error('This is no key of a token.')
+    throw new Error('The text is not a reference to a key in a token.')
   return { label, id: id.replaceAll('%', '').toLowerCase() }
 }
 
@@ -53,7 +53,7 @@ interface TokenKeyUse extends KeyAttributes {
 /** Parses the attributes of a key from its label. */
 export function parseLabel({ label }: TokenKey): TokenKeyUse {
   const parts = labelForm.exec(label)?.groups
-  if (!parts) throw new Error('This is no key of a token.')
+  if (!parts) throw new Error('The text is not a reference to a key in a token.')
   const { algorithm = '', exportability = '', keyUsage = '', modeOfUse = '' } = parts
   const { length, purpose = null } = parts
   const lengthBytes = length === undefined ? null : Number(length)
@@ -79,7 +79,7 @@ const privateHalfPermissions = ['decrypt', 'sign', 'unwrap', 'derive'] as const
  */
 export class KeyMissing extends Error {
   constructor() {
-    super('This key is not in the token.')
+    super('The key is not in the token.')
     this.name = 'KeyMissing'
   }
 }
@@ -208,6 +208,6 @@ export function refuseExtractable({ cryptoki, handle }: TokenSession, object: Ha
     { type: attribute.extractable },
   ])
   if (sensitive?.value[0] !== 1 || extractable?.value[0] !== 0) {
-    throw new Error('This key could leave the token.')
+    throw new Error('The key in the token is extractable.')
   }
 }

@@ -128,7 +128,7 @@ export function readPublicHalf(session: TokenSession, key: TokenKey): PublicHalf
   if (isEdwards(parseLabel(key))) return edwardsHalf(read(attribute.ecPoint))
   if (parseLabel(key).algorithm !== 'R') return ecJwk(read(attribute.ecPoint))
   const [modulus, exponent] = read(attribute.modulus, attribute.publicExponent)
-  if (!modulus || !exponent) throw new Error('This key pair is none of RSA.')
+  if (!modulus || !exponent) throw new Error('The key pair is not RSA.')
   return { kty: 'RSA', n: integer(modulus), e: integer(exponent) }
 }
 
@@ -141,7 +141,7 @@ const coordinateLength = 32
 function edwardsHalf([value = Buffer.alloc(0)]: readonly Buffer[]): EdwardsPublicHalf {
   // Bare, or wrapped as a DER octet string.
   const isWrapped = value.length === 2 + coordinateLength && value[0] === 4
-  if (!isWrapped && value.length !== coordinateLength) throw new Error('This is no Ed25519 key.')
+  if (!isWrapped && value.length !== coordinateLength) throw new Error('The key is not Ed25519.')
   const x = value.subarray(-coordinateLength).toString('base64url')
   return { kty: 'OKP', crv: 'Ed25519', x }
 }
@@ -150,7 +150,7 @@ function ecJwk([value = Buffer.alloc(0)]: readonly Buffer[]): EcPublicJwk {
   // An uncompressed point (SEC 1, 2.3.3), which some modules wrap as a DER octet string.
   const point = value.subarray(-1 - 2 * coordinateLength)
   if (point[0] !== 4 || point.length !== 1 + 2 * coordinateLength) {
-    throw new Error('This key pair is not on P-256.')
+    throw new Error('The key pair is not on P-256.')
   }
   return {
     kty: 'EC',

@@ -74,7 +74,7 @@ function openOnce({ checkValue, settings }: Start): { opened: Work; started: Sta
   }
 }
 
-const wrongToken = 'The token of this label does not hold the keys of this installation.'
+const wrongToken = 'The token with this label does not have the keys of this installation.'
 
 async function answer(request: TokenRequest): Promise<void> {
   if (!work) return

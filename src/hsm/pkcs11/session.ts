@@ -48,7 +48,9 @@ export function openTokenSession({ module, pinFile, tokenLabel }: TokenSettings)
       .filter((slot) => cryptoki.C_GetTokenInfo(slot).label.trimEnd() === tokenLabel)
     const [slot] = slots
     if (!slot || slots.length > 1) {
-      throw new Error(`${slots.length} tokens have the label ${tokenLabel}; there must be one.`)
+      throw new Error(
+        `${slots.length} tokens have the label ${tokenLabel}; exactly one must have it.`,
+      )
     }
     return openSession(cryptoki, slot, readPinFile(pinFile))
   } catch (error) {
@@ -97,11 +99,11 @@ function readPinFile(path: string): string {
   const file = openSync(path, 'r')
   try {
     if ((fstatSync(file).mode & 0o077) !== 0) {
-      throw new Error(`${path} holds a PIN and must be readable by its owner alone (mode 0600).`)
+      throw new Error(`${path} contains a PIN: make it readable only by its owner (mode 0600).`)
     }
     const line = readFileSync(file, 'utf8').replace(/\r?\n$/, '')
     if (/^[^\p{Cc}]{1,255}$/u.test(line)) return line
-    throw new Error(`${path} must hold the PIN of the token, and nothing else.`)
+    throw new Error(`${path} must contain only the PIN of the token.`)
   } finally {
     closeSync(file)
   }

@@ -57,12 +57,12 @@ export const tokenKeys: {
     sign: async (message) => token.ask('signDigestPss', reference, hashMessage(message)),
   }),
   signEd25519(token, reference, publicHalf) {
-    if (publicHalf?.kty !== 'OKP') throw new Error('This key has no public half of Ed25519.')
+    if (publicHalf?.kty !== 'OKP') throw new Error('The key has no Ed25519 public half.')
     const sign = (message: Uint8Array) => token.ask('signMessage', reference, message)
     return { publicKey: Buffer.from(publicHalf.x, 'base64url'), sign }
   },
   signMlDsa44() {
-    throw new Error('A token has no ML-DSA-44.')
+    throw new Error('The token does not support ML-DSA-44.')
   },
   unwrap: (token, reference, publicHalf) => ({
     publicJwk: rsaHalf(publicHalf),
@@ -72,7 +72,7 @@ export const tokenKeys: {
     publicJwk: ecHalf(publicHalf),
     async agree(publicKey) {
       const { crv, x = '', y = '' } = publicKey.export({ format: 'jwk' })
-      if (crv !== 'P-256') throw new Error('This key is not on P-256.')
+      if (crv !== 'P-256') throw new Error('The key is not on P-256.')
       // Node has found that it is on its curve. Uncompressed (SEC 1, 2.3.3).
       const point = [Buffer.of(4), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]
       return token.ask('agree', reference, Buffer.concat(point))
@@ -83,12 +83,12 @@ export const tokenKeys: {
 const hashMessage = (message: Uint8Array): Buffer => createHash('sha256').update(message).digest()
 
 function ecHalf(publicHalf: PublicHalf | null): EcPublicJwk {
-  if (publicHalf?.kty !== 'EC') throw new Error('This key has no public half on P-256.')
+  if (publicHalf?.kty !== 'EC') throw new Error('The key has no P-256 public half.')
   return publicHalf
 }
 
 function rsaHalf(publicHalf: PublicHalf | null): RsaPublicJwk {
-  if (publicHalf?.kty !== 'RSA') throw new Error('This key has no public half of RSA.')
+  if (publicHalf?.kty !== 'RSA') throw new Error('The key has no RSA public half.')
   return publicHalf
 }
 

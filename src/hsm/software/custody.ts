@@ -33,7 +33,7 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
     orProblem(() => {
       const zoneMasterKey = unwrapZoneMasterKey(masterKeys, zoneMasterKeyBlock)
       const { header, key } = masterKeys.unwrap(keyBlock)
-      if (header.exportability !== 'E') throw new KeyRefusal('This key may not leave.')
+      if (header.exportability !== 'E') throw new KeyRefusal('The key is not exportable.')
       refuseWeakerProtection(sized(zoneMasterKey.header, zoneMasterKey.key), sized(header, key))
       refuseWeakKey(header.algorithm, key)
       const version = transportedKeys.blockVersionUnder(zoneMasterKey.header)
@@ -47,7 +47,7 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
       const components = componentBlocks.map((block) => {
         const { header, key } = masterKeys.unwrap(block)
         if (header.keyUsage === componentUse.keyUsage) return key
-        throw new KeyRefusal('This is no key component.')
+        throw new KeyRefusal('The value is not a key component.')
       })
       const use = { ...selectKeyKind(purpose, form), exportability: 'N' }
       return wrapKey(masterKeys, use, combinedKey(form, components), keyCheckValue)
@@ -75,7 +75,7 @@ const masterKeyCustody = (masterKeys: MasterKeys): MasterKeyCustody => ({
 /** A key block from before there were labels has none. */
 function refuseOtherLabel(header: KeyBlockHeader, purpose: string): void {
   if ((purposeIn(header) ?? purpose) === purpose) return
-  throw new KeyRefusal(`A key block of ${purpose} says that its key is for another purpose.`)
+  throw new KeyRefusal(`The key block of ${purpose} has another purpose in its label.`)
 }
 
 const sized = (
@@ -112,7 +112,8 @@ function wrapKey(
 
 function unwrapZoneMasterKey(masterKeys: MasterKeys, keyBlock: string) {
   const zoneMasterKey = masterKeys.unwrap(keyBlock)
-  if (zoneMasterKey.header.keyUsage !== 'K1') throw new KeyRefusal('This is no zone master key.')
+  if (zoneMasterKey.header.keyUsage !== 'K1')
+    throw new KeyRefusal('The key is not a zone master key.')
   refuseOtherLabel(zoneMasterKey.header, 'zone-master')
   refuseWeakKey(zoneMasterKey.header.algorithm, zoneMasterKey.key)
   return zoneMasterKey

@@ -47,7 +47,7 @@ export function openSoftwareKeyEngine(masterKey: SecretKey | MasterKeys): keyEng
     async open(kind, keyBlock) {
       const { header, key } = await unwrap(masterKeys, keyBlock)
       if (!keyEngine.matchesKind(kind, header, purposeIn(header))) {
-        throw new Error('This key block is for another use.')
+        throw new Error('The key block has another use.')
       }
       refuseWeakKey(header.algorithm, key)
       return softwareKeys[kind.action](kind, key)
@@ -79,7 +79,7 @@ function generatePair({ action }: KeyKind): crypto.KeyObject {
   try {
     return crypto.generateKeyPairSync('ml-dsa-44').privateKey
   } catch (cause) {
-    throw new KeyRefusal('This runtime has no ML-DSA-44.', { cause })
+    throw new KeyRefusal('This runtime does not support ML-DSA-44.', { cause })
   }
 }
 
@@ -167,7 +167,7 @@ function messageSigningKey(pkcs8: Uint8Array): keyEngine.MessageSigningKey {
   const jwk = crypto.createPublicKey(key).export({ format: 'jwk' }) as Record<string, unknown>
   // RFC 8037 names it `x`, RFC 9964 of ML-DSA `pub`.
   const encoded = jwk.x ?? jwk.pub
-  if (typeof encoded !== 'string') throw new Error('This key signs no messages.')
+  if (typeof encoded !== 'string') throw new Error('The key does not sign messages.')
   return {
     publicKey: Buffer.from(encoded, 'base64url'),
     sign: (message) => signInBackground(null, message, key),
@@ -179,6 +179,6 @@ const readPkcs8 = (pkcs8: Uint8Array): crypto.KeyObject =>
 
 function exportPublicJwk(privateKey: crypto.KeyObject): keyEngine.SigningKey['publicJwk'] {
   const { x, y } = crypto.createPublicKey(privateKey).export({ format: 'jwk' })
-  if (x === undefined || y === undefined) throw new Error('This is no key on a curve.')
+  if (x === undefined || y === undefined) throw new Error('The key is not on a curve.')
   return { kty: 'EC', crv: 'P-256', x, y }
 }

@@ -52,8 +52,8 @@ export async function openMasterKeys(source: MasterKeySource): Promise<MasterKey
     const present = new Map(read.map((key) => [masterKeyCheckValue(key), key]))
     if (!present.has(due)) {
       throw new KeyRefusal(
-        `This database is under the master key with check value ${due}; ` +
-          `the one given has ${[...present.keys()].join(', ')}.`,
+        `The database uses the master key with check value ${due}; the given keys have ` +
+          `${[...present.keys()].join(', ')}.`,
       )
     }
     keys = present
@@ -100,7 +100,7 @@ function wrapUnder(
   header: KeyBlockHeader,
   key: Uint8Array,
 ): string {
-  if (!masterKey) throw new Error('This master key is not at hand.')
+  if (!masterKey) throw new Error('The master key is not available.')
   const kbpk = masterKey.reveal()
   refuseWeakerProtection(
     { algorithm: 'A', lengthBytes: kbpk.length },
@@ -136,7 +136,7 @@ export async function readMasterKeys(file: string): Promise<readonly SecretKey[]
   const lines = text.trim().split(/\s*\n\s*/)
   if (lines.length > keysMax || !lines.every((line) => /^[0-9a-f]{64}$/i.test(line))) {
     throw new KeyRefusal(
-      `${file} must hold one to ${keysMax} master keys, each a line of 64 hexadecimal digits.`,
+      `${file} must contain one to ${keysMax} master keys, one per line, of 64 hexadecimal digits.`,
     )
   }
   return lines.map((line) => new SecretKey(Buffer.from(line, 'hex')))

@@ -41,7 +41,7 @@ const readPkcs8 = (pkcs8: Uint8Array): crypto.KeyObject =>
 
 function exportPublicJwk(privateKey: crypto.KeyObject): RsaPublicJwk {
   const { e, n } = crypto.createPublicKey(privateKey).export({ format: 'jwk' })
-  if (e === undefined || n === undefined) throw new Error('This is no RSA key.')
+  if (e === undefined || n === undefined) throw new Error('The key is not RSA.')
   return { kty: 'RSA', n, e }
 }
 
@@ -68,6 +68,6 @@ export async function generateRsaKey(signal?: AbortSignal): Promise<Buffer> {
     // It may have ended, or the machine forbids it: then it works at ours.
   }
   const [bytes, [code]] = await Promise.all([buffer(child.stdout), once(child, 'close')])
-  if (code !== 0 || bytes.length === 0) throw new Error('No RSA key was made.')
+  if (code !== 0 || bytes.length === 0) throw new Error('The generation of an RSA key failed.')
   return bytes
 }

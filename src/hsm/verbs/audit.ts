@@ -30,9 +30,9 @@ export const auditVerbs = (engine: KeyEngine, ring: KeyRing, keyStore: KeyStore)
     const seconds = Math.floor(at.getTime() / 1_000)
     const { origin, root, size } = checkpoint
     // What could be read as another checkpoint, or as none, is not signed.
-    if (!/^[^\s+]{1,255}$/.test(origin)) throw new Error('A log has an origin of one word.')
+    if (!/^[^\s+]{1,255}$/.test(origin)) throw new Error('The origin of a log must be one word.')
     if (!Number.isSafeInteger(size) || size < 0 || root.length !== 32) {
-      throw new Error('A checkpoint has a size and a root of 32 bytes.')
+      throw new Error('A checkpoint must have a size and a root of 32 bytes.')
     }
     const text = Buffer.from(checkpointText(checkpoint))
     // The log is its own cosigner here.

@@ -26,7 +26,7 @@ export function keyLifeVerbs(engine: KeyEngine, ring: KeyRing): KeyLifeVerbs {
       orProblem(() => {
         const kind = selectKeyKind(purpose, form)
         if (exportable && !mayLeave(purpose)) {
-          throw new KeyRefusal('A key of this purpose never leaves.')
+          throw new KeyRefusal('Keys of this purpose cannot be exported.')
         }
         return engine.generate(kind, exportable ? 'E' : 'N')
       }),

@@ -29,7 +29,7 @@ export function macVerbs(
     const known = opened.get(keyBlock)
     if (known) return known
     const { keyUsage: usage } = engine.readKeyAttributes(keyBlock)
-    if (!catalogue.isMacUsage(usage)) throw new KeyRefusal('This is no key for MACs.')
+    if (!catalogue.isMacUsage(usage)) throw new KeyRefusal('The key is not a MAC key.')
     // The engine finds out whether its usage and length are what they say.
     const key = { chain: await engine.open(selectMacKind(usage), keyBlock), usage }
     opened.set(keyBlock, key)

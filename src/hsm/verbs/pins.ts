@@ -67,7 +67,7 @@ export async function openPin(
 ): Promise<string> {
   const { key } = await referencedKey(ring, 'pin-storage', pinKey)
   const pin = await readPinBlock(storageFormat, key, pinBlock, pan)
-  if (pin === null) throw new Error('This PIN block is not the one of this card.')
+  if (pin === null) throw new Error('The PIN block does not belong to this card.')
   return pin
 }
 

@@ -59,7 +59,8 @@ export async function seal(
   clear: Uint8Array,
 ): Promise<Buffer> {
   const { key, version } = await ring.active(name)
-  if (version >= versionLimit) throw new Error('A version of a key has too high a number.')
+  if (version >= versionLimit)
+    throw new Error('The key version exceeds the limit of the record format.')
   const nonce = randomBytes(xaesNonceLength)
   const { ciphertext, tag } = await key.seal(nonce, Buffer.from(associated), clear)
   const prefix = Buffer.of(extendedForm, version >> 8, version & 0xff)
@@ -80,7 +81,7 @@ export async function open(
   sealed: Uint8Array,
 ): Promise<Buffer> {
   const { bodyStart, nonceStart, version } = readPrefix(sealed)
-  if (sealed.length < bodyStart + tagLength) throw new Error('This is no sealed record.')
+  if (sealed.length < bodyStart + tagLength) throw new Error('The bytes are not a sealed record.')
   const { key } = await ring.version(name, version)
   return key.open(sealed.subarray(nonceStart, bodyStart), Buffer.from(associated), {
     ciphertext: Buffer.from(sealed.subarray(bodyStart, -tagLength)),

@@ -46,7 +46,7 @@ export function verificationVerbs(ring: KeyRing, zoneKeys: ZoneKeys): Verificati
     async verifyPin(card, stored, pinLength, opened) {
       const content = contents.get(opened)
       if (!content || !(await isFor(content, card))) {
-        throw new Error('This PIN block was not opened here for this card.')
+        throw new Error('The PIN block was not opened here for this card.')
       }
       const { pan, pin } = content
       // A PVV sees the first four digits only: a longer PIN that begins with them is another one.

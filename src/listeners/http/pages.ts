@@ -13,7 +13,7 @@ export const pageMembers = {
     Type.String({
       maxLength: 200,
       pattern: stringPatterns.cursor,
-      description: 'From the `Link` header of the page before.',
+      description: 'From the `Link` header of the previous page.',
     }),
   ),
 }

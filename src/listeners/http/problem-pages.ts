@@ -30,7 +30,7 @@ const index = publishedDocument(
   mediaType,
   page(
     'Problems',
-    `<p>Every failure that this service answers with, by its <code>code</code>.</p><ul>
+    `<p>Every failure of this service, by its <code>code</code>.</p><ul>
       ${Object.entries(problemKinds)
         .map(([code, { status, title }]) => {
           const link = `<a href="/problems/${code}"><code>${code}</code></a>`

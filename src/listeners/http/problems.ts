@@ -105,7 +105,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
     socket.destroy()
     return
   }
-  const detail = details[code] ?? 'The bytes received are not an HTTP/1.1 request.'
+  const detail = details[code] ?? 'The received bytes are not an HTTP/1.1 request.'
   const problem = new Problem('malformed_request', { detail })
   const requestId = randomUUID()
   const body = JSON.stringify(problemDocument(problem, requestId))

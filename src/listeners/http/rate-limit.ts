@@ -81,7 +81,7 @@ export function rateLimiter(
       }
       if (isAllowed) return headers
       throw new Problem('rate_limited', {
-        detail: `${perSecond} ${counted} a second are allowed, after a burst of ${burst}.`,
+        detail: `The limit is ${perSecond} ${counted} per second, after a burst of ${burst}.`,
         retryAfterSeconds: (1 - bucket.tokens) / perSecond,
         headers,
       })

@@ -109,9 +109,11 @@ const admitVerifications = (failuresLeft: (subject: string) => number): Admissio
     waitMs: 4_000,
     refuse: (subject) =>
       failuresLeft(subject) < 1
-        ? new Problem('rate_limited', { detail: 'Too many requests of this address have failed.' })
+        ? new Problem('rate_limited', {
+            detail: 'Too many requests from this address have failed.',
+          })
         : new Problem('unavailable', {
-            detail: 'Too many clients ask for tokens.',
+            detail: 'Too many clients are requesting tokens.',
             retryAfterSeconds: 1,
           }),
   })

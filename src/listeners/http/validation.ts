@@ -146,11 +146,11 @@ const describe: Readonly<Record<string, Describe>> = {
   minimum: ({ limit }) => `must be ${limit} or more`,
   maximum: ({ limit }) => `must be ${limit} or less`,
   pattern: ({ pattern }) => sentenceByPattern.get(String(pattern)) ?? `must match ${pattern}`,
-  format: ({ format }, formats) => formats[String(format)] ?? `must be of the form ${format}`,
+  format: ({ format }, formats) => formats[String(format)] ?? `must have the form ${format}`,
   minProperties: () => 'must be given',
   minItems: ({ limit }) => `must have ${limit} ${limit === 1 ? 'entry' : 'entries'} or more`,
   maxItems: ({ limit }) => `must have ${limit} ${limit === 1 ? 'entry' : 'entries'} or fewer`,
-  uniqueItems: () => 'must not have an entry twice',
+  uniqueItems: () => 'must not have duplicate entries',
 }
 
 /** A longer text is not compared: that costs time, and it is no misspelt name. */

@@ -46,7 +46,7 @@ export function createInput({ frameMs, framing, onFault, onFrames }: InputOption
         if (frames.length > 0 || reader.waiting() === 0) stopTimer()
         if (reader.waiting() > 0) {
           const late = () =>
-            onFault('slow frame', reader.suspicion() ?? 'A frame was not whole in time.')
+            onFault('slow frame', reader.suspicion() ?? 'A frame was not complete in time.')
           timer ??= setTimeout(late, frameMs)
         }
         const at = performance.now()

@@ -129,11 +129,11 @@ async function connectOnce(
     session = begun
     echo = setInterval(async () => {
       if (await begun.echo()) return
-      begun.end('the other side does not answer')
+      begun.end('the peer does not answer')
       report('The network did not answer an echo.')
     }, profile.timers.echoMs)
     if (profile.signOn.required && !(await begun.signOn())) {
-      begun.end('the sign-on was not accepted')
+      begun.end('the peer did not accept the sign-on')
       report('The network did not accept the sign-on.')
     } else report(null)
     await ended
@@ -156,7 +156,7 @@ async function dialBound({
 }: DialledOptions): Promise<Socket | null> {
   const { certificates, host, linkName, port } = link
   const identity = link.tls ? tlsIdentity() : null
-  if (link.tls && !identity) throw new Error('There is no certificate for links.')
+  if (link.tls && !identity) throw new Error('The service has no certificate for links.')
   const socket = await dial({ host, port, tls: identity && createContextOptions(identity) })
   // Unheard, an error before the session has it would end the process.
   socket.on('error', () => undefined)

@@ -71,7 +71,7 @@ export function listen(options: ListeningOptions): Listening {
   function open(): void {
     identity = link.tls ? tlsIdentity() : null
     if (link.tls && !identity) {
-      failed(new Error('There is no certificate for links.'))
+      failed(new Error('The service has no certificate for links.'))
       return
     }
     server = createLinkServer(options, identity, take)

@@ -50,9 +50,9 @@ export interface LinkLoad {
 /** Registers metrics of the links of this process. */
 export function watchLinks(registry: Registry, load: () => readonly LinkLoad[]): void {
   const gauges: readonly (readonly [string, string, (load: LinkLoad) => number])[] = [
-    ['connections', 'Connections of a link (up).', (each) => each.connections],
-    ['signed_on', 'Connections of a link that are signed on.', (each) => each.signedOn],
-    ['in_flight', 'Messages of a link in work.', (each) => each.inFlight],
+    ['connections', 'Open connections of a link.', (each) => each.connections],
+    ['signed_on', 'Signed-on connections of a link.', (each) => each.signedOn],
+    ['in_flight', 'Messages of a link in progress.', (each) => each.inFlight],
   ]
   for (const [name, help, measure] of gauges) {
     new Gauge({
@@ -84,7 +84,7 @@ function createFaultLines(log: Logger): FaultLine {
     const write = (count: number, said: string | undefined) =>
       log.warn(
         { link, reason, count, ...(said !== undefined && { detail: said }) },
-        'a link was refused something',
+        'a link was refused',
       )
     const known = open.get(key)
     if (known) {
@@ -121,16 +121,16 @@ export function linkObserver(registry: Registry, log: Logger): LinkObserver {
     'type',
     'outcome',
   )
-  const repeats = counter('repeats', 'Questions of a link that got the answer of the first.')
-  const unmatched = counter('unmatched_reversals', 'Reversals of a link without an original.')
+  const repeats = counter('repeats', 'Requests of a link that got the answer of the first request.')
+  const unmatched = counter('unmatched_reversals', 'Reversals of a link whose original is unknown.')
   const failures = counter(
     'failures',
-    'Frames, messages and MACs of a link that were not taken, and connections that were ended.',
+    'Rejected frames, messages and MACs of a link, and connections that were ended.',
     'reason',
   )
   const seconds = new Histogram({
     name: 'pinfold_link_seconds',
-    help: 'From reading a message of a link to its answer.',
+    help: 'Time from reading a message of a link to its answer.',
     labelNames: ['link'],
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 4],
     registers: [registry],

@@ -39,7 +39,7 @@ export async function loadProfiles(folder: string | null): Promise<Profiles> {
   }
   if (faults.length === 0) return profiles
   throw new StartRefusal(
-    `The profiles of links are not usable:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
+    `The profiles of links have faults:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
   )
 }
 
@@ -57,8 +57,8 @@ async function readFolder(
       .then(JSON.parse)
       .catch(() => null)
     const name: unknown = isObject(parsed) ? parsed.name : undefined
-    if (typeof name !== 'string') faults.push(`${file} is no JSON object with a name.`)
-    else if (texts.has(name)) faults.push(`${file}: there is another profile ${name}.`)
+    if (typeof name !== 'string') faults.push(`${file} must be a JSON object with a name.`)
+    else if (texts.has(name)) faults.push(`${file}: another profile has the name ${name}.`)
     else texts.set(name, parsed)
   }
 }
@@ -76,7 +76,7 @@ function withExtended(
   for (let next: unknown = name; next !== undefined; ) {
     const text = texts.get(String(next))
     if (!text || extended.includes(String(next))) {
-      faults.push(`${name} extends ${String(next)}, which is not there or extends it.`)
+      faults.push(`${name} extends ${String(next)}, which does not exist or extends it.`)
       return null
     }
     extended.push(String(next))
@@ -216,19 +216,19 @@ function listFaults(
   return [
     ...codes
       .filter((text) => !isCode(text))
-      .map((text) => `${text} does not fit field 39: say another in responses or accepted.`),
+      .map((text) => `${text} does not fit field 39: choose another in responses or accepted.`),
     ...named
       .filter((number) => !fields[number])
-      .map((number) => `field ${number} is named and not in the layout.`),
+      .map((number) => `field ${number} is named, but is not in the layout.`),
     ...echoed
       .filter((number) => secret.includes(number))
-      .map((number) => `field ${number} holds what must not be sent back.`),
+      .map((number) => `field ${number} has content that must not be sent back.`),
     ...keyFields
       .filter((number) => !echoed.includes(number))
-      .map((number) => `field ${number} tells transactions apart, and must be among the echoed.`),
+      .map((number) => `field ${number} distinguishes transactions, so it must be echoed.`),
     ...parted
       .filter((each) => !fields[each?.field ?? '']?.parts)
-      .map((each) => `field ${each?.field} has no parts, and one of them is named.`),
+      .map((each) => `field ${each?.field} has no parts, but one of them is named.`),
     ...Object.entries(fields).flatMap(([number, field]) => fieldFaults(number, field)),
   ]
 }
@@ -243,9 +243,9 @@ function fieldFaults(
   const isPacked = encoding === 'bcd'
   const needsBytes = parts?.kind === 'bitmap' || parts?.kind === 'ber-tlv'
   const rules = [
-    [length !== undefined || isCounted, 'has neither a length nor a max with a prefix'],
-    [(type === 'b') === isOfBytes, 'is of a type that its encoding cannot have'],
-    [!isPacked || ['n', 'z', 'x+n'].includes(type), 'packs what are no digits'],
+    [length !== undefined || isCounted, 'has neither a length nor a maximum with a prefix'],
+    [(type === 'b') === isOfBytes, 'has a type that its encoding does not allow'],
+    [!isPacked || ['n', 'z', 'x+n'].includes(type), 'packs characters that are not digits'],
     [!parts || (needsBytes ? isOfBytes : !isOfBytes && !isPacked), 'cannot have such parts'],
   ] as const
   return [

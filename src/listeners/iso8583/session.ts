@@ -143,7 +143,7 @@ export function runSession(options: SessionOptions): RunningSession {
       if (talk.signedOnAt && !talk.isEnded) {
         await connections.within(Math.min(signOffMs, withinMs), requests.ask('signOff'))
       }
-      await endAnswered('this side stops', Math.max(0, until - performance.now()))
+      await endAnswered('the service is stopping', Math.max(0, until - performance.now()))
     },
     end,
   }
@@ -191,9 +191,9 @@ function follow(socket: Socket, { end, endOnce, receive }: Followed): void {
   socket.setKeepAlive(true, keepAliveMs)
   socket.on('data', receive)
   // It may read on: what it asked before is answered.
-  socket.on('end', () => endOnce('the other side closed its half'))
+  socket.on('end', () => endOnce('the peer closed its half'))
   socket.on('error', () => end('the connection broke'))
-  socket.on('close', () => end('the other side closed it'))
+  socket.on('close', () => end('the peer closed it'))
 }
 
 /**
@@ -248,8 +248,7 @@ function createRequests(talk: Talk) {
     settle(answer: IsoMessage): void {
       const waiter = asked.get(answer.fields['11'] ?? '')
       if (waiter) waiter(answer)
-      else
-        services.observe.failed(link.linkName, 'message', 'An answer that nothing was asked for.')
+      else services.observe.failed(link.linkName, 'message', 'The answer matches no request.')
     },
   }
 }

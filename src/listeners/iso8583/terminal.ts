@@ -65,7 +65,7 @@ export function openTerminal(
     const { promise, reject, resolve } = Promise.withResolvers<IsoMessage>()
     const trace = message.fields['11'] ?? ''
     const timer = setTimeout(() => reject(new Error('There was no answer in time.')), answerMs)
-    const closed = () => reject(fault ?? new Error('The link was closed by the other side.'))
+    const closed = () => reject(fault ?? new Error('The peer closed the link.'))
     socket.once('close', closed)
     waiting.set(trace, resolve)
     show('→', lines(message))

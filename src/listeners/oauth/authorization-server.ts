@@ -47,7 +47,7 @@ export const authorizationServerPaths = {
  */
 export function createAuthorizationServer(options: TokenEndpointOptions): AuthorizationServer {
   const { audiences, issuer, signingKeys } = options
-  if (signingKeys.length === 0) throw new Error('No key to sign access tokens with.')
+  if (signingKeys.length === 0) throw new Error('No key for signing access tokens exists.')
   for (const uri of [issuer, audiences.public, audiences.private]) {
     if (!URL.canParse(uri) || uri.includes('#')) throw new Error(`Not an absolute URI: ${uri}`)
   }

@@ -89,7 +89,7 @@ const unavailable = (cause: unknown): Problem =>
 function pausingAfterFailure(): <Answer>(ask: () => Promise<Answer>) => Promise<Answer> {
   let pausedUntilMs = 0
   return async (ask) => {
-    if (Date.now() < pausedUntilMs) throw new Error('The issuer did not answer a moment ago.')
+    if (Date.now() < pausedUntilMs) throw new Error('The token issuer did not answer recently.')
     try {
       return await ask()
     } catch (error) {
@@ -128,7 +128,7 @@ export async function discoverJwksUri(fetchJson: FetchJson, issuer: string): Pro
 /** RFC 8414 section 3.3: metadata that names another issuer must not be used. */
 function readJwksUri(metadata: unknown, issuer: string): URL {
   const { issuer: named, jwks_uri: jwksUri } = toMembers(metadata)
-  if (named !== issuer) throw new Error(`The metadata is of another issuer than ${issuer}`)
+  if (named !== issuer) throw new Error(`The metadata belongs to another issuer than ${issuer}`)
   if (typeof jwksUri !== 'string') throw new Error(`The metadata of ${issuer} has no jwks_uri`)
   const address = new URL(jwksUri)
   if (address.protocol !== 'https:' && address.protocol !== new URL(issuer).protocol) {

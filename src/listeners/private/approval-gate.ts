@@ -126,7 +126,7 @@ export function judgeAgain(
   if (isApprovedCall && fault) throw validationFailed(fault)
   if (isApprovedCall || !kinds.some((kind) => required.has(kind))) return
   throw new Problem('unavailable', {
-    detail: 'Another request has changed the same client meanwhile. Send this one again.',
+    detail: 'Another request has changed the same client. Send the request again.',
     retryAfterSeconds: 1,
   })
 }

@@ -18,8 +18,8 @@ import * as people from './schemas/people.ts'
 import * as products from './schemas/products.ts'
 import * as webhooks from './schemas/webhooks.ts'
 
-const description = `What card networks, operators and what watches the service call. No
-client system reaches this listener.
+const description = `The interface for card networks, operators and monitoring. Client systems
+cannot reach this listener.
 
 - A call carries an access token of a client (OAuth 2.0, client credentials), or that of a person
   who is signed in with the operators' issuer. Where an operation names several scopes, any one of
@@ -31,23 +31,23 @@ client system reaches this listener.
 - \`Api-Version: ${apiVersion}\` may be sent to require this version.`
 
 const tags: Readonly<Record<string, string>> = {
-  Authorizations: 'What a card network asks.',
-  Cards: 'Finding cards of every client, seeing what became of them, freezing and unblocking them.',
-  Figures: 'Numbers to draw.',
-  Webhooks: 'What webhooks of every client got, and sending it again.',
-  Disclosures: 'Who was shown what, with the proof of it.',
-  Limits: 'Which limits hold, why, and what is left of them.',
-  Products: 'Products and who may use them.',
+  Authorizations: 'Authorization requests of card networks.',
+  Cards: 'Search, history, freezing and unblocking of cards of every client.',
+  Figures: 'Figures for charts.',
+  Webhooks: 'Webhooks of every client: deliveries and retries.',
+  Disclosures: 'Disclosures, with their proofs.',
+  Limits: 'Limits, their sources and their remaining uses.',
+  Products: 'Products and their grants.',
   Clients: 'Client systems and their credentials.',
-  Zones: 'Card networks, as clients that ask for authorizations.',
-  Links: "Connections on card networks' own wire.",
-  Keys: 'The life of keys.',
+  Zones: 'Card networks, as clients that send authorization requests.',
+  Links: 'ISO 8583 connections of card networks.',
+  Keys: 'The life cycle of keys.',
   Approvals: 'Requests of one person that another person approves.',
-  Acts: 'What operators did.',
-  'Audit log': 'The log that others verify.',
-  People: 'Who signs in to the console.',
-  Health: 'Whether it works, without a token.',
-  Sandbox: 'What there is in the sandbox only.',
+  Acts: 'Acts of operators.',
+  'Audit log': 'The audit log, which others can verify.',
+  People: 'People who sign in to the console.',
+  Health: 'Health, without a token.',
+  Sandbox: 'Operations of the sandbox only.',
 }
 
 /** How the two listeners are reached. */
@@ -63,7 +63,7 @@ export const privateDescription = (
 ): Description => ({
   listener: 'private',
   title: 'Pinfold, private listener',
-  summary: 'What card networks and operators call.',
+  summary: 'The interface for card networks and operators.',
   description,
   url: privateUrl,
   tokenUrl: `${baseUrl}/oauth/token`,

@@ -129,12 +129,12 @@ export async function createPrivateServer(options: PrivateServerOptions): Promis
   const { approvals, metrics, ready } = options
   guardByApproval(plainInstance(app), approvals)
   const answers = { tags, response: { 200: StatusSchema } }
-  const alive = { ...answers, operationId: 'live', summary: 'Whether the process lives' }
+  const alive = { ...answers, operationId: 'live', summary: 'Report that the process is alive' }
   app.get('/livez', { config: watched, schema: alive }, async () => ({ status: 'alive' }))
   const prepared = {
     ...answers,
     operationId: 'ready',
-    summary: 'Whether requests may be sent here',
+    summary: 'Report whether requests can be sent here',
   }
   app.get('/readyz', { config: watched, schema: prepared }, async () => {
     await ready().catch((cause: unknown) => {

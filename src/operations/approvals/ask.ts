@@ -86,8 +86,8 @@ async function refuseTooMany(connection: Connection, { clientId }: Party): Promi
   if ((await countWaitingApprovals(connection, clientId)) < waitingMost) return
   throw new Problem('rate_limited', {
     detail:
-      `The limit of ${waitingMost} undecided requests of one requester is reached. Withdraw ` +
-      'some, or have them decided.',
+      `The limit of ${waitingMost} open requests of one requester is reached. Withdraw some, ` +
+      'or wait for their decision.',
     retryAfterSeconds: 60,
   })
 }

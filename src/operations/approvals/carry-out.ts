@@ -51,7 +51,9 @@ const givenUp: RouteAnswer = {
   status: 503,
   body: {
     code: 'unavailable',
-    detail: 'It was approved 12 hours ago, and no answer came: look whether it was done.',
+    detail:
+      'The request was approved 12 hours ago, and its answer is unknown. Check whether it was ' +
+      'executed.',
   },
 }
 
@@ -60,8 +62,8 @@ const unrecorded: RouteAnswer = {
   body: {
     code: 'same_person',
     detail:
-      'It was not carried out: the audit log has no approval of it by another person. ' +
-      'Find out who wrote its row in the database.',
+      'The request was not executed: the audit log has no approval by another person. Find out ' +
+      'who wrote its row in the database.',
   },
 }
 

@@ -147,7 +147,7 @@ function requireScope({ person, scopes }: Decider, { access }: ApprovalRow): voi
   const [first] = isPersonWhoApproves ? access : ['approve']
   throw new Problem('insufficient_scope', {
     detail: isPersonWhoApproves
-      ? `The scope ${access.join(' or ')} is needed, too: the act itself requires it.`
+      ? `The scope ${access.join(' or ')} is also needed, because the act requires it.`
       : 'The caller must be a person with the scope approve.',
     headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${first}"` },
   })
@@ -216,7 +216,7 @@ async function commit(
   const full = { ...undecided, ...decision, forgetsPayload }
   const row = await decideApproval(connection, approvalId, full)
   // The row is locked: only its hours can have run out since it was read.
-  if (!row) throw new Problem('approval_over', { detail: 'It is expired.' })
+  if (!row) throw new Problem('approval_over', { detail: 'The request has expired.' })
   return row
 }
 

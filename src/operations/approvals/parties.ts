@@ -30,8 +30,8 @@ export async function listRequesterParties(
   throw new Problem('same_person', {
     detail:
       'The record does not say which person holds the credentials of this client: the ' +
-      'configuration named it, or named a client that could act for it. Ask as a person who ' +
-      'signed in, or as a client that such a person registered.',
+      'configuration named it, or named a client that could act for it. Make the request as a ' +
+      'person who signed in, or as a client that such a person registered.',
   })
 }
 
@@ -65,8 +65,7 @@ export async function requireAnotherPerson(
   if (!isParty) return
   throw new Problem('same_person', {
     detail:
-      'You registered the client that made this request, issued its credentials or approved ' +
-      'these.',
+      'You registered the client that made this request, or issued or approved its credentials.',
   })
 }
 

@@ -74,7 +74,7 @@ export const createTileReader =
   (connection: Connection, log: number): TileReader =>
   async (level, index) => {
     const hashes = await findTile(connection, log, { level, index })
-    if (!hashes) throw new RangeError(`There is no tile ${index} of level ${level}.`)
+    if (!hashes) throw new RangeError(`The log has no tile ${index} of level ${level}.`)
     return hashes
   }
 

@@ -45,8 +45,8 @@ export async function examineLog({
     const root = log.size === 0 ? emptyRoot : await rootIn(tiles, log.size)
     let refusal =
       note !== null && !remembered
-        ? 'The file that remembers the newest checkpoint of the audit log holds none: bring it ' +
-          'back, or take it away.'
+        ? 'The file of the newest checkpoint of the audit log has no checkpoint: restore or ' +
+          'remove it.'
         : await contradiction(logs, tiles, remembered)
     refusal ??= await contradiction(logs, tiles, newest && { ...newest, origin: log.origin })
     refusal ??= root ? null : `Tiles of the log ${log.origin} are missing.`
@@ -91,17 +91,14 @@ async function contradiction(
   // one that is lost.
   if (known.origin !== origin && isFormer(logs, known.origin)) return null
   if (known.origin !== origin) {
-    return (
-      `The log ${known.origin} was signed with ${known.size} entries, and this database does not ` +
-      'know it.'
-    )
+    return `The log ${known.origin} was signed with ${known.size} entries; this database lacks it.`
   }
   if (known.size > size) {
-    return `The log ${origin} was signed with ${known.size} entries, and this database has ${size}.`
+    return `The log ${origin} was signed with ${known.size} entries, but this database has ${size}.`
   }
   const root = await rootIn(tiles, known.size)
   if (root && Buffer.compare(root, known.root) === 0) return null
-  return `The first ${known.size} entries of the log ${origin} are not those that were signed.`
+  return `The first ${known.size} entries of the log ${origin} differ from the signed ones.`
 }
 
 /** Null where a tile of the tree is missing. */
@@ -134,7 +131,7 @@ async function witnessRefusal(
   const largest = Math.max(0, ...places.map((place) => witnesses.sizes.get(place) ?? 0))
   if (largest <= size) return null
   return (
-    `A witness has cosigned the log ${origin} with ${largest} entries, and this database has ` +
+    `A witness has cosigned the log ${origin} with ${largest} entries, but this database has ` +
     `${size}.`
   )
 }

@@ -77,23 +77,25 @@ async function requireErasable(
     if (!(await wasShownCard(connection, wanted.publicToken, parties))) return
     throw new Problem('erasure_refused', {
       detail:
-        'The log has a disclosure of this card to you, your approver, or a client or person that ' +
-        'one of you is connected with. Two other administrators have to request and approve this.',
+        'The log has a disclosure of this card to you, your approver, or a client or person ' +
+        'that one of you is connected with. Two other administrators have to request and ' +
+        'approve the erasure.',
     })
   }
   const client = await findClient(connection, wanted.clientId)
   if (client?.kind !== 'client') {
     throw new Problem('erasure_refused', {
       detail:
-        'Entries can be erased by the id of a client system only. No client system has this id.',
+        'The id does not belong to a client system. Only entries of client systems can be ' +
+        'erased by id.',
     })
   }
   const provenance = await listProvenance(connection, [wanted.clientId])
   if (!listParties(wanted.clientId, provenance).some((id) => parties.includes(id))) return
   throw new Problem('erasure_refused', {
     detail:
-      'You or your approver registered this client, issued its credentials or approved these. ' +
-      'Two other administrators have to request and approve this.',
+      'You or your approver registered this client, or issued or approved its credentials. Two ' +
+      'other administrators have to request and approve the erasure.',
   })
 }
 
@@ -177,7 +179,7 @@ export async function eraseDue(
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const { database } = audit
-  const reason = `They are older than ${terms.retentionDays} days.`
+  const reason = `The entries are older than ${terms.retentionDays} days.`
   const ofAge = { kind: 'age', subject: null, reason, requestedBy: null, approvedBy: null } as const
   await erasures.insertErasure(database, ofAge)
   const unfinished = await erasures.listUnfinishedErasures(database, 100)

@@ -62,7 +62,7 @@ async function askWitness(
     const oldSize = witnesses.sizes.get(place) ?? 0
     const of = `${witness.name} has cosigned the log ${origin}`
     if (oldSize > size) {
-      return { ahead: `The witness ${of} with ${oldSize} entries, and this one has ${size}.` }
+      return { ahead: `The witness ${of} with ${oldSize} entries, but the database has ${size}.` }
     }
     const answer = await sendTo(witnesses, witness, checkpoint, oldSize)
     if (answer.status === 200) {
@@ -77,7 +77,7 @@ async function askWitness(
     if (answer.known === null) break
     witnesses.sizes.set(place, answer.known)
   }
-  throw new Error('It does not cosign.')
+  throw new Error('The witness does not cosign.')
 }
 
 /** @returns with `known` the size that it has cosigned, where it says that it is another. */

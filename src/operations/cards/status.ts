@@ -66,7 +66,7 @@ function refuseMove(
 ): void {
   if (from === onlyFrom && cardStatuses.mayMove(from, to)) return
   if (from !== onlyFrom && cardStatuses.mayMove(from, to)) {
-    const detail = `The card has status ${from}; only from ${onlyFrom} it becomes ${to} here.`
+    const detail = `The card has status ${from}. This act moves it to ${to} only from ${onlyFrom}.`
     throw new Problem('card_status_conflict', { detail })
   }
   const allowed = cardStatuses.allowedMoves(from)

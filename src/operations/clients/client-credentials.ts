@@ -72,29 +72,32 @@ async function confirmationFaults(
   const { active, clientId, credentialsVersion, formerCredentialsUntil, kind } = client
   const faults: ProblemError[] = []
   const refuse = (detail: string, pointer = '') => faults.push({ pointer, detail })
-  if (kind !== 'admin') refuse('is for administrators')
-  if (!active) refuse('is not for a client that is disabled')
+  if (kind !== 'admin') refuse('is for administrators only')
+  if (!active) refuse('is for active clients only')
   if (seenVersion !== credentialsVersion) {
-    refuse(`is ${credentialsVersion} by now`, '/credentialsVersion')
+    refuse(`is now ${credentialsVersion}`, '/credentialsVersion')
   }
   if (formerCredentialsUntil) {
     const until = formerCredentialsUntil.toISOString()
-    refuse(`must wait for tokens of other credentials, until ${until}`)
+    refuse(`must wait until tokens for other credentials have expired, at ${until}`)
   }
   const confirmer = await findAdministeredClient(connection, operator.clientId)
   const behindClient = listControllers(clientId, client.provenance)
   if (!confirmer?.active) {
-    refuse('is not by a client that is disabled')
+    refuse('must be by an active client')
   } else if (behindClient.length === 1) {
     refuse('is not needed: only this client holds its credentials')
   } else if (behindClient.includes(confirmer.clientId)) {
-    refuse('must be by an administrator who had no hand in this client or in who had one')
+    refuse(
+      'must be by an administrator who did not register this client or issue its credentials, ' +
+        'and is independent of those who did',
+    )
   } else {
     const behindConfirmer = listControllers(confirmer.clientId, confirmer.provenance)
     const others = behindClient.filter((id) => id !== clientId)
     const both = others.filter((id) => behindConfirmer.includes(id))
     if (both.length === others.length) {
-      refuse(`changes nothing: ${both.join(', ')} could act for both of you`)
+      refuse(`has no effect: ${both.join(', ')} could act as both of you`)
     }
   }
   return faults

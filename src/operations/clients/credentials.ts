@@ -64,29 +64,29 @@ export function parseClientJwks(value: unknown): string {
   const members = toMembers(value)
   const keys: readonly unknown[] = Array.isArray(members.keys) ? members.keys : [value]
   if (keys.length === 0 || keys.length > keyCountLimit) {
-    throw new TypeError(`A client has 1 to ${keyCountLimit} public keys.`)
+    throw new TypeError(`A client must have 1 to ${keyCountLimit} public keys.`)
   }
   return JSON.stringify({ keys: keys.map((key) => parsePublicKey(toMembers(key))) })
 }
 
 function parsePublicKey(jwk: Members): Record<string, string> {
   const required = publicMembers[String(jwk.kty)]
-  if (!required) throw new TypeError('A public key has kty EC, OKP or RSA.')
-  if ('d' in jwk) throw new TypeError('The key is private: give its public part alone.')
-  if (!curves.has(jwk.crv)) throw new TypeError('The curve of a key is P-256 or Ed25519.')
+  if (!required) throw new TypeError('The kty of a public key must be EC, OKP or RSA.')
+  if ('d' in jwk) throw new TypeError('The key is private: send only its public part.')
+  if (!curves.has(jwk.crv)) throw new TypeError('The curve of a key must be P-256 or Ed25519.')
   if (!algorithms.has(jwk.alg)) {
-    throw new TypeError(`The alg of a key is one of ${assertionAlgorithms.join(', ')}.`)
+    throw new TypeError(`The alg of a key must be one of ${assertionAlgorithms.join(', ')}.`)
   }
   const given = ['kty', ...required, 'alg', 'kid'].filter((name) => jwk[name] !== undefined)
   const key = Object.fromEntries(given.map((name) => [name, String(jwk[name])]))
   if (key.kid !== undefined && freeTextFault(withoutUuids(key.kid)) !== null) {
-    throw new TypeError('The kid of a key holds no control characters and no card number.')
+    throw new TypeError('The kid of a key must not contain control characters or a card number.')
   }
   let publicKey: crypto.KeyObject
   try {
     publicKey = crypto.createPublicKey({ key, format: 'jwk' })
   } catch (cause) {
-    throw new TypeError('The members of the key do not make a key.', { cause })
+    throw new TypeError('The members are not a valid key.', { cause })
   }
   const fault = findRsaFault(publicKey)
   if (fault !== null) throw new TypeError(fault)
@@ -121,7 +121,7 @@ export function parseFirstAdministrators(value: unknown): readonly FirstAdminist
     return { clientId: kid, jwks: parseClientJwks({ keys: [{ ...jwk, kid }] }) }
   })
   if (hasRepeated(administrators.map(({ clientId }) => clientId))) {
-    throw new TypeError('Two keys of the set have one kid.')
+    throw new TypeError('Two keys of the set have the same kid.')
   }
   const materials = keys.map((key: unknown) => {
     const { crv, kty, n, x } = toMembers(key)
@@ -129,7 +129,7 @@ export function parseFirstAdministrators(value: unknown): readonly FirstAdminist
   })
   // One person by two names could stand for two people.
   if (hasRepeated(materials)) {
-    throw new TypeError('One key is in the set twice: each administrator has their own.')
+    throw new TypeError('One key is in the set twice. Each administrator needs a key of their own.')
   }
   return administrators
 }

@@ -58,7 +58,7 @@ export async function validateClient(
       .filter((listener) => !certificateListeners.has(listener))
       .map((listener) => ({
         pointer: '/certificateBoundTokens',
-        detail: `needs client certificates, which the ${listener} listener does not ask for`,
+        detail: `needs client certificates, which the ${listener} listener does not request`,
       })),
   ]
   return { faults, jwks: 'fault' in keys ? null : keys.jwks }
@@ -81,7 +81,7 @@ async function grantFaults(
   productIds: readonly ProductId[] = [],
 ): Promise<readonly ProblemError[]> {
   if (productIds.length === 0) return []
-  if (kind !== 'client') return [{ pointer: '/productIds', detail: 'are for client systems' }]
+  if (kind !== 'client') return [{ pointer: '/productIds', detail: 'are for client systems only' }]
   const known = await listKnownProductIds(connection, productIds)
   return productIds
     .map((productId, at) => ({ productId, at }))

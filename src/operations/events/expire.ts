@@ -54,7 +54,7 @@ export async function expireRegularly(
       if (stop.aborted || !(await claimLease(database, 'prune-events', holder, 55))) continue
       await expireRecords(database, retention, stop)
     } catch (error) {
-      observe.faulted(error, 'what is old could not be forgotten')
+      observe.faulted(error, 'old records could not be deleted')
     }
   }
 }
@@ -106,7 +106,7 @@ export async function expireRecords(
   await seeTo(() => expireStreams(database))
   await seeTo(() => expireFormerSecrets(database))
   if (faults.length > 0) {
-    throw new AggregateError(faults, 'Not all could be forgotten.', { cause: faults[0] })
+    throw new AggregateError(faults, 'Some old records could not be deleted.', { cause: faults[0] })
   }
 }
 

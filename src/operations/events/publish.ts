@@ -102,7 +102,7 @@ export async function publishBatch(database: Database, size = batchSize): Promis
   }
   if (faults.size > 0) {
     const [cause] = faults.values()
-    throw new AggregateError(faults.values(), 'Not all events could be published.', { cause })
+    throw new AggregateError(faults.values(), 'Some events could not be published.', { cause })
   }
   return published
 }

@@ -51,14 +51,11 @@ export async function findDependence(
     entered.some((each) => each.person === person) ||
     others.some((each) => each.clientId === clientId)
   ) {
-    return 'Every component is brought by another person, each with a client of its own.'
+    return 'Another person must enter each component, with a client of their own.'
   }
   // Of somebody who signed in nobody here knows which client is theirs, too.
   if (others.some((each) => isPersonId(each.clientId) !== isPersonId(clientId))) {
-    return (
-      'Components of one key are brought by people who sign in, or by clients, ' +
-      'and not by both.'
-    )
+    return 'The custodians of a key must either all sign in, or all be clients.'
   }
   for (const id of [clientId, ...others.map((each) => each.clientId)]) {
     // Whether somebody may still sign in is their issuer's to say.
@@ -73,8 +70,8 @@ export async function findDependence(
     const both = findCustodian(clientId).controlledBy.filter((id) => behind.includes(id))
     if (both.length > 0) {
       return (
-        `${both.join(', ')} could act for both ${other.clientId} and ${clientId}: an ` +
-        'administrator who could not must confirm one of them first.'
+        `${both.join(', ')} could act as both ${other.clientId} and ${clientId}. An ` +
+        'independent administrator must confirm one of them first.'
       )
     }
   }

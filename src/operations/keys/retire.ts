@@ -72,7 +72,7 @@ export async function deleteKey(
     if (!(await storedHsmKeys.deleteHsmKey(connection, keyName, keyVersion, settleSeconds))) {
       throw inUse(
         version,
-        `must have been retired for ${settleSeconds} seconds, or be a version that is not needed.`,
+        `must have been retired for ${settleSeconds} seconds, or be an unused pending version.`,
       )
     }
     await record({ act: 'deleted', key: composeReference(keyName, keyVersion), ...operator })
@@ -100,7 +100,7 @@ async function findObjection(keys: KeyContext, version: KeyVersion): Promise<Pro
   const { columns, retirement } = keyCatalogue[keyName]
   // Only time empties some: their rotation retires them when it has passed.
   if (row.state === 'active' && retirement.by === 'time') {
-    return inUse(version, 'retires automatically, when the data under it has expired.')
+    return inUse(version, 'retires automatically, after the data under it has expired.')
   }
   if (keyName === 'pan-fingerprint' && (await hasPanFingerprints(keys.database, keyVersion))) {
     return inUse(version, 'is still needed to find cards.')

@@ -30,7 +30,7 @@ export async function rotateMasterKey(
 ): Promise<Answer<MasterKeyRotation>> {
   const { masterKeys } = keys.hsm.custody
   if (!masterKeys) {
-    const detail = 'The keys lie in a token, whose own keys rotate with its own tools.'
+    const detail = 'The keys are in a token, whose own tools rotate its keys.'
     throw new Problem('key_refused', { detail })
   }
   const { current, present } = await masterKeys.read()
@@ -66,7 +66,7 @@ function chooseMasterKey(
     pointer: '/keyCheckValue',
     detail:
       others.length === 0
-        ? 'needs a new master key: add it to the file of every process, as a line of its own'
+        ? 'needs a new master key: add it to the file of every process, on a separate line'
         : `must be one of ${others.join(', ')}`,
   })
 }

@@ -160,7 +160,7 @@ export function refuseOtherCipher(target: KeyTarget, algorithm: string): void {
   if (target.family !== 'zone') return
   if (codesByCipher[selectCipher(target)] === algorithm) return
   throw new Problem('key_refused', {
-    detail: 'The PIN block formats need a key of another algorithm.',
+    detail: 'The PIN block formats require a key of another algorithm.',
   })
 }
 
@@ -168,5 +168,8 @@ export function refuseOtherCipher(target: KeyTarget, algorithm: string): void {
 export async function zoneMasterKeyBlock(connection: Connection, keyName: string): Promise<string> {
   const row = await findZoneMasterKey(connection, keyName)
   if (row) return row.keyBlock
-  throw validationFailed({ pointer: '/zoneMasterKey', detail: 'must name a zone master key' })
+  throw validationFailed({
+    pointer: '/zoneMasterKey',
+    detail: 'must be the name of a zone master key',
+  })
 }

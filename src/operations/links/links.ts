@@ -190,7 +190,9 @@ async function recordPlainLink(
 }
 
 const plainAt = ({ direction, host, port }: Pick<Link, 'direction' | 'host' | 'port'>): string =>
-  direction === 'listen' ? `listens in clear at ${host}:${port}` : `dials ${host}:${port} in clear`
+  direction === 'listen'
+    ? `listens unencrypted at ${host}:${port}`
+    : `dials ${host}:${port} unencrypted`
 
 /** Lists the links that weaken this installation, for the record of a start. */
 export const listPlainLinks = async ({
@@ -237,13 +239,13 @@ async function refuseFaults(
       {
         pointer: '/tls',
         detail:
-          'must be true unless the host is loopback: card numbers would be in clear on the ' +
-          'network. ACCEPT_PLAIN_LINKS=yes accepts it',
+          'must be true unless the host is loopback, because card numbers would be in clear on ' +
+          'the network. ACCEPT_PLAIN_LINKS=yes accepts this',
       },
     ],
     [
       certificates.length === 0 || link.tls,
-      { pointer: '/certificates', detail: 'must go with tls' },
+      { pointer: '/certificates', detail: 'must be combined with tls' },
     ],
     [
       certificates.length === 0 || !isListening || !tls || tls.knowsAuthority,
@@ -254,7 +256,8 @@ async function refuseFaults(
       {
         pointer: '/host',
         detail:
-          'must be an address, unless it is dialled with TLS: a name says nothing of who answers',
+          'must be an address, unless the link is dialled with TLS: a name does not ' +
+          'authenticate the peer',
       },
     ],
     [

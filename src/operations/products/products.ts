@@ -94,7 +94,7 @@ export const changeProduct = (
     const draft: productRules.ProductDraft = { ...before, ...proposed.draft, productId }
     const fixed = fixedMembers.filter((name) => !isSame(before[name], draft[name]))
     const isRefused = fixed.length > 0 && (await storedProducts.hasCards(connection, productId))
-    const detail = 'cannot change: there are cards of this product'
+    const detail = 'cannot change: cards of this product exist'
     const faults = allFaults(proposed, [
       ...(await ruleFaults(connection, draft, before)),
       ...(isRefused ? fixed.map((name) => ({ pointer: `/${name}`, detail })) : []),
@@ -151,7 +151,7 @@ async function ruleFaults(
       .filter((name) => !keyNamesByUse[name].some((key) => key === draft[name]))
       .map((name) => ({
         pointer: `/${name}`,
-        detail: `must be one of the keys for it: ${keyNamesByUse[name].join(', ')}`,
+        detail: `must be one of the keys for this purpose: ${keyNamesByUse[name].join(', ')}`,
       })),
     ...(other === null
       ? []

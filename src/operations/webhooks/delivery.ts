@@ -56,7 +56,7 @@ async function drainQueues(context: DeliveryContext, stopping: Stopping): Promis
         for (const claimed of await claimQueues(database, holder, wanted, seconds)) {
           isSome = true
           const draining = drainQueue(context, { ...claimed, holder }, stopping)
-            .catch((error: unknown) => observe.faulted(error, 'deliveries were broken off'))
+            .catch((error: unknown) => observe.faulted(error, 'deliveries were interrupted'))
             .finally(() => {
               drains[kind].delete(draining)
             })

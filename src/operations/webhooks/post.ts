@@ -111,7 +111,7 @@ async function readAnswer(response: IncomingMessage, signal: AbortSignal): Promi
   return holdsPan(printable(bytes)) ? mayHoldPan : printable(bytes.subarray(0, keptBytes))
 }
 
-const mayHoldPan = 'The answer is not kept: it may hold a card number.'
+const mayHoldPan = 'The answer is not stored: it may contain a card number.'
 
 /** One line, without what a terminal or a database would stumble over. */
 const printable = (bytes: Buffer): string =>

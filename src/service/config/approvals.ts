@@ -31,13 +31,13 @@ export function readApprovals(read: VariableReader, isSandbox: boolean): Approva
   const named = names.filter(isApprovalKind)
   const isWhole = text === 'all' || text === 'none'
   if (!isWhole && named.length < names.length) {
-    read.faults.push(`APPROVALS must be all, none, or some of ${kinds.join(',')}.`)
+    read.faults.push(`APPROVALS must be all, none, or a list of ${kinds.join(',')}.`)
   }
   const required = new Set(text === 'all' ? kinds : named)
   if (required.size > 0 && !hasPeople) {
     read.faults.push(
-      'APPROVALS must go with CONSOLE_ISSUER: only people approve, and without an issuer there ' +
-        'are none.',
+      'APPROVALS must be combined with CONSOLE_ISSUER: only people approve, and the issuer ' +
+        'authenticates them.',
     )
   }
   return { required, unblockCardsMost, takesFirstAdministrators }

@@ -36,16 +36,15 @@ export function readConsole(read: VariableReader): ConsoleConfig {
   ]
   if ((secretFile === null) === (jwkFile === null)) {
     read.faults.push(
-      'CONSOLE_CLIENT_SECRET_FILE or CONSOLE_CLIENT_JWK_FILE must go with CONSOLE_ISSUER, one ' +
-        'of the two.',
+      'CONSOLE_ISSUER requires one of CONSOLE_CLIENT_SECRET_FILE and CONSOLE_CLIENT_JWK_FILE.',
     )
   }
   const clientId = read.text('CONSOLE_CLIENT_ID')
-  if (clientId === null) read.faults.push('CONSOLE_CLIENT_ID must go with CONSOLE_ISSUER.')
+  if (clientId === null) read.faults.push('CONSOLE_ISSUER requires CONSOLE_CLIENT_ID.')
   const rolesOfGroups = parseRoles(read.text('CONSOLE_ROLES') ?? '')
   if (rolesOfGroups === null) {
     read.faults.push(
-      'CONSOLE_ROLES must go with CONSOLE_ISSUER, and name groups for roles: ' +
+      'CONSOLE_ISSUER requires CONSOLE_ROLES, with groups for roles: ' +
         'support=desk;key-officer=keys,custody.',
     )
   }

@@ -27,12 +27,12 @@ export function readDelivery(read: VariableReader): DeliveryConfig {
   const allowCidrs = list(
     'OUTBOUND_ALLOW_CIDRS',
     isCidr,
-    'blocks of addresses with commas, such as 10.20.0.0/16,fd12:3456::/32',
+    'address blocks separated by commas, such as 10.20.0.0/16,fd12:3456::/32',
   )
   const ports = list(
     'OUTBOUND_PORTS',
     (text) => /^[1-9][0-9]{0,4}$/.test(text) && Number(text) <= 65_535,
-    'ports from 1 to 65535 with commas, such as 443,8443',
+    'ports from 1 to 65535 separated by commas, such as 443,8443',
   )
   return {
     allowCidrs,

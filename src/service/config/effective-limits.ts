@@ -48,7 +48,7 @@ const rate = (
     },
     {
       name: `${name}-burst`,
-      unit: 'calls at once',
+      unit: 'simultaneous calls',
       variables: [`${first}_BURST`, ...others.map((each) => `${each}_BURST`)],
       selectAmount: (config) => selectRate(config)?.burst,
     },
@@ -65,7 +65,7 @@ const switched: readonly Row[] = [
   ...rate('open-calls', ['OPEN_RATE'], ({ limits }) => limits?.openCalls),
   {
     name: 'calls-in-flight',
-    unit: 'calls of a client in work at once, in each process',
+    unit: 'simultaneous calls of a client, in each process',
     variables: ['CALLS_IN_FLIGHT'],
     selectAmount: ({ limits }) => limits?.callsInFlight,
   },
@@ -95,7 +95,7 @@ const switched: readonly Row[] = [
   },
   {
     name: 'unblocks-per-card',
-    unit: 'unblocks a day, of each kind of tries',
+    unit: 'unblocks a day, for each of PIN and CVV',
     variables: ['UNBLOCKS_PER_CARD_DAY'],
     selectAmount: ({ limits }) => limits?.unblocksPerCardDay,
   },
@@ -164,7 +164,7 @@ const others: readonly Row[] = [
   },
   {
     name: 'key-refresh',
-    unit: 'ms between two looks for new keys',
+    unit: 'ms between two reads of the keys',
     variables: ['KEY_REFRESH_MS'],
     selectAmount: ({ keyRefreshMs }) => keyRefreshMs,
   },

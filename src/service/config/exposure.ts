@@ -68,7 +68,7 @@ function findAddressFault(url: string, defaults: AddressDefaults): string | null
   try {
     connection = parse(url)
   } catch {
-    return 'is no address of a database, or names files that cannot be read'
+    return 'is not the address of a database, or names files that cannot be read'
   }
   const host = connection.host || defaults.host || 'localhost'
   if (isLoopback(host) || host.startsWith('/')) return null
@@ -77,10 +77,10 @@ function findAddressFault(url: string, defaults: AddressDefaults): string | null
   const encryptingModes = ['prefer', 'require', 'verify-ca', 'verify-full']
   const defaultSsl = sslMode === 'no-verify' ? sslMode : encryptingModes.includes(sslMode ?? '')
   const ssl: unknown = connection.ssl ?? defaultSsl
-  if (ssl === undefined || ssl === false) return `leads to ${host} in clear`
+  if (ssl === undefined || ssl === false) return `leads to ${host} without encryption`
   const { checkServerIdentity, rejectUnauthorized } = toMembers(ssl)
   if (rejectUnauthorized !== false && ssl !== 'no-verify' && !checkServerIdentity) return null
-  return `leads to whoever says that it is ${host}`
+  return `leads to ${host} without verification of its certificate`
 }
 
 /** A block so wide holds addresses that nobody meant. */

@@ -70,8 +70,9 @@ export function readNetwork(read: VariableReader): NetworkConfig {
   const isSound = proxies.every((cidr) => isCidr(cidr) && !holdsStrangers(cidr))
   if (!isSound) {
     read.faults.push(
-      'TRUSTED_PROXIES must be blocks of addresses with commas, such as 10.0.0.0/8,fd00::/8, ' +
-        'and none wider: whoever is in them says where callers come from.',
+      'TRUSTED_PROXIES must be address blocks separated by commas, such as ' +
+        '10.0.0.0/8,fd00::/8, none of them wider: the service trusts the caller addresses that ' +
+        'they report.',
     )
   }
   return {
@@ -93,8 +94,8 @@ function readHostNames(read: VariableReader): readonly string[] {
   const names = texts.map((text) => text.trim().toLowerCase())
   if (names.every((name) => hostName.test(name))) return names
   read.faults.push(
-    'HOST_NAMES must be names with commas, such as pinfold.test,pinfold.internal:8080, without ' +
-      'https:// before them and without a path.',
+    'HOST_NAMES must be names separated by commas, such as pinfold.test,pinfold.internal:8080, ' +
+      'without https:// and without a path.',
   )
   return []
 }

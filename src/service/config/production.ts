@@ -198,7 +198,7 @@ export function acceptedRisks(config: Configured, read: VariableReader): readonl
       accepted.push({ acceptance, found: `${variable} ${found}.`, why, remedy })
       continue
     }
-    const way = acceptance === null ? '' : `Or set ${acceptance}=yes, if you mean it.`
+    const way = acceptance === null ? '' : `Or set ${acceptance}=yes to accept the risk.`
     read.faults.push([`${variable} ${found}.`, why, remedy, way].filter(Boolean).join(' '))
   }
   return accepted

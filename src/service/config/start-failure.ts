@@ -35,13 +35,12 @@ function findSystemError(error: unknown): SystemError | null {
 }
 
 const listening: Readonly<Record<string, (where: string) => string>> = {
-  EADDRINUSE: (where) =>
-    `${where} is taken by another program (EADDRINUSE): set PORT or PRIVATE_PORT.`,
+  EADDRINUSE: (where) => `Another program uses ${where} (EADDRINUSE): set PORT or PRIVATE_PORT.`,
   EACCES: (where) =>
-    `${where} is a port that this user may not listen on (EACCES): set PORT or PRIVATE_PORT to ` +
-    '1024 or above, and put a proxy in front.',
+    `This user cannot listen on ${where} (EACCES): set PORT or PRIVATE_PORT to 1024 or above, ` +
+    'and put a proxy in front.',
   EADDRNOTAVAIL: (where) =>
-    `${where} is no address of this machine (EADDRNOTAVAIL): set HOST or PRIVATE_HOST.`,
+    `${where} is not an address of this machine (EADDRNOTAVAIL): set HOST or PRIVATE_HOST.`,
 }
 
 const describeListening = ({ address, code, port }: SystemError): string | null =>
@@ -53,15 +52,15 @@ const describeListening = ({ address, code, port }: SystemError): string | null 
  */
 const databaseRefusals: Readonly<Record<string, (message: string) => string>> = {
   '42501': (message) =>
-    `The user of DATABASE_URL may not do what a start does: ${message} (42501). As the owner ` +
-    'of the database: grant create on schema public to that user, or name the owner of its ' +
-    'tables in DATABASE_URL.',
+    `The user of DATABASE_URL lacks a privilege: ${message} (42501). As the owner of the ` +
+    'database: grant create on schema public to that user, or name the owner of its tables in ' +
+    'DATABASE_URL.',
   '3F000': () =>
-    'The search_path of the database or its user names no schema that is there (3F000). As the ' +
+    'The search_path of the database or its user names no existing schema (3F000). As the ' +
     'owner of the database: alter database … reset search_path, or create the schema.',
   '25006': () =>
-    'The database of DATABASE_URL takes no changes (25006). Name the primary where it is a ' +
-    'standby, else turn it on: alter database … set default_transaction_read_only = off.',
+    'The database of DATABASE_URL is read-only (25006). If it is a standby, name the primary; ' +
+    'otherwise: alter database … set default_transaction_read_only = off.',
 }
 
 const describeDatabase = (refused: SystemError | null): string | null =>
@@ -71,15 +70,15 @@ const describeDatabase = (refused: SystemError | null): string | null =>
 
 /** What a code of the operating system says of a file or folder, and what to do. */
 const filing: Readonly<Record<string, readonly [found: string, remedy: string]>> = {
-  EACCES: ['may not be used by this user', 'give it to the user that runs the service'],
-  EPERM: ['may not be used by this user', 'give it to the user that runs the service'],
-  EROFS: ['lies on a disk that is read only', 'name a place that can be written to'],
+  EACCES: ['cannot be used by this user', 'give it to the user that runs the service'],
+  EPERM: ['cannot be used by this user', 'give it to the user that runs the service'],
+  EROFS: ['is on a read-only disk', 'name a writable folder'],
   EEXIST: ['is a file', 'name a folder'],
-  ENOTDIR: ['has a file where a folder must be', 'name a folder'],
+  ENOTDIR: ['has a file in place of a folder', 'name a folder'],
   EISDIR: ['is a folder', 'name a file'],
-  ENOENT: ['does not exist', 'name one that exists'],
-  ENOSPC: ['lies on a full disk', 'make room, or name another place'],
-  EDQUOT: ['is beyond the quota of this user', 'make room, or name another place'],
+  ENOENT: ['does not exist', 'name an existing folder'],
+  ENOSPC: ['is on a full disk', 'free some space, or name another folder'],
+  EDQUOT: ['exceeds the quota of this user', 'free some space, or name another folder'],
 }
 
 function describeFile({ code, message, path }: SystemError): string | null {

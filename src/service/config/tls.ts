@@ -46,20 +46,20 @@ export function readTls(
   const otherwise = clientCa === null ? 'off' : 'required'
   const mode = read.parseChoice(names.clientCertificates, clientCertificateModes, otherwise)
   const lacks: readonly (readonly [boolean, string])[] = [
-    [certificate === null && key !== null, `${names.certificate} must go with ${names.key}.`],
-    [certificate !== null && key === null, `${names.key} must go with ${names.certificate}.`],
+    [certificate === null && key !== null, `${names.certificate} requires ${names.key}.`],
+    [certificate !== null && key === null, `${names.key} requires ${names.certificate}.`],
     [
       certificate === null && key === null && (clientCa !== null || mode !== 'off'),
-      `${names.certificate} and ${names.key} must go with ${names.clientCa} and ` +
-        `${names.clientCertificates}.`,
+      `${names.clientCa} and ${names.clientCertificates} require ${names.certificate} and ` +
+        `${names.key}.`,
     ],
     [
       clientCa === null && mode !== 'off',
-      `${names.clientCa} must go with ${names.clientCertificates}=${mode}.`,
+      `${names.clientCertificates}=${mode} requires ${names.clientCa}.`,
     ],
     [
       clientCa !== null && mode === 'off',
-      `${names.clientCa} has no use with ${names.clientCertificates}=off.`,
+      `${names.clientCa} has no effect with ${names.clientCertificates}=off.`,
     ],
   ]
   read.faults.push(...lacks.filter(([isLacking]) => isLacking).map(([, fault]) => fault))
@@ -124,7 +124,9 @@ export function openTlsFiles({ certificate, clientCa, key }: TlsFiles, now: Date
     ...weakKeyFaults(clientCa, authorities?.list),
   )
   if (leaf && privateKey && !leaf.checkPrivateKey(privateKey.object)) {
-    faults.push(`${key.variable} is not the key of the certificate in ${certificate.variable}.`)
+    faults.push(
+      `The key in ${key.variable} does not belong to the certificate in ${certificate.variable}.`,
+    )
   }
   if (faults.length > 0 || !leaf || !certificates || !privateKey) return { faults }
   const material: TlsMaterial = {
@@ -153,7 +155,7 @@ function readText({ path, variable }: NamedFile, faults: string[]): string | nul
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    faults.push(`${variable} names a file that cannot be read: ${findErrorCode(error)}.`)
+    faults.push(`The file in ${variable} cannot be read: ${findErrorCode(error)}.`)
     return null
   }
 }

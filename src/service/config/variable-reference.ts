@@ -30,7 +30,7 @@ export const variableGroups: readonly VariableGroup[] = [
       [
         'LOG_LEVEL',
         '`info`',
-        'Least level of log lines. The log is text on a terminal, and JSON lines elsewhere',
+        'The lowest level of log lines. The log is text on a terminal, and JSON lines elsewhere',
       ],
     ],
   },
@@ -205,7 +205,7 @@ export const variableGroups: readonly VariableGroup[] = [
       [
         'APPROVALS_UNBLOCK_CARDS',
         '`10`',
-        'Cards that one operator unblocks together in an hour without an approval',
+        'Cards that one operator can unblock in bulk in an hour without an approval',
       ],
       [
         'APPROVALS_FIRST_ADMINISTRATORS',

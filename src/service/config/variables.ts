@@ -62,14 +62,13 @@ export class VariableReader {
     const count = isAuto ? cores : this.integer('PROCESSES', 1, 1, processesMax)
     if (count > 1 && isEmbedded) {
       this.faults.push(
-        'PROCESSES must be 1 or auto on the embedded database, whose files one process has: ' +
-          'name a server by DATABASE_URL.',
+        'PROCESSES must be 1 or auto with the embedded database, which one process uses. For ' +
+          'more, set DATABASE_URL to a server.',
       )
     }
     if (count > 1 && single.sandboxSeed !== null) {
       this.faults.push(
-        'SANDBOX_SEED must go with PROCESSES=1: each of several would draw the same tokens and ' +
-          'PANs.',
+        'SANDBOX_SEED requires PROCESSES=1: several processes would draw the same tokens and PANs.',
       )
     }
     return count
@@ -125,7 +124,7 @@ export class VariableReader {
   migrationDatabaseUrl(databaseUrl: string | null): string | null {
     const text = this.databaseUrl('MIGRATION_DATABASE_URL')
     if (text === null || databaseUrl !== null) return text
-    return this.#fault('MIGRATION_DATABASE_URL needs DATABASE_URL, for the same database.', null)
+    return this.#fault('MIGRATION_DATABASE_URL requires DATABASE_URL, for the same database.', null)
   }
 
   instant(name: string): Date | null {
@@ -153,7 +152,7 @@ export class VariableReader {
       ...['HOST', 'PRIVATE_HOST'].filter((name) => !isLoopback(this.text(name) ?? '127.0.0.1')),
     ]
     if (value === null && beyond.length > 0) {
-      this.faults.push(`SANDBOX must be said, true or false, because of ${beyond.join(' and ')}.`)
+      this.faults.push(`SANDBOX must be set to true or false, because of ${beyond.join(' and ')}.`)
     }
     return true
   }
@@ -163,7 +162,7 @@ export class VariableReader {
     const audience = this.text(`${prefix}_AUDIENCE`)
     const clientClaim = this.text(`${prefix}_CLIENT_CLAIM`) ?? 'client_id'
     if (issuer === null) return null
-    if (audience === null) this.faults.push(`${prefix}_AUDIENCE must go with ${prefix}_ISSUER.`)
+    if (audience === null) this.faults.push(`${prefix}_ISSUER requires ${prefix}_AUDIENCE.`)
     if (clientClaim === 'sub') this.faults.push(`${prefix}_CLIENT_CLAIM must not be sub.`)
     // The issuer is compared to the letter, with its slash if it has one.
     return {
@@ -178,7 +177,7 @@ export class VariableReader {
     if (this.parseChoice('HSM', ['software', 'pkcs11'], 'software') === 'software') return null
     const required = (name: string, what: string): string => {
       const text = this.text(name)
-      if (text === null) this.faults.push(`${name} must go with HSM=pkcs11: ${what}.`)
+      if (text === null) this.faults.push(`HSM=pkcs11 requires ${name}: ${what}.`)
       return text ?? ''
     }
     return {

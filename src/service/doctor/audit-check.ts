@@ -27,11 +27,10 @@ export async function auditLogFindings(
   return [
     fault(
       'audit-log',
-      `No checkpoint is signed any more: ${refusal}`,
+      `The audit log is not signed: ${refusal}`,
       'The database was restored from a backup, a lagging standby took over, or entries were ' +
         'changed. Acts continue and are entered, but new entries cannot be verified.',
-      'Find the cause. Then begin a successor of the log: pinfold audit ' +
-        'succeed --reason TEXT.',
+      'Find the cause. Then begin a successor of the log: pinfold audit succeed --reason TEXT.',
     ),
   ]
 }
@@ -43,11 +42,14 @@ export async function auditEnteringFindings(database: Database): Promise<Finding
   if (status === 'pass') return [good('audit-entering', 'Acts are entered without delay.')]
   if (!isEntering) {
     return [
-      good('audit-entering', `An act of ${seconds} s ago is entered once the service is started.`),
+      good(
+        'audit-entering',
+        `An act of ${seconds} s ago will be entered after the start of the service.`,
+      ),
     ]
   }
   const act = `An act of ${seconds} s ago`
-  const found = `${act} is not entered in the audit log, although a process enters acts.`
+  const found = `${act} is not in the audit log, although a process enters acts.`
   const why =
     'Acts continue, but cannot be verified, and erasures and expiries wait for their entries.'
   const remedy = 'Search the log for "acts could not be entered in the audit log".'
@@ -67,24 +69,24 @@ export async function auditCheckFindings(database: Database, now: Date): Promise
       fault(
         'audit-check',
         `${findings.length} findings in 30 days; the newest: ${newest.found} ${newest.details}.`,
-        'A row was changed, put in or taken away, and no entry of the audit log says by whom: ' +
-          'as is done by hand, or by a database that was restored in part.',
-        'Read act check.found at GET /audit/logs/{log}/openings, and find out who writes to ' +
-          'the database beside this program.',
+        'A row was changed, inserted or deleted without an entry in the audit log: by hand, or ' +
+          'by a partial restore of the database.',
+        'Read act check.found at GET /audit/logs/{log}/openings, and find out who else writes ' +
+          'to the database.',
       ),
     ]
   }
   if (!finishedAt)
-    return [good('audit-check', 'No check of rows against their entries has ended yet.')]
+    return [good('audit-check', 'No comparison of rows with their entries has ended yet.')]
   if (now.getTime() - finishedAt.getTime() > overdueMs) {
     return [
       warning(
         'audit-check',
-        `The last check of rows against their entries ended at ${finishedAt.toISOString()}.`,
-        'What was changed by hand since has not been looked for.',
-        'Look into the log for "rows could not be held against the audit log".',
+        `The last comparison of rows with their entries ended at ${finishedAt.toISOString()}.`,
+        'Later changes by hand have not been detected.',
+        'Search the log for "rows could not be compared with the audit log".',
       ),
     ]
   }
-  return [good('audit-check', `${cards} cards are as their entries say.`)]
+  return [good('audit-check', `${cards} cards match their entries.`)]
 }

@@ -45,9 +45,9 @@ const checkServer = async (
       fault(
         'database',
         withoutPassword(describeError(error), addresses[0]),
-        'Every call is 503 until it does.',
-        'Check hosts, ports, name and password in DATABASE_URL, that a server runs that can be ' +
-          'written to, and that it lets this machine in (pg_hba.conf).',
+        'Until it answers, every call returns 503.',
+        'Check hosts, ports, name and password in DATABASE_URL, that a writable server is ' +
+          'running, and that pg_hba.conf allows this machine.',
       ),
     ]
   } finally {
@@ -69,7 +69,7 @@ function withoutPassword(message: string, address: string): string {
 async function checkEmbedded({ config, now }: Parameters<Check>[0]): Promise<readonly Finding[]> {
   const folder = join(config.dataDir, 'pgdata')
   if (!(await stat(folder).catch(() => null))) {
-    return [good('database', 'It is made in the data directory at the first start.')]
+    return [good('database', 'The first start creates it in the data directory.')]
   }
   try {
     const holder = { pid: process.pid, startedAt: new Date().toISOString() }
@@ -101,7 +101,7 @@ async function checkEmbedded({ config, now }: Parameters<Check>[0]): Promise<rea
         'database',
         `The embedded database in ${folder} does not open: ${describeError(error)}`,
         'The service cannot start.',
-        'Restore the directory from a backup. In a sandbox whose data is of no use, move ' +
+        'Restore the directory from a backup. If it is a sandbox without useful data, move ' +
           'DATA_DIR away.',
       ),
     ]
@@ -116,22 +116,22 @@ async function holderFindings(
   const privateUrl = (await readHolder(dataDir))?.privateUrl
   if (privateListener.tls?.clientCertificates === 'required') {
     // Who is asked for a certificate here has none, as with the listeners.
-    const found = `It is in use by ${privateUrl ?? 'a start'}; whether that answers is not seen.`
+    const found = `${privateUrl ?? 'A starting process'} uses it. Whether that answers is unknown.`
     return [good('lock', found)]
   }
   const answer = privateUrl === undefined ? null : await readJson(`${privateUrl}/livez`)
   if (answer?.json.status === 'alive') {
     const health = await readJson(`${privateUrl}/health`)
     return [
-      good('database', `A server works with it: ${privateUrl}.`),
+      good('database', `A server is using it: ${privateUrl}.`),
       ...healthFindings(health?.json ?? null),
     ]
   }
   return [
     fault(
       'lock',
-      `${refusal.message} It does not answer.`,
-      'Nothing else can use this data directory, and nothing serves it.',
+      `${refusal.message} The process does not answer.`,
+      'No other process can use this data directory, and this one does not serve it.',
       'End that process, or start this one with another DATA_DIR.',
     ),
   ]
@@ -146,8 +146,8 @@ function serverFinding({ isReadOnly, isStandby, versionNumber }: DatabaseFacts):
     return fault(
       'database',
       `The server is ${version}.`,
-      'The statements are proven on 18, and nothing is promised before 15.',
-      'Move the database to a server that is still maintained.',
+      'The service is tested on 18, and not supported before 15.',
+      'Move the database to a supported version.',
     )
   }
   if (!isReadOnly) return good('database', `${version} answers.`)
@@ -161,8 +161,8 @@ function serverFinding({ isReadOnly, isStandby, versionNumber }: DatabaseFacts):
   }
   return fault(
     'database',
-    'The server is a standby: it can be read only.',
-    'No try can be spent, so nothing is authorized.',
+    'The server is a standby, which is read-only.',
+    'No try can be spent, so every authorization fails.',
     'Point DATABASE_URL to the primary, or name all servers in it and add ' +
       'target_session_attrs=read-write; or promote this one.',
   )
@@ -175,11 +175,11 @@ function durabilityFinding(facts: DatabaseFacts): Finding {
     ...(facts.fullPageWrites === 'off' ? ['full_page_writes'] : []),
     ...(facts.synchronousCommit === 'off' ? ['synchronous_commit'] : []),
   ]
-  if (off.length === 0) return good('durability', 'What is committed survives a crash.')
+  if (off.length === 0) return good('durability', 'Committed data survives a crash.')
   return fault(
     'durability',
     `The server runs with ${off.join(' and ')} off.`,
-    'A crash gives back PIN tries that were spent, and loses disclosures that are to be on record.',
+    'A crash restores spent PIN tries, and loses recorded disclosures.',
     `Turn ${off.join(' and ')} on: alter system set ${off[0]} = on; select pg_reload_conf().`,
   )
 }
@@ -188,13 +188,13 @@ function durabilityFinding(facts: DatabaseFacts): Finding {
 function standbyFinding({ synchronousCommit, synchronousStandbys }: DatabaseFacts): Finding {
   const isWaitedFor = synchronousStandbys !== '' && synchronousCommit !== 'local'
   if (isWaitedFor) {
-    return good('standby', 'What is committed is on a standby before it is acknowledged.')
+    return good('standby', 'Committed data is on a standby before it is acknowledged.')
   }
   return warning(
     'standby',
-    'DATABASE_URL names several servers, and no commit waits for a standby.',
-    'The server that takes over lacks what was acknowledged last: tries that were spent, PINs ' +
-      'that were changed.',
+    'DATABASE_URL names several servers, but no commit waits for a standby.',
+    'After a failover, the new primary lacks the last acknowledged changes: spent tries, ' +
+      'changed PINs.',
     'Set synchronous_standby_names on each server, and leave synchronous_commit at on.',
   )
 }
@@ -206,12 +206,14 @@ function clockFinding(database: Date, before: Date, after: Date): Finding {
   const aheadMs = database.getTime() - after.getTime()
   const behindMs = before.getTime() - database.getTime()
   const skewMs = Math.max(aheadMs, behindMs, 0)
-  if (skewMs <= skewMostMs) return good('clock', 'This machine and the database agree.')
+  if (skewMs <= skewMostMs)
+    return good('clock', 'The clocks of this machine and the database agree.')
   const seconds = Math.round(skewMs / 1_000)
   return fault(
     'clock',
     `This machine's clock is ${seconds} s ${aheadMs > 0 ? 'behind' : 'ahead of'} the database's.`,
-    'Tokens, assertions and sealed PINs are dated: good ones are refused, and old ones taken.',
-    'Let both machines follow a time server (timedatectl set-ntp true), then look again.',
+    'Tokens, assertions and sealed PINs have times: valid ones are rejected, and expired ones ' +
+      'accepted.',
+    'Synchronize both machines with a time server (timedatectl set-ntp true), then check again.',
   )
 }

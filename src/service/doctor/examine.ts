@@ -40,9 +40,9 @@ export async function examine(
     const found = await check({ environment, config, now }).catch((error: unknown) => [
       fault(
         'doctor',
-        `A check came to no end: ${describeError(error)}`,
-        'What it looks at is not known.',
-        'Mend the other findings first, then look again.',
+        `A check did not complete: ${describeError(error)}`,
+        'Its result is unknown.',
+        'Correct the other findings first, then check again.',
       ),
     ])
     findings.push(...found)

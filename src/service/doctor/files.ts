@@ -19,12 +19,12 @@ const roomLeastBytes = 256 * 1024 * 1024
 /** The data directory: there, writable, its owner's alone, with room to grow. */
 export const checkDataDirectory: Check = async ({ config: { dataDir } }) => {
   const folder = await stat(dataDir).catch(() => null)
-  if (!folder) return [good('data-directory', `${dataDir} is made at the first start.`)]
+  if (!folder) return [good('data-directory', `The first start creates ${dataDir}.`)]
   if (!folder.isDirectory()) {
     return [
       fault(
         'data-directory',
-        `${dataDir} is no directory.`,
+        `${dataDir} is not a directory.`,
         cannotStart,
         'Set DATA_DIR to a directory.',
       ),
@@ -43,8 +43,8 @@ export const checkDataDirectory: Check = async ({ config: { dataDir } }) => {
     findings.push(
       fault(
         'data-directory',
-        `${dataDir} has mode ${octal(folder.mode)}: others on this machine may look into it.`,
-        'The database, the credentials and the master key of a sandbox lie there.',
+        `${dataDir} has mode ${octal(folder.mode)}: other users on this machine can read it.`,
+        'It contains the database, the credentials and the master key of a sandbox.',
         `chmod 700 ${dataDir}`,
       ),
     )
@@ -52,9 +52,9 @@ export const checkDataDirectory: Check = async ({ config: { dataDir } }) => {
   const { bavail, bsize } = await statfs(dataDir)
   const free = bavail * bsize
   if (free < roomLeastBytes) {
-    const found = `${Math.round(free / 1024 / 1024)} MB are free where ${dataDir} lies.`
-    const why = 'A database without room stops every change.'
-    findings.push(warning('data-directory', found, why, 'Make room, or move DATA_DIR.'))
+    const found = `${Math.round(free / 1024 / 1024)} MB are free on the disk of ${dataDir}.`
+    const why = 'A full disk stops every change.'
+    findings.push(warning('data-directory', found, why, 'Free some space, or move DATA_DIR.'))
   }
   return findings.length > 0 ? findings : [good('data-directory', `${dataDir} is fit.`)]
 }
@@ -95,8 +95,8 @@ export const checkMasterKeyFile: Check = async ({ config: { masterKeyFile, pkcs1
         'master-key',
         `The master key cannot be read: ${describeError(error)}`,
         'Without it no key, card or PIN in the database can be used.',
-        'Point MASTER_KEY_FILE to the file, one key of 64 hexadecimal digits a line, readable ' +
-          'by this user.',
+        'Point MASTER_KEY_FILE to the file, with keys of 64 hexadecimal digits, one per line, ' +
+          'readable by this user.',
       ),
     ]
   }
@@ -107,7 +107,7 @@ export const checkAdministrator: Check = async ({ config: { adminJwkFile } }: Ex
   if (adminJwkFile === null) return []
   try {
     parseFirstAdministrators(JSON.parse(await readFile(adminJwkFile, 'utf8')))
-    return [good('administrator', `${adminJwkFile} holds a public key.`)]
+    return [good('administrator', `${adminJwkFile} contains a public key.`)]
   } catch (error) {
     const reason = error instanceof SyntaxError ? 'it is not JSON' : describeError(error)
     return [
@@ -115,7 +115,8 @@ export const checkAdministrator: Check = async ({ config: { adminJwkFile } }: Ex
         'administrator',
         `${adminJwkFile} is not the public key of an administrator: ${reason}`,
         'Without it, no administrator can call the service.',
-        'Put the public JWK there (EC P-256, Ed25519, or RSA of 2048 bits or more), without its d.',
+        'Write the public JWK to it (EC P-256, Ed25519, or RSA of 2048 bits or more), without ' +
+          'its d.',
       ),
     ]
   }
@@ -158,8 +159,8 @@ function timeFinding(variable: string, notAfter: Date, now: Date): Finding {
     return good('tls', `The certificate of ${variable} is valid for ${days} days.`)
   return warning(
     'tls',
-    `The certificate of ${variable} ends in ${days} days, on ${notAfter.toISOString()}.`,
-    'No client will call a service whose certificate has ended.',
-    'Renew it, and put the new files in their place: they are taken up without a restart.',
+    `The certificate of ${variable} expires in ${days} days, on ${notAfter.toISOString()}.`,
+    'After that, clients refuse to connect.',
+    'Renew it, and replace the files. The service loads them without a restart.',
   )
 }

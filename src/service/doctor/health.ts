@@ -9,77 +9,74 @@ interface Advice {
 
 const adviceOn: Readonly<Record<HealthCheckName, Advice>> = {
   database: {
-    why: 'Every call is answered 503 until the database answers.',
+    why: 'Until the database answers, every call returns 503.',
     remedy:
-      'See that the database server runs, can be written to and has room, then look at the log ' +
-      'of the service for the reason.',
+      'Check that the database server is running, writable and has free space, then see the ' +
+      'log of the service.',
   },
   hsm: {
-    why: 'Every call that needs a key is answered 503 until the HSM answers.',
+    why: 'Until the HSM answers, every call that needs a key returns 503.',
     remedy:
-      'See that the token is connected and lets this program in (PKCS11_TOKEN_LABEL, ' +
-      'PKCS11_PIN_FILE); the log of the service has the reason.',
+      'Check that the token is connected and accepts this program (PKCS11_TOKEN_LABEL, ' +
+      'PKCS11_PIN_FILE), then see the log of the service.',
   },
   'audit-log:signing': {
-    why: 'New entries of the audit log are under no checkpoint and cannot be verified.',
+    why: 'No checkpoint covers the new entries of the audit log, so they cannot be verified.',
     remedy:
-      'Where the database went back in time, see "Database rollback" in ' +
-      'docs/explanation/audit-log.md. Otherwise the log of the service says what keeps it from ' +
-      'signing.',
+      'After a restore of the database, see "Database rollback" in ' +
+      'docs/explanation/audit-log.md. Otherwise see the log of the service.',
   },
   'audit-log:witnesses': {
-    why: 'No witness outside vouches for the newest checkpoint of the audit log.',
+    why: 'No external witness has cosigned the newest checkpoint of the audit log.',
     remedy:
-      'See that the witnesses of AUDIT_WITNESS_POLICY run and are reached from the service: ' +
-      '"Witnesses" in docs/explanation/audit-log.md.',
+      'Check that the witnesses of AUDIT_WITNESS_POLICY are running and reachable: "Witnesses" ' +
+      'in docs/explanation/audit-log.md.',
   },
   'audit-log:rows': {
-    why: 'Rows of the database differ from what the audit log has entered of them.',
+    why: 'Rows of the database differ from their entries in the audit log.',
     remedy:
-      'Read act check.found at GET /audit/logs/{log}/openings, and find out who writes to the ' +
-      'database beside this program: "Missing entries" in docs/reference/audit-records.md.',
+      'Read act check.found at GET /audit/logs/{log}/openings, and find out who else writes to ' +
+      'the database: "Missing entries" in docs/reference/audit-records.md.',
   },
   'audit-log:entering': {
-    why: 'Acts take place that are not in the audit log yet.',
+    why: 'New acts are not in the audit log yet.',
     remedy:
-      'Look into the log of the service for "acts could not be entered in the audit log": ' +
-      '"Late entries" in docs/explanation/audit-log.md.',
+      'Search the log of the service for "acts could not be entered in the audit log": "Late ' +
+      'entries" in docs/explanation/audit-log.md.',
   },
   'events:unsent': {
-    why: 'Clients do not see the newest events, neither in their feeds nor by webhooks.',
+    why: 'Clients do not get the newest events, neither in their feeds nor by webhooks.',
     remedy:
-      'See that a process of the service does the background work (its log says when that ' +
-      'fails), and that the database is not overloaded.',
+      'Check that a process of the service does the background work (its log reports ' +
+      'failures), and that the database is not overloaded.',
   },
   'deliveries:due': {
-    why: 'Webhooks that could be delivered are late.',
+    why: 'Webhook deliveries are late.',
     remedy:
-      'See that a process of the service does the background work; where it does, it has more ' +
-      'to send than it can: raise PROCESSES (docs/explanation/scaling.md).',
+      'Check that a process of the service does the background work. If it does, its capacity ' +
+      'is too low: raise PROCESSES (docs/explanation/scaling.md).',
   },
   'deliveries:failing': {
     why: 'The receivers of these webhooks miss events until they answer with 2xx.',
     remedy:
       'Read the answers under Webhooks in the console, or in GET /webhooks, and ask the ' +
-      "webhooks' clients to mend their receivers.",
+      'clients to correct their receivers.',
   },
   'webhooks:failing': {
     why: 'Their receivers miss events, and a webhook that fails for three days is disabled.',
     remedy:
       'Read the answers under Webhooks in the console, or in GET /webhooks, and ask the ' +
-      "webhooks' clients to mend their receivers.",
+      'clients to correct their receivers.',
   },
   'keys:rotation': {
-    why: 'The longer one key is used, the more is lost with it (NIST SP 800-57, 5.3.6).',
-    remedy:
-      'Rotate each key that is named: npx pinfold keys rotate KEY --wait ' +
-      '(docs/reference/keys.md).',
+    why: 'The longer a key is used, the more data its loss exposes (NIST SP 800-57, 5.3.6).',
+    remedy: 'Rotate each named key: npx pinfold keys rotate KEY --wait (docs/reference/keys.md).',
   },
   'links:dialled': {
-    why: 'Until a link is signed on, nothing is authorized on it.',
+    why: 'Until a link is signed on, its network cannot send authorization requests.',
     remedy:
-      'See that the address of the link is right and reached from here (npx pinfold links ' +
-      'list); the log of the service says why an attempt failed.',
+      'Check that the address of the link is right and reachable (npx pinfold links list); the ' +
+      'log of the service has the reason of a failed attempt.',
   },
   'links:listening': {
     why: 'A card network that connects reaches no Pinfold, or the other program on this port.',
@@ -88,20 +85,20 @@ const adviceOn: Readonly<Record<HealthCheckName, Advice>> = {
       "--port PORT); the sandbox's own takes LINK_PORT.",
   },
   'approvals:broken-glass': {
-    why: 'One person did alone what needs two.',
+    why: 'One person executed an act that needs two people.',
     remedy:
-      'Read who did what and why (npx pinfold approvals list), and have another person judge ' +
-      'it: docs/reference/approvals.md.',
+      'Read the act and its reason (npx pinfold approvals list), and have another person ' +
+      'review it: docs/reference/approvals.md.',
   },
   'database:vacuum': {
-    why: 'The embedded database grows and becomes slow where it is never vacuumed.',
-    remedy: 'The log of the service says why its vacuum fails.',
+    why: 'Without vacuum, the embedded database grows and becomes slow.',
+    remedy: 'See the log of the service for the reason.',
   },
 }
 
 /** A server of another version may have checks that this program does not know. */
 const adviceOnOthers: Advice = {
-  why: 'The server works, and says itself that something is not right.',
+  why: 'The server works, but reports a warning.',
   remedy:
     "See the server's log. This program does not know the check: run the server's own doctor.",
 }
@@ -116,8 +113,8 @@ export function healthFindings(document: Readonly<Record<string, unknown>> | nul
       warning(
         'health',
         'The server has no health document.',
-        'What the server itself finds wrong is not known.',
-        "See the server's log, and ask for /health of its private listener.",
+        "The server's own findings are unknown.",
+        "See the server's log, and GET /health of its private listener.",
       ),
     ]
   }

@@ -64,16 +64,19 @@ async function schemaFindings(
   const newest = newestMigration ?? 0
   if (newest > known && worksFrom <= known) {
     return [
-      good('schema', `At migration ${newest} of a newer program, beside which this one works.`),
+      good(
+        'schema',
+        `At migration ${newest} of a newer program, with which this program is compatible.`,
+      ),
     ]
   }
   if (newest > known) {
     return [
       fault(
         'schema',
-        `The database is at migration ${newest}, and this program knows ${known}.`,
-        'A newer program wrote it: this one refuses to start, because it could do harm.',
-        'Start the newer program. Migrations go forward only; to go back, restore a backup.',
+        `The database is at migration ${newest}, but this program knows only ${known}.`,
+        'A newer program wrote it. This one refuses to start, because it could damage data.',
+        'Start the newer program. Migrations are forward only; to go back, restore a backup.',
       ),
     ]
   }
@@ -82,7 +85,7 @@ async function schemaFindings(
     return [
       fault(
         'schema',
-        'search_path names no schema that is there and that this user may use.',
+        'search_path names no existing schema that this user can use.',
         'The service cannot start.',
         'Reset it for the database and the user of DATABASE_URL (alter database … reset ' +
           'search_path), or create the schema.',
@@ -90,8 +93,7 @@ async function schemaFindings(
     ]
   }
   if (mayCreate) {
-    const found =
-      `At migration ${newest}; the next start, or pinfold migrate, ` + `brings it to ${known}.`
+    const found = `At migration ${newest}; the next start or pinfold migrate brings it to ${known}.`
     return [good('schema', found)]
   }
   const { actsAsOwner, owner } = await examineRole(database)
@@ -108,10 +110,10 @@ async function schemaFindings(
   return [
     fault(
       'schema',
-      `The database is at migration ${newest}, and this user may not bring it to ${known}.`,
+      `The database is at migration ${newest}, and this user cannot migrate it to ${known}.`,
       'The service cannot start.',
-      `grant create on schema ${schemaName} to the user of DATABASE_URL, or let the owner ` +
-        'start it once.',
+      `Run: grant create on schema ${schemaName} to the user of DATABASE_URL. Or start once as ` +
+        'the owner.',
     ),
   ]
 }
@@ -149,7 +151,7 @@ async function privilegeFindings(config: Config, database: Database): Promise<Fi
       'privileges',
       `${role} does not own the tables, and can write ${writableTables.join(', ')} directly.`,
       'The password of the service is enough to restore tries and change records.',
-      'Run pinfold migrate with MIGRATION_DATABASE_URL, and revoke what was granted beside it.',
+      'Run pinfold migrate with MIGRATION_DATABASE_URL, and revoke the additional privileges.',
     ),
   ]
 }
@@ -164,13 +166,14 @@ async function clusterFindings(
   if (!cluster || newestMigration !== known) return []
   const unplaced = listUnplaced(cluster)
   if (unplaced.length === 0) {
-    return [good('cluster', `Every table lies where it is to, on ${cluster.nodes} nodes.`)]
+    return [good('cluster', `Every table is in its place, on ${cluster.nodes} nodes.`)]
   }
   return [
     fault(
       'cluster',
-      `Not spread over the ${cluster.nodes} nodes yet: ${unplaced.join(', ')}.`,
-      'They lie on the coordinator alone, and statements over them and others may fail.',
+      `Not distributed over the ${cluster.nodes} nodes yet: ${unplaced.join(', ')}.`,
+      'These tables are on the coordinator only, and statements that join them with others may ' +
+        'fail.',
       'Stop the processes, run pinfold cluster prepare, and start them again.',
     ),
   ]
@@ -189,12 +192,12 @@ async function installationFindings(
   const [ours, remembered] = [selectInstallationKind(config), installation.kind]
   const kind =
     ours === remembered
-      ? good('installation', `The database is a ${ours}'s, as this is.`)
+      ? good('installation', `The database belongs to a ${ours}, as this program.`)
       : fault(
           'installation',
-          `The database is a ${remembered}'s, and this program runs as ${ours}.`,
-          'Test keys and real cards must never meet: the service refuses to start.',
-          'Set SANDBOX to what the database is, or DATABASE_URL to another database.',
+          `The database belongs to a ${remembered}, but this program runs as ${ours}.`,
+          'Test keys and real cards must stay separate: the service refuses to start.',
+          'Set SANDBOX to the kind of the database, or DATABASE_URL to another database.',
         )
   return [kind, ...(await masterKeyFindings(config, installation.masterKeyCheckValue))]
 }
@@ -206,14 +209,14 @@ async function masterKeyFindings(config: Config, due: string): Promise<Finding[]
     (keys) => keys.map(masterKeyCheckValue),
     () => null,
   )
-  if (present?.includes(due)) return [good('master-key', `${file} has the key of this database.`)]
+  if (present?.includes(due))
+    return [good('master-key', `${file} has the master key of this database.`)]
   return [
     fault(
       'master-key',
       present === null
-        ? `The database is under the master key with check value ${due}, and ${file} cannot be ` +
-            'read.'
-        : `The database is under the master key with check value ${due}; ${file} has ` +
+        ? `The database uses the master key with check value ${due}, and ${file} cannot be read.`
+        : `The database uses the master key with check value ${due}, but ${file} has ` +
             `${present.join(', ')}.`,
       'No key, card or PIN in the database can be used without it.',
       'Restore the file of this database, or point DATABASE_URL to the database of this ' + 'file.',
@@ -231,7 +234,8 @@ export async function suspensionFindings(
 ): Promise<Finding[]> {
   if (newestMigration !== known) return []
   const suspended = await listSuspendedDeliveries(database, suspendedMost)
-  if (suspended.length === 0) return [good('deliveries', 'None waits for a disabled client.')]
+  if (suspended.length === 0)
+    return [good('deliveries', 'No deliveries wait for a disabled client.')]
   const each = suspended.map(({ clientId, suspendedAt, waiting }) => {
     const since = suspendedAt === null ? '' : ` since ${suspendedAt.toISOString()}`
     return `${clientId} (${waiting} wait${since})`
@@ -239,11 +243,11 @@ export async function suspensionFindings(
   return [
     warning(
       'deliveries',
-      'Deliveries are suspended, as their clients are disabled or have lost events.read and ' +
+      'Deliveries are suspended, because their clients are disabled or lack events.read and ' +
         `webhooks.write: ${each.join(', ')}.`,
       'Suspended deliveries are stored until delivery, even beyond EVENT_RETENTION_DAYS.',
-      'If this is intended, nothing. Otherwise run pinfold clients enable CLIENT, or give it the ' +
-        'scope: the deliveries resume in order.',
+      'If this is intended, do nothing. Otherwise run pinfold clients enable CLIENT, or give ' +
+        'it the scope: the deliveries resume in order.',
     ),
   ]
 }
@@ -261,11 +265,11 @@ export async function webhookFindings(database: Database): Promise<Finding[]> {
   return [
     warning(
       'webhooks',
-      `Deliveries of webhooks fail: ${each.join(', ')}.`,
+      `Webhook deliveries fail: ${each.join(', ')}.`,
       'Their receivers miss events, and a webhook that fails for three days is disabled.',
-      'Read the answers of the receiver under Webhooks in the console, or in ' +
-        'GET /clients/{clientId}/webhooks/{webhookId}/deliveries, ' +
-        "and ask the webhook's client to mend its receiver.",
+      'Read the answers of the receiver under Webhooks in the console, or in GET ' +
+        '/clients/{clientId}/webhooks/{webhookId}/deliveries, and ask the client to correct its ' +
+        'receiver.',
     ),
   ]
 }
@@ -283,15 +287,15 @@ export async function keyFindings(database: Database, now: Date): Promise<readon
     const daysLeft = Math.ceil((dueAt(row, period).getTime() - now.getTime()) / dayMs)
     if (due === null && daysLeft > warnDays) return []
     const found = {
-      age: `The key ${keyName} has made new things for longer than ${period.originatorDays} days.`,
+      age: `The key ${keyName} has protected new data for more than ${period.originatorDays} days.`,
       uses: `The key ${keyName} has been used ${uses} times.`,
-      soon: `The key ${keyName} is to be rotated in ${daysLeft} days.`,
+      soon: `A rotation of the key ${keyName} is due in ${daysLeft} days.`,
     }[due ?? 'soon']
-    const why = 'The longer one key is used, the more is lost with it (NIST SP 800-57, 5.3.6).'
-    return [warning('keys', found, why, `npx pinfold keys rotate ${keyName} --wait`)]
+    const why = 'The longer a key is used, the more data its loss exposes (NIST SP 800-57, 5.3.6).'
+    return [warning('keys', found, why, `Run npx pinfold keys rotate ${keyName} --wait.`)]
   })
   if (findings.length > 0) return findings
-  return [good('keys', `No key is due to be rotated within ${warnDays} days.`)]
+  return [good('keys', `No rotation is due within ${warnDays} days.`)]
 }
 
 /** The links of card networks, as the processes that run them say that they are. */
@@ -323,10 +327,10 @@ async function findPortFault(link: KnownLinkRow): Promise<string | null> {
 }
 
 const plainLinkFinding = ({ host, linkName, port }: KnownLinkRow): [string, string, string] => [
-  `${linkName}, ${host}:${port}, is a link without TLS to another machine.`,
+  `The link ${linkName}, ${host}:${port}, connects to another machine without TLS.`,
   'An attacker on the network can read card numbers and impersonate either side. ' +
     'Production runs no such link unless ACCEPT_PLAIN_LINKS=yes.',
-  `Give it TLS, with the certificate of the network: npx pinfold links change ${linkName} ` +
+  `Turn on TLS, with the certificate of the network: npx pinfold links change ${linkName} ` +
     '--tls --certificates SHA-256',
 ]
 
@@ -352,14 +356,16 @@ function stateFindings(
     if (direction === 'listen' && !lastSignedOnAt) {
       return good('link', `${linkName}, ${where}: waits for its network.`)
     }
-    const state = sessions > 0 ? 'connected, and not signed on' : 'not connected'
+    const state = sessions > 0 ? 'connected, but not signed on' : 'not connected'
     return warning(
       'link',
       `${linkName}, ${where}: ${state}.`,
-      'Until it is signed on, nothing is authorized on it.',
+      'Until it is signed on, its network cannot send authorization requests.',
       direction === 'dial'
-        ? 'See that the address is right and reached from here; the log says why an attempt failed.'
-        : 'The network connects and signs on; the log says whom the link refused, and why.',
+        ? 'Check that the address is right and reachable; the log has the reason of a failed ' +
+            'attempt.'
+        : 'The network must connect and sign on. The log has the addresses that the link ' +
+            'refused, and the reasons.',
     )
   })
 }

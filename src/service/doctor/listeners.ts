@@ -18,7 +18,7 @@ export const checkListeners: Check = async ({ config }) => {
       fault(
         'listeners',
         `Both listeners are on ${formatAddress(publicListener)}.`,
-        'What is private must not be reachable where clients call.',
+        'Clients must not be able to reach the private listener.',
         'Give PORT and PRIVATE_PORT different numbers.',
       ),
     ]
@@ -38,14 +38,14 @@ async function checkSandboxLink(config: Config): Promise<readonly Finding[]> {
   const refusal = await findListeningRefusal(host, port)
   if (refusal === null) return [good('listeners', `${host}:${port}, the sandbox's link, is free.`)]
   if ((await servesPrivate(config)) !== null) {
-    return [good('listeners', `${host}:${port}, the sandbox's link, is in use beside a Pinfold.`)]
+    return [good('listeners', `Another Pinfold server uses ${host}:${port}, the sandbox's link.`)]
   }
   return [
     warning(
       'listeners',
-      `${host}:${port}, the sandbox's link, is taken by another program (${refusal}).`,
+      `Another program uses ${host}:${port}, the sandbox's link (${refusal}).`,
       'The service starts without its link, and a terminal would reach the other program.',
-      'Stop that program, or set LINK_PORT to a port that is free.',
+      'Stop that program, or set LINK_PORT to a free port.',
     ),
   ]
 }
@@ -68,22 +68,23 @@ async function checkOne(
       `The service cannot listen on ${address}: ${refusal}.`,
       'The service cannot start.',
       refusal === 'EACCES'
-        ? `Ports below 1024 are for root: set ${variable} to another, and put a proxy in front.`
+        ? `Only root can use ports below 1024: set ${variable} to a higher port, and put a proxy ` +
+            'in front.'
         : `Set ${variable.replace('PORT', 'HOST')} to an address of this machine.`,
     )
   }
   if (listener.tls?.clientCertificates === 'required') {
     // Who is asked for a certificate here has none, and does not see who asks.
-    const found = `${address} is served to callers with a certificate; by whom is not seen.`
+    const found = `The server on ${address} requires a client certificate and cannot be identified.`
     return good('listeners', found)
   }
   return (
     (await served()) ??
     fault(
       'listeners',
-      `${address} is taken by another program, which is no Pinfold.`,
+      `A program other than Pinfold uses ${address}.`,
       'The service cannot start.',
-      `Stop that program, or set ${variable} to a port that is free.`,
+      `Stop that program, or set ${variable} to a free port.`,
     )
   )
 }
@@ -94,12 +95,12 @@ async function servesPrivate({ privateListener }: Config): Promise<Finding | nul
   const alive = await readJson(`${base}/livez`)
   if (alive?.json.status !== 'alive') return null
   const ready = await readJson(`${base}/readyz`)
-  if (ready?.status === 200) return good('listeners', `A Pinfold serves ${base}, and is ready.`)
+  if (ready?.status === 200) return good('listeners', `A Pinfold server on ${base} is ready.`)
   return fault(
     'listeners',
-    `A Pinfold serves ${base}, and is not ready (${ready?.status ?? 'no answer'}).`,
-    'Its database or HSM does not answer: every call is 503.',
-    'See the findings on database and hsm, and its log.',
+    `A Pinfold server on ${base} is not ready (${ready?.status ?? 'no answer'}).`,
+    'Its database or HSM does not answer: every call returns 503.',
+    "See the findings on database and HSM, and the server's log.",
   )
 }
 
@@ -111,8 +112,8 @@ async function servesPublic({ baseUrl, publicListener }: Config): Promise<Findin
   if (issuer === baseUrl) return good('listeners', `A Pinfold serves ${base}.`)
   return fault(
     'listeners',
-    `The Pinfold on ${base} calls itself ${issuer}, and here BASE_URL is ${baseUrl}.`,
-    'Tokens of one are refused by the other.',
+    `The Pinfold server on ${base} has the issuer ${issuer}, but here BASE_URL is ${baseUrl}.`,
+    'Each rejects the tokens of the other.',
     'Give every process the same BASE_URL, and start it again.',
   )
 }

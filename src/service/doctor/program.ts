@@ -25,10 +25,9 @@ export const checkNode: Check = async () => {
   return [
     warning(
       'node',
-      `Node ${node} runs this, neither Node 24 nor Node 22 from 22.13 on.`,
-      'Nothing is proven on another version.',
-      'Run it by Node 24: of a package by the Node of this machine, of a clone by npm ci and ' +
-        'npx pinfold.',
+      `This is Node ${node}, neither Node 24 nor Node 22.13 or later.`,
+      'Other versions are not tested.',
+      'Use Node 24: for a package, the Node of this machine; for a clone, npm ci and npx pinfold.',
     ),
   ]
 }
@@ -40,7 +39,7 @@ export const checkConfiguration: Check = async ({ environment }) => {
     warning(
       'configuration',
       found,
-      'The service runs with the default of the variable that is meant.',
+      'The service uses the default of the intended variable.',
       'Correct the name, or remove the variable. docs/reference/configuration.md lists all names.',
     ),
   )
@@ -50,7 +49,7 @@ export const checkConfiguration: Check = async ({ environment }) => {
       'configuration',
       found,
       'The service refuses to start with it.',
-      'Do as it says. docs/reference/configuration.md lists the values of each variable, ' +
+      'Correct it. docs/reference/configuration.md lists the values of each variable, ' +
         'docs/reference/production.md what production refuses.',
     ),
   )
@@ -75,7 +74,7 @@ export const checkExposure: Check = async ({ config, environment }) => {
         `A sandbox listens on ${beyond.join(' and ')}.`,
         'Its credentials are test credentials, and it has a simulator: every caller that can ' +
           'connect can use it.',
-        'Set HOST and PRIVATE_HOST to 127.0.0.1, or SANDBOX=false for a service that others use.',
+        'Set HOST and PRIVATE_HOST to 127.0.0.1, or SANDBOX=false for a service with other users.',
       ),
     )
   }
@@ -103,9 +102,9 @@ export const checkExposure: Check = async ({ config, environment }) => {
     findings.push(
       fault(
         'base-url',
-        `BASE_URL is ${baseUrl}: http, and not this machine.`,
+        `BASE_URL is ${baseUrl}: http to another machine.`,
         'Tokens, secrets and PINs are sent in clear.',
-        'Put TLS in front of the service, and its https address into BASE_URL.',
+        'Put TLS in front of the service, and set BASE_URL to its https address.',
       ),
     )
   }
@@ -119,13 +118,13 @@ export const checkExposure: Check = async ({ config, environment }) => {
 export const checkEgress: Check = async ({ config }) => {
   const wide = config.sandbox ? wideBlocks(config.delivery.allowCidrs ?? []) : []
   if (wide.length === 0)
-    return [good('egress', 'Webhooks reach public addresses, and those listed.')]
+    return [good('egress', 'Webhooks can reach public addresses, and the listed ones.')]
   return [
     fault(
       'egress',
       `OUTBOUND_ALLOW_CIDRS lists ${wide.join(' and ')}.`,
-      'A client could have this machine call anything inside your network.',
-      'List only the blocks in which endpoints of your own lie, such as 10.20.0.0/16.',
+      'A client could make this machine call any address in your network.',
+      'List only the blocks of your own endpoints, such as 10.20.0.0/16.',
     ),
   ]
 }
@@ -134,14 +133,14 @@ export const checkEgress: Check = async ({ config }) => {
 export const checkHsm: Check = async ({ config: { pkcs11, sandbox } }) => {
   if (pkcs11 === null) {
     // What that means is said with what was accepted.
-    return [good('hsm', sandbox ? 'Software, as a sandbox has it.' : 'Software.')]
+    return [good('hsm', sandbox ? 'Software, the HSM of a sandbox.' : 'Software.')]
   }
   if (pkcs11.module === '' || pkcs11.pinFile === '') return []
   if (!(await stat(pkcs11.module).catch(() => null))) {
     return [
       fault(
         'hsm',
-        `There is no PKCS#11 module ${pkcs11.module}.`,
+        `The PKCS#11 module ${pkcs11.module} does not exist.`,
         'Without it no key can be used: the service cannot start.',
         "Set PKCS11_MODULE to the vendor's shared library, such as " +
           '/usr/lib/softhsm/libsofthsm2.so.',
@@ -150,15 +149,15 @@ export const checkHsm: Check = async ({ config: { pkcs11, sandbox } }) => {
   }
   try {
     openTokenSession(pkcs11).end()
-    return [good('hsm', `The token ${pkcs11.tokenLabel} lets this program in.`)]
+    return [good('hsm', `The token ${pkcs11.tokenLabel} accepts this program.`)]
   } catch (error) {
     return [
       fault(
         'hsm',
         `The PKCS#11 token cannot be used: ${describeError(error)}`,
         'Without it no key can be used: the service cannot start.',
-        'Check PKCS11_TOKEN_LABEL and the PIN in PKCS11_PIN_FILE. Do not try a wrong PIN ' +
-          'again: a token locks itself after a few.',
+        'Check PKCS11_TOKEN_LABEL and the PIN in PKCS11_PIN_FILE. Do not retry with a wrong ' +
+          'PIN: a token locks after a few attempts.',
       ),
     ]
   }
@@ -178,10 +177,10 @@ export const checkIssuers: Check = async ({ config }) => {
           fault(
             'issuer',
             `${issuer} publishes no keys: ${describeError(error)}`,
-            'No token can be verified, so every call is refused.',
-            'Set AUTH_ISSUER (or PRIVATE_AUTH_ISSUER) to the letter as the issuer publishes ' +
-              'it, let this machine connect to it, and list it in OUTBOUND_ALLOW_CIDRS where its ' +
-              'address is not public.',
+            'No token can be verified, so every call is rejected.',
+            'Set AUTH_ISSUER (or PRIVATE_AUTH_ISSUER) exactly as the issuer publishes it, ' +
+              'allow this machine to connect to it, and list a non-public address in ' +
+              'OUTBOUND_ALLOW_CIDRS.',
           ),
       ),
     ),

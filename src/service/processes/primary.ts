@@ -74,7 +74,7 @@ async function requireFreePorts({ privateListener, publicListener }: Config): Pr
     const name = createServer().listen(`\0pinfold ${host}:${port}`)
     await once(name.unref(), 'listening').catch((cause: unknown) => {
       throw new StartRefusal(
-        `Another Pinfold starts on ${host}:${port}: set PORT or PRIVATE_PORT.`,
+        `Another Pinfold server is starting on ${host}:${port}: set PORT or PRIVATE_PORT.`,
         {
           cause,
         },
@@ -145,7 +145,7 @@ function keepUp(running: Running, slot: Slot): void {
     onEnd()
     slot.failures = wasSteady ? 1 : slot.failures + 1
     const pauseMs = Math.min(pauseMostMs, pauseLeastMs * 2 ** (slot.failures - 1))
-    log.error({ process: slot.number, ...ended, pauseMs }, 'a process ended and is started anew')
+    log.error({ process: slot.number, ...ended, pauseMs }, 'a process ended and is restarted')
     slot.timer = setTimeout(async () => {
       const started = await start(running, slot).catch((err: unknown) => ({ err }))
       if ('err' in started) return again(started)
@@ -187,9 +187,7 @@ function watchProcesses(slots: readonly Slot[]) {
   const registry = new Registry()
   new Gauge({
     name: 'pinfold_processes',
-    help:
-      'Processes of this command, by whether each serves (ready) or is being started ' +
-      '(starting).',
+    help: 'Processes of this command that serve (ready) or are starting (starting).',
     labelNames: ['state'],
     registers: [registry],
     collect() {
@@ -200,7 +198,7 @@ function watchProcesses(slots: readonly Slot[]) {
   })
   const ends = new Counter({
     name: 'pinfold_process_ends_total',
-    help: 'Processes of this command that ended by themselves and were started anew.',
+    help: 'Processes of this command that ended unexpectedly and were restarted.',
     registers: [registry],
   })
   return { registry, count: () => ends.inc() }

@@ -35,7 +35,7 @@ export async function examineCluster(connection: Connection): Promise<ClusterFac
   const rows = await selectIsCluster(connection, {})
   if (!firstRow(rows)?.isCluster) return null
   const nodes = firstRow(await selectNodes(connection, {}))
-  if (!nodes) throw new Error('The cluster says nothing of its nodes.')
+  if (!nodes) throw new Error('The cluster returned no facts about its nodes.')
   return { ...nodes, tables: await selectPlaced(connection, {}) }
 }
 
@@ -55,9 +55,9 @@ export function listUnplaced({ tables }: ClusterFacts): readonly string[] {
     if (found !== undefined && found !== column) {
       throw new StartRefusal(
         `The table ${table} is ` +
-          `${found === null ? 'copied to each node' : `spread by ${found}`}, and is to be ` +
-          `${column === null ? 'copied' : `spread by ${column}`}: ` +
-          `undistribute_table('${table}') takes it back, then prepare again.`,
+          `${found === null ? 'copied to each node' : `distributed by ${found}`}, but must be ` +
+          `${column === null ? 'copied' : `distributed by ${column}`}: ` +
+          `undistribute_table('${table}') undoes this; then prepare again.`,
       )
     }
   }
@@ -112,19 +112,19 @@ export async function prepareCluster(database: Database): Promise<Preparation> {
   const before = await examineCluster(database)
   if (!before) {
     throw new StartRefusal(
-      'The database is no cluster: it has no extension citus. create extension citus, on every ' +
-        'node, makes it one; one server needs no preparation.',
+      'The database is not a cluster: the extension citus is missing. Create it on every node ' +
+        '(create extension citus), or use one server, which needs no preparation.',
     )
   }
   if (!before.isCoordinatorKnown) {
     throw new StartRefusal(
-      'The nodes do not know the coordinator: ' +
-        "select citus_set_coordinator_host('HOST', PORT) says where it is.",
+      'The nodes do not know the address of the coordinator: run select ' +
+        "citus_set_coordinator_host('HOST', PORT).",
     )
   }
   if (before.nodes === 0) {
     throw new StartRefusal(
-      "The cluster has no nodes: select citus_add_node('HOST', PORT) adds one.",
+      "The cluster has no nodes: add one with select citus_add_node('HOST', PORT).",
     )
   }
   const done = await database.transaction(async (connection) => {

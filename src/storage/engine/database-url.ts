@@ -36,22 +36,21 @@ export function parseDatabaseUrl(url: string): DatabaseServers {
   refuseUnreadable(url, query, hosts)
   if (!hosts.includes(',')) return { addresses: [withFullMode(url, query)], sessions }
   for (const name of ['host', 'hostaddr', 'port']) {
-    if (query.has(name)) refuse(`names several hosts, and ${name} besides`)
+    if (query.has(name)) refuse(`names several hosts, but also ${name}`)
   }
   if (sessions === 'any') {
     refuse(
-      'names several hosts: add target_session_attrs=read-write, so that the one is taken that ' +
-        'can be written to',
+      'names several hosts: add target_session_attrs=read-write, so that the writable one is used',
     )
   }
   if ((query.get('load_balance_hosts') ?? 'disable') !== 'disable') {
-    refuse('must have no load_balance_hosts but disable: one of the hosts can be written to')
+    refuse('must not have load_balance_hosts other than disable: only one of the hosts is writable')
   }
   const [first = '', ...others] = hosts.split(',').map((host, at) => {
     const address = withFullMode(`${before}${host}${after}`, query)
     const port = Number(oneHost.exec(host)?.groups?.port ?? 5_432)
     const isHost = oneHost.test(host) && port > 0 && URL.canParse(address)
-    return isHost ? address : refuse(`names several hosts, and number ${at + 1} is no HOST:PORT`)
+    return isHost ? address : refuse(`names several hosts, but number ${at + 1} is not HOST:PORT`)
   })
   return { addresses: [first, ...others], sessions }
 }
@@ -90,8 +89,8 @@ function parseSessions(query: URLSearchParams): SessionAttributes {
   const sessions = sessionAttributes.find((each) => each === asked)
   if (sessions && others.length === 0) return sessions
   return refuse(
-    `must have one target_session_attrs, of ${sessionAttributes.join(', ')}: a server that ` +
-      'takes no changes is of no use here',
+    `must have one target_session_attrs, of ${sessionAttributes.join(', ')}: the service needs ` +
+      'a writable server',
   )
 }
 

@@ -134,6 +134,6 @@ export const isUndone = (error: unknown): boolean =>
 /** Another transaction kept the row locked for longer than this one was ready to wait. */
 export class LockTimeout extends Problem {
   constructor(cause: unknown) {
-    super('unavailable', { detail: 'Another request is changing the same thing.', cause })
+    super('unavailable', { detail: 'Another request is changing the same resource.', cause })
   }
 }

@@ -33,7 +33,7 @@ export class DurableFiles extends NodeFS {
    * @throws Error where the engine has another bridge: nothing would say that commits are not kept.
    */
   #answerFsync(bridge: object): void {
-    if (!isFileBridge(bridge)) throw new Error('This engine does not let commits be kept.')
+    if (!isFileBridge(bridge)) throw new Error('This engine does not support durable commits.')
     const fsync = ({ nfd, node }: OpenFile): number => {
       try {
         if (nfd === undefined) syncPath(bridge.realPath(node))

@@ -118,7 +118,7 @@ const selectNewestMigration = declare<object, Applied>('find_newest_migration')
 /** Looks at a database, and changes nothing. */
 export async function examineDatabase(connection: Connection): Promise<DatabaseFacts> {
   const row = firstRow(await selectFacts(connection, {}))
-  if (!row) throw new Error('The database says nothing of itself.')
+  if (!row) throw new Error('The database returned no facts about itself.')
   return { ...row, ...(await findApplied(connection)) }
 }
 

@@ -110,13 +110,13 @@ export async function requireSchema(
     throw new StartRefusal(`The database lacks the functions ${missing.join(', ')}. ${remedy}`)
   }
   const found = newest === 0 ? 'has no schema yet' : `is at migration ${newest}`
-  throw new StartRefusal(`The database ${found}, this program is at ${known}. ${remedy}`)
+  throw new StartRefusal(`The database ${found}, but this program is at ${known}. ${remedy}`)
 }
 
 const waysOn =
-  'Commands change no schema: use the version that runs, or bring it up with this one by ' +
-  'pinfold migrate or pinfold start; a version that does not work on it cannot start after ' +
-  'that.'
+  'Commands do not change the schema. Use the version of the running service, or migrate with ' +
+  'this one (pinfold migrate or pinfold start); after that, an incompatible version cannot ' +
+  'start.'
 
 async function readMigrations(folder: URL): Promise<Migration[]> {
   const fileNames = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
@@ -126,11 +126,11 @@ async function readMigrations(folder: URL): Promise<Migration[]> {
 /** What is wrong with a database whose migrations are not this program's, and what to do. */
 export const otherSchema = {
   found:
-    'A version from before the first release made this database, and this version does not ' +
-    'continue its schema.',
+    'A version from before the first release created this database, and this version cannot ' +
+    'migrate it.',
   remedy:
-    'Make a new database, or name another DATA_DIR, and start again; ' +
-    'docs/guides/moving-over.md says how to carry data over.',
+    'Create a new database, or set another DATA_DIR, and start again; ' +
+    'docs/guides/moving-over.md describes how to transfer data.',
 } as const
 
 /** @returns the number of the newest migration that was applied, 0 where none was. */
@@ -145,12 +145,12 @@ function refuseOtherDatabase(
     ({ fileName, number }) => (names.get(number) ?? fileName) !== fileName,
   )
   if (isOther) {
-    throw new StartRefusal(`${otherSchema.found} It is left as it is. ${otherSchema.remedy}`)
+    throw new StartRefusal(`${otherSchema.found} It was not changed. ${otherSchema.remedy}`)
   }
   if (applied.some(({ worksFrom }) => worksFrom > known)) {
     throw new StartRefusal(
-      `The database is at migration ${newest}, this program knows ${known}: start a newer ` +
-        'program, or use commands of the version that runs.',
+      `The database is at migration ${newest}, but this program knows only ${known}: start a ` +
+        'newer program, or use the commands of the running version.',
     )
   }
   return newest

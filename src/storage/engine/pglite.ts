@@ -212,8 +212,8 @@ const newDatabaseBytes = 64 * 2 ** 20
 function refuseSmallDisk(folder: string): void {
   if (hasRoom(dirname(folder), newDatabaseBytes)) return
   throw new StartRefusal(
-    `The disk of DATA_DIR has no room for a new database in ${folder}: make ` +
-      `${newDatabaseBytes / 2 ** 20} MiB free, or set DATA_DIR to another place.`,
+    `The disk of DATA_DIR has too little space for a new database in ${folder}: free ` +
+      `${newDatabaseBytes / 2 ** 20} MiB, or set DATA_DIR to another folder.`,
   )
 }
 
@@ -236,8 +236,8 @@ export async function makePgliteFolder(folder: string): Promise<void> {
   if (found.includes('PG_VERSION')) return
   if (found.length > 0) {
     throw new StartRefusal(
-      `${folder} in DATA_DIR has files and is no database, as PG_VERSION is missing: restore ` +
-        'it from a backup, or move it away.',
+      `${folder} in DATA_DIR has files, but no database (PG_VERSION is missing): restore it ` +
+        'from a backup, or move it away.',
     )
   }
   refuseSmallDisk(folder)

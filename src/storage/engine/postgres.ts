@@ -117,7 +117,7 @@ async function answering<Result>(ask: () => Promise<Result>): Promise<Result> {
     if (short !== error) throw short
     const detail =
       error instanceof UnconfirmedCommit
-        ? 'The database did what was asked, and did not say that it keeps it.'
+        ? 'The database executed the statement, but did not confirm that the change is durable.'
         : 'The database does not answer.'
     throw new Problem('unavailable', { detail, cause: error })
   }

@@ -53,7 +53,7 @@ const selectRole = declare<{ protectedTables: readonly string[] }, RoleFacts>('e
 
 export async function examineRole(connection: Connection): Promise<RoleFacts> {
   const row = firstRow(await selectRole(connection, { protectedTables }))
-  if (!row) throw new Error('The database says nothing of its role.')
+  if (!row) throw new Error('The database returned no facts about its role.')
   return row
 }
 

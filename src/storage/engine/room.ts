@@ -14,13 +14,13 @@ const findErrorCode = (error: unknown): string =>
 const isInsufficient = (error: unknown): boolean => insufficient.test(findErrorCode(error))
 
 const noRoom = (cause?: unknown): Problem =>
-  new Problem('unavailable', { detail: 'The database has no room for changes.', cause })
+  new Problem('unavailable', { detail: 'The database has no free space for changes.', cause })
 
 /** What a database is short of. */
 const describeShortage = (error: unknown): string =>
   findErrorCode(error) === diskFull
-    ? 'The database has no room for changes.'
-    : 'The database is short of resources.'
+    ? 'The database has no free space for changes.'
+    : 'The database lacks resources.'
 
 const diskFull = '53100'
 

@@ -111,7 +111,7 @@ suite('keys in a PKCS#11 token', { skip: softHsm.leftOut }, () => {
     await refuses(settings.pinFile, /0600/)
     const empty = `${settings.pinFile}.empty`
     await writeFile(empty, '\n', { mode: 0o600 })
-    await refuses(empty, /must hold the PIN/)
+    await refuses(empty, /must contain only the PIN/)
     await refuses(`${settings.pinFile}.missing`, /ENOENT/)
   })
 

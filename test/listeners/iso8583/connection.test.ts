@@ -20,7 +20,7 @@ test('a frame that is not whole in time ends the link, however steadily its byte
   const input = createInput({ framing, frameMs: 150, onFrames: () => undefined, onFault })
   input.receive(Buffer.from('00ff', 'hex'))
   const drip = setInterval(() => input.receive(Buffer.from('0')), 40)
-  assert.equal(await promise, 'slow frame: A frame was not whole in time.')
+  assert.equal(await promise, 'slow frame: A frame was not complete in time.')
   clearInterval(drip)
 })
 

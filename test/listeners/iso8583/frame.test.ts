@@ -111,7 +111,7 @@ test('a length that cannot be is told to the operator as what it seems to be', (
   fails({ length: 'ascii-4' }, '\x00\x2e08', /seems to be binary/)
   fails({ length: 'bcd-2' }, '\x0a\x00', /not digits/)
   fails({ length: 'binary-2', inclusive: true }, '\x00\x01', /less than its own/)
-  fails({ length: 'binary-2', header: { kind: 'tpdu' } }, '\x00\x01\x60', /ends in its header/)
+  fails({ length: 'binary-2', header: { kind: 'tpdu' } }, '\x00\x01\x60', /ends within its header/)
   fails({ length: 'binary-2', header: { kind: 'text', text: 'ISO' } }, '\x00\x03OSI', /agreed/)
   fails({ length: 'binary-2' }, '\x10\x01', new RegExp(`more than ${frameBytesMax}`))
 })

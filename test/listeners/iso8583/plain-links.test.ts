@@ -90,7 +90,7 @@ test('a link in clear that is accepted is on record when it is made, changed and
   const link = await linkAt('0.0.0.0')
   const { linkName, port } = link
   await createLink(operations(true), requester, link, null)
-  const found = `listens in clear at 0.0.0.0:${port}`
+  const found = `listens unencrypted at 0.0.0.0:${port}`
   assert.deepEqual(await weakenedOf(linkName), [found])
   const weakened = await listPlainLinks({ database: service.database })
   assert.deepEqual(weakened, [{ variable: `link ${linkName}`, found }])

@@ -211,7 +211,7 @@ test('everything that is wrong with profiles is said at once, and nothing starts
   await assert.rejects(loadProfiles(folder), (error) => {
     assert(error instanceof StartRefusal)
     const found = [
-      /0\.json is no JSON object/,
+      /0\.json must be a JSON object/,
       /another profile sandbox/,
       /nowhere/,
       /self extends self/,

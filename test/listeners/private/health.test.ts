@@ -116,7 +116,7 @@ test('a feed that is published and not entered warns, and says nothing wrong whi
   assert.match(checks['audit-log:entering'][0].output, /An act of (6[6-9]|7)\d s ago/)
   const [stopped] = await auditEnteringFindings(service.database)
   assert.equal(stopped?.verdict, 'good')
-  assert.match(stopped?.found ?? '', /is entered once the service is started/)
+  assert.match(stopped?.found ?? '', /will be entered after the start of the service/)
   await enterAll(service.database)
   assert.equal((await healthOf(service)).checks['audit-log:entering'][0].status, 'pass')
 })

@@ -95,7 +95,7 @@ test('an event is named as it was given, and in no other spelling of its id', as
   for (const after of spellings) {
     const answer = await service.call('GET', `/events?after=${after}`)
     assert.deepEqual([answer.status, ...pointersOf(answer)], [422, '/after'], after)
-    assert.equal(answer.json.errors[0].detail, 'must be an id as it was given')
+    assert.equal(answer.json.errors[0].detail, 'must be an id from this service')
     const headers = { accept: 'text/event-stream', 'last-event-id': decodeURIComponent(after) }
     const stream = await service.call('GET', '/events', { headers })
     assert.deepEqual([stream.status, ...pointersOf(stream)], [422, '/last-event-id'], after)
@@ -275,7 +275,7 @@ test('the type of every problem leads to its page on the listener that answered'
     const refused = await service.call('GET', '//nothing', { listener, token: null })
     const page = await service.call('GET', `/${refused.json.type}`, { listener, token: null })
     assert.equal(page.status, 200, listener)
-    assert.match(page.text, /No resource has this address\./)
+    assert.match(page.text, /The address does not exist\./)
     for (const code of Object.keys(problemKinds)) {
       const each = await service.call('GET', `//problems/${code}`, { listener, token: null })
       assert.equal(each.status, 200, code)

@@ -145,7 +145,7 @@ test('a first administrator asks for nothing that needs another person, unless t
   const given = { as: 'admin', listener: 'private' } as const
   const refused = await service.call('POST', '//clients', { ...given, body: newAdministrator() })
   assert.deepEqual([refused.status, refused.json.code], [403, 'same_person'])
-  assert.match(refused.json.detail, /Ask as a person who signed in/)
+  assert.match(refused.json.detail, /Make the request as a person who signed in/)
   // One that was taken before this was so is not approved.
   const asked = await callAs(service, sue, 'POST', '/clients', { body: newAdministrator() })
   await sql(
@@ -169,7 +169,7 @@ test('a client asks only where a person registered it, and no first administrato
   const refusesToAsk = async (clientId: string) => {
     const refused = await ask(clientId)
     assert.deepEqual([refused.status, refused.body.code], [403, 'same_person'])
-    assert.match(refused.body.detail, /Ask as a person who signed in/)
+    assert.match(refused.body.detail, /Make the request as a person who signed in/)
   }
   const registerAsClient = async (by: string) => {
     const body = newAdministrator()

@@ -49,7 +49,7 @@ const refusesToCarryOut = async (approvalId: string, clientId: string) => {
   await carryOut(service)
   const shown = await read(approvalId)
   assert.deepEqual([shown.state, shown.outcomeStatus], ['failed', 403])
-  assert.match(shown.outcome.detail, /the audit log has no approval of it by another person/)
+  assert.match(shown.outcome.detail, /the audit log has no approval by another person/)
   assert.equal(await isThere(clientId), false)
   assert.equal((await stepsOf(service, approvalId)).at(-1), 'unrecorded')
   assert.ok(

@@ -36,7 +36,7 @@ const one = {
  */
 const routesThatChange: Readonly<Record<string, NeedsTwo | string>> = {
   'POST /network/authorizations': inNeed('A card network asks, and no person.'),
-  'POST /cards/search': inNeed('It changes nothing.'),
+  'POST /cards/search': inNeed('It has no effect.'),
   'POST /cards/:publicToken/freeze': one.card,
   'POST /cards/:publicToken/unfreeze': one.card,
   'POST /cards/:publicToken/pin/unblock': one.card,

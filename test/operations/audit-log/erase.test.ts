@@ -455,7 +455,7 @@ suite('what the audit log says is erased', () => {
     assert.deepEqual([ofAge.details.of, ofAge.details.requestedBy], ['age', null])
     assert.deepEqual(requestOf(ofAge).details, {
       of: 'age',
-      reason: 'They are older than 400 days.',
+      reason: 'The entries are older than 400 days.',
     })
     assert.ok(requestOf(ofAge).number < ofAge.number)
   })

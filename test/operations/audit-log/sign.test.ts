@@ -155,7 +155,7 @@ test('a past that was changed is not signed: a hash, an entry that was taken out
   await age()
   assert.equal(await sign(), 'refused')
   const [log] = await sql<{ refusal: string }>(service.database, 'select refusal from audit_log')
-  assert.match(log?.refusal ?? '', /are not those that were signed/)
+  assert.match(log?.refusal ?? '', /differ from the signed ones/)
 })
 
 test('of checkpoints that are older than a day the last of each hour stays, and the newest', async () => {

@@ -87,7 +87,7 @@ test('components that cancel out are refused, because one person would know the 
     await enter(json.entryId, 'Bo Ek', algorithm, same)
     const last = await enter(json.entryId, 'Cy Oh', algorithm, key)
     assert.deepEqual([last.status, last.json.code], [422, 'key_refused'])
-    assert.match(last.json.detail, /components are the same/)
+    assert.match(last.json.detail, /components are equal/)
   }
   assert.deepEqual(await sql(service.database, 'select person from key_component'), [])
 })
@@ -96,9 +96,9 @@ test('an entry for a key that there could not be is refused before anybody bring
   const zone = { family: 'zone', clientId: 'demo-network', pinBlockFormats: ['ISO_FORMAT_0'] }
   for (const [members, why] of [
     [{ algorithm: 'TDES', lengthBytes: 32 }, /length/],
-    [{ family: 'installation', key: 'cvk' }, /another algorithm or length/],
+    [{ family: 'installation', key: 'cvk' }, /algorithm or length does not match/],
     [{ family: 'installation', key: 'nobody' }, /no key of this name/],
-    [{ ...zone, key: 'zone-x' }, /formats need a key of another algorithm/],
+    [{ ...zone, key: 'zone-x' }, /formats require a key of another algorithm/],
   ] as const) {
     const refused = await open(members)
     assert.deepEqual([refused.status, refused.json.code], [422, 'key_refused'], refused.text)

@@ -122,7 +122,7 @@ test('the master key does not rotate over a key block that is in the row of anot
   await put('pan', await keptBlock('personal-data'))
   const refused = await rotate()
   assert.deepEqual([refused.status, refused.json.code], [422, 'key_refused'])
-  assert.match(refused.json.detail, /pan says that its key is for another purpose/)
+  assert.match(refused.json.detail, /key block of pan has another purpose in its label/)
   await put('pan', block)
   assert.equal((await rotate()).status, 200)
 })

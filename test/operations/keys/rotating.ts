@@ -200,7 +200,7 @@ const askToken = async ({ sandbox }: Program, as: Role): Promise<string> => {
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   })
   const answer = (await response.json()) as { access_token?: string }
-  if (!answer.access_token) throw new Error(`No token was given: ${response.status}`)
+  if (!answer.access_token) throw new Error(`No token was issued: ${response.status}`)
   return answer.access_token
 }
 

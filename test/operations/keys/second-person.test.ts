@@ -95,14 +95,14 @@ const details = ({ json }: Answer): string =>
 
 test('one administrator who registers another cannot enter both components, nor by a third of theirs', async () => {
   const puppet = await registeredBy(service, root, named('puppet'))
-  assertRefused(await complete(root, puppet), /^root could act for both root and puppet-\d+/)
-  assertRefused(await complete(puppet, root), /^root could act for both/)
+  assertRefused(await complete(root, puppet), /^root could act as both root and puppet-\d+/)
+  assertRefused(await complete(puppet, root), /^root could act as both/)
   const puppetOfPuppet = await registeredBy(service, puppet, named('puppet'))
-  assertRefused(await complete(root, puppetOfPuppet), /^root could act for both/)
+  assertRefused(await complete(root, puppetOfPuppet), /^root could act as both/)
   const another = await registeredBy(service, root, named('puppet'))
-  assertRefused(await complete(puppetOfPuppet, another), /^root could act for both/)
+  assertRefused(await complete(puppetOfPuppet, another), /^root could act as both/)
   const [act] = (await root.call('GET', '/keys/acts?limit=1')).json
-  assert.match(act.act, /^component of Person 1 refused: root could act for both/)
+  assert.match(act.act, /^component of Person 1 refused: root could act as both/)
   assert.equal(act.clientId, another.clientId)
 })
 
@@ -121,19 +121,19 @@ test('nor with an administrator whose secret, keys, scopes or access they set', 
     const rotated = await root.call('POST', `/clients/${victim}/rotate-secret`)
     return rotated.json.clientSecret
   })
-  assertRefused(await complete(root, bySecret), /^root could act for both/)
+  assertRefused(await complete(root, bySecret), /^root could act as both/)
   const byAccess = await takenOver(async (victim) => {
     await change(victim, { active: false })
     await change(victim, { active: true })
     return undefined
   })
-  assertRefused(await complete(root, byAccess), /^root could act for both/)
+  assertRefused(await complete(root, byAccess), /^root could act as both/)
   const byScopes = await takenOver(async (victim) => {
     await change(victim, { scopes: [] })
     await change(victim, { scopes: ['admin'] })
     return undefined
   })
-  assertRefused(await complete(root, byScopes), /^root could act for both/)
+  assertRefused(await complete(root, byScopes), /^root could act as both/)
   const keyed = named('victim')
   await rootOf(service, keyed)
   const jwk = { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }
@@ -145,20 +145,20 @@ test('nor by letting one of theirs, or one whose secret they set, confirm anothe
   const puppet = await registeredBy(service, root, named('puppet'))
   const witness = await registeredBy(service, root, named('witness'))
   const byWitness = await confirm(witness, puppet.clientId)
-  assert.match(details(byWitness), /^changes nothing: root could act for both of you$/)
+  assert.match(details(byWitness), /^has no effect: root could act as both of you$/)
   const victim = named('victim')
   await rootOf(service, victim)
   const { json } = await root.call('POST', `/clients/${victim}/rotate-secret`)
   const asVictim = await signIn(service, victim, json.clientSecret)
   assert.match(details(await confirm(asVictim, puppet.clientId)), /^changes nothing/)
-  assertRefused(await complete(root, puppet), /^root could act for both/)
+  assertRefused(await complete(root, puppet), /^root could act as both/)
 })
 
 test('nor by registering by the hands of another: what was done then stays theirs when that one is confirmed', async () => {
   const borrowed = await registeredBy(service, root, named('borrowed'))
   const puppet = await registeredBy(service, borrowed, named('puppet'))
   assert.equal((await confirm(otherRoot, borrowed.clientId)).status, 200)
-  assertRefused(await complete(root, puppet), /^root could act for both/)
+  assertRefused(await complete(root, puppet), /^root could act as both/)
 })
 
 test('nor with a component that they entered as another, once that one is confirmed', async () => {
@@ -166,18 +166,18 @@ test('nor with a component that they entered as another, once that one is confir
   const entryId = await open(root)
   assert.equal((await enter(entryId, puppet, 0)).status, 200)
   assert.equal((await confirm(otherRoot, puppet.clientId)).status, 200)
-  assertRefused(await enter(entryId, root, 1), /^root could act for both/)
+  assertRefused(await enter(entryId, root, 1), /^root could act as both/)
 })
 
 test('nobody confirms themselves, nor whom they registered or gave credentials, nor who needs it not', async () => {
   const one = await registeredBy(service, root, named('one'))
-  assert.match(details(await confirm(one, one.clientId)), /had no hand in this client/)
-  assert.match(details(await confirm(root, one.clientId)), /had no hand in this client/)
+  assert.match(details(await confirm(one, one.clientId)), /did not register this client/)
+  assert.match(details(await confirm(root, one.clientId)), /did not register this client/)
   await otherRoot.call('POST', `/clients/${one.clientId}/rotate-secret`, { overlapHours: 0 })
   await letTokensExpire(one.clientId)
-  assert.match(details(await confirm(otherRoot, one.clientId, 2)), /had no hand in this client/)
+  assert.match(details(await confirm(otherRoot, one.clientId, 2)), /did not register this client/)
   assert.match(details(await confirm(root, 'other-root')), /^is not needed/)
-  assert.match(details(await confirm(root, 'demo-client')), /^is for administrators/)
+  assert.match(details(await confirm(root, 'demo-client')), /^is for administrators only/)
   assert.equal((await confirm(root, 'nobody')).status, 404)
 })
 
@@ -190,8 +190,8 @@ test('two whom the configuration names complete a ceremony, and one of each side
   const entryId = await open(root, 3)
   assert.equal((await enter(entryId, root, 0)).status, 200)
   assert.equal((await enter(entryId, theirs, 1)).status, 200)
-  assertRefused(await enter(entryId, mine, 2), /^root could act for both root and mine/)
-  assertRefused(await enter(entryId, otherRoot, 2), /^other-root could act for both/)
+  assertRefused(await enter(entryId, mine, 2), /^root could act as both root and mine/)
+  assertRefused(await enter(entryId, otherRoot, 2), /^other-root could act as both/)
   const last = await enter(entryId, third, 2)
   assert.deepEqual([last.status, last.json.key?.family], [200, 'zone-master'], last.text)
 })
@@ -246,7 +246,7 @@ test('other credentials from another void a confirmation; one’s own do not', a
   assert.deepEqual([after.json.confirmedBy, after.json.credentialsVersion], [[], 3])
   assertRefused(
     await complete(root, await signIn(service, one.clientId, theirs.json.clientSecret)),
-    /^root could act for both/,
+    /^root could act as both/,
   )
 })
 
@@ -258,7 +258,7 @@ test('credentials are confirmed that were seen, and once no token or secret from
     unseen.json.errors.some((each: { pointer: string }) => each.pointer === '/credentialsVersion'),
   )
   const early = await confirm(otherRoot, one.clientId, 2)
-  assert.match(details(early), /^must wait for tokens of other credentials, until /)
+  assert.match(details(early), /^must wait until tokens for other credentials have expired, at /)
   await sql(
     service.database,
     `update client set credentials_changed_at = now() - interval '2 hours' where client_id = $1`,
@@ -305,10 +305,10 @@ test('people who sign in bring components of one key, each one, and none beside 
 test('in production one client is one person, by whatever names', async () => {
   await sql(service.database, `update installation set kind = 'production'`)
   try {
-    assertRefused(await complete(root, root), /a client of its own/)
+    assertRefused(await complete(root, root), /a client of their own/)
     const puppet = await root.call('POST', '/clients', newAdministrator(named('puppet')))
     const asPuppet = await signIn(service, puppet.json.clientId, puppet.json.clientSecret)
-    assertRefused(await complete(root, asPuppet), /^root could act for both/)
+    assertRefused(await complete(root, asPuppet), /^root could act as both/)
     assert.equal((await complete(root, otherRoot)).status, 200)
   } finally {
     await sql(service.database, `update installation set kind = 'sandbox'`)

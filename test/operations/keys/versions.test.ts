@@ -126,7 +126,7 @@ test('list, metrics and doctor tell that a key is due by its age, and rotating i
   const { database } = service
   assert.equal((await keyOf(service, 'pan')).rotationDue, null)
   assert.equal(await metricOf(service, 'pinfold_key_rotation_due', 'pan'), 0)
-  assert.match((await keyFindings(database, new Date()))[0]?.found ?? '', /^No key is due/)
+  assert.match((await keyFindings(database, new Date()))[0]?.found ?? '', /^No rotation is due/)
   await database.query(
     statement(
       'test_age_key',
@@ -166,8 +166,8 @@ test('a key is due by its uses, too, and a month before it is due doctor says so
   )
   const inElevenMonths = new Date(Date.now() + 340 * 86_400_000)
   const findings = JSON.stringify(await keyFindings(database, inElevenMonths))
-  assert.match(findings, /personal-data is to be rotated in 25 days/)
-  assert.match(findings, /token-signing has made new things for longer than 90 days/)
+  assert.match(findings, /rotation of the key personal-data is due in 25 days/)
+  assert.match(findings, /token-signing has protected new data for more than 90 days/)
 })
 
 test('a version does not retire while a process may still make something under it', async () => {

@@ -124,11 +124,11 @@ test('acts are numbered from 1 on, but in a log that follows another', async () 
 test('a checkpoint that was had before is not passed over: no checkpoint, or of a log that is not there', async () => {
   const { files, root } = await exportLog(first, numberedEntries(30))
   for (const [remembered, said] of [
-    ['', 'what was remembered: it is no checkpoint.'],
-    [root.toString(), 'what was remembered: it is no checkpoint.'],
+    ['', 'the remembered checkpoint: it is not a checkpoint.'],
+    [root.toString(), 'the remembered checkpoint: it is not a checkpoint.'],
     [
       signNote(second, 20, root),
-      `what was remembered: it is of ${second.origin}, which is not there.`,
+      `the remembered checkpoint: it belongs to ${second.origin}, which is missing.`,
     ],
   ] as const) {
     assert.deepEqual(await verify(files, [remembered]), [[], [said]])
@@ -137,7 +137,7 @@ test('a checkpoint that was had before is not passed over: no checkpoint, or of 
   assert.deepEqual(await kept('{}\n'), [['checkpoint_changed checkpoints.jsonl, line 1'], []])
   assert.deepEqual(await kept(`${JSON.stringify(signNote(second, 20, root))}\n`), [
     [],
-    [`checkpoints.jsonl, line 1: it is of ${second.origin}, which is not there.`],
+    [`checkpoints.jsonl, line 1: it belongs to ${second.origin}, which is missing.`],
   ])
 })
 
@@ -169,10 +169,7 @@ test('a log that stands at the place of the one before is no proof of that one',
     new Map([...three.files, ...under('logs/2/', one)]),
   )
   assert.deepEqual([found, more], [[], []])
-  assert.match(
-    unchecked ?? '',
-    /^cards.example\/audit\/2 with 21 entries is not there; .* Sunday\.$/,
-  )
+  assert.match(unchecked ?? '', /^cards.example\/audit\/2 with 21 entries is missing; .* Sunday\.$/)
 })
 
 test('logs that say that they follow each other end', async () => {
@@ -231,7 +228,7 @@ test('a checkpoint that a witness has not cosigned whose key is given is a findi
   assert.deepEqual(await withNote(both, 3), [
     [],
     [],
-    ['3 witnesses are asked for, and the keys of 2 were given.'],
+    ['The quorum is 3 witnesses, but only the keys of 2 were given.'],
   ])
 })
 

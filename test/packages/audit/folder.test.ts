@@ -207,11 +207,11 @@ test('a checkpoint of before is held against the log: another tree of its size, 
   const forged = (at: number) => signNote(key, at, root)
   const known = (note: string) => findings(() => undefined, begun, [note])
   assert.deepEqual(await known(begun.note), [])
-  assert.deepEqual(await known(forged(size)), ['two_roots what was remembered'])
-  assert.deepEqual(await known(forged(700)), ['two_roots what was remembered'])
-  assert.deepEqual(await known(forged(900)), ['rolled_back what was remembered'])
+  assert.deepEqual(await known(forged(size)), ['two_roots the remembered checkpoint'])
+  assert.deepEqual(await known(forged(700)), ['two_roots the remembered checkpoint'])
+  assert.deepEqual(await known(forged(900)), ['rolled_back the remembered checkpoint'])
   assert.deepEqual(await known(signNote(makeLogKey(key.origin), 500, root)), [
-    'checkpoint_changed what was remembered',
+    'checkpoint_changed the remembered checkpoint',
   ])
   const keep = (note: string) => (files: Files) =>
     files.set('checkpoints.jsonl', Buffer.from(`${JSON.stringify(note)}\n`))
@@ -289,7 +289,8 @@ test('what was erased in a log is covered by its successor, which names the log'
 
 test('entries that were lost behind a successor are a finding, until that one is accepted by its name', async () => {
   const { files } = await succeeded(signNote(key, 900, exported.root))
-  const lost = /900 entries were signed, 700 are left; cards\.example\/audit\/2-abcd.*Restored from/
+  const lost =
+    /900 entries were signed, and 700 remain; its successor cards\.example\/audit\/2-abcd.*Restored from/
   for (const accepted of [[], [key.origin], ['cards.example/audit/2']]) {
     const { findings: found } = await reportOfBoth(files, accepted)
     assert.deepEqual(

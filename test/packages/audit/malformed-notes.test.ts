@@ -36,7 +36,7 @@ test('a verifier key is a name, its id and the bytes of a known type, and nothin
     ...{ type: 1, publicKey },
   })
   const unknown = (text: string) =>
-    malformed(`no verifier key of a type that is known: ${text.slice(0, 80)}`)
+    malformed(`the verifier key has an unknown type: ${text.slice(0, 80)}`)
   const keyOf = (name: string, type: number, bytes: Uint8Array) =>
     verifierKeyText(name, type, bytes)
   for (const text of [
@@ -53,10 +53,10 @@ test('a verifier key is a name, its id and the bytes of a known type, and nothin
   assert.throws(() => parseVerifierKey('a'), unknown('a'))
   assert.throws(
     () => parseVerifierKey(vkey.replace(/\+[0-9a-f]{8}\+/, '+00000000+')),
-    malformed("a.example/log: the key's id is another"),
+    malformed('a.example/log: the id does not match the key'),
   )
   for (const bent of [`${vkey}=`, `${vkey}!`, vkey.slice(0, -1)]) {
-    assert.throws(() => parseVerifierKey(bent), malformed('base64 is not as RFC 4648 writes it'))
+    assert.throws(() => parseVerifierKey(bent), malformed('the text is not base64 as in RFC 4648'))
   }
   // A plus is a letter of base64, too.
   const plus = new Uint8Array(32).fill(0xfb)
@@ -75,7 +75,7 @@ test('a note is a text, an empty line and one to a hundred lines of signature', 
   for (const note of [`a\tb\n\n${line}`, `a\u001f\n\n${line}`, `\ud800\n\n${line}`]) {
     assert.throws(() => parseNote(note), control)
   }
-  const end = malformed('a note ends in lines of signature')
+  const end = malformed('a note must end in signature lines')
   for (const note of ['', 'a\n', line, `a\n\n${line.slice(0, -1)}`, '\n\nx']) {
     assert.throws(() => parseNote(note), end)
   }
@@ -86,7 +86,7 @@ test('a note is a text, an empty line and one to a hundred lines of signature', 
 })
 
 test('a line of signature is a dash, a name, and a key’s id with at least a byte', () => {
-  const wrong = malformed('a line of signature is a dash, a name and base64')
+  const wrong = malformed('a signature line must be a dash, a name and base64')
   const bytes = base64(Uint8Array.of(1, 2, 3, 4, 9))
   for (const bent of [
     `- a ${bytes}`,
@@ -101,7 +101,7 @@ test('a line of signature is a dash, a name, and a key’s id with at least a by
   }
   assert.throws(
     () => parseNote('a\n\n— a Stryker!\n'),
-    malformed('base64 is not as RFC 4648 writes it'),
+    malformed('the text is not base64 as in RFC 4648'),
   )
 })
 
@@ -110,21 +110,24 @@ test('a note that no known key has signed is not opened, nor one whose signature
   const key = parseVerifierKey(cosigner)
   const note = (bytes: number) =>
     composeNote('text\n', [{ name: 'b', id: key.id, signature: new Uint8Array(bytes) }])
-  await assert.rejects(openNote(note(72), []), refused('unverified', 'no signature by a known key'))
+  await assert.rejects(
+    openNote(note(72), []),
+    refused('unverified', 'no signature is by a known key'),
+  )
   // A key of that id under another name is another's.
   await assert.rejects(
     openNote(note(72), [{ ...key, name: 'c' }]),
-    refused('unverified', 'no signature by a known key'),
+    refused('unverified', 'no signature is by a known key'),
   )
   // Nor is one of that name under another id.
   await assert.rejects(
     openNote(note(72), [{ ...key, id: '00000000' }]),
-    refused('unverified', 'no signature by a known key'),
+    refused('unverified', 'no signature is by a known key'),
   )
   for (const length of [1, 8, 9, 72]) {
     await assert.rejects(
       openNote(note(length), [key]),
-      refused('wrong_signature', 'Ed25519 of b is wrong'),
+      refused('wrong_signature', 'the Ed25519 signature of b is wrong'),
     )
   }
 })
@@ -183,13 +186,13 @@ test('a line of a policy that is not as it must be is named with its number and 
     assert.throws(() => parseWitnessPolicy(policy), new Error(message), policy)
   const cosigner = verifierKeyText('w', 4, publicKey)
   const witness = `witness w ${cosigner}`
-  why('\u0001', 'It holds characters that no policy has.')
+  why('\u0001', 'It has characters that a policy must not have.')
   why('', 'It has no quorum.')
-  why('\nmystery', 'Line 2 begins with a word that is not known.')
-  why('toString', 'Line 1 begins with a word that is not known.')
+  why('\nmystery', 'Line 2 begins with an unknown word.')
+  why('toString', 'Line 1 begins with an unknown word.')
   why(`log ${vkey} https://a.example more`, 'Line 1 has too many words.')
   why(`${witness} https://w.example more`, 'Line 1 has too many words.')
-  why(`witness w ${vkey}`, 'Line 1 names a key that cosigns nothing.')
+  why(`witness w ${vkey}`, 'Line 1 names a key without cosignatures.')
   why(`${witness} ftp://w.example`, 'Line 1 has no http or https URL.')
   why(`${witness} nonsense`, 'Line 1 has no http or https URL.')
   why(`log ${vkey} xhttps://a`, 'Line 1 has no http or https URL.')
@@ -200,12 +203,12 @@ test('a line of a policy that is not as it must be is named with its number and 
   why(`${witness}\ngroup g`, 'Line 2 has no threshold of its members.')
   why(`${witness}\ngroup w any w`, 'Line 2 defines no new name.')
   why(`group`, 'Line 1 has no threshold of its members.')
-  why(`${witness}\nquorum x`, 'Line 2 names x, which is not defined before.')
-  why(`${witness}\nquorum`, 'Line 2 names , which is not defined before.')
+  why(`${witness}\nquorum x`, 'Line 2 names x, which is not defined before it.')
+  why(`${witness}\nquorum`, 'Line 2 names , which is not defined before it.')
   why(`${witness}\nquorum w w`, 'Line 2 is a second quorum.')
   why(`${witness}\nquorum w\nquorum w`, 'Line 3 is a second quorum.')
-  why(`log`, 'Line 1 no verifier key of a type that is known: .')
-  why(`witness w`, 'Line 1 no verifier key of a type that is known: .')
+  why(`log`, 'Line 1 the verifier key has an unknown type: .')
+  why(`witness w`, 'Line 1 the verifier key has an unknown type: .')
   why(`witness`, 'Line 1 defines no new name.')
   const read = parseWitnessPolicy(
     `# one\n \t\nlog ${vkey}\n${witness} https://w.example/a//\nquorum w\n`,

@@ -177,10 +177,10 @@ suite('the card element', { skip: chromium.leftOut }, () => {
     }
     await untilState(page, 'masked', () => pressButton(page))
     const { jwe } = JSON.parse(first)
-    assert.match(await words({ body: first }), /does not come unchanged from your card’s issuer/)
+    assert.match(await words({ body: first }), /was changed on its way from your card’s issuer/)
     const changed = `${jwe.slice(0, -1)}${jwe.endsWith('A') ? 'B' : 'A'}`
-    assert.match(await words({ body: JSON.stringify({ jwe: changed }) }), /nothing of it is shown/)
-    assert.match(await words({ body: '<html>' }), /does not come unchanged/)
+    assert.match(await words({ body: JSON.stringify({ jwe: changed }) }), /shows none of it/)
+    assert.match(await words({ body: '<html>' }), /was changed on its way/)
     const limited = {
       status: 429,
       body: '{"code":"rate_limited"}',
@@ -190,7 +190,7 @@ suite('the card element', { skip: chromium.leftOut }, () => {
     assert.match(await words({ status: 503, body: '{"code":"unavailable"}' }), /not ready/)
     assert.match(await words({ status: 500, body: '{"code":"another"}' }), /did not work/)
     for (const body of ['<html>', '', '{}', 'null']) {
-      assert.match(await words({ status: 502, body }), /service gives no answer/)
+      assert.match(await words({ status: 502, body }), /service does not answer/)
     }
     await page.route('**/encrypted', (route) => route.abort(), { times: 1 })
     await untilState(page, 'failed', () => pressButton(page))

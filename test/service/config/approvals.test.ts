@@ -31,7 +31,7 @@ test('in production everything needs one where people can sign in, and nothing w
 test('an installation without people refuses to start where something would need one', () => {
   const { faults } = approvalsOf({ SANDBOX: 'false', APPROVALS: 'erasure' })
   assert.deepEqual(faults, [
-    'APPROVALS must go with CONSOLE_ISSUER: only people approve, and without an issuer there are none.',
+    'APPROVALS must be combined with CONSOLE_ISSUER: only people approve, and the issuer authenticates them.',
   ])
   assert.deepEqual(approvalsOf({ SANDBOX: 'false', APPROVALS: 'none' }).faults, [])
 })

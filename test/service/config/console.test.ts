@@ -40,7 +40,7 @@ test('roles that are not said as they must be are a fault, and none of them is g
 test('a console without all that it needs is a fault that names the variable', () => {
   const faultOf = (changes: Readonly<Record<string, string>>) => parse(changes).faults.join(' ')
   assert.equal(faultOf({}), '')
-  assert.match(faultOf({ CONSOLE_CLIENT_ID: '' }), /CONSOLE_CLIENT_ID must go with CONSOLE_ISSUER/)
+  assert.match(faultOf({ CONSOLE_CLIENT_ID: '' }), /CONSOLE_ISSUER requires CONSOLE_CLIENT_ID/)
   for (const file of ['', '/run/secrets/jwk']) {
     const changes = { CONSOLE_CLIENT_SECRET_FILE: file && '/a', CONSOLE_CLIENT_JWK_FILE: file }
     assert.match(faultOf(changes), /CONSOLE_CLIENT_SECRET_FILE or CONSOLE_CLIENT_JWK_FILE/)

@@ -221,7 +221,7 @@ test('in the sandbox none of it is refused, and nothing is said to be accepted',
 })
 
 const endOf = ({ acceptance, remedy }: (typeof refusals)[number]): string =>
-  acceptance === null ? remedy : `${remedy} Or set ${acceptance}=yes, if you mean it.`
+  acceptance === null ? remedy : `${remedy} Or set ${acceptance}=yes to accept the risk.`
 
 /** Two rows of a variable may end alike; what they find tells them apart. */
 const isOther = ({ why = '' }: (typeof refusals)[number], fault: string): boolean =>

@@ -98,12 +98,12 @@ for (const [what, url, fault] of [
     /of any, read-write, primary/,
   ],
   ['it is said twice', `postgres://a:hunter2x@h1,h2/p?${written}&${written}`, /one target_session/],
-  ['a host is empty', `postgres://a:hunter2x@h1,,h2/p?${written}`, /number 2 is no HOST:PORT/],
-  ['a port is none', `postgres://a:hunter2x@h1,h2:x/p?${written}`, /number 2 is no HOST:PORT/],
+  ['a host is empty', `postgres://a:hunter2x@h1,,h2/p?${written}`, /number 2 is not HOST:PORT/],
+  ['a port is none', `postgres://a:hunter2x@h1,h2:x/p?${written}`, /number 2 is not HOST:PORT/],
   [
     'a port is too great',
     `postgres://a:hunter2x@h1:65536,h2/p?${written}`,
-    /number 1 is no HOST:PORT/,
+    /number 1 is not HOST:PORT/,
   ],
   ['ports stand apart', `postgres://a:hunter2x@h1,h2/p?${written}&port=1,2`, /and port besides/],
   [

@@ -100,7 +100,7 @@ test('a database from before the first release is refused, with what to do, and 
     database,
     `insert into migration (migration_number, file_name) values (9000, '9000_disabled_webhooks.sql')`,
   )
-  const refusal = /from before the first release.*Make a new database.*moving-over/
+  const refusal = /from before the first release.*Create a new database.*moving-over/
   await assert.rejects(migrate(database, migrations), refusal)
   await assert.rejects(requireSchema(database, migrations), refusal)
   assert.equal((await sql(database, 'select from migration')).length, fileNames.length + 1)

@@ -47,7 +47,7 @@ const unavailable = (detail: RegExp) => (error: unknown) => {
 }
 
 const silent = /does not answer/
-const unconfirmed = /did not say that it keeps it/
+const unconfirmed = /did not confirm that the change is durable/
 
 const insert = 'insert into act (name) values ($1)'
 

@@ -47,7 +47,7 @@ test('a page that asks whether there is anything new is answered by nothing unti
   await refuse(approvalId)
   const changed = await ask()
   assert.equal(changed.status, 200)
-  assert.match(changed.text, /It was refused, and is not carried out/)
+  assert.match(changed.text, /It was refused, and is not executed/)
   assert.notEqual(versionIn(changed.text), version)
 })
 
@@ -75,7 +75,7 @@ test('an open approval that was refused offers no form any more, even to a perso
   const withdraw = page.getByRole('button', { name: 'Withdraw it' })
   await withdraw.hover()
   await refuse(approvalId)
-  await page.getByText('It was refused, and is not carried out.').waitFor()
+  await page.getByText('It was refused, and is not executed.').waitFor()
   assert.equal(await withdraw.count(), 0)
   assert.equal(await page.locator('live-region form').count(), 0)
   assert.deepEqual(visit.complaints, [])

@@ -147,14 +147,14 @@ suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
         await page.goto(service.url(`/console/cards/${card.publicToken}`))
         assert.match(
           await readText(page),
-          /PIN and card data shown 2 of 2 1 hour For \d+ (minutes|seconds) REVEALS_PER_CARD_HOUR is set/,
+          /Disclosures of PIN and card data 2 of 2 1 hour For \d+ (minutes|seconds) REVEALS_PER_CARD_HOUR is set/,
         )
       })
 
       test('who saw this PIN is answered, with the entry of each disclosure and its receipt under a checkpoint', async () => {
         const page = await as('auditor')
         await search(page, card.publicToken)
-        await page.getByRole('link', { name: 'Who was shown what, with receipts' }).click()
+        await page.getByRole('link', { name: 'Disclosures with receipts' }).click()
         await page.waitForURL('**/console/disclosures?*')
         const row = page.getByRole('row', { name: /PIN shown to the client/ }).first()
         assert.match(
@@ -181,7 +181,7 @@ suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
 
       test('whether it is us is said on the first page', async () => {
         const page = await as('viewer')
-        assert.match(await readText(page), /Everything that this service looks at is well\./)
+        assert.match(await readText(page), /The service is healthy\./)
       })
 
       test('what another asked for is approved after a fresh sign-in, by its exact payload, and carried out', async () => {
@@ -200,7 +200,7 @@ suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
         await page.getByRole('button', { name: 'Sign in again as Sol Security' }).click()
         await page.waitForURL('**/console/approvals/*')
         await page.getByRole('button', { name: 'Approve' }).click()
-        await page.getByText('It is approved, and about to be carried out.').waitFor()
+        await page.getByText('It is approved, and will be executed shortly.').waitFor()
         await carryOut(service)
         await page.reload()
         assert.match(await readText(page), /State Done .*Decided by Sol Security.*Outcome 201/)

@@ -76,7 +76,7 @@ export interface paths {
         readonly get: operations["getCardStatus"];
         /**
          * Change a card's status
-         * @description Setting the status that the card has changes nothing.
+         * @description Setting the present status has no effect.
          */
         readonly put: operations["changeCardStatus"];
         readonly post?: never;
@@ -177,7 +177,7 @@ export interface paths {
         };
         /**
          * List a card's attempts
-         * @description Every PIN and CVV try that was spent, newest first. Never the value tried.
+         * @description Every spent PIN and CVV try, newest first, without the tried values.
          */
         readonly get: operations["listAttempts"];
         readonly put?: never;
@@ -257,7 +257,7 @@ export interface paths {
         };
         /**
          * Read events
-         * @description The oldest event that is still kept comes first. `after` continues from an event that you have: what happens later always comes after it. With `Accept: text/event-stream` new events are streamed, from now on or from `Last-Event-ID`, until the access token expires.
+         * @description The oldest stored event comes first. `after` continues from an event: later events always follow it. With `Accept: text/event-stream` new events are streamed, from now on or from `Last-Event-ID`, until the access token expires.
          */
         readonly get: operations["listEvents"];
         readonly put?: never;
@@ -280,7 +280,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Create a webhook
-         * @description Events are delivered to it from now on. Its `secret` is shown this once.
+         * @description Events are delivered to it from now on. Only this answer shows its `secret`.
          */
         readonly post: operations["createWebhook"];
         readonly delete?: never;
@@ -325,7 +325,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Change a webhook's secret
-         * @description The new `secret` is shown this once. For 24 hours every message is signed with the previous one, too. At most five times in 24 hours.
+         * @description Only this answer shows the new `secret`. For 24 hours the previous one also signs every message. At most five times in 24 hours.
          */
         readonly post: operations["rotateWebhookSecret"];
         readonly delete?: never;
@@ -363,7 +363,7 @@ export interface paths {
         };
         /**
          * List a webhook's deliveries
-         * @description Newest first, each with its tries.
+         * @description Newest first, each with its attempts.
          */
         readonly get: operations["listDeliveries"];
         readonly put?: never;
@@ -385,7 +385,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Send a delivery again
-         * @description At once, whether or not it was delivered, and with the same `webhook-id`.
+         * @description At once, whether or not it was delivered, with the same `webhook-id`.
          */
         readonly post: operations["resendDelivery"];
         readonly delete?: never;
@@ -404,7 +404,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Deliver what was not delivered
+         * Deliver missed events
          * @description Delivers all events since an instant that the webhook subscribes to and did not get: those whose delivery failed, and those from when it was disabled or did not exist yet.
          */
         readonly post: operations["replayWebhook"];
@@ -425,8 +425,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Get Card Data
-         * @description PAN, CVV2 and expiry of a card, and the PIN if it is asked for, sealed so that
-         *     only the device opens them. Their disclosure is recorded before they are sent. An idempotency key
+         * @description PAN, CVV2 and expiry of a card, and the PIN on request, sealed so that only
+         *     the device can open them. The disclosure is recorded before they are sent. An idempotency key
          *     has no effect.
          */
         readonly post: operations["getCardData"];
@@ -445,7 +445,7 @@ export interface paths {
         };
         /**
          * Read the receipt of an entry of the audit log
-         * @description The entry is named by `Audit-Entry` of the answer to a disclosure, and by the `id` of an event. Until it is under a checkpoint, which takes a second or two, the answer is 202: ask again after `Retry-After`.
+         * @description `Audit-Entry` in the answer to a disclosure names the entry, and so does the `id` of an event. Until a checkpoint covers the entry, which takes a second or two, the answer is 202: repeat the request after `Retry-After`.
          */
         readonly get: operations["readReceipt"];
         readonly put?: never;
@@ -481,19 +481,19 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         readonly Address: {
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly addressLine1: string;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly addressLine2?: string;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly addressLine3?: string;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly city?: string;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly state?: string;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly county?: string;
-            /** @description Empty in a country without postal codes alone. */
+            /** @description Empty only in a country without postal codes. */
             readonly postCode: string;
             /**
              * @description ISO 3166-1 alpha-3.
@@ -580,13 +580,13 @@ export interface components {
             readonly lastName: string;
             /**
              * Format: date
-             * @description Must be a real date YYYY-MM-DD in the past, at most 150 years ago.
+             * @description Must be a date YYYY-MM-DD in the past, at most 150 years ago.
              * @example 1990-04-17
              */
             readonly dateOfBirth: string;
             /** @example +34600123456 */
             readonly mobile?: string;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly email?: string;
         };
         readonly CardStatus: {
@@ -600,9 +600,9 @@ export interface components {
         readonly ChangeCardStatus: {
             /** @enum {string} */
             readonly cardStatusCode: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly updatedBy?: string;
         };
         readonly CreateCard: {
@@ -624,21 +624,21 @@ export interface components {
              * @example ANA LIM
              */
             readonly nameOnCard?: string;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly customerReference?: string;
             /**
              * @description Must be a month YYYY-MM.
              * @example 2029-06
              */
             readonly expiryDate?: string;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly designId?: string;
             /** @description Default: true for Virtual, false for Physical. */
             readonly activateNow?: boolean;
         };
         readonly CreateWebhook: {
             /**
-             * @description Where messages are posted to. Outside the sandbox https, at a public address.
+             * @description The address of the messages. Outside the sandbox it must be https and public.
              * @example https://client.example/pinfold
              */
             readonly url: string;
@@ -649,7 +649,7 @@ export interface components {
              *     ]
              */
             readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked")[] | readonly "*"[];
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
         };
         readonly CreatedCard: {
@@ -690,7 +690,7 @@ export interface components {
             readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "*")[];
             readonly description?: string;
             /**
-             * @description Nothing is sent to `Disabled`.
+             * @description `Disabled` webhooks get no messages.
              * @enum {string}
              */
             readonly status: "Enabled" | "Disabled";
@@ -722,7 +722,7 @@ export interface components {
             readonly createdAt: string;
             /**
              * Format: date-time
-             * @description While it is pending, at the earliest.
+             * @description While it is pending: the earliest time.
              */
             readonly nextTryAt?: string;
             /** @description The last 300 at most, oldest first. */
@@ -731,7 +731,7 @@ export interface components {
                 readonly at: string;
                 readonly durationMs: number;
                 /**
-                 * @description `delivered`, or why not.
+                 * @description `delivered`, or the reason.
                  * @example delivered
                  * @example bad_status
                  * @example timed_out
@@ -769,7 +769,7 @@ export interface components {
         readonly Event: {
             /**
              * Format: uuid
-             * @description The `webhook-id` that it is delivered under.
+             * @description The `webhook-id` of its deliveries.
              * @example 0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11
              */
             readonly id: string;
@@ -777,11 +777,11 @@ export interface components {
             readonly type: "card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked";
             /**
              * Format: date-time
-             * @description When it happened.
+             * @description The time of the act.
              * @example 2026-11-20T08:00:00.000Z
              */
             readonly timestamp: string;
-            /** @description And the members of this type of event. Never a PIN, PAN, CVV or personal data. */
+            /** @description And the members of this type of event, without PIN, PAN, CVV and personal data. */
             readonly data: {
                 /** @example 4820117360 */
                 readonly publicToken: string;
@@ -827,7 +827,7 @@ export interface components {
             readonly errors?: readonly {
                 /** @description A JSON Pointer to the member or parameter; `""` is the whole body. */
                 readonly pointer: string;
-                /** @description The query parameter or header at fault. Absent for a body member. */
+                /** @description The faulty query parameter or header. Absent for a body member. */
                 readonly parameter?: string;
                 readonly detail: string;
             }[];
@@ -923,7 +923,7 @@ export interface components {
         };
         readonly Replay: {
             /**
-             * @description From when on.
+             * @description The instant from which events are delivered.
              * @example 2026-11-20T08:00:00Z
              */
             readonly since: string;
@@ -962,11 +962,11 @@ export interface components {
              * @example 4821
              */
             readonly cardPin?: string;
-            /** @description The PIN sealed on the device: a compact JWE to the pin key (ECDH-ES, A256GCM, `typ` `set-pin+jwe`) of `pin`, `publicToken`, `jti` and `iat`. Good for one use, within 5 minutes. */
+            /** @description The PIN sealed on the device: a compact JWE to the pin key (ECDH-ES, A256GCM, `typ` `set-pin+jwe`) of `pin`, `publicToken`, `jti` and `iat`. Valid for one use, within 5 minutes. */
             readonly encryptedPin?: string;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly updatedBy?: string;
         };
         readonly Simulate: {
@@ -982,7 +982,7 @@ export interface components {
              */
             readonly expiryDate?: string;
             /**
-             * @description Default: `chip` with a PIN, else `ecommerce`.
+             * @description Default: `chip` with a PIN, otherwise `ecommerce`.
              * @enum {string}
              */
             readonly entryMode?: "chip" | "contactless" | "magstripe" | "atm" | "ecommerce" | "moto";
@@ -996,9 +996,9 @@ export interface components {
             readonly remainingTries: number;
         };
         readonly UnblockPin: {
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly updatedBy?: string;
         };
         readonly UpdateCvvStatus: {
@@ -1007,15 +1007,15 @@ export interface components {
              * @enum {string}
              */
             readonly status: "Unblocked" | "Blocked";
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly updatedBy?: string;
         };
-        /** @description What is left out is as at creation: `Enabled`, no description. */
+        /** @description Absent members get their default: `Enabled`, no description. */
         readonly UpdateWebhook: {
             /**
-             * @description Where messages are posted to. Outside the sandbox https, at a public address.
+             * @description The address of the messages. Outside the sandbox it must be https and public.
              * @example https://client.example/pinfold
              */
             readonly url: string;
@@ -1026,10 +1026,10 @@ export interface components {
              *     ]
              */
             readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked")[] | readonly "*"[];
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
             /**
-             * @description Nothing is sent to `Disabled`.
+             * @description `Disabled` webhooks get no messages.
              * @enum {string}
              */
             readonly status?: "Enabled" | "Disabled";
@@ -1041,7 +1041,7 @@ export interface components {
             readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "*")[];
             readonly description?: string;
             /**
-             * @description Nothing is sent to `Disabled`.
+             * @description `Disabled` webhooks get no messages.
              * @enum {string}
              */
             readonly status: "Enabled" | "Disabled";
@@ -1091,7 +1091,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `insufficient_scope`: The access token does not allow this. */
+        /** @description `insufficient_scope`: The access token lacks a scope. */
         readonly InsufficientScope: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1103,7 +1103,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `internal_error`: Something went wrong in the service. */
+        /** @description `internal_error`: The service failed. */
         readonly InternalError: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1136,7 +1136,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `not_found`: No resource has this address. */
+        /** @description `not_found`: The address does not exist. */
         readonly NotFound: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1207,7 +1207,7 @@ export interface components {
         };
     };
     parameters: {
-        /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+        /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
         readonly IdempotencyKey: string;
     };
     requestBodies: never;
@@ -1218,12 +1218,12 @@ export interface components {
          */
         readonly "Api-Version": string;
         /**
-         * @description The entry of the audit log that says what was disclosed: the `id` of its event. Its receipt is at `/receipts/{entry}`.
+         * @description The audit log entry of the disclosure: the `id` of its event. Its receipt is at `/receipts/{entry}`.
          * @example 01966c8e-9c3a-7b5f-8e21-4d0f6a7b8c9d
          */
         readonly "Audit-Entry": string;
         /**
-         * @description `true` where this is the stored answer to the first request. Absent otherwise.
+         * @description `true` for the stored answer to the first request. Absent otherwise.
          * @example true
          */
         readonly "Idempotency-Replayed": string;
@@ -1233,27 +1233,27 @@ export interface components {
          */
         readonly Link: string;
         /**
-         * @description Where the new resource is.
+         * @description The address of the new resource.
          * @example /thr/processor/cards/4820117360
          */
         readonly Location: string;
         /**
-         * @description The calls that are left.
+         * @description The remaining calls.
          * @example "calls";r=399;t=1
          */
         readonly RateLimit: string;
         /**
-         * @description The calls that are allowed.
+         * @description The allowed calls.
          * @example "calls";q=400;w=2
          */
         readonly "RateLimit-Policy": string;
         /**
-         * @description Seconds to wait before the next try.
+         * @description Seconds to wait before a retry.
          * @example 1
          */
         readonly "Retry-After": string;
         /**
-         * @description What kind of token is needed (RFC 6750).
+         * @description The required kind of token (RFC 6750).
          * @example Bearer
          */
         readonly "WWW-Authenticate": string;
@@ -1275,7 +1275,7 @@ export interface operations {
                 readonly currencyCode?: string;
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -1315,7 +1315,7 @@ export interface operations {
                 readonly cardStatusCode?: "00" | "02" | "41" | "43" | "46" | "54" | "62" | "83";
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -1352,7 +1352,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -1502,7 +1502,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -1608,7 +1608,7 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `card_closed`: The card is closed for good.
+             * @description `card_closed`: The card is closed permanently.
              *
              *     `pin_not_revealable`: The PIN of this card cannot be shown.
              */
@@ -1633,7 +1633,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -1672,7 +1672,7 @@ export interface operations {
             /**
              * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
              *
-             *     `card_closed`: The card is closed for good.
+             *     `card_closed`: The card is closed permanently.
              */
             readonly 409: {
                 headers: {
@@ -1752,7 +1752,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -1787,7 +1787,7 @@ export interface operations {
             /**
              * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
              *
-             *     `card_closed`: The card is closed for good.
+             *     `card_closed`: The card is closed permanently.
              */
             readonly 409: {
                 headers: {
@@ -1863,7 +1863,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -1902,7 +1902,7 @@ export interface operations {
             /**
              * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
              *
-             *     `card_closed`: The card is closed for good.
+             *     `card_closed`: The card is closed permanently.
              */
             readonly 409: {
                 headers: {
@@ -1943,7 +1943,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -2099,10 +2099,10 @@ export interface operations {
     readonly listEvents: {
         readonly parameters: {
             readonly query?: {
-                /** @description The `id` of the last event that you have. */
+                /** @description The `id` of the last event that you have read. */
                 readonly after?: string;
                 /**
-                 * @description Types of events, with commas.
+                 * @description Types of events, separated by commas.
                  * @example pin.blocked,cvv.blocked
                  */
                 readonly types?: string;
@@ -2143,7 +2143,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -2180,7 +2180,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -2283,7 +2283,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -2388,7 +2388,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -2450,7 +2450,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -2513,7 +2513,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -2554,7 +2554,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -2618,7 +2618,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -2726,7 +2726,7 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
             /**
-             * @description `card_closed`: The card is closed for good.
+             * @description `card_closed`: The card is closed permanently.
              *
              *     `pin_not_revealable`: The PIN of this card cannot be shown.
              */
@@ -2787,7 +2787,7 @@ export interface operations {
                     readonly "text/plain": string;
                 };
             };
-            /** @description The entry is not yet under a checkpoint. */
+            /** @description No checkpoint covers the entry yet. */
             readonly 202: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2813,7 +2813,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;

@@ -87,7 +87,7 @@ async function* followEvents(
 function checkQuery(after: string | undefined, silenceMs: number): void {
   checkPatience({ silenceMs })
   if (after === undefined || isId(after)) return
-  throw new CallFailed('invalid_argument', { detail: 'after is the id of an event.' })
+  throw new CallFailed('invalid_argument', { detail: 'after must be the id of an event.' })
 }
 
 /** What a stream holds: events, and ids that lead past those that were not asked for. */

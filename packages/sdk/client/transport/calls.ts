@@ -71,7 +71,7 @@ export function createCalls({ send }: Transport): Calls {
  */
 function keyed({ idempotencyKey = crypto.randomUUID(), ...options }: ChangeOptions = {}) {
   if (!/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) {
-    const detail = 'idempotencyKey is 1 to 255 visible ASCII characters.'
+    const detail = 'idempotencyKey must have 1 to 255 visible ASCII characters.'
     throw new CallFailed('invalid_argument', { detail })
   }
   return { ...options, headers: { 'idempotency-key': idempotencyKey }, isRepeatable: true }

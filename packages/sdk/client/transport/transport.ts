@@ -97,7 +97,9 @@ export function path(texts: TemplateStringsArray, ...parts: readonly string[]): 
 
 function segment(part: unknown): string {
   if (typeof part !== 'string' || part === '' || part === '.' || part === '..') {
-    throw new CallFailed('invalid_argument', { detail: 'A reference in the path is not a text.' })
+    throw new CallFailed('invalid_argument', {
+      detail: 'A parameter of the path must be a string.',
+    })
   }
   return encodeURIComponent(part)
 }

@@ -8,23 +8,23 @@ const header = (description: string, example: string) => ({
 export const namedHeaders = {
   'Api-Version': header('The version of this interface.', '2026-11-20'),
   'Audit-Entry': header(
-    'The entry of the audit log that says what was disclosed: the `id` of its event. Its ' +
-      'receipt is at `/receipts/{entry}`.',
+    'The audit log entry of the disclosure: the `id` of its event. Its receipt is at ' +
+      '`/receipts/{entry}`.',
     '01966c8e-9c3a-7b5f-8e21-4d0f6a7b8c9d',
   ),
   'Idempotency-Replayed': header(
-    '`true` where this is the stored answer to the first request. Absent otherwise.',
+    '`true` for the stored answer to the first request. Absent otherwise.',
     'true',
   ),
   Link: header(
     'The next page, if there is one (RFC 8288).',
     '</thr/processor/cards?cursor=WyIyMDI2Il0>; rel="next"',
   ),
-  Location: header('Where the new resource is.', '/thr/processor/cards/4820117360'),
-  RateLimit: header('The calls that are left.', '"calls";r=399;t=1'),
-  'RateLimit-Policy': header('The calls that are allowed.', '"calls";q=400;w=2'),
-  'Retry-After': header('Seconds to wait before the next try.', '1'),
-  'WWW-Authenticate': header('What kind of token is needed (RFC 6750).', 'Bearer'),
+  Location: header('The address of the new resource.', '/thr/processor/cards/4820117360'),
+  RateLimit: header('The remaining calls.', '"calls";r=399;t=1'),
+  'RateLimit-Policy': header('The allowed calls.', '"calls";q=400;w=2'),
+  'Retry-After': header('Seconds to wait before a retry.', '1'),
+  'WWW-Authenticate': header('The required kind of token (RFC 6750).', 'Bearer'),
   'X-Request-Id': header(
     'The id of this request: that of the caller, or a new one.',
     '3f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11',

@@ -17,18 +17,18 @@ const scopeDescriptions: Readonly<Record<Scope, string>> = {
   'cvv.read': 'Read the CVV status.',
   'cvv.write': 'Block and unblock the CVV.',
   'payments.read': 'Read authorizations and why they were declined.',
-  'events.read': 'Read events, and receipts of them.',
+  'events.read': 'Read events and their receipts.',
   'webhooks.write': 'Manage webhook endpoints.',
   'simulator.write': 'Simulate authorizations, in the sandbox.',
-  'authorizations.write': 'Ask for authorizations, on the private listener.',
+  'authorizations.write': 'Send authorization requests, on the private listener.',
   admin: 'Administer, on the private listener.',
-  'support.read': 'Find cards of every client, and see what became of them.',
-  'support.pan': 'Find a card of any client by its whole number. Each search is on record.',
+  'support.read': 'Find cards of every client, and read their history.',
+  'support.pan': 'Find a card of any client by its full number. Each search is recorded.',
   'support.write': 'Freeze and unblock cards of every client; send deliveries again.',
-  'audit.read': 'Read the audit log, and who was shown what.',
-  'keys.read': 'Read which keys there are.',
-  'keys.write': 'Make, rotate and retire keys.',
-  approve: 'Approve the requests of others. Only people have this scope.',
+  'audit.read': 'Read the audit log and the disclosures.',
+  'keys.read': 'List the keys.',
+  'keys.write': 'Generate, rotate and retire keys.',
+  approve: 'Approve the requests of other people. Only people have this scope.',
 }
 
 /** What is said of a listener in its document. */
@@ -64,7 +64,7 @@ export const openapiOptions = (described: Description): FastifyDynamicSwaggerOpt
       securitySchemes: {
         oauth2: {
           type: 'oauth2',
-          description: 'Every operation names the scope that it needs.',
+          description: 'Every operation names its required scope.',
           flows: {
             clientCredentials: {
               tokenUrl: described.tokenUrl,

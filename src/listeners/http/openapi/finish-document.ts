@@ -55,8 +55,8 @@ const idempotencyKey = {
   in: 'header',
   required: false,
   description:
-    'Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same ' +
-    'request gets the first 2xx answer again for 24 hours, and nothing is done twice.',
+    'Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same ' +
+    'key returns the first 2xx answer for 24 hours, and has no second effect.',
   schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
 }
 

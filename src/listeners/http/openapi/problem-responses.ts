@@ -19,7 +19,7 @@ export const ProblemSchema = Type.Object(
           }),
           parameter: Type.Optional(
             Type.String({
-              description: 'The query parameter or header at fault. Absent for a body member.',
+              description: 'The faulty query parameter or header. Absent for a body member.',
             }),
           ),
           detail: Type.String(),

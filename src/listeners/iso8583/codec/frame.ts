@@ -134,7 +134,7 @@ export function createFrameReader(framing: Framing): FrameReader {
         const counted = rest.length < bytes || other === framing.length ? null : read(rest)
         return counted !== null && counted + (framing.inclusive ? 0 : bytes) === rest.length
       })
-      return seems ? `Read as ${seems}, the length would be that of what has come.` : null
+      return seems ? `Read as ${seems}, the length would match the received bytes.` : null
     },
   }
 }
@@ -148,22 +148,22 @@ function bodyLength(framing: Framing, bytes: Buffer): number {
     throw new FrameError(`The length is not digits${seems}.`)
   }
   const length = framing.inclusive ? counted - form.bytes : counted
-  if (length < 0) throw new FrameError('The length is less than its own bytes.')
+  if (length < 0) throw new FrameError('The length is less than its own size.')
   if (length <= frameBytesMax) return length
   // A binary length that is out of all reason is mostly one in digits.
   const isDigits =
     framing.length.startsWith('binary') && /^[0-9]{2}$/.test(bytes.toString('latin1', 0, 2))
   const seems = isDigits ? ': its length seems to be four digits of ASCII' : ''
-  throw new FrameError(`The frame has more than ${frameBytesMax} bytes${seems}.`)
+  throw new FrameError(`The frame exceeds the limit of ${frameBytesMax} bytes${seems}.`)
 }
 
 function withoutHeader(header: FrameHeader | undefined, body: Buffer): Frame {
   const lengths = { tpdu: 5, 'base-1': 22, text: header?.kind === 'text' ? header.text.length : 0 }
   const length = header ? lengths[header.kind] : 0
-  if (body.length < length) throw new FrameError('The frame ends in its header.')
+  if (body.length < length) throw new FrameError('The frame ends within its header.')
   const frame = { header: body.subarray(0, length), message: body.subarray(length) }
   if (header?.kind === 'text' && frame.header.toString('latin1') !== header.text) {
-    throw new FrameError('The frame has not the header that was agreed.')
+    throw new FrameError('The frame does not have the agreed header.')
   }
   return frame
 }

@@ -103,17 +103,17 @@ export interface IsoMessage {
 }
 
 const reasons = {
-  too_short: 'the bytes end in it',
-  bytes_left: 'bytes are left after the last field',
+  too_short: 'the message ends within it',
+  bytes_left: 'bytes follow the last field',
   not_digits: 'not digits',
   not_hexadecimal: 'not hexadecimal capitals',
-  not_of_type: 'a character that its type does not have',
-  not_of_encoding: 'a byte that its encoding does not have',
-  wrong_length: 'not of its length',
-  too_long: 'longer than it may be',
-  wrong_padding: 'a fill nibble that is not the one agreed',
+  not_of_type: 'a character that its type does not allow',
+  not_of_encoding: 'a byte that its encoding does not allow',
+  wrong_length: 'of the wrong length',
+  too_long: 'longer than its maximum',
+  wrong_padding: 'a wrong fill nibble',
   unknown_field: 'not in the layout',
-  wrong_bitmap: 'a bitmap that names no field, or a bit that has another use',
+  wrong_bitmap: 'a bitmap that names no field, or a bit with another use',
   wrong_parts: 'its parts do not fill it',
 } as const
 

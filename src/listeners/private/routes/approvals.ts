@@ -28,10 +28,10 @@ export function approvalRoutes({ app, approvals }: PrivateApi): void {
       config: { ...readers, lists: true },
       schema: {
         operationId: 'listApprovals',
-        summary: 'List approvals, the newest first',
+        summary: 'List approvals, newest first',
         description:
-          'Callers with `approve`, `audit.read` or `admin` see all approvals, others only their ' +
-          'own requests.',
+          'Callers with `approve`, `audit.read` or `admin` get all approvals, others only ' +
+          'their own requests.',
         tags,
         querystring: approvalSchemas.ApprovalsQuerySchema,
         response: { 200: Type.Array(approvalSchemas.ListedApprovalSchema) },
@@ -59,7 +59,7 @@ export function approvalRoutes({ app, approvals }: PrivateApi): void {
       config: readers,
       schema: {
         operationId: 'readApproval',
-        summary: 'Read an approval, with its exact payload',
+        summary: 'Read an approval with its exact payload',
         tags,
         params: approvalSchemas.ApprovalParamsSchema,
         response: { 200: approvalSchemas.ApprovalSchema },
@@ -95,7 +95,8 @@ export function decideApprovalRoutes({ app, approvals }: PrivateApi): void {
         operationId: 'approveApproval',
         summary: 'Approve the request of another person',
         description:
-          'By a person who signed in within five minutes. It is carried out behind this, once.',
+          'For a person who signed in within five minutes. The request is executed in the ' +
+          'background, once.',
         tags,
         params,
         response,
@@ -167,8 +168,8 @@ export function ownApprovalRoutes({ app, approvals }: PrivateApi): void {
         operationId: 'breakGlass',
         summary: 'Execute your own request in an emergency',
         description:
-          'An act of its own kind in the audit log; `/health` and the metrics tell of it for ' +
-          '30 days.',
+          'The audit log records the act as break-glass; `/health` and the metrics report it ' +
+          'for 30 days.',
         tags,
         params,
         response,

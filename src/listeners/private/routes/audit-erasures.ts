@@ -54,7 +54,7 @@ export function erasureRoutes({ app, audit }: PrivateApi): void {
       config: adminOrAudit,
       schema: {
         operationId: 'findAuditErasure',
-        summary: 'Read how far an erasure is',
+        summary: 'Read the progress of an erasure',
         tags,
         params: Type.Object({ erasure: Type.String() }),
         response: { 200: ErasureSchema },

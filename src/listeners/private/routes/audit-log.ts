@@ -105,7 +105,7 @@ export function auditorRoutes({ app, audit }: PrivateApi): void {
       config: { ...adminOrAudit, lists: true },
       schema: {
         operationId: 'listAuditLogs',
-        summary: 'List the audit logs, the one in use first',
+        summary: 'List the audit logs, the current one first',
         tags,
         response: { 200: Type.Array(AuditLogSchema) },
       },
@@ -118,7 +118,7 @@ export function auditorRoutes({ app, audit }: PrivateApi): void {
       config: { ...adminOrAudit, lists: true },
       schema: {
         operationId: 'readAuditOpenings',
-        summary: 'Read what 256 entries of an audit log say',
+        summary: 'Read the texts of 256 entries of an audit log',
         tags,
         params: Type.Object({ log: Type.String(), bundle: Type.String() }),
         response: { 200: Type.String({ description: 'A line of JSON for each entry.' }) },
@@ -147,7 +147,7 @@ export function succeedAuditLogRoute({ app, audit }: PrivateApi): void {
       },
       schema: {
         operationId: 'succeedAuditLog',
-        summary: 'Let a successor of the audit log begin',
+        summary: 'Begin the successor of an audit log',
         description:
           'For a log that must not be signed any more, because the database was restored or ' +
           'lags behind.',

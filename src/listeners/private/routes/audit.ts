@@ -12,7 +12,7 @@ export function listActsRoute({ administration, app }: PrivateApi): void {
       config: adminOrAudit,
       schema: {
         operationId: 'listActs',
-        summary: 'List what operators did',
+        summary: 'List the acts of operators',
         tags: ['Acts'],
         querystring: PageQuerySchema,
         response: { 200: Type.Array(ActSchema) },

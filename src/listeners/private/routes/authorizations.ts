@@ -23,7 +23,7 @@ const PinBlockSchema = Type.Object(
       minLength: 1,
       maxLength: 32,
       pattern: stringPatterns.keyName,
-      description: 'Names a zone key of the network.',
+      description: 'The name of a zone key of the network.',
     }),
     data: Type.String({ maxLength: 64, pattern: stringPatterns.hexadecimal, ...secret }),
   },
@@ -57,7 +57,9 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
       schema: {
         operationId: 'authorize',
         summary: 'Authorize',
-        description: 'Exactly one of `pan` and `publicToken`. 200 for every well-formed question.',
+        description:
+          'Exactly one of `pan` and `publicToken`. Every well-formed request is answered with ' +
+          '200.',
         tags: ['Authorizations'],
         body: AuthorizationRequestSchema,
         response: { 200: AuthorizationSchema },

@@ -34,8 +34,8 @@ const cardActs: readonly CardAct[] = [
     operationId: 'freezeCard',
     summary: 'Freeze a card',
     description:
-      'Sets the status `62` Restricted, in which authorizations are declined. A frozen card is ' +
-      'not changed.',
+      'Sets the status `62` Restricted, in which authorizations are declined. A frozen card ' +
+      'stays unchanged.',
     problems: ['card_status_conflict'],
     act: acts.freezeCard,
   },
@@ -44,7 +44,7 @@ const cardActs: readonly CardAct[] = [
     operationId: 'unfreezeCard',
     summary: 'Unfreeze a card',
     description:
-      'Moves it from `62` Restricted to `00` Active. A card of another status is refused.',
+      'Moves the card from `62` Restricted to `00` Active. Cards with another status are rejected.',
     problems: ['card_status_conflict'],
     act: acts.unfreezeCard,
   },
@@ -52,8 +52,7 @@ const cardActs: readonly CardAct[] = [
     path: `${kind}/unblock`,
     operationId: `unblock${kind === 'pin' ? 'Pin' : 'Cvv'}AsOperator`,
     summary: `Unblock the ${kind.toUpperCase()} of a card of any client`,
-    description:
-      "All tries are there again. The card's limit of unblocks holds for operators, too.",
+    description: "Restores all tries. The card's limit of unblocks applies to operators, too.",
     problems: ['card_closed', 'rate_limited'] as const,
     act: (...[operations, operator, act, request]: Parameters<typeof acts.freezeCard>) =>
       acts.unblockAsOperator(operations, operator, { ...act, kind }, request),
@@ -114,9 +113,9 @@ export function unblockManyRoute({ app, approvals, cards }: PrivateApi): void {
         operationId: 'unblockCards',
         summary: 'Unblock the PIN or CVV of many cards',
         description:
-          'Each card is an act of its own. Sent again with the same idempotency key it goes on ' +
-          'where it stopped, and none is unblocked twice. The answer says of each card whether ' +
-          'it was unblocked and, if not, why.',
+          'Each card is a separate act. A repeat with the same idempotency key resumes where ' +
+          'the first request stopped, and unblocks no card twice. The answer states for each ' +
+          'card whether it was unblocked and, if not, why.',
         tags,
         body: cardSchemas.UnblockCardsSchema,
         response: { 200: Type.Array(cardSchemas.UnblockedCardSchema) },
@@ -163,9 +162,10 @@ export function revealCardholderRoute({ app, cards }: PrivateApi): void {
         operationId: 'revealCardholder',
         summary: "Read the names of a card's holder",
         description:
-          'The names and nothing more. Its disclosure is recorded before it is sent; ' +
-          '`Audit-Entry` names the entry. Sent again with the same idempotency key within a ' +
-          'minute it is the same disclosure, with the same entry; later it is another one.',
+          'Returns the names and no other personal data. The disclosure is recorded before it ' +
+          'is sent; `Audit-Entry` names the entry. A repeat with the same idempotency key ' +
+          'within a minute is the same disclosure, with the same entry; a later one is another ' +
+          'disclosure.',
         tags,
         params,
         response: { 200: cardSchemas.CardholderSchema },

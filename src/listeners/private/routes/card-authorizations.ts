@@ -17,7 +17,7 @@ export function cardAuthorizationRoutes({ app, cards }: PrivateApi): void {
       schema: {
         operationId: 'listCardAuthorizations',
         summary: 'List authorizations of a card',
-        description: 'Approved and declined, newest first, each with the verdict of every check.',
+        description: 'Approved and declined, newest first, each with the result of every check.',
         tags,
         params: Type.Object({ publicToken: Type.String() }),
         querystring: PageQuerySchema,
@@ -44,8 +44,8 @@ export function cardAuthorizationRoutes({ app, cards }: PrivateApi): void {
         operationId: 'readCardAuthorization',
         summary: 'Explain an authorization',
         description:
-          'Every check in the order in which it was made, what it came to and when. The one ' +
-          'with a `responseCode` is what declined it.',
+          'Every check in the order in which it ran, with its result and time. The check with ' +
+          'a `responseCode` declined the request.',
         tags,
         params: Type.Object({ publicToken: Type.String(), authorizationId: Type.String() }),
         response: { 200: schemas.RecordedAuthorizationSchema },
@@ -70,9 +70,9 @@ export function authorizationCountsRoute({ app, cards }: PrivateApi): void {
         operationId: 'countAuthorizations',
         summary: 'Count approvals and declines over time',
         description:
-          'By stretches of a `minute` (a day at most), an `hour` (31 days) or a `day` (100 ' +
-          'days). A stretch in which nothing was asked is left out. Questions about cards ' +
-          'that are not there are not counted.',
+          'By intervals of a `minute` (at most a day), an `hour` (31 days) or a `day` (100 ' +
+          'days). Intervals without requests are omitted. Requests about unknown cards are not ' +
+          'counted.',
         tags: ['Figures'],
         querystring: Type.Object(
           {

@@ -24,7 +24,7 @@ const params = Type.Object({ publicToken: Type.String() })
 export function searchCardsRoute({ app, cards, metrics }: PrivateApi): void {
   const panSearches = new Counter({
     name: 'pinfold_pan_searches_total',
-    help: 'Searches of operators by a whole card number, by their result.',
+    help: 'Searches of operators by a full card number, by their result.',
     labelNames: ['result'],
     registers: [metrics.registry],
   })
@@ -52,7 +52,7 @@ export function searchCardsRoute({ app, cards, metrics }: PrivateApi): void {
     {
       config: {
         ...support,
-        notRepeatable: 'It changes nothing.',
+        notRepeatable: 'It has no effect.',
         bodyRequired: true,
         problems: ['rate_limited'],
         beforeProblem: recordRefusal,
@@ -138,7 +138,7 @@ export function cardRoutes({ app, cards }: PrivateApi): void {
       schema: {
         operationId: 'readCardOfAnyClient',
         summary: 'Read a card of any client',
-        description: 'Its status with the reason, its tries and its limits. No personal data.',
+        description: 'The status with its reason, the tries and the limits, without personal data.',
         tags,
         params,
         response: { 200: cardSchemas.SupportedCardSchema },
@@ -155,7 +155,7 @@ export function cardRoutes({ app, cards }: PrivateApi): void {
       config: support,
       schema: {
         operationId: 'listCardTimeline',
-        summary: 'List all that happened to a card',
+        summary: 'List the history of a card',
         description:
           'Changes with their deliveries, disclosures, tries and authorizations in one list, ' +
           'newest first.',

@@ -86,7 +86,7 @@ export function createClientRoute({ administration, app }: privateApi.PrivateApi
       schema: {
         operationId: 'createClient',
         summary: 'Register a client',
-        description: 'Without `jwks` it gets a secret, which is shown this once.',
+        description: 'Without `jwks`, the answer has a secret, which is shown only now.',
         tags,
         body: clientSchemas.CreateClientSchema,
         response: { 201: clientSchemas.CreatedClientSchema },
@@ -129,8 +129,7 @@ export function changeClientRoute({ administration, app, approvals }: privateApi
         operationId: 'changeClient',
         summary: 'Change a client',
         description:
-          'Members that are left out stay as they are. `active` false disables it within 60 ' +
-          'seconds.',
+          'Absent members do not change. `active` false disables the client within 60 seconds.',
         tags,
         params,
         body: clientSchemas.ChangeClientSchema,
@@ -184,8 +183,8 @@ export function rotateClientSecretRoute({
         operationId: 'rotateClientSecret',
         summary: "Change a client's secret",
         description:
-          'The new one is shown this once, unless you made it and give its hash. Both are ' +
-          'accepted for `overlapHours`, 24 unless given.',
+          'The answer shows the new secret once, unless you generated it and sent its hash. ' +
+          'Both secrets are accepted for `overlapHours`, by default 24.',
         tags,
         params,
         body: clientSchemas.RotateSecretSchema,
@@ -218,8 +217,8 @@ export function confirmClientRoute({ administration, app }: privateApi.PrivateAp
         operationId: 'confirmClient',
         summary: 'Confirm who holds the credentials of an administrator',
         description:
-          'By another administrator who had no hand in it, after looking at its keys with ' +
-          'their owner.',
+          'For another administrator who did not register the client or issue its credentials, ' +
+          'after comparing its keys with their owner.',
         tags,
         params,
         body: clientSchemas.ConfirmClientSchema,

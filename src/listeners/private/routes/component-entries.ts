@@ -104,7 +104,7 @@ export function enterComponentRoute({ app, keys }: PrivateApi): void {
         bodyRequired: true,
         // Who sends it again is refused as the same person, and its entry names those who have
         // entered theirs.
-        notRepeatable: 'nothing of a component outlives its entry, not even as a fingerprint',
+        notRepeatable: 'components are deleted with their entry, without a fingerprint',
         problems: ['key_in_use', 'key_refused'],
       },
       schema: {

@@ -18,8 +18,8 @@ export function listDisclosuresRoute({ app, audit }: PrivateApi): void {
       config: { ...config, lists: true },
       schema: {
         operationId: 'listDisclosures',
-        summary: 'List who was shown what',
-        description: 'Newest first, of all clients and operators: those that were refused, too.',
+        summary: 'List disclosures',
+        description: 'Newest first, of all clients and operators, including refused ones.',
         tags,
         querystring: DisclosuresQuerySchema,
         response: { 200: Type.Array(DisclosureSchema) },
@@ -28,7 +28,7 @@ export function listDisclosuresRoute({ app, audit }: PrivateApi): void {
     async (request, reply) => {
       const { clientId, cursor, limit, publicToken } = request.query
       if (clientId !== undefined && publicToken !== undefined) {
-        throw validationFailed(parameterFault('clientId', 'must not go with publicToken'))
+        throw validationFailed(parameterFault('clientId', 'must not be combined with publicToken'))
       }
       const pageSize = parseLimit(limit)
       const after = readCursor(cursor, ([log, index]) =>
@@ -60,8 +60,8 @@ export function disclosureReceiptRoute({ app, audit }: PrivateApi): void {
         operationId: 'readDisclosureReceipt',
         summary: 'Read the receipt of a disclosure',
         description:
-          'Of any entry of the audit log (c2sp.org/tlog-proof). 202 until it is under a ' +
-          'checkpoint.',
+          'For any entry of the audit log (c2sp.org/tlog-proof). The answer is 202 until a ' +
+          'checkpoint covers the entry.',
         tags,
         params: Type.Object({ entry: Type.String() }),
         response: {
@@ -71,7 +71,7 @@ export function disclosureReceiptRoute({ app, audit }: PrivateApi): void {
           },
           202: Type.Unsafe<undefined>({
             type: 'null',
-            description: 'The entry is not yet under a checkpoint.',
+            description: 'No checkpoint covers the entry yet.',
           }),
         },
       },

@@ -13,7 +13,7 @@ export function figureRoutes({ app, metrics, watching }: PrivateApi): void {
       config: support,
       schema: {
         operationId: 'measureQueues',
-        summary: 'Measure what has yet to go out',
+        summary: 'Measure the queues',
         tags,
         response: { 200: QueueFiguresSchema },
       },
@@ -29,10 +29,10 @@ export function figureRoutes({ app, metrics, watching }: PrivateApi): void {
       config: support,
       schema: {
         operationId: 'measureLatency',
-        summary: 'Measure how long calls take',
+        summary: 'Measure the latency of calls',
         description:
-          'From the first byte of a request to the end of its answer, by the bounds of the ' +
-          'histograms of `/metrics`.',
+          'From the first byte of a request to the end of its answer, by the buckets of the ' +
+          'histograms in `/metrics`.',
         tags,
         response: { 200: LatencyFiguresSchema },
       },
@@ -51,8 +51,8 @@ export function figureRoutes({ app, metrics, watching }: PrivateApi): void {
       config: keysOrSupport,
       schema: {
         operationId: 'measureKeys',
-        summary: 'Measure how worn keys are',
-        description: "Of each of the installation's keys the version that makes new things.",
+        summary: 'Measure the age and uses of keys',
+        description: 'For each key of the installation, the version that protects new data.',
         tags,
         response: { 200: Type.Array(KeyWearSchema) },
       },

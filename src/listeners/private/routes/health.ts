@@ -57,7 +57,7 @@ const HealthSchema = Type.Object({
   checks: Type.Record(Type.String(), CheckSchema),
 })
 const answer = {
-  description: 'The checks, each with what is wrong.',
+  description: 'The checks, each with its fault.',
   content: { 'application/health+json': { schema: HealthSchema } },
 }
 
@@ -126,7 +126,7 @@ const vacuumCheck = (last: Date | null): Check => ({
 /** Nobody knows how the audit log is while it cannot be read, so that this fails. */
 const unreadable = (name: HealthCheckName): Check => ({
   status: name.startsWith('audit-log:') ? 'fail' : 'warn',
-  output: 'It could not be read in time. The log of the service, or of the database, says why.',
+  output: 'The state could not be read in time. See the log of the service or of the database.',
 })
 
 /**
@@ -164,7 +164,7 @@ function backlogChecks(backlog: Watched<'backlog'>): Checks {
       backlog.oldestDueSeconds,
     ),
     'deliveries:failing': waiting(
-      'webhooks that fail wait for another try',
+      'failing webhooks wait for a retry',
       failingWebhooks,
       backlog.oldestFailingSeconds,
     ),
@@ -182,8 +182,8 @@ function webhookChecks(failing: Watched<'failingWebhooks'>): Checks {
       ? `The webhook ${webhookId} of ${clientId} has`
       : `${failing.length} webhooks fail. ${webhookId} of ${clientId} has`
   const output =
-    `${subject} failed ${consecutiveFailures} times in a row. See GET /webhooks, or Webhooks in ` +
-    'the console.'
+    `${subject} failed ${consecutiveFailures} times in a row. See GET /webhooks, or Webhooks ` +
+    'in the console.'
   return { 'webhooks:failing': { status: 'warn', output, ...observed } }
 }
 
@@ -233,7 +233,7 @@ async function auditChecks(audit: PrivateApi['audit']): Promise<Checks> {
 function composeAuditLogChecks({ isCosigned, refusal, unsignedMs }: AuditLogHealth): Checks {
   const seconds = Math.round(unsignedMs / 1_000)
   const observed = { observedValue: seconds, observedUnit: 's' }
-  const waited = `Entries are under no checkpoint for ${seconds} s.`
+  const waited = `No checkpoint has covered new entries for ${seconds} s.`
   const signing: Check =
     unsignedMs > lateMs
       ? { status: 'warn', output: waited, ...observed }
@@ -250,8 +250,8 @@ function enteringCheck({ status, waitingMs }: EnteringHealth): Check {
   const observed = { observedValue: Math.round(waitingMs / 1_000), observedUnit: 's' }
   if (status === 'pass') return { status, ...observed }
   const output =
-    `An act of ${observed.observedValue} s ago is not entered in the audit log. ` +
-    "The service's log says why."
+    `An act of ${observed.observedValue} s ago is not in the audit log. ` +
+    'See the log of the service.'
   return { status, output, ...observed }
 }
 

@@ -49,7 +49,7 @@ export function keyRoutes({ app, keys }: PrivateApi): void {
       config: keysRead,
       schema: {
         operationId: 'listKeyActs',
-        summary: 'List what was done to keys',
+        summary: 'List acts on keys',
         tags,
         querystring: PageQuerySchema,
         response: { 200: Type.Array(keySchemas.KeyActSchema) },

@@ -46,9 +46,8 @@ export function limitRoutes({ app, cards, effectiveLimits }: PrivateApi): void {
       config: support,
       schema: {
         operationId: 'listLimits',
-        summary: 'List the limits that hold',
-        description:
-          'Each with where it comes from. Tries are limited by products: see `/products`.',
+        summary: 'List the limits in effect',
+        description: 'Each with its source. Products limit the tries: see `/products`.',
         tags,
         response: { 200: Type.Array(EffectiveLimitSchema) },
       },
@@ -61,8 +60,8 @@ export function limitRoutes({ app, cards, effectiveLimits }: PrivateApi): void {
       config: support,
       schema: {
         operationId: 'readCardLimits',
-        summary: 'Read what is left of the limits on a card',
-        description: 'And of its tries. Limits that are turned off are not among them.',
+        summary: 'Read the remaining uses of the limits on a card',
+        description: 'Also the remaining tries. Limits that are off are omitted.',
         tags,
         params: Type.Object({ publicToken: Type.String() }),
         response: { 200: Type.Array(UsedLimitSchema) },
@@ -92,10 +91,8 @@ export function clientLimitsRoute({ app, cards, effectiveLimits, rate }: Private
       config: support,
       schema: {
         operationId: 'readClientLimits',
-        summary: 'Read what is left of the limits of a client',
-        description:
-          'Of those over all its cards, and of its calls. Limits that are turned off are not ' +
-          'among them.',
+        summary: 'Read the remaining uses of the limits on a client',
+        description: 'Over all its cards, and for its calls. Limits that are off are omitted.',
         tags,
         params: Type.Object({ clientId: Type.String() }),
         response: { 200: Type.Array(UsedLimitSchema) },

@@ -66,8 +66,8 @@ export function listLinkAdvicesRoute({ app, links }: PrivateApi): void {
         operationId: 'listLinkAdvices',
         summary: 'List advices and reversals of a link',
         description:
-          'What the network said in the last 30 days that it did by itself, or took back, the ' +
-          'newest first. No try was moved by it.',
+          'The advices and reversals that the network sent in the last 30 days, newest first. ' +
+          'They never change tries.',
         tags,
         params,
         querystring: PageQuerySchema,
@@ -100,7 +100,7 @@ export function createLinkRoute({ app, links }: PrivateApi): void {
       schema: {
         operationId: 'createLink',
         summary: 'Register a link of a card network',
-        description: 'It comes up within seconds, in every process.',
+        description: 'Every process connects it within seconds.',
         tags,
         body: CreateLinkSchema,
         response: { 201: LinkSchema },
@@ -136,7 +136,7 @@ export function changeLinkRoute({ app, links }: PrivateApi): void {
       schema: {
         operationId: 'changeLink',
         summary: 'Change, disable or enable a link',
-        description: 'Members that are left out stay as they are. Its connections end.',
+        description: 'Absent members do not change. Its connections end.',
         tags,
         params,
         body: ChangeLinkSchema,

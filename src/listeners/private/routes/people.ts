@@ -45,7 +45,7 @@ export function operatorRoutes({ administration: people, app }: PrivateApi): voi
       config: adminOrAudit,
       schema: {
         operationId: 'getPerson',
-        summary: 'Read a person, with the sessions that are open',
+        summary: 'Read a person with the open sessions',
         tags,
         params,
         response: { 200: PersonDetailSchema },
@@ -72,13 +72,12 @@ export function signPersonOutRoute({ administration: people, app }: PrivateApi):
   app.post(
     '/people/:personId/sign-out',
     {
-      config: { ...admin, notRepeatable: 'a second time ends what is open then' },
+      config: { ...admin, notRepeatable: 'a repeat ends the sessions that are open then' },
       schema: {
         operationId: 'signPersonOut',
         summary: 'End every session of a person',
         description:
-          'In whatever browser they are open. Whether the person may sign in again is up to ' +
-          'the issuer of identities.',
+          'In every browser. The identity provider decides whether the person can sign in again.',
         tags,
         params,
         response: { 200: SessionsEndedSchema },

@@ -105,7 +105,7 @@ export function changeProductRoute({ administration, app }: PrivateApi): void {
       schema: {
         operationId: 'changeProduct',
         summary: 'Change a product',
-        description: 'Members that are left out stay as they are. `active` false retires it.',
+        description: 'Absent members do not change. `active` false retires the product.',
         tags,
         params,
         body: ChangeProductSchema,

@@ -61,7 +61,7 @@ export function sandboxClockRoutes({ app }: Pick<PrivateApi, 'app'>, { clock }: 
       schema: {
         operationId: 'moveClock',
         summary: "Move the sandbox's clock forward",
-        description: 'And let everything due happen.',
+        description: 'Everything that is due by then happens.',
         tags,
         body: Type.Object(
           { now: Type.String({ format: 'instant', examples: ['2030-12-01T00:00:00Z'] }) },
@@ -86,7 +86,7 @@ export function sandboxSimulatorRoute({ app }: Pick<PrivateApi, 'app'>, sandbox:
       schema: {
         operationId: 'simulateAnyAuthorization',
         summary: 'Simulate an authorization of a card of any client',
-        description: 'As a terminal or a shop would have it asked, with a real PIN block.',
+        description: 'As for a terminal or a shop, with a real PIN block.',
         tags,
         body: Type.Object(
           {

@@ -78,8 +78,8 @@ export function watchedDeliveriesRoute({ app, cards }: PrivateApi): void {
       config: { ...support, lists: true },
       schema: {
         operationId: 'listAnyDeliveries',
-        summary: 'List what a webhook got, and did not get',
-        description: 'Newest first, each with its tries.',
+        summary: 'List the deliveries of a webhook',
+        description: 'Newest first, each with its attempts.',
         tags,
         params: schemas.WatchedWebhookParamsSchema,
         querystring: PageQuerySchema,
@@ -120,7 +120,7 @@ export function sendAgainRoutes({ app, cards }: PrivateApi): void {
       schema: {
         operationId: 'resendAnyDelivery',
         summary: 'Send a delivery of any client again',
-        description: 'At once, whether or not it was delivered, and with the same `webhook-id`.',
+        description: 'At once, whether or not it was delivered, with the same `webhook-id`.',
         tags,
         params: schemas.WatchedDeliveryParamsSchema,
         body: ReasonSchema,
@@ -145,7 +145,7 @@ export function sendAgainRoutes({ app, cards }: PrivateApi): void {
       config: supportAct,
       schema: {
         operationId: 'replayAnyWebhook',
-        summary: 'Deliver what a webhook of any client did not get',
+        summary: 'Deliver the missed events of a webhook of any client',
         tags,
         params: schemas.WatchedWebhookParamsSchema,
         body: schemas.ReplayAsOperatorSchema,
@@ -178,8 +178,8 @@ export function switchWebhookRoutes({ app, cards }: PrivateApi): void {
           operationId: `${verb}AnyWebhook`,
           summary: verb === 'disable' ? 'Disable a webhook' : 'Enable a webhook',
           description:
-            'A webhook with this status is not changed. Its client can reverse the act. ' +
-            'Disabling cancels pending deliveries.',
+            'A webhook that has this status already is not changed. The client can reverse the ' +
+            'act. Disabling cancels pending deliveries.',
           tags,
           params: schemas.WatchedWebhookParamsSchema,
           body: ReasonSchema,

@@ -51,7 +51,9 @@ export function createZoneRoute({ administration, app }: privateApi.PrivateApi):
       schema: {
         operationId: 'createZone',
         summary: 'Register a card network',
-        description: 'Without `jwks` its secret is shown this once. Its keys are added at /keys.',
+        description:
+          'Without `jwks`, the answer has a secret, which is shown only now. Add its keys at ' +
+          '/keys.',
         tags,
         body: CreateZoneSchema,
         response: {

@@ -7,14 +7,14 @@ const instant = Type.String({ format: 'date-time' })
 const orNull = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 
 const PartySchema = Type.Object({
-  id: Type.String({ description: 'A client, or the id that a person acts under.' }),
+  id: Type.String({ description: 'A client, or the id of a person.' }),
   name: orNull(Type.String()),
   isPerson: Type.Boolean(),
 })
 
 const states = Type.Enum([...approvalStates], {
   description:
-    '`waiting` for another person, `approved` and about to be carried out; ended as `done`, ' +
+    '`waiting` for another person, `approved` and about to be executed; final: `done`, ' +
     '`failed`, `refused`, `withdrawn`, `expired` or `stale`.',
 })
 
@@ -26,7 +26,7 @@ const members = {
   method: Type.String(),
   path: Type.String(),
   scopes: Type.Array(Type.String(), {
-    description: 'Who approves it has one of these, beside `approve`.',
+    description: 'The approver needs one of these, and `approve`.',
   }),
   payloadHash: Type.String({ description: 'SHA-256 of `payload`, in hexadecimal.' }),
   requestedBy: PartySchema,
@@ -35,8 +35,8 @@ const members = {
   decidedBy: orNull(PartySchema),
   decidedAt: orNull(instant),
   decisionReason: orNull(Type.String()),
-  brokeGlass: Type.Boolean({ description: 'Whether its own requester let it pass.' }),
-  outcomeStatus: orNull(Type.Integer({ description: 'What the route answered in the end.' })),
+  brokeGlass: Type.Boolean({ description: 'Whether the requester approved it in an emergency.' }),
+  outcomeStatus: orNull(Type.Integer({ description: "The status of the route's answer." })),
   endedAt: orNull(instant),
 }
 
@@ -56,12 +56,12 @@ export const ApprovalSchema = Type.Object({
         active: Type.Boolean(),
         scopes: Type.Array(Type.String()),
         authentication: Type.Enum(['client_secret', 'private_key_jwt', 'none'], {
-          description: 'By what it proves who it is. Who set its secret may still know it.',
+          description: 'How it authenticates. The people who issued its secret may still know it.',
         }),
         credentialsVersion: Type.Integer(),
         credentialsChangedAt: instant,
         credentialsGivenBy: Type.Array(Type.String(), {
-          description: 'Who registered it or gave it credentials; the latest is the last.',
+          description: 'The people who registered it or issued its credentials, the latest last.',
         }),
         keyThumbprints,
       }),
@@ -73,13 +73,13 @@ export const ApprovalSchema = Type.Object({
     },
   ),
   keyThumbprints: Type.Array(Type.String(), {
-    description: 'Of the public keys in the request (RFC 7638).',
+    description: 'Thumbprints of the public keys in the request (RFC 7638).',
   }),
   payload: orNull(
     Type.String({
       description:
-        'The exact text that is approved: JSON with `method`, `path`, `body` and a `nonce`. ' +
-        'Null after it has expired.',
+        'The exact approved text: JSON with `method`, `path`, `body` and a `nonce`. Null after ' +
+        'it was deleted.',
     }),
   ),
   outcome: Type.Unknown({

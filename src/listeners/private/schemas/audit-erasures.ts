@@ -15,8 +15,8 @@ export const RequestErasureSchema = Type.Object(
         pattern: '^[!-~]{1,64}$',
         format: 'free-text',
         description:
-          'A client system: every entry about what it did. No network, administrator or ' +
-          'person, and no client of the requester.',
+          'A client system: every entry about its acts. Not a network, an administrator, a ' +
+          'person, or a client of the requester.',
         examples: ['client-1'],
       }),
     ),
@@ -32,7 +32,7 @@ export const RequestErasureSchema = Type.Object(
 
 export const ErasureSchema = Type.Object({
   erasure: Type.String({ format: 'uuid' }),
-  erased: Type.Integer({ description: 'Entries that are erased by now.' }),
+  erased: Type.Integer({ description: 'The number of erased entries so far.' }),
   requestedAt: Type.String({ format: 'date-time' }),
   finishedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
     description: 'Null until the erasure is complete.',

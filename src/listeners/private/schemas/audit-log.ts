@@ -6,17 +6,17 @@ const nullableText = Type.Union([Type.String(), Type.Null()])
 /** A log, as its operator sees it. */
 export const AuditLogSchema = Type.Object({
   log: Type.Integer({ description: 'Counts the logs of this database from 1.' }),
-  origin: Type.String({ description: 'What its checkpoints name it by.' }),
+  origin: Type.String({ description: 'The origin in its checkpoints.' }),
   beganAt: Type.String(),
   closedAt: nullableText,
   reason: Type.Union([Type.String(), Type.Null()], {
     description: 'Why the preceding log could not continue.',
   }),
   size: Type.Integer({ description: 'Its entries.' }),
-  signedSize: Type.Integer({ description: 'Those under its newest checkpoint.' }),
+  signedSize: Type.Integer({ description: 'The entries that its newest checkpoint covers.' }),
   signedAt: nullableText,
   refusal: Type.Union([Type.String(), Type.Null()], {
-    description: 'Why no checkpoint is signed.',
+    description: 'Why the log is not signed.',
   }),
 })
 
@@ -26,7 +26,7 @@ export const SucceedAuditLogSchema = Type.Object(
       minLength: 1,
       maxLength: 500,
       format: 'free-text',
-      description: 'What happened. Give no personal data: the text is published to auditors.',
+      description: 'The reason. Give no personal data: the text is published to auditors.',
     }),
   },
   closed,

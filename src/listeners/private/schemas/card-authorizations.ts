@@ -6,14 +6,14 @@ const instant = Type.String({ format: 'date-time' })
 const CheckSchema = Type.Object({
   ...checkMembers,
   afterMs: Type.Integer({ description: 'From the arrival of the request.' }),
-  responseCode: Type.Optional(Type.String({ description: 'What it declined with.' })),
-  tryNumber: Type.Optional(Type.Integer({ description: 'Of the try that it spent.' })),
+  responseCode: Type.Optional(Type.String({ description: 'The response code of the decline.' })),
+  tryNumber: Type.Optional(Type.Integer({ description: 'The number of the spent try.' })),
 })
 
 export const RecordedAuthorizationSchema = Type.Object({
   ...authorizationMembers,
   durationMs: Type.Integer({
-    description: 'From the arrival of the request to its last check; the commit comes after.',
+    description: 'From the arrival of the request to its last check, without the commit.',
   }),
   networkId: Type.String(),
   requestId: Type.String(),

@@ -14,7 +14,7 @@ export const SearchCardsSchema = Type.Object(
     pan: Type.Optional(
       Type.String({
         pattern: stringPatterns.pan,
-        description: 'Found by its keyed fingerprint. It is neither kept nor logged.',
+        description: 'Found by its keyed fingerprint. It is neither stored nor logged.',
         'x-secret': true,
       }),
     ),
@@ -24,13 +24,13 @@ export const SearchCardsSchema = Type.Object(
         minLength: 1,
         maxLength: 25,
         format: 'plain-text',
-        description: "The client's own reference, in whole. Letters count in either case.",
+        description: "The client's own reference, complete, in any case.",
       }),
     ),
     authorizationReference: Type.Optional(
       Type.String({
         format: 'network-reference',
-        description: 'What a card network called an authorization by (ISO 8583, field 37).',
+        description: "The network's reference of an authorization (ISO 8583, field 37).",
         examples: ['512345678901'],
       }),
     ),
@@ -40,7 +40,7 @@ export const SearchCardsSchema = Type.Object(
 
 const foundMembers = {
   publicToken: Type.String({ examples: ['4820117360'] }),
-  clientId: Type.String({ description: 'The client system that the card is of.' }),
+  clientId: Type.String({ description: 'The client system of the card.' }),
   productId: Type.Integer({ examples: [1001] }),
   cardType: Type.Enum([...cardTypes]),
   customerReference: orNull,
@@ -66,7 +66,7 @@ export const FoundCardSchema = Type.Object({
   authorization: Type.Optional(
     Type.Object(
       { ...authorizationMembers, at: instant },
-      { description: 'Where it was found by the reference of one.' },
+      { description: 'The authorization with the reference.' },
     ),
   ),
 })
@@ -98,7 +98,7 @@ export const SupportedCardSchema = Type.Object({
   cvvStatus: CardTryStatusSchema,
   statusReason: Type.Union(
     [Type.Object({ at: instant, by: ActorSchema, reason: orNull }), Type.Null()],
-    { description: 'What gave it its status; null where that is not kept any more.' },
+    { description: 'The event that set its status; null if it was deleted.' },
   ),
   limits: Type.Array(
     Type.Object({
@@ -106,9 +106,11 @@ export const SupportedCardSchema = Type.Object({
       used: Type.Integer(),
       allowed: Type.Union([Type.Integer(), Type.Null()]),
       windowSeconds: Type.Union([Type.Integer(), Type.Null()]),
-      freeInSeconds: Type.Integer({ description: 'Until there is a use again; 0: there is one.' }),
+      freeInSeconds: Type.Integer({
+        description: 'Seconds until a use becomes free; 0: one is free.',
+      }),
     }),
-    { description: 'Limits on this card that were used.' },
+    { description: 'The used limits on this card.' },
   ),
 })
 
@@ -116,13 +118,13 @@ const CardActSchema = Type.Object({
   entryId: Type.String({ description: 'The id of its entry in the audit log.' }),
   type: Type.String({ examples: ['card.status_changed'] }),
   sequence: Type.Union([Type.Integer(), Type.Null()], {
-    description: "Its place among the card's events.",
+    description: "Its number among the card's events.",
   }),
   by: ActorSchema,
   requestId: orNull,
   details: Type.Unknown(),
   reason: Type.Union([Type.String(), Type.Null()], {
-    description: 'What an operator gave as the reason.',
+    description: 'The reason that an operator gave.',
   }),
   deliveries: Type.Array(
     Type.Object({
@@ -199,7 +201,7 @@ export const UnblockCardsSchema = Type.Object(
 export const UnblockedCardSchema = Type.Object({
   publicToken: Type.String(),
   unblocked: Type.Boolean(),
-  code: Type.Optional(Type.String({ description: 'Why not: the code of a problem.' })),
+  code: Type.Optional(Type.String({ description: 'The code of the problem.' })),
   detail: Type.Optional(Type.String()),
 })
 

@@ -11,7 +11,7 @@ const jwks = Type.Object(
   {
     additionalProperties: true,
     maxProperties: 32,
-    description: 'Its public key (JWK), or a set of them.',
+    description: 'Its public key (JWK), or a set of public keys.',
   },
 )
 const productIds = Type.Array(productId({}), {
@@ -63,7 +63,7 @@ export const ConfirmClientSchema = Type.Object(
     credentialsVersion: Type.Integer({
       minimum: 1,
       maximum: integerMax,
-      description: 'Of the credentials that were looked at.',
+      description: 'The version of the compared credentials.',
     }),
   },
   closed,
@@ -77,8 +77,8 @@ export const RotateSecretSchema = Type.Object(
       Type.String({
         pattern: '^[0-9a-f]{64}$',
         description:
-          'SHA-256, in hexadecimal, of a secret of 43 characters that you drew from 256 random ' +
-          'bits. Needed where another person approves this.',
+          'SHA-256, in hexadecimal, of a secret of 43 characters that you generated from 256 ' +
+          'random bits. Required if another person approves this.',
       }),
     ),
   },
@@ -103,13 +103,13 @@ const clientMembers = {
   credentialsVersion: Type.Integer(),
   confirmedBy: Type.Array(Type.String()),
   controlledBy: Type.Array(Type.String(), {
-    description: 'Other administrators who count as able to act for it.',
+    description: 'The other administrators who could act as it.',
   }),
   deliveriesSuspendedSince: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
 }
 
 const oneTimeSecret = Type.Optional(
-  Type.String({ 'x-secret': true, description: 'Shown this once.' }),
+  Type.String({ 'x-secret': true, description: 'Shown only in this answer.' }),
 )
 
 export const ClientSchema = Type.Object(clientMembers)

@@ -7,7 +7,7 @@ const ids = Type.Array(Type.String())
 export const ComponentEntrySchema = Type.Object({
   entryId: Type.String(),
   family,
-  target: Type.String({ description: 'What the key is to become.' }),
+  target: Type.String({ description: 'The purpose of the key.' }),
   openedBy: Type.String(),
   componentCount: Type.Integer(),
   entered: Type.Array(
@@ -18,7 +18,7 @@ export const ComponentEntrySchema = Type.Object({
       createdBy: Type.Union([Type.String(), Type.Null()]),
       confirmedBy: ids,
       controlledBy: Type.Array(Type.String(), {
-        description: 'Administrators who could act for that client when it brought the component.',
+        description: 'Administrators who could act as that client when it entered the component.',
       }),
     }),
   ),

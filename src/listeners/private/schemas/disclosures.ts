@@ -8,30 +8,32 @@ export const DisclosuresQuerySchema = Type.Object(
   {
     publicToken: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{9}$' })),
     clientId: Type.Optional(
-      Type.String({ pattern: stringPatterns.clientId, description: 'Who was shown it.' }),
+      Type.String({ pattern: stringPatterns.clientId, description: 'The recipient.' }),
     ),
     ...pageMembers,
   },
-  { ...closed, description: 'One of `publicToken` and `clientId` at most.' },
+  { ...closed, description: 'At most one of `publicToken` and `clientId`.' },
 )
 
 export const DisclosureSchema = Type.Object({
-  entry: Type.String({ format: 'uuid', description: 'Its entry of the audit log.' }),
+  entry: Type.String({ format: 'uuid', description: 'Its entry in the audit log.' }),
   log: Type.Integer(),
-  index: Type.Integer({ description: 'Where the entry stands in the log.' }),
+  index: Type.Integer({ description: 'The position of the entry in the log.' }),
   act: Type.String({ examples: ['pin.revealed', 'card_data.revealed', 'cardholder.revealed'] }),
   at: Type.String({ format: 'date-time' }),
   outcome: Type.String({ examples: ['done', 'refused', 'failed', 'erased'] }),
   shownTo: Type.Union([Type.String(), Type.Null()], {
-    description: 'The client system or the operator; null where the entry is erased.',
+    description: 'The client system or the operator; null after the erasure of the entry.',
   }),
   publicToken: orNull,
   requestId: orNull,
   device: Type.Union([Type.String(), Type.Null()], {
-    description: 'The thumbprint of the key that it was sealed to (RFC 7638).',
+    description: "The thumbprint of the device's key (RFC 7638).",
   }),
   reason: orNull,
   count: Type.Integer({ description: 'Refused disclosures of one minute are counted together.' }),
-  isSigned: Type.Boolean({ description: 'Whether it is under a checkpoint, and has a receipt.' }),
+  isSigned: Type.Boolean({
+    description: 'Whether a checkpoint covers it, so that it has a receipt.',
+  }),
   isErased: Type.Boolean(),
 })

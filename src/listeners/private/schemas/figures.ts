@@ -1,7 +1,7 @@
 import Type from 'typebox'
 
 const msOrNull = Type.Union([Type.Number(), Type.Null()], {
-  description: 'Milliseconds; null where there were no calls.',
+  description: 'Milliseconds; null without calls.',
 })
 const latencyMembers = {
   calls: Type.Integer(),
@@ -14,7 +14,7 @@ const at = Type.String({ format: 'date-time' })
 export const BacklogSchema = Type.Object(
   {
     unpublishedEvents: Type.Integer({
-      description: "Events that are not in their client's feed yet.",
+      description: "Events that are not yet in their client's feed.",
     }),
     oldestUnpublishedSeconds: Type.Number(),
     pendingDeliveries: Type.Integer({ description: 'Due or not.' }),
@@ -22,16 +22,16 @@ export const BacklogSchema = Type.Object(
       description: 'Webhooks with due deliveries that no process sends, except failing webhooks.',
     }),
     oldestDueSeconds: Type.Number(),
-    failingWebhooks: Type.Integer({ description: 'The same, of those that fail.' }),
+    failingWebhooks: Type.Integer({ description: 'The same for failing webhooks.' }),
     oldestFailingSeconds: Type.Number(),
   },
-  { description: 'What has yet to go out. No more than 10 000 rows are counted.' },
+  { description: 'The queues. At most 10 000 rows are counted.' },
 )
 
 export const QueueFiguresSchema = Type.Object({
   now: BacklogSchema,
   overTime: Type.Array(Type.Object({ at, ...BacklogSchema.properties }), {
-    description: 'A sample a minute, of 24 hours at most, since this process began.',
+    description: 'One sample per minute, for at most 24 hours since the start of this process.',
   }),
 })
 
@@ -43,10 +43,10 @@ export const LatencyFiguresSchema = Type.Object({
       route: Type.String(),
       ...latencyMembers,
     }),
-    { description: 'Of all processes, each since it began.' },
+    { description: 'Of all processes, each since its start.' },
   ),
   overTime: Type.Array(Type.Object({ at, ...latencyMembers }), {
-    description: 'The calls of each minute, of 24 hours at most, of the process that answers.',
+    description: 'The calls of each minute, for at most 24 hours, in the answering process.',
   }),
 })
 

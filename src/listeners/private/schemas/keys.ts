@@ -32,7 +32,7 @@ export const targetMembers = {
   ),
   macUsage: Type.Optional(
     Type.Enum(['M0', 'M1', 'M3', 'M6'] as const, {
-      description: 'Of a key of a zone for MACs (X9.143, table 5), in place of `pinBlockFormats`.',
+      description: "The usage of a zone's MAC key (X9.143, table 5), instead of `pinBlockFormats`.",
     }),
   ),
 }
@@ -77,7 +77,10 @@ export function parseKeyTarget({
   if (clientId === undefined)
     throw validationFailed({ pointer: '/clientId', detail: 'must be given' })
   if (macUsage && pinBlockFormats) {
-    throw validationFailed({ pointer: '/macUsage', detail: 'must not go with pinBlockFormats' })
+    throw validationFailed({
+      pointer: '/macUsage',
+      detail: 'must not be combined with pinBlockFormats',
+    })
   }
   if (macUsage) return { family, key, clientId, pinBlockFormats: [], macUsage }
   if (pinBlockFormats === undefined) {
@@ -85,7 +88,7 @@ export function parseKeyTarget({
   }
   const isMixed = pinBlockFormats.includes('ISO_FORMAT_4') && pinBlockFormats.length > 1
   if (!isMixed) return { family, key, clientId, pinBlockFormats }
-  throw validationFailed({ pointer: '/pinBlockFormats', detail: 'must be of one algorithm' })
+  throw validationFailed({ pointer: '/pinBlockFormats', detail: 'must be for one algorithm' })
 }
 
 /** @throws `Problem` `validation_failed` when one is given without the other. */
@@ -98,7 +101,7 @@ export function parseKeyForm({
 }): KeyForm | null {
   if (algorithm === undefined && lengthBytes === undefined) return null
   if (algorithm !== undefined && lengthBytes !== undefined) return { algorithm, lengthBytes }
-  throw validationFailed({ pointer: '/lengthBytes', detail: 'must go with algorithm' })
+  throw validationFailed({ pointer: '/lengthBytes', detail: 'must be combined with algorithm' })
 }
 
 export const KeptVersionSchema = Type.Object({
@@ -127,7 +130,7 @@ const ReEncryptionSchema = Type.Object({
   shareOfCards: Type.Number({
     minimum: 0,
     maximum: 1,
-    description: 'Of the cards, how many this round has come by.',
+    description: 'The share of the cards that this round has processed.',
   }),
   secondsLeft: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Estimated remaining time, at the present rate.',
@@ -155,12 +158,14 @@ export const ListedKeySchema = Type.Object({
   activatedAt: instant,
   retiredAt: instant,
   uses: Type.Optional(
-    Type.Integer({ description: 'By all processes, with what running ones have reserved.' }),
+    Type.Integer({
+      description: 'By all processes, including uses that running ones have reserved.',
+    }),
   ),
   rotationDueAt: Type.Optional(instant),
   rotationDue: Type.Optional(
     Type.Union([Type.Enum(['age', 'uses'] as const), Type.Null()], {
-      description: 'Why the version in use for new values is due for rotation.',
+      description: 'Why a rotation of the active version is due.',
     }),
   ),
   reEncryption: Type.Union([ReEncryptionSchema, Type.Null()]),

@@ -1,24 +1,24 @@
 import Type from 'typebox'
 
 const LimitOriginSchema = Type.Enum(['default', 'variable', 'product'] as const, {
-  description: 'Where the value comes from.',
+  description: 'The source of the value.',
 })
 
 export const EffectiveLimitSchema = Type.Object({
   name: Type.String({ examples: ['reveals-per-card'] }),
   value: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'Null: there is no such limit, because limits are turned off.',
+    description: 'Null: the limit is off.',
   }),
   unit: Type.String({ examples: ['disclosures an hour'] }),
   origin: LimitOriginSchema,
   variable: Type.String({
-    description: 'The variable that it comes from, or by which it is changed.',
+    description: 'The variable of the value.',
   }),
 })
 
 export const UsedLimitSchema = Type.Object({
   name: Type.String({ examples: ['reveals-per-card'] }),
-  allowed: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: it is turned off.' }),
+  allowed: Type.Union([Type.Integer(), Type.Null()], { description: 'Null: the limit is off.' }),
   used: Type.Integer(),
   left: Type.Union([Type.Integer(), Type.Null()]),
   windowSeconds: Type.Union([Type.Integer(), Type.Null()], {
@@ -32,7 +32,7 @@ export const UsedLimitSchema = Type.Object({
   }),
   origin: LimitOriginSchema,
   from: Type.String({
-    description: 'The variable, or the `productId`, that it comes from.',
+    description: 'The variable, or the `productId`, of the value.',
     examples: ['REVEALS_PER_CARD_HOUR', '1001'],
   }),
 })

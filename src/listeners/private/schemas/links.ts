@@ -24,7 +24,7 @@ const optional = {
       maxItems: 10,
       uniqueItems: true,
       description:
-        'SHA-256 of the certificates that the other side may have, base64url (RFC 8705).',
+        'SHA-256 of the certificates that the network may present, base64url (RFC 8705).',
     }),
   ),
   peers: Type.Optional(
@@ -38,14 +38,13 @@ const optional = {
       {
         maxItems: 32,
         uniqueItems: true,
-        description:
-          'Addresses that may connect, beside loopback, where no certificate says who it is.',
+        description: 'Addresses that may connect without a certificate, in addition to loopback.',
       },
     ),
   ),
   zoneMasterKey: Type.Optional(
     Type.Union([keyName, Type.Null()], {
-      description: 'What keys are exchanged under on the link.',
+      description: 'The zone master key for key exchange on the link.',
     }),
   ),
 }
@@ -117,7 +116,7 @@ export const AdviceSchema = Type.Object({
   amount: orNull,
   currency: orNull,
   responseCode: Type.Union([Type.String(), Type.Null()], {
-    description: 'What the network had answered for the issuer.',
+    description: "The network's answer on behalf of the issuer.",
   }),
-  isMatched: Type.Boolean({ description: 'Of a reversal: whether its original was found.' }),
+  isMatched: Type.Boolean({ description: 'For a reversal: whether its original was found.' }),
 })

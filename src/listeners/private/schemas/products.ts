@@ -54,6 +54,6 @@ export const ActSchema = Type.Object({
   subjectKind: Type.String(),
   subject: Type.String(),
   details: Type.Unknown(),
-  clientId: Type.String({ description: 'Whose token it was done with.' }),
+  clientId: Type.String({ description: 'The client of the access token.' }),
   requestId: Type.String(),
 })

@@ -21,12 +21,12 @@ export const WatchedWebhookSchema = Type.Object({
   url: Type.String(),
   events: Type.Array(Type.String()),
   status: Type.Enum(['Enabled', 'Disabled'] as const),
-  consecutiveFailures: Type.Integer({ description: 'Since something was last delivered.' }),
+  consecutiveFailures: Type.Integer({ description: 'Since the last delivery.' }),
   failing: Type.Boolean({
-    description: 'Whether it fails for so long that it waits behind the others.',
+    description: 'Whether it has failed for so long that it waits behind the others.',
   }),
   dueAt: Type.Union([dateTime, Type.Null()], {
-    description: 'When something is to be sent next; null while nothing is.',
+    description: 'The time of the next delivery; null without one.',
   }),
   createdAt: dateTime,
   disabledAt: dateTimeOrNull,
@@ -69,7 +69,13 @@ export const WatchedDeliveryParamsSchema = Type.Object({
 })
 
 export const ReplayAsOperatorSchema = Type.Object(
-  { since: Type.String({ format: 'instant', description: 'From when on.' }), reason },
+  {
+    since: Type.String({
+      format: 'instant',
+      description: 'The instant from which events are delivered.',
+    }),
+    reason,
+  },
   closed,
 )
 

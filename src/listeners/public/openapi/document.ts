@@ -49,7 +49,7 @@ export const publicDescription = (
     { name: 'PIN', description: 'Setting, reading and unblocking the PIN.' },
     { name: 'CVV', description: 'Reading and changing the CVV status.' },
     { name: 'Authorizations', description: 'Why cards were approved and declined.' },
-    { name: 'Events', description: 'What happened to the cards.' },
+    { name: 'Events', description: 'Events of the cards.' },
     { name: 'Webhooks', description: 'Delivery of events to your endpoints.' },
     {
       name: 'Card data',

@@ -15,8 +15,8 @@ import { recordingRefusals } from '../refused-disclosures.ts'
 import { CardDataSchema, type GetCardDataBody, GetCardDataSchema } from '../schemas/card-data.ts'
 import { CardParamsSchema } from '../schemas/cards.ts'
 
-const description = `PAN, CVV2 and expiry of a card, and the PIN if it is asked for, sealed so that
-only the device opens them. Their disclosure is recorded before they are sent. An idempotency key
+const description = `PAN, CVV2 and expiry of a card, and the PIN on request, sealed so that only
+the device can open them. The disclosure is recorded before they are sent. An idempotency key
 has no effect.`
 
 /** One form, whole, and nothing of the other. */
@@ -37,7 +37,7 @@ export function getCardDataRoute({ app, base, baseUrl, issuing }: PublicApi): vo
         access: 'cards.encrypted',
         bodyRequired: true,
         bodyRules: oneForm,
-        notRepeatable: 'each answer is sealed and on record anew',
+        notRepeatable: 'each answer is sealed and recorded separately',
         ciphertexts: ['key'],
         problems: ['card_closed', 'pin_not_revealable', 'invalid_session_key'],
         discloses: true,

@@ -135,7 +135,7 @@ export function cardStatusRoutes({ app, base, issuing }: PublicApi): void {
       schema: {
         operationId: 'changeCardStatus',
         summary: "Change a card's status",
-        description: 'Setting the status that the card has changes nothing.',
+        description: 'Setting the present status has no effect.',
         tags: ['Cards'],
         params: cardSchemas.CardParamsSchema,
         body: cardSchemas.ChangeCardStatusSchema,
@@ -163,7 +163,7 @@ export function listAttemptsRoute({ app, base, issuing }: PublicApi): void {
       schema: {
         operationId: 'listAttempts',
         summary: "List a card's attempts",
-        description: 'Every PIN and CVV try that was spent, newest first. Never the value tried.',
+        description: 'Every spent PIN and CVV try, newest first, without the tried values.',
         tags: ['Cards'],
         params: cardSchemas.CardParamsSchema,
         querystring: pages.PageQuerySchema,

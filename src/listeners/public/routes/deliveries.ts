@@ -53,7 +53,7 @@ export function listDeliveriesRoute({ app, base, issuing }: PublicApi): void {
       schema: {
         operationId: 'listDeliveries',
         summary: "List a webhook's deliveries",
-        description: 'Newest first, each with its tries.',
+        description: 'Newest first, each with its attempts.',
         tags: ['Webhooks'],
         params: webhookSchemas.WebhookParamsSchema,
         querystring: PageQuerySchema,
@@ -86,7 +86,7 @@ export function resendDeliveryRoute({ app, base, issuing }: PublicApi): void {
       schema: {
         operationId: 'resendDelivery',
         summary: 'Send a delivery again',
-        description: 'At once, whether or not it was delivered, and with the same `webhook-id`.',
+        description: 'At once, whether or not it was delivered, with the same `webhook-id`.',
         tags: ['Webhooks'],
         params: webhookSchemas.DeliveryParamsSchema,
         body: EmptyBodySchema,
@@ -115,10 +115,11 @@ export function replayWebhookRoute({ app, base, issuing }: PublicApi): void {
       config: { ...config, bodyRequired: true },
       schema: {
         operationId: 'replayWebhook',
-        summary: 'Deliver what was not delivered',
+        summary: 'Deliver missed events',
         description:
-          'Delivers all events since an instant that the webhook subscribes to and did not get: ' +
-          'those whose delivery failed, and those from when it was disabled or did not exist yet.',
+          'Delivers all events since an instant that the webhook subscribes to and did not ' +
+          'get: those whose delivery failed, and those from when it was disabled or did not ' +
+          'exist yet.',
         tags: ['Webhooks'],
         params: webhookSchemas.WebhookParamsSchema,
         body: webhookSchemas.ReplaySchema,

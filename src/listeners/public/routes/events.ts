@@ -21,10 +21,9 @@ export function listEventsRoute({ app, base, eventStreams, issuing }: PublicApi)
         operationId: 'listEvents',
         summary: 'Read events',
         description:
-          'The oldest event that is still kept comes first. `after` continues from an event ' +
-          'that you have: what happens later always comes after it. With ' +
-          '`Accept: text/event-stream` new events are streamed, from now on or from ' +
-          '`Last-Event-ID`, until the access token expires.',
+          'The oldest stored event comes first. `after` continues from an event: later events ' +
+          'always follow it. With `Accept: text/event-stream` new events are streamed, from ' +
+          'now on or from `Last-Event-ID`, until the access token expires.',
         tags: ['Events'],
         querystring: ListEventsQuerySchema,
         response: { 200: Type.Array(EventSchema) },

@@ -40,7 +40,7 @@ export function oauthRoutes(
     mounted.post<{ Body: Buffer | undefined }>(
       token,
       {
-        config: { ...config, limitsItself: true, notRepeatable: 'a token is asked for anew' },
+        config: { ...config, limitsItself: true, notRepeatable: 'a repeat returns another token' },
         schema,
       },
       async (request, reply) => {

@@ -26,16 +26,16 @@ export function readReceiptRoute({ app, audit, base }: PublicApi): void {
         operationId: 'readReceipt',
         summary: 'Read the receipt of an entry of the audit log',
         description:
-          'The entry is named by `Audit-Entry` of the answer to a disclosure, and by the ' +
-          '`id` of an event. Until it is under a checkpoint, which takes a second or two, ' +
-          'the answer is 202: ask again after `Retry-After`.',
+          '`Audit-Entry` in the answer to a disclosure names the entry, and so does the `id` ' +
+          'of an event. Until a checkpoint covers the entry, which takes a second or two, the ' +
+          'answer is 202: repeat the request after `Retry-After`.',
         tags: ['Audit log'],
         params: Type.Object({ entry: Type.String() }),
         response: {
           200: { description: 'The receipt.', content: { 'text/plain': { schema: ReceiptText } } },
           202: Type.Unsafe<undefined>({
             type: 'null',
-            description: 'The entry is not yet under a checkpoint.',
+            description: 'No checkpoint covers the entry yet.',
           }),
         },
       },

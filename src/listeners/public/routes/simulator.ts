@@ -21,7 +21,9 @@ export const SimulateSchema = Type.Object(
     cvv: Type.Optional(Type.String({ pattern: stringPatterns.cvv, examples: ['123'], ...secret })),
     expiryDate: Type.Optional(Type.String({ format: 'year-month', examples: ['2030-11'] })),
     entryMode: Type.Optional(
-      Type.Enum([...entryModes], { description: 'Default: `chip` with a PIN, else `ecommerce`.' }),
+      Type.Enum([...entryModes], {
+        description: 'Default: `chip` with a PIN, otherwise `ecommerce`.',
+      }),
     ),
   },
   closed,

@@ -18,7 +18,7 @@ export function createWebhookRoute({ app, base, faultOfTarget, issuing }: Public
       schema: {
         operationId: 'createWebhook',
         summary: 'Create a webhook',
-        description: 'Events are delivered to it from now on. Its `secret` is shown this once.',
+        description: 'Events are delivered to it from now on. Only this answer shows its `secret`.',
         tags: ['Webhooks'],
         body: webhookSchemas.CreateWebhookSchema,
         response: { 201: webhookSchemas.CreatedWebhookSchema },
@@ -158,8 +158,8 @@ export function rotateWebhookSecretRoute({ app, base, issuing }: PublicApi): voi
         operationId: 'rotateWebhookSecret',
         summary: "Change a webhook's secret",
         description:
-          'The new `secret` is shown this once. For 24 hours every message is signed with ' +
-          'the previous one, too. At most five times in 24 hours.',
+          'Only this answer shows the new `secret`. For 24 hours the previous one also signs ' +
+          'every message. At most five times in 24 hours.',
         tags: ['Webhooks'],
         params: webhookSchemas.WebhookParamsSchema,
         body: EmptyBodySchema,

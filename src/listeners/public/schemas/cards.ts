@@ -49,7 +49,7 @@ export const AddressSchema = Type.Object(
     postCode: Type.String({
       maxLength: 10,
       format: 'plain-text',
-      description: 'Empty in a country without postal codes alone.',
+      description: 'Empty only in a country without postal codes.',
     }),
     country: Type.String({
       format: 'country-code',
@@ -110,7 +110,7 @@ export const SetPinSchema = Type.Object(
         maxLength: bodyLimit,
         description:
           'The PIN sealed on the device: a compact JWE to the pin key (ECDH-ES, A256GCM, `typ` ' +
-          '`set-pin+jwe`) of `pin`, `publicToken`, `jti` and `iat`. Good for one use, within ' +
+          '`set-pin+jwe`) of `pin`, `publicToken`, `jti` and `iat`. Valid for one use, within ' +
           '5 minutes.',
         ...secret,
       }),

@@ -17,14 +17,14 @@ const blocked = {
   }),
 }
 const revealed = {
-  clientId: Type.String({ description: 'To whom it was disclosed.' }),
-  requestId: Type.String({ description: 'In the answer to which request.' }),
+  clientId: Type.String({ description: 'The client that received the data.' }),
+  requestId: Type.String({ description: 'The request of the disclosure.' }),
 }
 const cardStatusCode = Type.Enum([...cardStatusCodes])
 
 const timestamp = Type.String({
   format: 'date-time',
-  description: 'When it happened.',
+  description: 'The time of the act.',
   examples: ['2026-11-20T08:00:00.000Z'],
 })
 
@@ -96,27 +96,27 @@ export type Message = {
 export const EventSchema = Type.Object({
   id: Type.String({
     format: 'uuid',
-    description: 'The `webhook-id` that it is delivered under.',
+    description: 'The `webhook-id` of its deliveries.',
     examples: ['0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11'],
   }),
   type: Type.Enum([...eventTypes]),
   timestamp,
   data: Type.Object(cardMembers, {
     additionalProperties: true,
-    description: 'And the members of this type of event. Never a PIN, PAN, CVV or personal data.',
+    description: 'And the members of this type of event, without PIN, PAN, CVV and personal data.',
   }),
 })
 
 export const ListEventsQuerySchema = Type.Object(
   {
     after: Type.Optional(
-      Type.String({ format: 'id', description: 'The `id` of the last event that you have.' }),
+      Type.String({ format: 'id', description: 'The `id` of the last event that you have read.' }),
     ),
     types: Type.Optional(
       Type.String({
         maxLength: 400,
         pattern: stringPatterns.eventTypes,
-        description: 'Types of events, with commas.',
+        description: 'Types of events, separated by commas.',
         examples: ['pin.blocked,cvv.blocked'],
       }),
     ),

@@ -19,7 +19,7 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
     validate: isCountryCode,
   },
   'birth-date': {
-    detail: 'must be a real date YYYY-MM-DD in the past, at most 150 years ago',
+    detail: 'must be a date YYYY-MM-DD in the past, at most 150 years ago',
     validate: (text) => isPastDate(text, today()) && isWithinLifetime(text, today()),
   },
   'year-month': {
@@ -27,13 +27,13 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
     validate: (text) => parseExpiry(text) !== null,
   },
   // Not the validator's own `uuid`, which takes other spellings of the same id.
-  id: { detail: 'must be an id as it was given', validate: isUuid },
+  id: { detail: 'must be an id from this service', validate: isUuid },
   instant: {
     detail: 'must be an instant such as 2030-12-01T00:00:00Z',
     validate: isInstant,
   },
   'network-reference': {
-    detail: 'must be 1 to 35 letters, digits and dashes, and no card number',
+    detail: 'must be 1 to 35 letters, digits and dashes, and not a card number',
     // A retrieval reference number has 12 digits, and one in ten is Luhn-valid: those are accepted.
     validate: (text) =>
       /^[A-Za-z0-9-]{1,35}$/.test(text) && (/^[0-9]{12}$/.test(text) || !holdsPan(text)),
@@ -51,17 +51,17 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
     validate: (text) => freeText.nameOnCardFault(text) === null,
   },
   'plain-text': {
-    detail: 'must have no control characters and no unpaired surrogates',
+    detail: 'must not contain control characters or unpaired surrogates',
     validate: (text) => freeText.textFault(text) === null,
   },
   'check-value': {
-    detail: 'must not be a card number: six of its digits are enough',
+    detail: 'must not be a card number: give six digits of it',
     // One in some thousand has so many decimal digits in a row that they could be some: those are
     // accepted.
     validate: (text) => !isPan(text) || findBinRange(text) === null,
   },
   'free-text': {
-    detail: 'must have no control characters, no unpaired surrogates and no card number in it',
+    detail: 'must not contain control characters, unpaired surrogates or a card number',
     validate: (text) => freeText.freeTextFault(text) === null,
   },
 })

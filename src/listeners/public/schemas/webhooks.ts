@@ -6,7 +6,7 @@ const url = Type.String({
   minLength: 1,
   maxLength: 1_000,
   format: 'plain-text',
-  description: 'Where messages are posted to. Outside the sandbox https, at a public address.',
+  description: 'The address of the messages. Outside the sandbox it must be https and public.',
   examples: ['https://client.example/pinfold'],
 })
 
@@ -18,7 +18,9 @@ const events = Type.Union(
   { description: 'Types of events, or `["*"]` for all of them.', examples: [['pin.blocked']] },
 )
 
-const status = Type.Enum(['Enabled', 'Disabled'], { description: 'Nothing is sent to `Disabled`.' })
+const status = Type.Enum(['Enabled', 'Disabled'], {
+  description: '`Disabled` webhooks get no messages.',
+})
 
 const settings = {
   url,
@@ -31,7 +33,7 @@ export type CreateWebhookBody = Static<typeof CreateWebhookSchema>
 
 export const UpdateWebhookSchema = Type.Object(
   { ...settings, status: Type.Optional(status) },
-  { ...closed, description: 'What is left out is as at creation: `Enabled`, no description.' },
+  { ...closed, description: 'Absent members get their default: `Enabled`, no description.' },
 )
 export type UpdateWebhookBody = Static<typeof UpdateWebhookSchema>
 
@@ -39,7 +41,7 @@ export const ReplaySchema = Type.Object(
   {
     since: Type.String({
       format: 'instant',
-      description: 'From when on.',
+      description: 'The instant from which events are delivered.',
       examples: ['2026-11-20T08:00:00Z'],
     }),
   },
@@ -102,14 +104,14 @@ export const DeliverySchema = Type.Object({
   status: Type.Enum(['Pending', 'Delivered', 'Failed']),
   createdAt: dateTime,
   nextTryAt: Type.Optional(
-    Type.String({ format: 'date-time', description: 'While it is pending, at the earliest.' }),
+    Type.String({ format: 'date-time', description: 'While it is pending: the earliest time.' }),
   ),
   tries: Type.Array(
     Type.Object({
       at: dateTime,
       durationMs: Type.Integer(),
       outcome: Type.String({
-        description: '`delivered`, or why not.',
+        description: '`delivered`, or the reason.',
         examples: ['delivered', 'bad_status', 'timed_out', 'address_refused'],
       }),
       statusCode: Type.Optional(Type.Integer({ examples: [204] })),

@@ -141,7 +141,7 @@ test('verify prints each erasure, and finds what belongs to no entry and what no
   assert.equal(good.code, 0, good.stdout)
   assert.match(
     good.stdout,
-    /^erasure 0190\S+ by entry 31 of cards\.example\/audit: entries 3-5 of .*\(card\), asked for by admin-1: The card/m,
+    /^erasure 0190\S+ by entry 31 of cards\.example\/audit: entries 3-5 of .*\(card\), requested by admin-1: The card/m,
   )
   const witnessKeys = join(folder, 'witness-keys')
   const { publicKey } = generateKeyPairSync('ed25519')
@@ -191,7 +191,7 @@ test('a monitor finds a log that was rolled back, or has another tree than befor
   assert.deepEqual((await look())[0], 2)
   const cut = url.replace('/audit', '/cut')
   const broken = await pinfold({}, 'audit', 'monitor', cut, '--keys', logKeys)
-  assert.deepEqual([broken.code, broken.stdout.split(':')[0]], [2, 'could not be checked'])
+  assert.deepEqual([broken.code, broken.stdout.split(':')[0]], [2, 'could not be verified'])
   const entries = numberedEntries(900)
   const long = await exportLog(key, entries)
   publish(long)

@@ -51,8 +51,8 @@ async function identify(url: string, listener: ListenerTitle): Promise<Finding> 
       return lacking(`another program answered, with status ${status}.`)
     }
     return fault(
+      'server',
       `${url} is not the ${listener} of a Pinfold server, but its other listener.`,
-      `The server at ${url} is not the ${listener} of a Pinfold, but its other listener.`,
       'Each listener has its own paths: a call to the wrong listener returns 404.',
       'Exchange the addresses: --url is the public listener, --private-url the private one.',
     )

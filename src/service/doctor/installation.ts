@@ -327,7 +327,7 @@ async function findPortFault(link: KnownLinkRow): Promise<string | null> {
 }
 
 const plainLinkFinding = ({ host, linkName, port }: KnownLinkRow): [string, string, string] => [
-  `The link ${linkName}, ${host}:${port}, connects to another machine without TLS.`,
+  `${linkName} (${host}:${port}) connects to another machine without TLS.`,
   'An attacker on the network can read card numbers and impersonate either side. ' +
     'Production runs no such link unless ACCEPT_PLAIN_LINKS=yes.',
   `Turn on TLS, with the certificate of the network: npx pinfold links change ${linkName} ` +

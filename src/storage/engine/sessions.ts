@@ -192,7 +192,7 @@ function createChoice({ addresses, sessions }: DatabaseServers, statementTimeout
       isCluster = nature?.isCluster ?? isCluster
       if (sessions === 'any' || !nature) return
       const isGood = sessions === 'primary' ? !nature.isStandby : !nature.isReadOnly
-      if (!isGood) throw new Error(nature.isStandby ? 'is read-only' : 'takes no changes')
+      if (!isGood) throw new Error(nature.isStandby ? 'is a standby' : 'is read-only')
     },
   }
 }

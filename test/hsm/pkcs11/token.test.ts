@@ -95,7 +95,10 @@ suite('keys in a PKCS#11 token', { skip: softHsm.leftOut }, () => {
     })
     const token = await openToken(settings)
     const engine = openPkcs11KeyEngine(token)
-    await assert.rejects(engine.open(keyCatalogue.pan.kind, composeReference(key)), /could leave/)
+    await assert.rejects(
+      engine.open(keyCatalogue.pan.kind, composeReference(key)),
+      /is extractable/,
+    )
     token.close()
   })
 

@@ -158,7 +158,7 @@ test('a set that could make one person two is refused before anybody is register
   const jwk = administratorJwk('ana')
   for (const [keys, why] of [
     [[jwk, { ...jwk, kid: 'bo' }], /twice/],
-    [[jwk, administratorJwk('ana')], /one kid/],
+    [[jwk, administratorJwk('ana')], /same kid/],
     [[jwk, administratorJwk()], /needs a kid/],
     [[jwk, administratorJwk('a b')], /needs a kid/],
     [[], /1 to 10/],

@@ -43,7 +43,7 @@ test('a console without all that it needs is a fault that names the variable', (
   assert.match(faultOf({ CONSOLE_CLIENT_ID: '' }), /CONSOLE_ISSUER requires CONSOLE_CLIENT_ID/)
   for (const file of ['', '/run/secrets/jwk']) {
     const changes = { CONSOLE_CLIENT_SECRET_FILE: file && '/a', CONSOLE_CLIENT_JWK_FILE: file }
-    assert.match(faultOf(changes), /CONSOLE_CLIENT_SECRET_FILE or CONSOLE_CLIENT_JWK_FILE/)
+    assert.match(faultOf(changes), /CONSOLE_CLIENT_SECRET_FILE and CONSOLE_CLIENT_JWK_FILE/)
   }
   assert.match(
     faultOf({ CONSOLE_ISSUER: 'people.test' }),

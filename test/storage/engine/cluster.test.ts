@@ -104,7 +104,10 @@ suite('on a cluster', { skip }, () => {
       )
     const rows = await counted()
     const [env, findings] = await examined(url, service.dataDir)
-    assert.match(findings.find(({ check }) => check === 'cluster')?.found ?? '', /^Not spread over/)
+    assert.match(
+      findings.find(({ check }) => check === 'cluster')?.found ?? '',
+      /^Not distributed over/,
+    )
     const other = pool(url, 2)
     const [first, second] = await Promise.all([prepareCluster(database), prepareCluster(other)])
     await other.close()

@@ -115,7 +115,7 @@ for (const [what, url, fault] of [
   [
     'it is to be shared out',
     `postgres://a:hunter2x@h1,h2/p?${written}&load_balance_hosts=random`,
-    /no load_balance_hosts/,
+    /not have load_balance_hosts/,
   ],
 ] as const) {
   test(`several hosts are refused, without a word of the password, where ${what}`, () => {

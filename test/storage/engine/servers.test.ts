@@ -267,7 +267,7 @@ suite('a primary with a standby that commits wait for', {
     const results = await Promise.allSettled(both)
     const refused = results.filter((result) => result.status === 'rejected')
     assert.equal(refused.length, 1)
-    assert.ok(unavailable(/short of resources/)(refused[0]?.reason))
+    assert.ok(unavailable(/lacks resources/)(refused[0]?.reason))
     assert.equal(refused[0]?.reason.cause.code, '53300')
     await sql(guests, 'select 1 as one')
     await guests.close()

@@ -72,7 +72,7 @@ test('an open approval that was refused offers no form any more, even to a perso
     await personNamed(service.database, 'Sol Security'),
   )
   await page.goto(service.url(`/console/approvals/${approvalId}`))
-  const withdraw = page.getByRole('button', { name: 'Withdraw it' })
+  const withdraw = page.getByRole('button', { name: 'Withdraw' })
   await withdraw.hover()
   await refuse(approvalId)
   await page.getByText('It was refused, and is not executed.').waitFor()

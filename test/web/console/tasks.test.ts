@@ -138,7 +138,7 @@ suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
         await row.getByText('Send again').first().click()
         await row.getByLabel('Reason').fill('Their server is back')
         await row.getByRole('button', { name: 'Send again' }).click()
-        await page.getByRole('status').getByText('It is sent again').waitFor()
+        await page.getByRole('status').getByText('is sent again now').waitFor()
         await untilShown(row.getByText('Delivered', { exact: true }))
       })
 
@@ -164,9 +164,9 @@ suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
         await row.getByRole('link', { name: 'Receipt' }).click()
         await page.waitForURL('**/console/disclosures/*-*')
         const text = await readText(page)
-        assert.match(text, /Under checkpoint \d+/)
+        assert.match(text, /Checkpoint \d+/)
         const { size } = checkpointOf(await page.innerText('pre'))
-        assert.ok(text.includes(`Under checkpoint ${size}`))
+        assert.ok(text.includes(`Checkpoint ${size}`))
       })
 
       test('key ages are seen, and which ceremony awaits whose components', async () => {

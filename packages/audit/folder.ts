@@ -181,7 +181,9 @@ function reportUnheld(
 ): void {
   const claim = findClaim(note)
   if (walked.some(({ report }) => report.origin === claim?.origin)) return
-  const detail = claim ? `it belongs to ${claim.origin}, which is missing` : 'it is not a checkpoint'
+  const detail = claim
+    ? `it belongs to ${claim.origin}, which is missing`
+    : 'it is not a checkpoint'
   if (claim || !isKept) unchecked.push(`${where}: ${detail}.`)
   else findings.push({ code: 'checkpoint_changed', origin: '', where, detail })
 }

@@ -104,7 +104,9 @@ test('a link in clear that is accepted is on record when it is made, changed and
     [false, 'fault'],
   ] as const) {
     const findings = await linkFindings(service.database, { allowsPlainLinks, sandbox: false })
-    const plain = findings.filter(({ found: said }) => said.includes('to another machine without TLS'))
+    const plain = findings.filter(({ found: said }) =>
+      said.includes('to another machine without TLS'),
+    )
     assert.deepEqual(
       plain.map((each) => [each.verdict, each.found.startsWith(linkName)]),
       [[verdict, true]],

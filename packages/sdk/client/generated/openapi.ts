@@ -1985,7 +1985,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -2023,7 +2023,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;

@@ -12,7 +12,7 @@ import { loadProfiles } from '../src/listeners/iso8583/profile.ts'
 import type { Profile } from '../src/listeners/iso8583/profile-schema.ts'
 import { makePinBlock } from '../test/reference/pin-blocks.ts'
 import { type ReadCard, readCards } from './network.ts'
-import { type BenchService, freePort, headersFor, runBench } from './support.ts'
+import { type BenchService, freePorts, headersFor, runBench } from './support.ts'
 
 const secondsPerRun = 8
 const inFlight = 32
@@ -163,10 +163,9 @@ async function openLinks(service: BenchService, count: number) {
   const profile = (await loadProfiles(null)).get('sandbox')
   if (!profile) throw new Error('There is no profile for the sandbox.')
   const links = []
-  for (let made = 0; made < count; made += 1) {
-    const port = await freePort()
+  for (const port of await freePorts(count)) {
     const body = JSON.stringify({
-      linkName: `bench-${made}`,
+      linkName: `bench-${port}`,
       networkId: service.sandbox.network.clientId,
       port,
       direction: 'listen',

@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -77,7 +77,7 @@ export async function runOnServer(
       dataDir,
       startProgram: run,
       async startService(env = {}) {
-        const [port, privatePort] = [await freePort(), await freePort()]
+        const [port, privatePort] = await freePorts(2)
         const child = run('../src/main.ts', [], {
           DATABASE_URL: database.url,
           SANDBOX: 'true',
@@ -114,13 +114,18 @@ async function spread(connectionString: string): Promise<void> {
 }
 
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('No port is free.')
-  return address.port
+  const [port] = await freePorts(1)
+  return port ?? 0
+}
+
+/** Ports that are free now, each another one: all are held until the last is found. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
+  await Promise.all(servers.map((server) => once(server, 'listening')))
+  const ports = servers.map((server) => (server.address() as AddressInfo).port)
+  for (const server of servers) server.close()
+  await Promise.all(servers.map((server) => once(server, 'close')))
+  return ports
 }
 
 /** Waits for a text on standard output, and keeps on reading it. */

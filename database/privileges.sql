@@ -1,4 +1,4 @@
--- What the role of the service may do where another role owns the schema (MIGRATION_DATABASE_URL).
+-- The privileges of the service's role if another role owns the schema (MIGRATION_DATABASE_URL).
 --
 -- The owner runs this file with each migration, in the same transaction. By hand:
 --   psql --single-transaction --set schema=public --set service=ROLE --file database/privileges.sql
@@ -25,7 +25,7 @@ grant insert, delete on client_assertion to :"service";
 grant insert, update on hsm_key_number, re_encryption, zone_key, zone_master_key to :"service";
 grant insert, update, delete on hsm_key, component_entry, key_component to :"service";
 
--- Cards: what a re-encryption replaces, and sealed PINs that have expired.
+-- Cards: the columns that a re-encryption replaces, and sealed PINs that have expired.
 grant update (encrypted_pan, personal_data, pin_block, pin_key) on card to :"service";
 grant insert, delete on pan_fingerprint to :"service";
 grant delete on pin_envelope to :"service";
@@ -58,8 +58,8 @@ grant insert, update on audit_erasure to :"service";
 grant insert, update on person to :"service";
 grant insert, update, delete on console_session, approval to :"service";
 
--- Functions run as the owner, and find tables and functions of the schema alone: a temporary table
--- of the caller is found last.
+-- Functions run as the owner, and search the schema only: a temporary table of the caller is found
+-- last.
 select set_config('pinfold.service', :'service', true);
 
 do $grants$

@@ -1,8 +1,8 @@
--- Which installation this database belongs to, and the leases by which its processes take turns.
+-- The installation of this database, and the leases by which its processes take turns.
 --
--- Placement: everything that belongs to a card carries its public_token and is keyed by it, so that
--- a distributed engine can spread the schema by that one column. A value that must be unique by
--- something else has a table of its own, keyed by that value. No foreign key crosses cards.
+-- Placement: every row that belongs to a card has its public_token and is keyed by it, so that a
+-- distributed engine can spread the schema by that one column. A value that must be unique by
+-- another column has its own table, keyed by that value. No foreign key crosses cards.
 
 create table installation (
   singleton boolean primary key default true check (singleton),

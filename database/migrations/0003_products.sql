@@ -1,4 +1,4 @@
--- Products, and which client may issue cards of which product.
+-- Products, and the grants by which clients may issue cards of them.
 
 create table product (
   product_id integer primary key check (product_id > 0),
@@ -24,9 +24,9 @@ create table product (
 create table client_product (
   client_id text not null references client,
   product_id integer not null references product,
-  -- Replaced whenever the product is about to change. A card is made from what was read of the
-  -- product, and only while this version is still the same. It stands here because a client's own
-  -- node can lock it here while a card is made.
+  -- Replaced before each change of the product. A card is created from the product as it was read,
+  -- and only while this version is the same. It is a column of this table because a client's own
+  -- node can lock it here while a card is created.
   product_version uuid not null default gen_random_uuid(),
   primary key (client_id, product_id)
 );

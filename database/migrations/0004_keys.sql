@@ -8,10 +8,10 @@ create table hsm_key (
   state text not null check (state in ('pending', 'active', 'retired')),
   key_block text not null,
   key_check_value text not null,
-  -- By the clock, not by the beginning of the transaction, which may have waited: a version is
-  -- pending from the moment that it exists.
+  -- The clock, not the start of the transaction, which may have waited: a version is pending from
+  -- the moment at which it exists.
   created_at timestamptz not null default clock_timestamp(),
-  -- When the version becomes active by itself; null while nobody has asked for it.
+  -- When the version becomes active automatically; null if it is not scheduled.
   activates_at timestamptz,
   activated_at timestamptz,
   retired_at timestamptz,
@@ -20,8 +20,8 @@ create table hsm_key (
   primary key (key_name, key_version)
 );
 
--- The highest version number that each key ever had. No number is given twice: a device that
--- remembers a key by its number never takes another key for it.
+-- The highest version number that each key ever had. A number is never used twice, because devices
+-- remember a key by its number.
 create table hsm_key_number (
   key_name text primary key,
   last_version integer not null check (last_version > 0)
@@ -35,8 +35,8 @@ create table re_encryption (
   -- The column that is re-encrypted now, and the row after which to continue.
   column_name text not null default '',
   position text not null default '',
-  -- Rounds over all data. The last round is the first that begins late enough and finds nothing
-  -- left.
+  -- The rounds over all data. The last round is the first one that begins late enough and finds
+  -- nothing left.
   round integer not null default 1 check (round > 0),
   round_started_at timestamptz not null default now(),
   examined bigint not null default 0,
@@ -72,11 +72,11 @@ create table zone_master_key (
   retired_at timestamptz
 );
 
--- A key that several people bring in components. The components are kept enciphered under the
+-- A key that several people enter in components. The components are stored enciphered under the
 -- master key until the last one arrives or the entry expires.
 create table component_entry (
   entry_id uuid primary key default gen_random_uuid(),
-  -- What the combined key is to become.
+  -- The purpose of the combined key.
   target text not null,
   algorithm text not null,
   length_bytes integer not null check (length_bytes in (16, 24, 32)),
@@ -94,7 +94,7 @@ create table key_component (
   component_number integer not null check (component_number between 1 and 3),
   person text not null,
   client_id text not null,
-  -- Everyone who could act for this person when the component was entered.
+  -- Everyone who could act as this person when the component was entered.
   controlled_by text[] not null,
   key_block text not null,
   key_check_value text not null,

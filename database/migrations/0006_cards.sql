@@ -18,7 +18,7 @@ create table card (
   -- revealed.
   pin_block bytea,
   pvv text check (pvv ~ '^[0-9]{4}$'),
-  -- The exact versions of the keys: a rotation leaves the card as it was issued.
+  -- The exact versions of the keys: a rotation does not change issued cards.
   pin_key text not null,
   cvk text not null,
   -- Numbers the card's events.
@@ -27,38 +27,38 @@ create table card (
   check ((pin_block is null) <> (pvv is null))
 )
 -- Leaves room on each page for the next version of a row. Otherwise the first change of a card,
--- which numbers an event and changes no indexed column, would go to another page, and with it to
--- every index.
+-- which numbers an event and changes no indexed column, would move the row to another page and
+-- write every index.
 with (fillfactor = 90);
 
--- Each list that a client may ask for is read along one index in the order of the list, whatever
--- its filter: a page costs what it shows, not what the client has. All columns ascend, so that row
--- comparisons alone bound a read backwards. No index begins as another does, so that no plan
--- confuses two of them.
+-- Each list for clients is read along one index in the order of the list, whatever its filter: the
+-- cost of a page depends on the page, not on the number of the client's cards. All columns ascend,
+-- so that row comparisons alone bound a backward read. No two indexes have the same first columns,
+-- so that no plan confuses them.
 create index card_by_client on card (client_id, created_at, public_token);
 create index card_by_status on card (status_code, client_id, created_at, public_token);
 create index card_by_reference
   on card (customer_reference, client_id, status_code, created_at, public_token)
   where customer_reference is not null;
 
--- Cards whose last day may have passed before a sweep has marked them, expiry by expiry: there are
--- as many expiries as months, however many cards there are.
+-- Cards whose last day may have passed before a sweep has expired them, by expiry: there are as
+-- many expiries as months, however many cards exist.
 create index card_by_client_expiry
   on card (client_id, expiry_date, status_code, created_at, public_token)
   where status_code in ('02', '00', '62');
 create index card_by_expiry on card (expiry_date) where status_code in ('02', '00', '62');
 
--- A change of a product, which locks it, asks whether the product has cards.
+-- A change of a product locks it and checks whether the product has cards.
 create index card_by_product on card (product_id);
 
--- An operator's search over the cards of all clients, newest first. None of these columns ever
+-- The search of operators over the cards of all clients, newest first. None of these columns ever
 -- changes, so that a change of a card's row can stay on its page.
 create index card_by_last_four on card (right(masked_pan, 4), created_at, public_token);
 create index card_by_any_reference on card (lower(customer_reference), created_at, public_token)
   where customer_reference is not null;
 
--- A PAN is issued once. The fingerprint is a keyed HMAC: without the key it says nothing about the
--- PAN. A card has one for every version of the key that cards are found by.
+-- A PAN is issued once. The fingerprint is a keyed HMAC: without the key it reveals nothing about
+-- the PAN. A card has a fingerprint for every version of the key that is used for lookups.
 create table pan_fingerprint (
   pan_fingerprint bytea primary key,
   public_token text not null,
@@ -67,8 +67,8 @@ create table pan_fingerprint (
 
 create index pan_fingerprint_by_version on pan_fingerprint (key_version);
 
--- A PIN that a device sealed is accepted once. Its hash is kept until the envelope expires; hashing
--- keeps the device from choosing how much is stored.
+-- A PIN that a device sealed is accepted once. Its hash is stored until the envelope expires; the
+-- hash bounds the size of what a device can store.
 create table pin_envelope (
   public_token text not null references card,
   jti_hash bytea not null check (length(jti_hash) = 32),

@@ -1,4 +1,4 @@
--- How many tries of its PIN and its CVV a card has left.
+-- The tries of each card's PIN and CVV.
 
 -- remaining = try_limit - (spent - restored). A block by the client spends all that remain.
 create table try_counter (
@@ -11,9 +11,9 @@ create table try_counter (
   blocked_by_client boolean not null default false,
   -- Whether an event has reported, in this epoch, that the counter is blocked.
   block_reported boolean not null default false,
-  -- Everything that settles a result: the tries of this epoch that were spent and not restored, in
-  -- their order, and when each was spent, in microseconds since 1970; 0 once it is known not to
-  -- match. The first spend of the next epoch removes what an epoch leaves here.
+  -- The state that settles a result: the outstanding tries of this epoch in their order, and when
+  -- each was spent, in microseconds since 1970; 0 once the try is known not to match. The first
+  -- spend of the next epoch clears the lists.
   outstanding_tries integer[] not null default '{}',
   open_since bigint[] not null default '{}',
   -- A column of its own, so that the index below is written only where this value changes, and a
@@ -35,9 +35,9 @@ create index try_counter_unreported_block on try_counter (public_token, kind)
 create table wrong_expiry (
   public_token text not null references card,
   client_id text not null,
-  -- Microseconds since 1970, newest first: as many as are needed to recognize guessing.
+  -- Microseconds since 1970, newest first: as many as the detection of guessing needs.
   given_at bigint[] not null check (cardinality(given_at) > 0),
-  -- When an event reported that there were too many.
+  -- When an event reported guessing.
   reported_at bigint,
   forget_on_day integer not null,
   primary key (public_token, client_id)

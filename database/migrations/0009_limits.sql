@@ -1,16 +1,16 @@
--- Limits that hold for all processes and across restarts: at most so many uses within any stretch
--- of time, whenever it begins.
+-- Limits that hold for all processes and across restarts: a maximum number of uses within any
+-- period of a given length.
 
 create table card_limit (
   public_token text not null references card,
   limit_name text not null,
-  -- Microseconds since 1970, newest first: of each use or, where a limit allows more than 20, of
-  -- the last of each few.
+  -- Microseconds since 1970, newest first: one for each use or, if a limit allows more than 20, for
+  -- the last of several uses.
   last_uses bigint[] not null check (cardinality(last_uses) between 1 and 20),
-  -- How many uses the newest instant stands for.
+  -- The number of uses that the newest instant stands for.
   newest_uses integer not null check (newest_uses > 0),
-  -- The day (since 1970) from whose beginning no use counts any more. A day, so that few uses
-  -- change the index.
+  -- The day (since 1970) from which no use counts any more. A day, so that few uses change the
+  -- index.
   forget_on_day integer not null,
   primary key (public_token, limit_name)
 );

@@ -1,19 +1,18 @@
 -- Events of cards: the outbox, which acts write, and the feed, which readers see.
 --
--- Both are partitioned into slices of some days by the time of the act, which never changes: old
--- events are removed with their slice. The service makes slices some time before they are needed.
--- The default partition takes what no slice was made for.
+-- Both are partitioned into slices of several days by the time of the act, which never changes: old
+-- events are removed with their slice. The service makes slices before they are needed. The default
+-- partition takes the events of days without a slice.
 
 -- The outbox: written in the transaction of the act that an event reports. The note is enciphered,
--- and readers of events do not see it. The card's own row numbers its events: no number is given
--- twice.
+-- and readers of events do not see it. The card's own row numbers its events, without repetition.
 --
 -- No foreign key: the statement that writes an event holds its card's row by its own update or
 -- insert, and a foreign key would lock all cards while a slice is made.
 create table event (
   public_token text not null,
   sequence integer not null check (sequence > 0),
-  -- A version 7 UUID (RFC 9562), from the clock and random bits: ids of one time are together in an
+  -- A version 7 UUID (RFC 9562), from the clock and random bits: ids of one time are adjacent in an
   -- index.
   event_id uuid not null default encode(
     set_bit(
@@ -35,24 +34,25 @@ create table event (
   )::uuid,
   client_id text not null,
   type text not null,
-  -- Taken after the card's row is locked: times never run against a card's sequence.
+  -- Read after the card's row is locked, so that times and sequences of a card have the same order.
   occurred_at timestamptz not null default clock_timestamp(),
   request_id text,
-  -- The operator who acted on the client's card; null where the client itself, a network, or
-  -- nobody did. Readers of events do not see it.
+  -- The operator who acted on the client's card; null for acts of the client, a network or the
+  -- service. Readers of events do not see it.
   operator_id text,
   details text not null,
   note bytea,
   published boolean not null default false,
-  -- The time first: rows that are written together lie together. By the token, each event would be
-  -- written to another page of the index, and so to the write-ahead log as a whole page.
+  -- The time first, so that rows that are written together are adjacent. With the token first, each
+  -- event would be written to another page of the index, and so to the write-ahead log as a whole
+  -- page.
   primary key (occurred_at, public_token, sequence)
 )
 partition by range (occurred_at);
 
 create table event_default partition of event default;
 
--- Unpublished events, in their order and by card: there are few at any time.
+-- Unpublished events, in their order and by card. There are few at any time.
 create index event_unpublished on event (occurred_at, public_token, sequence)
   where not published;
 create index event_unpublished_of_card on event (public_token, sequence) where not published;
@@ -60,10 +60,10 @@ create index event_unpublished_of_card on event (public_token, sequence) where n
 -- For re-encryption: the few events that have a note.
 create index event_with_note on event (public_token, sequence) where note is not null;
 
--- The outbox is read from the shards of all cards. Readers see a copy per client, so that a
--- client's feed, its webhooks and their deliveries lie together, keyed by client_id, and each
--- statement over them runs on one shard. Positions are in the order in which readers see events,
--- and may have gaps.
+-- The outbox is spread over the shards of all cards. Readers see a copy for each client, keyed by
+-- client_id, so that a client's feed, its webhooks and their deliveries are on one shard, and each
+-- statement runs on one shard. Positions are in the order in which readers see events, and may have
+-- gaps.
 create table published_event (
   client_id text not null,
   position bigint not null check (position > 0),
@@ -77,27 +77,27 @@ create table published_event (
   operator_id text,
   details text not null,
   published_at timestamptz not null default now(),
-  -- The client's row of feed_head keeps a position from being given twice.
+  -- The client's row of feed_head prevents duplicate positions.
   primary key (client_id, position, occurred_at),
-  -- Keeps an event from being published twice: every publisher takes its time from the outbox. The
-  -- event comes first: an index that began with the client looked as good as that of positions for
-  -- a client that had no statistics yet, and all events of that client were read for a few.
+  -- Prevents that an event is published twice: every publisher copies its time from the outbox. The
+  -- event comes first: for a client without statistics, the planner preferred an index that began
+  -- with the client to that of positions, and read all events of the client.
   unique (event_id, client_id, occurred_at)
 )
 partition by range (occurred_at);
 
 create table published_event_default partition of published_event default;
 
--- Events of some types, and where events since an instant begin.
+-- Events by type, and the first event since an instant.
 create index published_event_by_type on published_event (client_id, type, position);
 create index published_event_by_time on published_event (client_id, occurred_at, position);
 
--- A card's own events, in the order of their sequence. It begins as no other index does, for the
--- reason above.
+-- The events of a card, in the order of their sequence. Its first columns differ from those of
+-- every other index, for the reason above.
 create index published_event_by_card on published_event (public_token, sequence);
 
--- The last position given to a client's events. A publisher locks this row until it commits:
--- positions become visible in their order, whatever happens to a lease.
+-- The last position of a client's events. A publisher locks this row until it commits: positions
+-- become visible in their order, even if a lease is lost.
 create table feed_head (
   client_id text primary key,
   last_position bigint not null check (last_position >= 0)

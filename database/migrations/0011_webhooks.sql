@@ -7,26 +7,25 @@ create table webhook (
   events text[] not null check (cardinality(events) > 0),
   description bytea,
   status text not null default 'Enabled' check (status in ('Enabled', 'Disabled')),
-  -- Who or what disabled it; null while it is enabled.
+  -- The reason for which it was disabled; null while it is enabled.
   disabled_reason text
     check (disabled_reason in ('receiver_gone', 'not_delivered', 'operator', 'client')),
   -- Sealed by the HSM.
   secret bytea not null,
-  -- A replay queues again whatever was not delivered after replay_after. It began at replay_from:
-  -- a repeated request for the same replay does not begin it anew.
+  -- A replay queues again every event after replay_after that was not delivered. It began at
+  -- replay_from: a repeated request for the same replay does not begin it again.
   replay_after bigint,
   replay_from bigint,
   created_at timestamptz not null default now(),
-  -- When the webhook got its address or was enabled again: its three days begin then at the
-  -- earliest.
+  -- When the webhook got its address or was enabled again. Its three days never begin earlier.
   url_since timestamptz not null default now(),
   disabled_at timestamptz,
-  -- Deleted for its client; its rows are removed in small steps.
+  -- Deleted by its client; its rows are removed in small steps.
   deleted_at timestamptz,
   primary key (client_id, webhook_id)
 );
 
--- Replaced secrets sign, too, until signs_until. Sealed by the HSM.
+-- Replaced secrets that also sign until signs_until. Sealed by the HSM.
 create table webhook_former_secret (
   client_id text not null,
   webhook_id uuid not null,
@@ -43,11 +42,12 @@ create table delivery (
   position bigint not null,
   event_id uuid not null,
   type text not null,
-  -- Deliveries of one group arrive in order: the events of one card. A ping has its own group.
+  -- The deliveries of a group arrive in order. A group has the events of one card; each ping has
+  -- its own group.
   group_key text not null,
   status text not null default 'Pending' check (status in ('Pending', 'Delivered', 'Failed')),
   failures integer not null default 0 check (failures >= 0),
-  -- Raised whenever the delivery is queued anew: an attempt of an earlier round decides nothing.
+  -- Raised whenever the delivery is queued again: attempts of an earlier round are ignored.
   round integer not null default 1 check (round > 0),
   first_tried_at timestamptz,
   tries jsonb not null default '[]',
@@ -58,7 +58,7 @@ create table delivery (
 create index delivery_pending on delivery (client_id, webhook_id, group_key, position)
   where status = 'Pending';
 
--- Settled deliveries are deleted by age, whatever lies before them.
+-- Settled deliveries are deleted by age, in any order.
 create index delivery_by_age on delivery (client_id, webhook_id, created_at)
   where status <> 'Pending';
 
@@ -83,13 +83,13 @@ create table delivery_queue (
   webhook_id uuid not null,
   due_at timestamptz not null default 'infinity',
   arrivals bigint not null default 0,
-  -- Handed from one holder to the next: `failing` follows from it.
+  -- Passed from one holder to the next; `failing` is derived from it.
   consecutive_failures integer not null default 0 check (consecutive_failures >= 0),
   failing boolean not null default false,
   -- When the webhook became a failing one; null while it is not.
   failing_since timestamptz,
-  -- A receiver that answers 429 or 503 with Retry-After gets no delivery until this instant. The
-  -- client ends the rest by a ping, a resend, a replay or a change of the webhook.
+  -- A receiver that answers 429 or 503 with Retry-After gets no delivery until this instant. A
+  -- ping, a resend, a replay or a change of the webhook ends the pause.
   rests_until timestamptz not null default '-infinity',
   holder uuid,
   leased_until timestamptz not null default '-infinity',

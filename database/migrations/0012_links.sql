@@ -1,4 +1,4 @@
--- Connections on which card networks speak ISO 8583, and what networks report of their own acts.
+-- Connections on which card networks use ISO 8583, and the advices and reversals of networks.
 
 -- A link belongs to a network as a token does: messages on it are requests of that client.
 create table link (
@@ -10,10 +10,10 @@ create table link (
   port integer not null check (port between 1 and 65535),
   profile text not null,
   tls boolean not null,
-  -- SHA-256 of the certificates that the other side may present, base64url (RFC 8705, section 3.1).
+  -- SHA-256 of the certificates that the peer may present, base64url (RFC 8705, section 3.1).
   -- Empty: any certificate that its authority issued.
   certificates text[] not null default '{}',
-  -- Addresses that may connect without a named certificate, beside loopback.
+  -- Addresses that may connect without a named certificate, in addition to loopback.
   peers text[] not null default '{}',
   -- The key under which the link exchanges keys.
   zone_master_key text,
@@ -25,8 +25,7 @@ create table link (
 -- A connection to an address belongs to the network of its link.
 create unique index link_address on link (host, port) where direction = 'listen' and active;
 
--- Open connections. A process that ended leaves its rows behind; they lose their meaning after half
--- a minute.
+-- Open connections. The rows of a process that ended expire after half a minute.
 create table link_session (
   link_name text not null,
   session_id uuid not null,
@@ -37,13 +36,13 @@ create table link_session (
   primary key (link_name, session_id)
 );
 
--- What a reversal looks for, and what it leaves behind where it arrives before its original: the
--- first of the two inserts the row. The hash covers network, PAN fingerprint, reference, terminal
--- and merchant.
+-- The transaction that a reversal looks for, or the reversal itself if it arrives before its
+-- original: the first of the two inserts the row. The hash covers network, PAN fingerprint,
+-- reference, terminal and merchant.
 create table network_transaction (
   network_id text not null,
   transaction_hash bytea not null,
-  -- Of the original; null while only a reversal is known.
+  -- The class of the original; null while only a reversal is known.
   message_class text,
   trace text,
   transmitted_at text,
@@ -57,21 +56,20 @@ create table network_transaction (
 create index network_transaction_trace on network_transaction (trace, network_id);
 create index network_transaction_age on network_transaction (created_at);
 
--- What a network says that it decided by itself or reversed: recorded once, however often it is
--- sent.
+-- A decision or reversal that a network reports: recorded once, however often it is sent.
 create table network_advice (
   network_id text not null,
   advice_hash bytea not null,
   link_name text not null,
   message_type text not null,
-  -- Null where no card is known; the PAN is not stored.
+  -- Null if the card is unknown; the PAN is not stored.
   public_token text,
   trace text,
   transmitted_at text,
   reference text,
   amount text,
   currency text,
-  -- The network's answer in place of the issuer.
+  -- The network's answer on behalf of the issuer.
   response_code text,
   -- Whether the original was found.
   is_matched boolean not null,

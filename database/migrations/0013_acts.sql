@@ -1,8 +1,7 @@
--- What operators, clients and the service itself did to products, clients, keys, people and
--- settings.
+-- Acts of operators, clients and the service on products, clients, keys, people and settings.
 
 -- Acts are numbered without gaps: the transaction that records an act holds this row until it
--- commits, so that numbers become visible in their order and a missing one shows.
+-- commits, so that numbers become visible in their order and a missing number shows.
 create table audit_act_number (
   only_row boolean primary key default true check (only_row),
   last_number bigint not null
@@ -17,7 +16,7 @@ create function next_audit_act_number() returns bigint language sql volatile
 create table audit_act (
   act_id uuid primary key default gen_random_uuid(),
   number bigint not null default next_audit_act_number(),
-  -- By the clock: of two acts of one transaction the later is listed as the later.
+  -- The clock: of two acts in one transaction, the later one is listed as later.
   acted_at timestamptz not null default clock_timestamp(),
   act text not null,
   subject_kind text not null check (subject_kind in (
@@ -33,9 +32,9 @@ create table audit_act (
     'pan'
   )),
   subject text not null,
-  -- What changed, as JSON. Never a secret.
+  -- The change, as JSON, without secrets.
   details text not null,
-  -- Null where nobody asked for the act, or nobody is known.
+  -- Null for an automatic act, or if the actor is unknown.
   client_id text,
   request_id text,
   constraint audit_act_somebody_check check (

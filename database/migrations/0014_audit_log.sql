@@ -1,4 +1,4 @@
--- The audit log (c2sp.org/tlog-tiles), and the logs before it.
+-- The current audit log (c2sp.org/tlog-tiles) and its predecessors.
 
 -- An append locks the row of the last log to the end of its transaction.
 create table audit_log (
@@ -7,11 +7,11 @@ create table audit_log (
   origin text not null unique,
   began_at timestamptz not null default clock_timestamp(),
   size bigint not null default 0 check (size >= 0),
-  -- The newest known checkpoint of the log before it, and why that log could not continue.
+  -- The newest known checkpoint of the previous log, and why that log could not continue.
   predecessor_checkpoint text,
   reason text,
   closed_at timestamptz,
-  -- Why no checkpoint is signed any more; null while checkpoints are signed.
+  -- Why no checkpoint is signed; null while checkpoints are signed.
   refusal text
 );
 
@@ -21,7 +21,7 @@ create table audit_entry (
   log integer not null,
   entry_index bigint not null check (entry_index >= 0),
   entry_id uuid not null,
-  -- The client whose act it was, and the card that it concerned, where there were any.
+  -- The client that acted, and the card concerned, if any.
   client_id text,
   public_token text,
   act text not null,
@@ -34,7 +34,7 @@ create table audit_entry (
   check ((salt is null) = (text is null))
 );
 
--- Disclosures, newest first: of all, of a card, of a client. Few entries are disclosures, and the
+-- Disclosures, newest first: all, by card, and by client. Few entries are disclosures, and the
 -- other entries are in none of these indexes.
 create index audit_entry_disclosure on audit_entry (log, entry_index)
   where act in ('pin.revealed', 'card_data.revealed', 'cardholder.revealed');

@@ -5,15 +5,14 @@ create table refused_disclosure (
   entry_id uuid primary key default gen_random_uuid(),
   minute timestamptz not null,
   client_id text not null,
-  -- As the client sent it, whether or not it has such a card; null where it cannot be a card's
-  -- token, or the client asked for too many within the minute to name each.
+  -- As the client sent it, whether or not it has such a card; null if it cannot be the token of a
+  -- card, or if the client exceeded the number of cards that are named within the minute.
   public_token text check (public_token ~ '^[1-9][0-9]{9}$'),
   act text not null check (
     act in ('pin.revealed', 'card_data.revealed', 'cardholder.revealed', 'pan.searched')
   ),
   includes_pin boolean not null,
-  -- The thumbprint of the device key that the answer was to be sealed to (RFC 7638); null where
-  -- there was none.
+  -- The thumbprint of the device key for the answer (RFC 7638); null without a device key.
   device text check (length(device) = 43),
   outcome text not null check (outcome in ('refused', 'failed')),
   -- The code of the problem.

@@ -6,8 +6,8 @@ create table audit_erasure (
   -- The card or client; null once its entries are erased, and for old entries.
   subject text,
   reason text not null,
-  -- Who requested it, and the act that records the request. An act records the erasure of old
-  -- entries, too, which nobody requests.
+  -- The requester, and the act that records the request. The erasure of old entries is automatic,
+  -- without a requester; an act records it, too.
   requested_by text,
   request_act uuid,
   requested_at timestamptz not null default clock_timestamp(),

@@ -1,12 +1,12 @@
 -- Operators who sign in to the console.
 
--- Each person who has signed in, under the id that their acts are recorded under.
+-- Each person who has signed in, under the id that their acts record.
 create table person (
   person_id text primary key check (person_id ~ '^person-[0-9a-f]{40}$'),
   -- Issuer and subject together identify the person (OpenID Connect Core 1.0, section 2).
   issuer text not null,
   subject text not null,
-  -- As the issuer stated it at the last sign-in, for other people to read.
+  -- As the issuer stated it at the last sign-in, for display.
   display_name text not null check (length(display_name) between 1 and 100),
   roles text[] not null,
   first_signed_in_at timestamptz not null default clock_timestamp(),
@@ -17,16 +17,16 @@ create table person (
 create table console_session (
   -- SHA-256 of the secret in the cookie: a reader of this table cannot use a session.
   secret_hash bytea primary key check (length(secret_hash) = 32),
-  -- The name of the session for people.
+  -- The public name of the session.
   session_id uuid not null unique default gen_random_uuid(),
   person_id text not null references person,
   roles text[] not null,
   -- `auth_time`: when the issuer last authenticated the person.
   authenticated_at timestamptz not null,
-  -- SHA-256 of the secret of the sign-in that the session came from. One sign-in makes one session.
+  -- SHA-256 of the secret of the sign-in that began the session. One sign-in begins one session.
   sign_in_hash bytea not null unique check (length(sign_in_hash) = 32),
-  -- What the next page of the session shows once, sealed under the secret in the browser's cookie;
-  -- null where there is nothing to show.
+  -- The notice that the next page of the session shows once, sealed under the secret in the
+  -- browser's cookie; null without a notice.
   notice bytea,
   started_at timestamptz not null default clock_timestamp(),
   seen_at timestamptz not null default clock_timestamp(),

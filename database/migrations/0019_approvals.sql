@@ -1,5 +1,5 @@
--- Acts that are carried out once another person has approved them: the request as it came, and what
--- became of it.
+-- Acts that are executed after another person has approved them: the request as it was received,
+-- and its outcome.
 create table approval (
   approval_id uuid primary key,
   kind text not null check (kind in (
@@ -36,13 +36,14 @@ create table approval (
   payload bytea,
   -- SHA-256 of the payload.
   payload_hash bytea not null check (length(payload_hash) = 32),
-  -- The names of its subjects, as JSON, and SHA-256 of the state that they were read from.
+  -- The names of its subjects, as JSON, and SHA-256 of their state.
   subject text not null,
   state_digest bytea not null check (length(state_digest) = 32),
   requester_id text not null,
-  -- The person who asked, as JSON; null where a client did.
+  -- The requester, as JSON; null if a client made the request.
   requester_person text,
-  -- Everyone who could act for the requester at the time of the request: none of them approves it.
+  -- Everyone who could act as the requester at the time of the request. None of them can approve
+  -- it.
   requester_parties text[] not null default '{}',
   request_id text not null,
   requested_at timestamptz not null default clock_timestamp(),
@@ -50,9 +51,10 @@ create table approval (
   decider_name text,
   decision_reason text,
   decided_at timestamptz,
-  -- Whether its own requester approved it, in an emergency.
+  -- Whether the requester approved it in an emergency.
   broke_glass boolean not null default false,
-  -- Who carries it out, and when the next attempt is due: until then it belongs to its holder.
+  -- The process that executes it, and when the next attempt is due: until then it belongs to its
+  -- holder.
   holder uuid,
   due_at timestamptz,
   attempts integer not null default 0 check (attempts >= 0),

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createSecretKey } from 'node:crypto'
 import { orRefuse, refuse } from './refusal.ts'
 
-/** Bytes that {@link sealAesGcm} made, to be kept together. */
+/** The output of {@link sealAesGcm}; both parts are needed to open it. */
 export type Sealed = {
   /** As long as the plaintext. */
   readonly ciphertext: Buffer
@@ -9,15 +9,15 @@ export type Sealed = {
   readonly tag: Buffer
 }
 
-// Without a length Node takes tags of 4 bytes too, which an attacker can guess.
+// Without a length, Node also accepts tags of 4 bytes, which an attacker can guess.
 const options = { authTagLength: 16 }
 
 /**
  * Seals bytes with AES-256-GCM, 96-bit IV, 128-bit tag (SP 800-38D 7.1).
  *
  * @param key 32 bytes.
- * @param iv 12 bytes, never used twice under one key.
- * @param associated bytes that are bound but not enciphered; may be empty.
+ * @param iv 12 bytes, unique under its key.
+ * @param associated authenticated, not enciphered; may be empty.
  * @throws CryptoRefusal `aes_gcm_refused` when a length is wrong.
  */
 export function sealAesGcm(
@@ -33,12 +33,12 @@ export function sealAesGcm(
 }
 
 /**
- * Opens what {@link sealAesGcm} made; nothing of the plaintext is returned unless the tag is right
- * (SP 800-38D 7.2).
+ * Opens the output of {@link sealAesGcm}. Returns no plaintext unless the tag is right (SP 800-38D
+ * 7.2).
  *
  * @param key 32 bytes.
  * @param iv 12 bytes.
- * @param associated the bytes that were bound.
+ * @param associated the authenticated bytes.
  * @throws CryptoRefusal `aes_gcm_refused`, whether key, IV, associated bytes, ciphertext or tag is
  *   wrong.
  */

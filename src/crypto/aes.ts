@@ -71,17 +71,17 @@ function requireWholeBlocks(iv: Uint8Array | null, blocks: Uint8Array): void {
   if (!isIv || blocks.length % aesBlockLength !== 0) refuse('aes_refused')
 }
 
-// Node takes bytes too, but four times as long about it, and a PIN needs several of these calls.
+// Node accepts bytes, too, but takes four times as long, and one PIN needs several of these calls.
 function secretKey(key: Uint8Array): KeyObject {
   return [16, 24, 32].includes(key.length) ? createSecretKey(key) : refuse('aes_refused')
 }
 
 /**
- * Enciphers a text of any length with AES-256 in CBC mode, padded as PKCS#7 says (SP 800-38A 6.2,
- * RFC 5652 6.3). It notices no change by itself: sign what it gives.
+ * Enciphers a text of any length with AES-256 in CBC mode, with PKCS#7 padding (SP 800-38A 6.2, RFC
+ * 5652 6.3). CBC does not detect changes: sign the result.
  *
  * @param key 32 bytes.
- * @param iv 16 bytes, unpredictable, never used twice under one key.
+ * @param iv 16 bytes, unpredictable, unique under its key.
  * @throws CryptoRefusal `aes_refused` on any other length.
  */
 export function encipherPaddedAesCbc(key: Uint8Array, iv: Uint8Array, clear: Uint8Array): Buffer {

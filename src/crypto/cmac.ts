@@ -13,7 +13,7 @@ const reductions: Record<8 | 16, number> = { 8: 0x1b, 16: 0x87 }
  *
  * @param encipher the block cipher under the MAC key.
  * @param blockLength bytes in a block of that cipher.
- * @returns one whole block; truncation is the caller's.
+ * @returns one whole block; the caller truncates it.
  */
 export function cmac(encipher: CbcCipher, blockLength: 8 | 16, message: Uint8Array): Buffer {
   const ofZeros = encipher(Buffer.alloc(blockLength))
@@ -21,8 +21,8 @@ export function cmac(encipher: CbcCipher, blockLength: 8 | 16, message: Uint8Arr
 }
 
 /**
- * The whole blocks whose last one, enciphered in CBC mode, is the CMAC of a message (SP 800-38B
- * 6.2).
+ * Returns the whole blocks whose last block, enciphered in CBC mode, is the CMAC of a message (SP
+ * 800-38B 6.2).
  *
  * @param ofZeros a block of zeros, enciphered under the key.
  */
@@ -32,11 +32,13 @@ export function cmacBlocks(ofZeros: Buffer, blockLength: 8 | 16, message: Uint8A
   return Buffer.concat([message.subarray(0, whole), last])
 }
 
-/** K1, with which a whole last block is masked: of the key alone (SP 800-38B 6.1). */
+/** K1, the mask of a whole last block. It depends on the key only (SP 800-38B 6.1). */
 export const cmacSubkey = (encipher: CbcCipher, blockLength: 8 | 16): Buffer =>
   double(encipher(Buffer.alloc(blockLength)), blockLength)
 
-/** The masked last block: complete with K1, padded with K2 (SP 800-38B 6.2 steps 1 to 4). */
+/**
+ * Masks the last block: a complete one with K1, a padded one with K2 (SP 800-38B 6.2 steps 1 to 4).
+ */
 function lastBlock(rest: Uint8Array, subkey: Buffer, blockLength: 8 | 16): Buffer {
   if (rest.length === blockLength) return xor(rest, subkey)
   const padded = Buffer.alloc(blockLength)
@@ -59,7 +61,7 @@ const zeros = Buffer.alloc(aesBlockLength)
  * AES-CMAC (RFC 4493 2.4, SP 800-38B 6.2).
  *
  * @param key 16, 24 or 32 bytes.
- * @param message any length, also none.
+ * @param message any length, including 0.
  * @returns 16 bytes.
  * @throws CryptoRefusal `aes_refused` when the key has another length.
  */
@@ -73,7 +75,7 @@ const tdesZeros = Buffer.alloc(desBlockLength)
  * TDES-CMAC (SP 800-38B 6.2 with a 64-bit block).
  *
  * @param key 8, 16 or 24 bytes.
- * @param message any length, also none.
+ * @param message any length, including 0.
  * @returns 8 bytes.
  * @throws CryptoRefusal `tdes_refused` when the key has another length.
  */

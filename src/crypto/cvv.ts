@@ -1,24 +1,25 @@
 import { decimaliseInTwoPasses } from './pvv.ts'
 import { isDigits, refuse, xor } from './refusal.ts'
 
-/** The service code that makes a CVV2, the value printed on the card. */
+/** The service code of a CVV2, the value printed on the card. */
 export const cvv2ServiceCode = '000'
 
-/** What a card verification value is made of, the keys aside. */
+/** The inputs of a card verification value, except the keys. */
 type CvvInputs = {
   /** 12 to 19 digits, check digit included. */
   readonly pan: string
-  /**
-   * 4 digits, YYMM or MMYY: which of the two belongs to the key's profile and is not known here.
-   */
+  /** 4 digits, YYMM or MMYY. The key's profile defines the order, which is not known here. */
   readonly expiry: string
-  /** 3 digits: the card's own for a CVV, {@link cvv2ServiceCode} for a CVV2, 999 for an iCVV. */
+  /**
+   * 3 digits: the card's service code for a CVV, {@link cvv2ServiceCode} for a CVV2, 999 for an
+   * iCVV.
+   */
   readonly serviceCode: string
-  /** Digits to return, 1 to 16; default 3. */
+  /** The number of digits to return, 1 to 16; default 3. */
   readonly length?: number
 }
 
-/** A CVK pair, keys A and B, wherever it lies. */
+/** A CVK pair, keys A and B, in this process or in a token. */
 interface CvkPair {
   /** Single DES under A. */
   encipherWithA(block: Uint8Array): Promise<Uint8Array>
@@ -30,8 +31,8 @@ interface CvkPair {
  * Card verification value: one algorithm for CVV, CVV2 and iCVV, distinguished by the service code
  * (Visa CVV, Mastercard CVC 1 and 2; IBM CCA "CVV generate").
  *
- * @returns `length` digits; never fewer, the second pass of the decimalization sees to that.
- * @throws CryptoRefusal `cvv_refused`, whatever is wrong with the inputs; what the keys throw.
+ * @returns `length` digits; the second pass of the decimalization supplies missing ones.
+ * @throws CryptoRefusal `cvv_refused`, whatever is wrong with the inputs; errors of the keys.
  */
 export async function generateCvv(cvkPair: CvkPair, inputs: CvvInputs): Promise<string> {
   const { pan, expiry, serviceCode, length = 3 } = inputs

@@ -4,28 +4,28 @@ import { concatKdf, type EphemeralAgreement } from './key-agreement.ts'
 import { orRefuse, refuse } from './refusal.ts'
 
 /**
- * The header members that are understood; with any other the JWE is refused, `zip` and `crit` too.
+ * The accepted header members. A JWE with any other member is refused, including `zip` and `crit`.
  */
 const knownMembers = new Set(['alg', 'enc', 'epk', 'typ', 'cty', 'kid', 'apu', 'apv'])
 
 type Header = Readonly<Record<string, unknown>>
 
-/** A JWE that was read, before anybody has agreed on its key. */
+/** A parsed JWE, before the key agreement. */
 type ReadJwe = {
   readonly header: Header
-  /** The sender's, on P-256. */
+  /** The sender's key, on P-256. */
   readonly ephemeralKey: KeyObject
   /**
-   * @param sharedSecret Z, the x coordinate that the ephemeral key and the recipient's agree on.
+   * @param sharedSecret Z, the x coordinate that the ephemeral key and the recipient's key agree
+   *   on.
    * @throws CryptoRefusal `jwe_refused`, whatever is wrong.
    */
   open(sharedSecret: Uint8Array): Buffer
 }
 
 /**
- * Reads a compact JWE of ECDH-ES on P-256 with A256GCM (RFC 7516 5.2, RFC 7518 4.6 and 5.3), for a
- * recipient's key that lies elsewhere. The algorithms belong to this function and so to that key;
- * the header can only agree.
+ * Reads a compact JWE of ECDH-ES on P-256 with A256GCM (RFC 7516 5.2, RFC 7518 4.6 and 5.3),
+ * without the recipient's key. The algorithms are fixed; the header must name them.
  *
  * @param jwe five parts, the second empty; IV of 96 bits, tag of 128.
  * @param required header members that must have exactly these values, such as `typ`.
@@ -56,7 +56,7 @@ function readHeader(text: string, required: Readonly<Record<string, string>>): H
   return isKnown && isAsRequired ? header : refuse('jwe_refused')
 }
 
-/** Only the public members are read, and OpenSSL refuses a point that is not on the curve. */
+/** Reads the public members only. OpenSSL refuses a point that is not on the curve. */
 function readEphemeralKey(epk: unknown): KeyObject {
   if (!isObject(epk) || 'd' in epk || epk.kty !== 'EC' || epk.crv !== 'P-256') {
     return refuse('jwe_refused')
@@ -71,7 +71,7 @@ function readPartyInfo(value: unknown): Buffer {
   return typeof value === 'string' ? decode(value) : refuse('jwe_refused')
 }
 
-/** Decodes base64url, of which only the one canonical spelling is taken (RFC 7515 2). */
+/** Decodes base64url, accepting only the canonical spelling (RFC 7515 2). */
 function decode(text: string): Buffer {
   const bytes = Buffer.from(text, 'base64url')
   return bytes.toString('base64url') === text ? bytes : refuse('jwe_refused')
@@ -87,7 +87,7 @@ const none = Buffer.alloc(0)
  * Seals bytes as a compact JWE of ECDH-ES with A256GCM (RFC 7516 5.1, RFC 7518 4.6 and 5.3),
  * without party information or compression.
  *
- * @param agreement for this JWE alone: its key is used with one IV only.
+ * @param agreement for this JWE only, so that its key is used with one IV.
  * @param contentType `cty`.
  */
 export function sealJwe(

@@ -1,15 +1,15 @@
 import * as crypto from 'node:crypto'
 import { orRefuse, refuse } from './refusal.ts'
 
-/** What a key is derived for, the shared secret aside. */
+/** The inputs of a key derivation, except the shared secret. */
 type ConcatKdfInputs = {
-  /** `enc` for direct agreement, such as `A256GCM`; `alg` where the key wraps another. */
+  /** `enc` for direct agreement, such as `A256GCM`; `alg` if the key wraps another key. */
   readonly algorithm: string
   /** Agreement PartyUInfo, decoded; may be empty. */
   readonly apu: Uint8Array
   /** Agreement PartyVInfo, decoded; may be empty. */
   readonly apv: Uint8Array
-  /** Bits of key wanted, a multiple of 8, at most 512. */
+  /** The number of key bits, a multiple of 8, at most 512. */
   readonly keyBits: number
 }
 
@@ -17,7 +17,7 @@ type ConcatKdfInputs = {
  * Concat KDF with SHA-256, as ECDH-ES uses it (RFC 7518 4.6.2, SP 800-56A 5.8.1).
  *
  * @param sharedSecret Z, the x coordinate that both sides agree on.
- * @throws CryptoRefusal `key_derivation_refused` when the length is not one of these.
+ * @throws CryptoRefusal `key_derivation_refused` for any other length.
  */
 export function concatKdf(sharedSecret: Uint8Array, inputs: ConcatKdfInputs): Buffer {
   const { algorithm, apu, apv, keyBits } = inputs
@@ -50,20 +50,20 @@ function uint32(value: number): Buffer {
   return bytes
 }
 
-/** A secret shared with the holder of a public key, by a key pair that is gone by now. */
+/** A secret shared with the holder of a public key. The ephemeral key pair no longer exists. */
 export type EphemeralAgreement = {
-  /** The public half of that pair, on the curve of the other's key. */
+  /** The public half of the ephemeral pair, on the curve of the other key. */
   readonly ephemeralJwk: AgreementJwk
   /** Z: 32 bytes. */
   readonly sharedSecret: Buffer
 }
 
 /**
- * Agrees on a secret with the holder of a key on P-256 or X25519, by a fresh key pair (RFC 7518
+ * Agrees on a secret with the holder of a key on P-256 or X25519, with a new key pair (RFC 7518
  * 4.6, RFC 8037 3.2).
  *
  * @throws CryptoRefusal `agreement_refused` for a key of another kind, and for a point of small
- *   order, with which the secret would be zero whatever the pair (RFC 7748 6.1).
+ *   order, with which every pair would give the secret zero (RFC 7748 6.1).
  */
 export function agreeEphemerally(publicKey: crypto.KeyObject): EphemeralAgreement {
   return orRefuse('agreement_refused', () => {
@@ -85,7 +85,7 @@ function makePairFor({ asymmetricKeyDetails, asymmetricKeyType }: crypto.KeyObje
     : refuse('agreement_refused')
 }
 
-/** A public key that two sides may agree on a secret with (RFC 7518 6.2, RFC 8037 2). */
+/** A public key for key agreement (RFC 7518 6.2, RFC 8037 2). */
 export type AgreementJwk =
   | { readonly kty: 'EC'; readonly crv: 'P-256'; readonly x: string; readonly y: string }
   | { readonly kty: 'OKP'; readonly crv: 'X25519'; readonly x: string }
@@ -93,9 +93,9 @@ export type AgreementJwk =
 const coordinateBytes = 32
 
 /**
- * The key of a JWK.
+ * Reads the key of a JWK.
  *
- * @throws CryptoRefusal `public_jwk_refused` when a coordinate is not 32 bytes in its one canonical
+ * @throws CryptoRefusal `public_jwk_refused` when a coordinate is not 32 bytes in the canonical
  *   spelling, or the point is not on the curve.
  */
 export function readAgreementJwk(jwk: AgreementJwk): crypto.KeyObject {
@@ -110,12 +110,10 @@ export function readAgreementJwk(jwk: AgreementJwk): crypto.KeyObject {
   )
 }
 
-/**
- * The members that a thumbprint is over, in the order that it asks for (RFC 7638 3.2, RFC 8037 2).
- */
+/** The members that a thumbprint covers, in its order (RFC 7638 3.2, RFC 8037 2). */
 const thumbprintMembers = { EC: ['crv', 'kty', 'x', 'y'], OKP: ['crv', 'kty', 'x'] } as const
 
-/** The thumbprint of a key: SHA-256, base64url (RFC 7638 3). */
+/** Computes the thumbprint of a key: SHA-256, base64url (RFC 7638 3). */
 export function jwkThumbprint(jwk: AgreementJwk): string {
   const members: Readonly<Record<string, string>> = { ...jwk }
   const required = thumbprintMembers[jwk.kty].map((name) => [name, members[name]])

@@ -2,18 +2,18 @@ import { aesCmac, tdesCmac } from './cmac.ts'
 import { orRefuse, refuse } from './refusal.ts'
 
 /**
- * How a key block's two keys come from the key block protection key (KBPK): by TDES-CMAC (version
- * B) or by AES-CMAC (version D).
+ * How the two keys of a key block are derived from the key block protection key (KBPK): by
+ * TDES-CMAC (version B) or AES-CMAC (version D).
  */
 export type KeyBlockMethod = 'tdesCmac' | 'aesCmac'
 
-/** What the derivation data says that a key is for (X9.143:2021 tables 24, 25). */
+/** The key usages in the derivation data (X9.143:2021 tables 24, 25). */
 const keyUsages = { encryption: 0x0000, authentication: 0x0001 } as const
 
-/** Bytes that one MAC yields. */
+/** The number of bytes of one MAC. */
 const macLengths = { tdesCmac: 8, aesCmac: 16 } as const
 
-/** By length of the KBPK in bytes: the algorithm that the derivation data names. */
+/** The algorithm in the derivation data, by the length of the KBPK in bytes. */
 const indicators: Record<'tdesCmac' | 'aesCmac', Readonly<Record<number, number>>> = {
   tdesCmac: { 16: 0x0000, 24: 0x0001 },
   aesCmac: { 16: 0x0002, 24: 0x0003, 32: 0x0004 },
@@ -30,7 +30,7 @@ export type KeyBlockKeys = {
  *
  * @param kbpk 16 or 24 bytes; for `aesCmac` also 32.
  * @returns keys as long as the KBPK.
- * @throws CryptoRefusal `key_derivation_refused` when its length is another.
+ * @throws CryptoRefusal `key_derivation_refused` for any other length.
  */
 export function deriveKeyBlockKeys(kbpk: Uint8Array, method: KeyBlockMethod): KeyBlockKeys {
   const mac = method === 'aesCmac' ? aesCmac : tdesCmac
@@ -40,11 +40,11 @@ export function deriveKeyBlockKeys(kbpk: Uint8Array, method: KeyBlockMethod): Ke
 }
 
 /**
- * Derives both keys from a KBPK that this process does not hold (X9.143:2021 7.2.1, 7.2.2).
+ * Derives both keys from a KBPK outside this process (X9.143:2021 7.2.1, 7.2.2).
  *
- * @param mac the method's CMAC under the KBPK; it is given messages of at most one block.
+ * @param mac the method's CMAC under the KBPK; its messages have at most one block.
  * @param kbpkLength 16 or 24 bytes; for `aesCmac` also 32.
- * @throws CryptoRefusal `key_derivation_refused` when the length is another.
+ * @throws CryptoRefusal `key_derivation_refused` for any other length.
  */
 export function deriveKeysByMac(
   mac: (message: Uint8Array) => Uint8Array,

@@ -1,6 +1,6 @@
 import { refuse } from './refusal.ts'
 
-/** An optional block of a key block's header, beyond its length field (X9.143:2021 6.3.6). */
+/** An optional block of a key block's header, without its length field (X9.143:2021 6.3.6). */
 type OptionalBlock = {
   /** Two letters or digits, such as `KS`. */
   readonly id: string
@@ -8,21 +8,21 @@ type OptionalBlock = {
   readonly content: string
 }
 
-/** What a key block says of the key in it (X9.143:2021 6.2, table 1). */
+/** The attributes of the key in a key block (X9.143:2021 6.2, table 1). */
 export type KeyBlockHeader = {
-  /** How the block is protected: `B` by TDES, `D` by AES. */
+  /** The protection of the block: `B` by TDES, `D` by AES. */
   readonly version: 'B' | 'D'
   /** Two characters, such as `P0` for a PIN encryption key. */
   readonly keyUsage: string
-  /** `A` for AES, `T` for TDES, and so on. */
+  /** `A` for AES, `T` for TDES, and others. */
   readonly algorithm: string
   /** Such as `E`, `D`, `B`, `V`, `N`. */
   readonly modeOfUse: string
-  /** Two characters; `00` when versions are not used. */
+  /** Two characters; `00` if versions are not used. */
   readonly keyVersion: string
   /** `E`, `N` or `S`. */
   readonly exportability: string
-  /** Two characters, the first of them the key context; `00` in general. */
+  /** Two characters, the first of them the key context; usually `00`. */
   readonly reserved: string
   readonly optionalBlocks: readonly OptionalBlock[]
 }
@@ -33,10 +33,10 @@ const fieldLengths = [2, 1, 1, 2, 1, 2]
 /** Characters before the first optional block. */
 const fixedLength = 16
 
-/** The id of the block that only makes the header's length a multiple of the cipher's block. */
+/** The id of the padding block, which extends the header to a multiple of the cipher's block. */
 const paddingId = 'PB'
 
-/** By version: the block length of the cipher. A header's length is a multiple of it. */
+/** The block length of the cipher by version. The length of a header is a multiple of it. */
 export const keyBlockUnit: Record<KeyBlockHeader['version'], 8 | 16> = { B: 8, D: 16 }
 
 /**
@@ -46,10 +46,10 @@ const fixed =
   /^[BD][0-9]{4}[A-Za-z0-9]{2}[A-Za-z0-9][A-Za-z0-9][A-Za-z0-9]{2}[A-Za-z0-9][0-9]{2}[A-Za-z0-9]{2}/
 
 /**
- * Parses a header that stands alone.
+ * Parses a header without a block.
  *
- * @param text at least 16 characters; its length field is not looked at.
- * @throws CryptoRefusal `key_block_refused` when it is malformed or something follows it.
+ * @param text at least 16 characters; its length field is not checked.
+ * @throws CryptoRefusal `key_block_refused` if it is malformed or has trailing characters.
  */
 export function parseKeyBlockHeader(text: string): KeyBlockHeader {
   const { header, headerText } = readKeyBlockHeader(text)
@@ -57,10 +57,10 @@ export function parseKeyBlockHeader(text: string): KeyBlockHeader {
 }
 
 /**
- * Reads the header that a key block begins with.
+ * Reads the header at the start of a key block.
  *
- * @returns the header, its own text, and what its length field says the whole block's length is.
- * @throws CryptoRefusal `key_block_refused` when it is malformed.
+ * @returns the header, its text, and the length of the whole block by its length field.
+ * @throws CryptoRefusal `key_block_refused` if it is malformed.
  */
 export function readKeyBlockHeader(block: string): {
   readonly header: KeyBlockHeader
@@ -96,7 +96,7 @@ function readOptionalBlocks(
   return { optionalBlocks, end }
 }
 
-/** The optional block at a place, and where the next one begins. */
+/** Reads the optional block at a position; also returns the position of the next block. */
 function readOptionalBlock(text: string, at: number): OptionalBlock & { readonly next: number } {
   const short = /^(?<id>[A-Za-z0-9]{2})(?<length>[0-9A-F]{2})/.exec(text.slice(at, at + 4))?.groups
   const { id = '', length = '' } = short ?? refuse('key_block_refused')
@@ -108,7 +108,7 @@ function readOptionalBlock(text: string, at: number): OptionalBlock & { readonly
   return { id, content, next }
 }
 
-/** A length that says first how many bytes it has itself (X9.143:2021 6.3.6). */
+/** Reads a length that begins with its own number of bytes (X9.143:2021 6.3.6). */
 function readExtendedLength(text: string, at: number): { length: string; begin: number } {
   // A whole block has at most 9,999 characters, so a field of more than four bytes is not a length.
   if (!/^0[1-4]$/.test(text.slice(at, at + 2))) refuse('key_block_refused')
@@ -120,12 +120,13 @@ function readExtendedLength(text: string, at: number): { length: string; begin: 
 }
 
 /**
- * Writes a header in its one normal form: short lengths where they fit, one padding block at the
- * end, and only where it is needed (X9.143:2021 6.3.6, block `PB`).
+ * Writes a header in its normal form: short lengths where they fit, and one padding block at the
+ * end, only if it is needed (X9.143:2021 6.3.6, block `PB`).
  *
- * @param followingLength characters that follow the header in its block; 0 for a header alone.
- * @throws CryptoRefusal `key_block_refused` when a field is malformed or the block grows beyond
- *   9,999 characters.
+ * @param followingLength characters that follow the header in its block; 0 for a header without a
+ *   block.
+ * @throws CryptoRefusal `key_block_refused` if a field is malformed or the block exceeds 9,999
+ *   characters.
  */
 export function writeKeyBlockHeader(header: KeyBlockHeader, followingLength = 0): string {
   const contents = header.optionalBlocks
@@ -146,7 +147,7 @@ export function writeKeyBlockHeader(header: KeyBlockHeader, followingLength = 0)
   const attributes = `${keyUsage}${algorithm}${modeOfUse}${keyVersion}${exportability}`
   const start = `${version}${String(length).padStart(4, '0')}${attributes}${count}${reserved}`
   const text = `${start}${blocks.join('')}`
-  // Reading it back refuses whatever characters do not belong into a header.
+  // Parsing the result refuses characters that are invalid in a header.
   parseKeyBlockHeader(text)
   return text
 }
@@ -154,7 +155,7 @@ export function writeKeyBlockHeader(header: KeyBlockHeader, followingLength = 0)
 function withPadding(blocks: readonly string[], unit: number): readonly string[] {
   const over = (fixedLength + blocks.join('').length) % unit
   if (over === 0) return blocks
-  // A padding block has four characters of its own.
+  // A padding block has at least four characters.
   const length = unit - over < 4 ? 2 * unit - over : unit - over
   return [...blocks, `${paddingId}${hexadecimal(length, 2)}${'0'.repeat(length - 4)}`]
 }

@@ -15,10 +15,10 @@ import {
 import { areEqualBytes, orRefuse, refuse } from './refusal.ts'
 import { decipherTdesCbc, encipherTdesCbc } from './tdes.ts'
 
-/** What {@link unwrapKeyBlock} found, once its MAC was right. */
+/** The content of a key block after its MAC was verified. */
 export type UnwrappedKeyBlock = {
   readonly header: KeyBlockHeader
-  /** The header as it stands in the block, optional blocks included. */
+  /** The text of the header in the block, including its optional blocks. */
   readonly headerText: string
   /** The key, in clear. */
   readonly key: Buffer
@@ -29,7 +29,9 @@ const versions = {
   D: { method: 'aesCmac', mac: aesCmac, encipher: encipherAesCbc, decipher: decipherAesCbc },
 } as const
 
-/** By algorithm: the longest key in bytes, up to which padding hides how long a key is. */
+/**
+ * The longest key of each algorithm in bytes. Padding up to this length hides the length of a key.
+ */
 const longestKey: Readonly<Record<string, number>> = { A: 32, T: 24 }
 
 /**
@@ -37,9 +39,9 @@ const longestKey: Readonly<Record<string, number>> = { A: 32, T: 24 }
  * also the IV (X9.143:2021 6.1 and 7.3.1, TR-31:2018).
  *
  * @param kbpk key block protection key: 16 or 24 bytes for B; 16, 24 or 32 for D.
- * @param header what the block says of the key; it is written in its normal form.
+ * @param header the attributes of the key; written in the normal form.
  * @param key 1 byte or more.
- * @param padding drawn unless given; with it and two bytes of length the key fills whole blocks.
+ * @param padding random by default; key, padding and two bytes of length fill whole blocks.
  * @returns the block, in ASCII.
  * @throws CryptoRefusal `key_block_refused`, whatever is wrong.
  */
@@ -55,7 +57,7 @@ export function wrapKeyBlock(
     const unit = keyBlockUnit[header.version]
     const length = Buffer.alloc(2)
     length.writeUInt16BE(key.length * 8)
-    // Every key of an algorithm looks as long as its longest one (X9.143:2021 6.1).
+    // All keys of an algorithm appear as long as its longest key (X9.143:2021 6.1).
     const longest = 2 + Math.max(longestKey[header.algorithm] ?? 0, key.length)
     const drawn = () => randomBytes(Math.ceil(longest / unit) * unit - 2 - key.length)
     const clear = Buffer.concat([length, key, padding ?? drawn()])
@@ -68,8 +70,8 @@ export function wrapKeyBlock(
 }
 
 /**
- * Unwraps a key block of version B or D. Nothing that was deciphered is looked at before the MAC
- * over it and the header has been found right, in constant time.
+ * Unwraps a key block of version B or D. Deciphered bytes are used only after the MAC over them and
+ * the header was verified in constant time.
  *
  * @param kbpk key block protection key: 16 or 24 bytes for B; 16, 24 or 32 for D.
  * @param block the block, in ASCII; its hexadecimal digits are capitals, so a block has one
@@ -84,10 +86,10 @@ export function unwrapKeyBlock(kbpk: Uint8Array, block: string): UnwrappedKeyBlo
 }
 
 /**
- * Unwraps a key block as {@link unwrapKeyBlock} does, under a protection key that this process may
- * not hold.
+ * Unwraps a key block as {@link unwrapKeyBlock} does, under a protection key that may be outside
+ * this process.
  *
- * @param deriveKeys derives the block's keys; what it throws is passed on.
+ * @param deriveKeys derives the block's keys; its errors are passed on.
  * @throws CryptoRefusal `key_block_refused`, whether the keys, the header, the block or the MAC is
  *   wrong.
  */
@@ -104,13 +106,13 @@ export function unwrapKeyBlockWith(
     if (bodyText.length % 2 !== 0 || !/^[0-9A-F]+$/.test(bodyText)) refuse('key_block_refused')
     const body = Buffer.from(bodyText, 'hex')
     const isWhole = block.length === blockLength && headerText.length % unit === 0
-    // One block of key data at the least, then the MAC.
+    // The body has at least one block of key data, then the MAC.
     if (!isWhole || body.length < 2 * unit) refuse('key_block_refused')
     const tag = body.subarray(-unit)
     const clear = decipher(kbek, tag, body.subarray(0, -unit))
     const due = mac(kbak, Buffer.concat([Buffer.from(headerText), clear]))
     if (!areEqualBytes(due, tag)) refuse('key_block_refused')
-    // The key stands between its length in bits and the padding.
+    // The key follows its length in bits and precedes the padding.
     const bits = clear.readUInt16BE(0)
     const isKey = bits > 0 && bits % 8 === 0 && 2 + bits / 8 <= clear.length
     if (!isKey) refuse('key_block_refused')

@@ -4,11 +4,11 @@ import { encipherTdesEcb } from './tdes.ts'
 
 /**
  * Key check value of a DES or TDES key: the leftmost bytes of eight zero bytes enciphered under it
- * (X9.24-1:2017 A.2, the "legacy" one). Parity bits do not count.
+ * (X9.24-1:2017 A.2, the "legacy" method). Parity bits are ignored.
  *
  * @param key 8, 16 or 24 bytes.
- * @param lengthBytes 1 to 8; 3 is what is exchanged.
- * @throws CryptoRefusal `key_check_value_refused` when a length is wrong.
+ * @param lengthBytes 1 to 8; 3 is common.
+ * @throws CryptoRefusal `key_check_value_refused` if a length is wrong.
  */
 export function tdesKeyCheckValue(key: Uint8Array, lengthBytes = 3): Buffer {
   return leftmost(lengthBytes, () => encipherTdesEcb(key, Buffer.alloc(8)))
@@ -16,11 +16,11 @@ export function tdesKeyCheckValue(key: Uint8Array, lengthBytes = 3): Buffer {
 
 /**
  * Key check value of an AES key: the leftmost bytes of the AES-CMAC of sixteen zero bytes
- * (X9.24-1:2017 A.3). Enciphered zeros, as PKCS#11 has it, are another value.
+ * (X9.24-1:2017 A.3). PKCS#11 defines another value: enciphered zeros.
  *
  * @param key 16, 24 or 32 bytes.
- * @param lengthBytes 1 to 16; 5 is what X9.143 says, 3 is common.
- * @throws CryptoRefusal `key_check_value_refused` when a length is wrong.
+ * @param lengthBytes 1 to 16; X9.143 has 5, 3 is common.
+ * @throws CryptoRefusal `key_check_value_refused` if a length is wrong.
  */
 export function aesKeyCheckValue(key: Uint8Array, lengthBytes = 5): Buffer {
   return leftmost(lengthBytes, () => aesCmac(key, Buffer.alloc(16)))

@@ -5,16 +5,16 @@ import { desBlockLength } from './tdes.ts'
 
 /**
  * A MAC key as the methods below use it: enciphers whole blocks in CBC mode from an IV of zeros and
- * gives the last one. Its bytes may lie where this process cannot see them.
+ * returns the last block. The key may be outside this process.
  */
 export interface MacChain {
-  /** Under the first key of a TDES pair alone, as single DES. */
+  /** With the first key of a TDES pair only, as single DES. */
   withA(blocks: Uint8Array): Promise<Buffer>
-  /** Under the whole key. */
+  /** With the whole key. */
   withWhole(blocks: Uint8Array): Promise<Buffer>
 }
 
-/** How a MAC of 8 bytes is made of a message of one byte or more. */
+/** The methods that compute a MAC of 8 bytes over a message of at least one byte. */
 type MacMethod = 'cbc' | 'retail' | 'cmac'
 
 export const messageMacs: Readonly<
@@ -28,10 +28,10 @@ export const messageMacs: Readonly<
     const last = blocks.subarray(-desBlockLength)
     if (blocks.length === desBlockLength) return chain.withWhole(last)
     const before = await chain.withA(blocks.subarray(0, -desBlockLength))
-    // Enciphered with A, deciphered with B, enciphered with A: that is the whole key.
+    // Enciphering with A, deciphering with B and enciphering with A is TDES with the whole key.
     return chain.withWhole(xor(before, last))
   },
-  /** AES-CMAC (SP 800-38B, ISO/IEC 9797-1 algorithm 5), its left half. */
+  /** The left half of the AES-CMAC (SP 800-38B, ISO/IEC 9797-1 algorithm 5). */
   async cmac(chain, message) {
     const ofZeros = await chain.withWhole(Buffer.alloc(aesBlockLength))
     const mac = await chain.withWhole(cmacBlocks(ofZeros, aesBlockLength, message))
@@ -40,8 +40,8 @@ export const messageMacs: Readonly<
 }
 
 /**
- * Padding 1 of ISO/IEC 9797-1 does not tell a message from the same with zeros after it; messages
- * of cards have one length.
+ * Padding 1 of ISO/IEC 9797-1 does not distinguish a message from the same message with trailing
+ * zeros. Card messages are safe because each has a fixed length.
  */
 function paddedWithZeros(message: Uint8Array): Buffer {
   if (message.length === 0) refuse('message_mac_refused')

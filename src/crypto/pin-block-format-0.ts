@@ -18,8 +18,8 @@ export function encodePinBlockFormat0(pin: string, pan: string): Buffer {
 }
 
 /**
- * Decodes a clear ISO format 0 PIN block. Under a wrong PAN it may give another PIN: only the
- * digits that lie under the fill are checked.
+ * Decodes a clear ISO format 0 PIN block. With a wrong PAN it may return another PIN: only the
+ * digits under the fill are checked.
  *
  * @param block 8 bytes, in clear.
  * @param pan 13 to 19 digits, check digit included.

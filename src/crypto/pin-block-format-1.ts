@@ -4,11 +4,11 @@ import { refuse } from './refusal.ts'
 const isFill = (nibble: number) => nibble <= 15
 
 /**
- * Encodes a clear ISO format 1 PIN block, which is bound to no PAN (ISO 9564-1:2017 9.3.3).
+ * Encodes a clear ISO format 1 PIN block, which is not bound to a PAN (ISO 9564-1:2017 9.3.3).
  *
  * @param pin 4 to 12 digits.
- * @param fill the transaction field or random nibbles, one a byte, 14 less the PIN's length of
- *   them; drawn unless given.
+ * @param fill the transaction field or random nibbles, one per byte, 14 minus the length of the
+ *   PIN; random by default.
  * @returns 8 bytes, in clear.
  * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
  */
@@ -20,7 +20,7 @@ export function encodePinBlockFormat1(
 }
 
 /**
- * Decodes a clear ISO format 1 PIN block; any fill is taken.
+ * Decodes a clear ISO format 1 PIN block; any fill is accepted.
  *
  * @param block 8 bytes, in clear.
  * @returns the PIN, 4 to 12 digits.

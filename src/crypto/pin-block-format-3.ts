@@ -4,11 +4,11 @@ import { refuse, xor } from './refusal.ts'
 const isFill = (nibble: number) => nibble >= 10
 
 /**
- * The plain text PIN field of format 3: control 3, length, digits, fill A to F
- * (ISO 9564-1:2017 9.3.5).
+ * Returns the plain text PIN field of format 3: control 3, length, digits, fill A to F (ISO
+ * 9564-1:2017 9.3.5).
  *
  * @param pin 4 to 12 digits.
- * @param fill one nibble a byte, 10 to 15, 14 less the PIN's length of them; drawn unless given.
+ * @param fill one nibble per byte, 10 to 15, 14 minus the length of the PIN; random by default.
  * @returns 8 bytes, in clear.
  * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
  */
@@ -33,7 +33,7 @@ export function encodePinBlockFormat3(pin: string, pan: string, fill?: Uint8Arra
 }
 
 /**
- * Decodes a clear ISO format 3 PIN block. Under a wrong PAN it may give another PIN.
+ * Decodes a clear ISO format 3 PIN block. With a wrong PAN it may return another PIN.
  *
  * @param block 8 bytes, in clear.
  * @param pan 13 to 19 digits, check digit included.

@@ -5,11 +5,11 @@ import { isDigits, refuse } from './refusal.ts'
 const isFill = (nibble: number) => nibble === 10
 
 /**
- * The plain text PIN field of format 4: control 4, length, digits, fill A, 8 random bytes
+ * Returns the plain text PIN field of format 4: control 4, length, digits, fill A, 8 random bytes
  * (ISO 9564-1:2017 9.4.2.2.2).
  *
  * @param pin 4 to 12 digits.
- * @param random 8 bytes, drawn unless given.
+ * @param random 8 bytes; random by default.
  * @returns 16 bytes, in clear.
  * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
  */
@@ -20,7 +20,7 @@ export function pinFieldFormat4(pin: string, random: Uint8Array = randomBytes(8)
 }
 
 /**
- * Reads the PIN out of a plain text PIN field of format 4.
+ * Reads the PIN in a plain text PIN field of format 4.
  *
  * @param field 16 bytes, in clear.
  * @throws CryptoRefusal `pin_block_refused`, whatever is wrong.
@@ -31,12 +31,12 @@ export function decodePinFieldFormat4(field: Uint8Array): string {
 }
 
 /**
- * The plain text PAN field of format 4: a nibble that says how many digits there are beyond 12, the
- * whole PAN (with zeros before it up to 12 digits), zeros (ISO 9564-1:2017 9.4.2.2.3).
+ * Returns the plain text PAN field of format 4: a nibble with the number of digits beyond 12, the
+ * whole PAN (with leading zeros up to 12 digits), zeros (ISO 9564-1:2017 9.4.2.2.3).
  *
  * @param pan 1 to 19 digits, check digit included.
  * @returns 16 bytes.
- * @throws CryptoRefusal `pin_block_refused` when it is anything else.
+ * @throws CryptoRefusal `pin_block_refused` for anything else.
  */
 export function panFieldFormat4(pan: string): Buffer {
   if (!isDigits(pan, 1, 19)) refuse('pin_block_refused')

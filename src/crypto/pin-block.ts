@@ -4,28 +4,28 @@ import { decodePinBlockFormat3, encodePinBlockFormat3 } from './pin-block-format
 import { decodePinFieldFormat4, panFieldFormat4, pinFieldFormat4 } from './pin-block-format-4.ts'
 import { refuse, xor } from './refusal.ts'
 
-/**
- * The formats of PIN blocks that go between zones; format 2 goes to a chip only (ISO 9564-1:2017
- * 9.3).
- */
+/** The formats of PIN blocks between zones. Format 2 is for chips only (ISO 9564-1:2017 9.3). */
 type Format = 'ISO_FORMAT_0' | 'ISO_FORMAT_1' | 'ISO_FORMAT_3' | 'ISO_FORMAT_4'
 
-/** A PIN encryption key, wherever it lies: whole blocks of its cipher, each by itself (ECB). */
+/**
+ * A PIN encryption key, in this process or in a token. It works on whole blocks of its cipher, each
+ * block separately (ECB).
+ */
 interface PinEncryptionKey {
   readonly cipher: 'TDES' | 'AES'
   encipher(blocks: Uint8Array): Promise<Buffer>
   decipher(blocks: Uint8Array): Promise<Buffer>
 }
 
-/** What goes into a block beside the PIN. */
+/** The content of a PIN block besides the PIN. */
 interface BlockFields {
-  /** 13 to 19 digits for formats 0 and 3, 1 to 19 for format 4; format 1 does not look at it. */
+  /** 13 to 19 digits for formats 0 and 3, 1 to 19 for format 4; format 1 ignores it. */
   readonly pan: string
-  /** Nibbles for formats 1 and 3, 8 bytes for format 4; drawn unless given. */
+  /** Nibbles for formats 1 and 3, 8 bytes for format 4; random by default. */
   readonly fill?: Uint8Array | undefined
 }
 
-/** What a format does with a PIN, beside the cipher. */
+/** How a format encodes and enciphers a PIN. */
 interface FormatRules {
   readonly cipher: PinEncryptionKey['cipher']
   readonly lengthBytes: 8 | 16
@@ -33,7 +33,7 @@ interface FormatRules {
   decipher(key: PinEncryptionKey, block: Uint8Array, pan: string): Promise<string>
 }
 
-/** A format whose whole block is enciphered at once (ISO 9564-1:2017 9.3). */
+/** A format that enciphers the whole block at once (ISO 9564-1:2017 9.3). */
 const inOneBlock = (
   encode: (pin: string, pan: string, fill?: Uint8Array) => Buffer,
   decode: (block: Uint8Array, pan: string) => string,
@@ -73,8 +73,8 @@ const formats: Record<Format, FormatRules> = {
  * @param key TDES for formats 0, 1 and 3; AES for format 4.
  * @param pin 4 to 12 digits.
  * @returns 8 bytes, or 16 for format 4.
- * @throws CryptoRefusal `pin_block_refused`, whatever is wrong with the inputs; RangeError when the
- *   key is of another cipher; what the key throws.
+ * @throws CryptoRefusal `pin_block_refused`, whatever is wrong with the inputs; RangeError if the
+ *   key has another cipher; errors of the key.
  */
 export async function encipherPinBlock(
   format: Format,
@@ -88,12 +88,12 @@ export async function encipherPinBlock(
 }
 
 /**
- * Deciphers a block of any format. Of formats 0 and 3 a wrong PAN may give another PIN; of format 4
- * a wrong PAN or key does so in about one case in 2^24, nearly always one of 12 digits.
+ * Deciphers a block of any format. In formats 0 and 3, a wrong PAN may return another PIN. In
+ * format 4, a wrong PAN or key does so in about one of 2^24 cases, nearly always with 12 digits.
  *
  * @returns the PIN, 4 to 12 digits.
- * @throws CryptoRefusal `pin_block_refused`, whatever is wrong with the block, or when the key is
- *   of another cipher; what the key throws.
+ * @throws CryptoRefusal `pin_block_refused`, whatever is wrong with the block, or if the key has
+ *   another cipher; errors of the key.
  */
 export async function decipherPinBlock(
   format: Format,

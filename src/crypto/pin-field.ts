@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { isDigits, isPinText, refuse } from './refusal.ts'
 
-/** Nibbles in the PIN field of formats 0 to 3, and in the first half of that of format 4. */
+/**
+ * The nibbles in the PIN field of formats 0 to 3, and in the first half of the field of format 4.
+ */
 const fieldNibbles = 16
 
-/** Which nibbles may stand behind the PIN digits. */
+/** Which nibbles can follow the PIN digits. */
 type FillRule = (nibble: number) => boolean
 
 /**
- * How many fill nibbles stand behind a PIN: 14 less its length.
+ * Returns the number of fill nibbles after a PIN: 14 minus its length.
  *
  * @throws CryptoRefusal `pin_block_refused` unless the PIN is 4 to 12 digits.
  */
@@ -17,14 +19,14 @@ export function fillLength(pin: string): number {
 }
 
 /**
- * Writes the plain text PIN field that all formats share: control nibble, length, digits, fill
- * (ISO 9564-1:2017 9.3).
+ * Writes the plain text PIN field that all formats share: control nibble, length, digits, fill (ISO
+ * 9564-1:2017 9.3).
  *
  * @param control the format's number, 0 to 4.
  * @param pin 4 to 12 digits.
- * @param fill one nibble a byte, 14 less the PIN's length of them.
+ * @param fill one nibble per byte, 14 minus the length of the PIN.
  * @returns 8 bytes.
- * @throws CryptoRefusal `pin_block_refused` when the PIN or the fill is not as the format has it.
+ * @throws CryptoRefusal `pin_block_refused` if the PIN or the fill does not match the format.
  */
 export function writePinField(
   control: number,
@@ -38,8 +40,8 @@ export function writePinField(
 }
 
 /**
- * Reads what {@link writePinField} writes. All sixteen nibbles are looked at whatever the first
- * says.
+ * Reads what {@link writePinField} writes. All sixteen nibbles are checked, even if the first is
+ * wrong.
  *
  * @param field 8 bytes.
  * @returns the PIN, 4 to 12 digits.
@@ -61,11 +63,11 @@ export function readPinField(control: number, field: Uint8Array, isFill: FillRul
  * Draws fill nibbles, each equally likely.
  *
  * @param from the least nibble; the greatest is always F.
- * @returns one nibble a byte.
+ * @returns one nibble per byte.
  */
 export function drawFill(length: number, from: number): Buffer {
   const choices = fieldNibbles - from
-  // A byte beyond the last whole multiple would make the first nibbles likelier: it is left out.
+  // The highest bytes would make the lowest nibbles more likely, so they are skipped.
   const limit = 256 - (256 % choices)
   const fill: number[] = []
   while (fill.length < length) {
@@ -80,7 +82,7 @@ export function drawFill(length: number, from: number): Buffer {
  *
  * @param pan 13 to 19 digits, check digit included.
  * @returns 8 bytes.
- * @throws CryptoRefusal `pin_block_refused` when it is anything else.
+ * @throws CryptoRefusal `pin_block_refused` for anything else.
  */
 export function encodePanField(pan: string): Buffer {
   if (!isDigits(pan, 13, 19)) refuse('pin_block_refused')

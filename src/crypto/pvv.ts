@@ -1,11 +1,10 @@
 import { isDigits, isPinText, refuse } from './refusal.ts'
 
 /**
- * Decimalization of a ciphertext in two passes, as PVV and CVV share it: from left to right the
- * decimal digits, then from left to right A to F as 0 to 5 (the Visa PVV and CVV methods).
+ * Decimalizes a ciphertext in two passes, as PVV and CVV do: from left to right the decimal digits,
+ * then from left to right A to F as 0 to 5 (the Visa PVV and CVV methods).
  *
- * @param ciphertext any number of bytes; n bytes always give 2n digits, so 8 bytes never fall
- *   short.
+ * @param ciphertext any number of bytes; n bytes always give 2n digits.
  * @returns two digits per byte of ciphertext.
  */
 export function decimaliseInTwoPasses(ciphertext: Uint8Array): string {
@@ -15,28 +14,31 @@ export function decimaliseInTwoPasses(ciphertext: Uint8Array): string {
   return [...decimal, ...letters].join('')
 }
 
-/** What a PIN verification value is made of, the key aside. */
+/** The inputs of a PIN verification value, except the key. */
 type PvvInputs = {
   /** 12 to 19 digits, check digit included. */
   readonly pan: string
-  /** PIN verification key indicator, one digit; schemes assign 1 to 6, and 0 means none. */
+  /** PIN verification key indicator, one digit. Schemes assign 1 to 6; 0 means no key. */
   readonly pvki: string
   /** 4 to 12 digits, of which only the first four count. */
   readonly pin: string
 }
 
-/** A PIN verification key, wherever it lies: whole blocks of TDES, each by itself (ECB). */
+/**
+ * A PIN verification key, in this process or in a token. It enciphers whole blocks with TDES, each
+ * block separately (ECB).
+ */
 interface PinVerificationKey {
   encipher(blocks: Uint8Array): Promise<Uint8Array>
 }
 
 /**
- * Visa PIN verification value: the transformed security parameter (the 11 rightmost PAN digits but
- * for the check digit, the PVKI, the 4 leftmost PIN digits) enciphered under the PIN verification
- * key and decimalized in two passes (Visa PVV; IBM CCA "Visa PIN algorithms").
+ * Generates a Visa PIN verification value: the transformed security parameter (the 11 rightmost PAN
+ * digits without the check digit, the PVKI, the 4 leftmost PIN digits) enciphered under the PIN
+ * verification key and decimalized in two passes (Visa PVV; IBM CCA "Visa PIN algorithms").
  *
  * @returns 4 digits.
- * @throws CryptoRefusal `pvv_refused`, whatever is wrong with the inputs; what the key throws.
+ * @throws CryptoRefusal `pvv_refused`, whatever is wrong with the inputs; errors of the key.
  */
 export async function generatePvv(
   pvk: PinVerificationKey,

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 
-/** One code per primitive. Which check failed is never said: that would be an oracle. */
+/** One code per primitive. The code never states which check failed: that would be an oracle. */
 export type RefusalCode = keyof typeof messages
 
 const messages = {
@@ -22,11 +22,11 @@ const messages = {
 } as const
 
 /**
- * The only error that this directory throws on purpose. Neither `message` nor `code` depends on a
- * key, a PIN, a PAN or on which of a primitive's checks failed.
+ * The only error that this directory throws on purpose. Its `message` and `code` do not depend on a
+ * key, a PIN, a PAN or the check that failed.
  */
 export class CryptoRefusal extends Error {
-  /** Which primitive refused; stable. */
+  /** The primitive that refused; stable. */
   readonly code: RefusalCode
 
   constructor(code: RefusalCode) {
@@ -37,7 +37,7 @@ export class CryptoRefusal extends Error {
 }
 
 /**
- * Leaves by the one failure exit of a primitive.
+ * Throws the one failure of a primitive.
  *
  * @throws CryptoRefusal always.
  */
@@ -46,8 +46,8 @@ export function refuse(code: RefusalCode): never {
 }
 
 /**
- * Runs `operation`; whatever fails in it, a check of ours or one of OpenSSL's, leaves by the one
- * exit of `code`.
+ * Runs `operation` and turns every failure in it, of a check or of OpenSSL, into the one failure of
+ * `code`.
  *
  * @throws CryptoRefusal with `code`.
  */
@@ -69,20 +69,20 @@ export function isPinText(pin: string): boolean {
   return isDigits(pin, 4, 12)
 }
 
-/** Whether two byte strings are equal, in a time that depends on nothing but their lengths. */
+/** Whether two byte strings are equal. The time depends on their lengths only. */
 export function areEqualBytes(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
-/** Whether two digit strings are equal, in a time that depends on nothing but their lengths. */
+/** Whether two digit strings are equal. The time depends on their lengths only. */
 export function areEqualDigits(left: string, right: string): boolean {
   return areEqualBytes(Buffer.from(left), Buffer.from(right))
 }
 
 /**
- * The exclusive or of two byte strings of one length.
+ * Returns the exclusive or of two byte strings of equal length.
  *
- * @throws RangeError when the lengths differ: that is a fault of the caller, not of an input.
+ * @throws RangeError if the lengths differ, which is a fault of the caller.
  */
 export function xor(left: Uint8Array, right: Uint8Array): Buffer {
   if (left.length !== right.length) throw new RangeError('Only equal lengths can be combined.')

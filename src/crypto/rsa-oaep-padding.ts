@@ -5,13 +5,12 @@ const hashLength = 32
 const none = Buffer.alloc(0)
 
 /**
- * Takes the padding of RSAES-OAEP with SHA-256 and MGF1-SHA-256 off a message that the bare RSA
- * operation gave (RFC 8017 7.1.2, step 3), for a key that this process does not hold. No branch and
- * no index depends on the padding before all of it has been looked at: what is wrong with it, or
- * how far it is right, would let an attacker open any ciphertext (Manger, 2001).
- *
+ * Removes the padding of RSAES-OAEP with SHA-256 and MGF1-SHA-256 from the result of the bare RSA
+ * operation (RFC 8017 7.1.2, step 3), for a key outside this process. No branch and no index
+ * depends on the padding before all of it was checked: a difference would let an attacker decipher
+ * any ciphertext (Manger, 2001).
  * @param encoded as long as the modulus, leading zeros included.
- * @param label bytes that were bound.
+ * @param label the authenticated bytes.
  * @returns the message, which may be empty.
  * @throws CryptoRefusal `rsa_oaep_refused`, whatever is wrong.
  */
@@ -27,15 +26,14 @@ export function removeOaepPadding(encoded: Uint8Array, label: Uint8Array = none)
 
 /**
  * Finds the message in a data block: the label's hash, zeros, a one, the message.
- *
- * @returns `fault` 0 when it is such a block.
+ * @returns `fault` 0 if the block is valid.
  */
 function readBlock(block: Buffer, labelHash: Buffer): { fault: number; start: number } {
   let fault = labelHash.reduce((all, byte, at) => all | (byte ^ (block[at] ?? 0)), 0)
   let start = 0
   let isPadding = 1
   for (const [at, byte] of block.entries()) {
-    // 1 behind the hash of the label, else 0.
+    // 1 after the hash of the label, otherwise 0.
     const isBehindHash = ((hashLength - 1 - at) >> 31) & 1
     const isLooked = isPadding & isBehindHash
     const isOne = isZero(byte ^ 1)
@@ -46,7 +44,7 @@ function readBlock(block: Buffer, labelHash: Buffer): { fault: number; start: nu
   return { fault: fault | isPadding, start }
 }
 
-/** 1 or 0, without a branch. */
+/** Returns 1 or 0, without a branch. */
 const isZero = (byte: number): number => ((byte - 1) >> 31) & 1
 
 /** MGF1 with SHA-256 (RFC 8017 B.2.1). */

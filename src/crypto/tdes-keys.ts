@@ -1,6 +1,6 @@
 import { areEqualBytes, refuse, xor } from './refusal.ts'
 
-/** 1 when a byte has an odd number of one bits, else 0. */
+/** Returns 1 if a byte has an odd number of one bits, otherwise 0. */
 function parity(byte: number): number {
   const nibble = byte ^ (byte >> 4)
   const pair = nibble ^ (nibble >> 2)
@@ -18,7 +18,7 @@ export function setOddParity(key: Uint8Array): Buffer {
   return Buffer.from(key.map((byte) => byte ^ parity(byte) ^ 1))
 }
 
-/** Whether every byte of a key has an odd number of one bits; all bytes are looked at. */
+/** Whether every byte of a key has an odd number of one bits. All bytes are checked. */
 export function hasOddParity(key: Uint8Array): boolean {
   return key.reduce((all, byte) => all & parity(byte), 1) === 1
 }
@@ -46,7 +46,7 @@ const weakDesKeys = [
 /**
  * Whether a single DES key is weak or semi-weak, whatever its parity (SP 800-67 section 3).
  *
- * @param key 8 bytes; any other length is not a DES key, and so not a weak one.
+ * @param key 8 bytes; a key of any other length is not a DES key, and not weak.
  */
 export function isWeakDesKey(key: Uint8Array): boolean {
   const adjusted = setOddParity(key)
@@ -54,7 +54,7 @@ export function isWeakDesKey(key: Uint8Array): boolean {
 }
 
 /**
- * Whether two neighbouring single keys in a TDES key are equal but for parity, so that it is no
+ * Whether two adjacent parts of a TDES key are equal except for parity, so that the key is no
  * stronger than single DES (SP 800-67 section 3).
  *
  * @param key 16 or 24 bytes.
@@ -68,8 +68,7 @@ export function hasEqualParts(key: Uint8Array): boolean {
 }
 
 /**
- * Whether a TDES key is weak: a part is a weak or semi-weak DES key, or neighbouring parts are
- * equal.
+ * Whether a TDES key is weak: a part is a weak or semi-weak DES key, or adjacent parts are equal.
  *
  * @param key 16 or 24 bytes.
  */
@@ -77,7 +76,7 @@ export function isWeakTdesKey(key: Uint8Array): boolean {
   return hasEqualParts(key) || splitKey(key).some(isWeakDesKey)
 }
 
-/** The single keys of a TDES key, with odd parity. */
+/** Splits a TDES key into its parts, with odd parity. */
 function splitKey(key: Uint8Array): readonly Buffer[] {
   const adjusted = setOddParity(key)
   const count = Math.ceil(key.length / 8)
@@ -85,11 +84,11 @@ function splitKey(key: Uint8Array): readonly Buffer[] {
 }
 
 /**
- * Combines key components that several people hold: exclusive or of all of them (PCI PIN Security
- * 3.1, requirement 12). Parity is left as it comes out.
+ * Combines the key components of several people by exclusive or (PCI PIN Security 3.1, requirement
+ * 12). The parity is not adjusted.
  *
- * @param components two or more, of one length, not empty.
- * @throws CryptoRefusal `key_components_refused` when they are anything else.
+ * @param components two or more, of equal length, not empty.
+ * @throws CryptoRefusal `key_components_refused` for anything else.
  */
 export function combineComponents(components: readonly Uint8Array[]): Buffer {
   const [first, ...others] = components

@@ -7,14 +7,14 @@ export const desBlockLength = 8
 type Mode = 'cbc' | 'ecb'
 
 /**
- * The three keys of TDEA that a key stands for (SP 800-67 section 3): 8 bytes K are K, K, K; 16
- * bytes K1 K2 are K1, K2, K1; 24 bytes stay as they are.
+ * Expands a key to the three keys of TDEA (SP 800-67 section 3): 8 bytes K become K, K, K; 16 bytes
+ * K1 K2 become K1, K2, K1; 24 bytes are unchanged.
  *
  * @returns 24 bytes.
- * @throws CryptoRefusal `tdes_refused` when the key has another length.
+ * @throws CryptoRefusal `tdes_refused` if the key has another length.
  */
 export function expandTdesKey(key: Uint8Array): Buffer {
-  // OpenSSL 3 no longer has single DES; under K, K, K the outer two operations cancel out.
+  // OpenSSL 3 no longer has single DES; with K, K, K, two of the three operations cancel out.
   if (key.length === 8) return Buffer.concat([key, key, key])
   if (key.length === 16) return Buffer.concat([key, key.subarray(0, 8)])
   if (key.length === 24) return Buffer.from(key)
@@ -24,7 +24,7 @@ export function expandTdesKey(key: Uint8Array): Buffer {
 /**
  * Enciphers whole blocks with TDES in ECB mode, without padding (SP 800-67, SP 800-38A 6.1).
  *
- * @param key 8, 16 or 24 bytes; an 8-byte key gives single DES. Parity bits are not looked at.
+ * @param key 8, 16 or 24 bytes; with 8 bytes, single DES. Parity bits are ignored.
  * @param blocks a multiple of 8 bytes.
  * @throws CryptoRefusal `tdes_refused` on any other length.
  */
@@ -35,7 +35,7 @@ export function encipherTdesEcb(key: Uint8Array, blocks: Uint8Array): Buffer {
 /**
  * Deciphers whole blocks with TDES in ECB mode, without padding (SP 800-67, SP 800-38A 6.1).
  *
- * @param key 8, 16 or 24 bytes; an 8-byte key gives single DES. Parity bits are not looked at.
+ * @param key 8, 16 or 24 bytes; with 8 bytes, single DES. Parity bits are ignored.
  * @param blocks a multiple of 8 bytes.
  * @throws CryptoRefusal `tdes_refused` on any other length.
  */
@@ -84,7 +84,7 @@ function requireWholeBlocks(iv: Uint8Array | null, blocks: Uint8Array): void {
   if (!isIv || blocks.length % desBlockLength !== 0) refuse('tdes_refused')
 }
 
-// Node takes bytes too, but four times as long about it, and a PIN needs several of these calls.
+// Node accepts bytes, too, but takes four times as long, and one PIN needs several of these calls.
 function secretKey(key: Uint8Array): KeyObject {
   return createSecretKey(expandTdesKey(key))
 }

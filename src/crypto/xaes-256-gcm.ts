@@ -4,31 +4,29 @@ import { openAesGcm, type Sealed, sealAesGcm } from './aes-gcm.ts'
 import { cmacSubkey } from './cmac.ts'
 import { refuse, xor } from './refusal.ts'
 
-/** Bytes in a nonce: so many that drawing it at random never gives the same one twice. */
+/** The number of bytes in a nonce. Random nonces of this length are unique in practice. */
 export const xaesNonceLength = 24
 
 const ivLength = 12
 
-/** The key and IV that one nonce leads to. */
+/** The key and the IV derived from one nonce. */
 export interface XaesSubkey {
   readonly key: Buffer
   readonly iv: Uint8Array
 }
 
 /**
- * A key of XAES-256-GCM with 128-bit tags (c2sp.org/XAES-256-GCM), made ready once for many
- * messages.
+ * A key of XAES-256-GCM with 128-bit tags (c2sp.org/XAES-256-GCM), prepared once for many messages.
  */
 interface XaesKey {
   /**
    * @param nonce 24 bytes, which may be random: 2^80 messages collide with probability 2^-32.
-   * @param associated bytes that are bound but not enciphered; may be empty.
-   * @throws CryptoRefusal `aes_gcm_refused` when the nonce has another length.
+   * @param associated authenticated, not enciphered; may be empty.
+   * @throws CryptoRefusal `aes_gcm_refused` if the nonce has another length.
    */
   seal(nonce: Uint8Array, associated: Uint8Array, plaintext: Uint8Array): Sealed
   /**
-   * Opens what {@link XaesKey.seal} made; nothing of the plaintext is returned unless the tag is
-   * right.
+   * Opens the output of {@link XaesKey.seal}. Returns no plaintext unless the tag is right.
    * @throws CryptoRefusal `aes_gcm_refused`, whether key, nonce, associated bytes, ciphertext or
    *   tag is wrong.
    */
@@ -39,11 +37,14 @@ interface XaesKey {
   ): Buffer
 }
 
-/** @param key 32 bytes. @throws CryptoRefusal `aes_gcm_refused` on any other length. */
+/**
+ * @param key 32 bytes.
+ * @throws CryptoRefusal `aes_gcm_refused` on any other length.
+ */
 export function xaesKey(key: Uint8Array): XaesKey {
   if (key.length !== 32) refuse('aes_gcm_refused')
-  // Without padding or chaining a cipher keeps nothing from one call to the next, and making one
-  // costs more than all that it does for a message.
+  // Without padding or chaining, a cipher has no state between calls, and creating one costs more
+  // than its work for a message.
   const cipher = createCipheriv('aes-256-ecb', createSecretKey(key), null).setAutoPadding(false)
   const derive = xaesSubkeys((blocks) => cipher.update(blocks))
   return {
@@ -55,12 +56,13 @@ export function xaesKey(key: Uint8Array): XaesKey {
 }
 
 /**
- * What derives the key of each message, and the IV under it: SP 800-108 4.1 in counter mode on
- * AES-CMAC, with the label `X` and the first half of the nonce as context (c2sp.org/XAES-256-GCM).
- * Each of the two messages of CMAC is one whole block, so that both are enciphered in one call.
+ * Derives the key and the IV of each message: SP 800-108 4.1 in counter mode with AES-CMAC, the
+ * label `X` and the first half of the nonce as context (c2sp.org/XAES-256-GCM). Each of the two
+ * CMAC messages is one whole block, so one call enciphers both.
  *
- * @param encipher enciphers whole blocks under the 256-bit key in ECB mode, wherever that lies.
- * @returns a function of a nonce of 24 bytes, which refuses others with `aes_gcm_refused`.
+ * @param encipher enciphers whole blocks under the 256-bit key in ECB mode, in this process or in a
+ *   token.
+ * @returns a function of a nonce of 24 bytes; it refuses other lengths with `aes_gcm_refused`.
  */
 export function xaesSubkeys(
   encipher: (blocks: Uint8Array) => Buffer,
@@ -76,7 +78,7 @@ export function xaesSubkeys(
   }
 }
 
-/** Works with the key of one message, which is wiped then. */
+/** Calls a function with the key of one message and wipes the key afterwards. */
 export function withSubkey<Result>(
   { iv, key }: XaesSubkey,
   work: (key: Uint8Array, iv: Uint8Array) => Result,

@@ -2,23 +2,23 @@ import { hash } from 'node:crypto'
 import type { Scope } from './client.ts'
 import type { Person } from './person.ts'
 
-/** Whose state has to be the same when something is approved as when it was asked for. */
+/** The kinds of subjects whose state must be the same at the approval as at the request. */
 type SubjectKind = 'key' | 'master-key' | 'client' | 'network' | 'link' | 'audit-log' | null
 
 interface ApprovalKindEntry {
-  /** What is asked for, in words. */
+  /** The act that the request is for, in words. */
   readonly description: string
   readonly subjectKind: SubjectKind
   /**
-   * Whether what was asked for is forgotten once it is over: it names whom the record is not to
-   * name any more.
+   * Whether the payload is deleted once the request has ended, because it names a person whom the
+   * record must no longer name.
    */
   readonly isForgotten: boolean
 }
 
 const kept = { isForgotten: false } as const
 
-/** What may need a second person, all of it. */
+/** Every act that may need the approval of a second person. */
 export const approvalKinds = {
   'key-export': { description: 'Exporting a key', subjectKind: 'key', ...kept },
   'key-retirement': { description: 'Retiring a key', subjectKind: 'key', ...kept },
@@ -77,7 +77,7 @@ export type ApprovalKind = keyof typeof approvalKinds
 export const isApprovalKind = (text: string): text is ApprovalKind =>
   Object.hasOwn(approvalKinds, text)
 
-/** `waiting` and `approved` go on; the others are the end of it. */
+/** `waiting` and `approved` are open; the others are final. */
 export const approvalStates = [
   'waiting',
   'approved',
@@ -91,7 +91,8 @@ export const approvalStates = [
 export type ApprovalState = (typeof approvalStates)[number]
 
 /**
- * Scopes by which a client gets PINs or card numbers, in clear or sealed to a device, or sets PINs.
+ * Scopes that disclose PINs or card numbers to a client, in clear or sealed to a device, or let it
+ * set PINs.
  */
 export const guardedScopes = [
   'pin.reveal',
@@ -102,45 +103,45 @@ export const guardedScopes = [
 
 /** The maximum age of an approver's login, in seconds. */
 export const freshLoginSeconds = 300
-/** How far the clock of an issuer may be ahead. */
+/** The maximum seconds by which an issuer's clock may be ahead. */
 const aheadSeconds = 60
 
 /**
  * Whether the issuer authenticated a person within the last five minutes.
- * @param now by the clock of the machine.
+ * @param now the time of this machine's clock.
  */
 export function isFreshLogin({ authenticatedAt }: Person, now: Date): boolean {
   const seconds = (now.getTime() - authenticatedAt.getTime()) / 1_000
   return seconds >= -aheadSeconds && seconds <= freshLoginSeconds
 }
 
-/** A request to the private listener that waits for its approval. */
+/** A request to the private listener that needs an approval. */
 export interface AskedRequest {
   readonly method: string
-  /** Without a query: none of these routes takes one. */
+  /** Without a query: none of these routes has one. */
   readonly path: string
-  /** Null where it has none. */
+  /** Null for a request without a body. */
   readonly body: object | null
 }
 
-/** The state that a request was drawn from. */
+/** The state of the subject when the request was made. */
 export interface ApprovedState {
   readonly kind: ApprovalKind
-  /** Names of what the request is about, as JSON. */
+  /** The names of the subject, as JSON. */
   readonly subject: string
   /** SHA-256 of the state of the subject when the request was made. */
   readonly stateDigest: Uint8Array
 }
 
-/** A request that is carried out, who approved it, and the state that it was approved for. */
+/** An approved request with its approver and the state that it was approved for. */
 export interface ApprovedCall extends AskedRequest {
   readonly approvedBy?: string | null
   readonly drawnFrom: ApprovedState
 }
 
 /**
- * The exact text that is approved: one line of JSON. The nonce makes each one's own, and keeps its
- * hash, which stays on record, from telling what it was once it is forgotten.
+ * Composes the text that is approved: one line of JSON. The nonce makes each payload unique, so the
+ * hash, which stays on record, does not reveal a deleted payload.
  */
 export const composePayload = ({ body, method, path }: AskedRequest, nonce: string): string =>
   JSON.stringify({ method, path, body, nonce })
@@ -151,6 +152,6 @@ export const parsePayload = (payload: string): AskedRequest => JSON.parse(payloa
 /** SHA-256 of a payload, in UTF-8. */
 export const hashPayload = (payload: string): Uint8Array => hash('sha256', payload, 'buffer')
 
-/** What a payload or an outcome is bound to where it is sealed. */
+/** The subject that a payload or an outcome is sealed for. */
 export const approvalSubject = (approvalId: string, column: 'payload' | 'outcome'): string =>
   `${approvalId}\n${column}`

@@ -3,44 +3,46 @@ import type { EventType } from './event-type.ts'
 import type { TryKind } from './tries.ts'
 
 /**
- * What came of an act. What was refused or failed changed nothing, or no more than the tries of a
+ * The outcome of an act. A refused or failed act changed nothing, except perhaps the tries of a
  * card.
  */
 type Outcome = 'done' | 'refused' | 'failed'
 
-/** What an entry of the audit log says. Never a PAN, a PIN or a CVV, truncated or not. */
+/**
+ * The content of an entry of the audit log. It never holds a PAN, a PIN or a CVV, truncated or not.
+ */
 export interface AuditEntry {
-  /** The id of the entry; of an act that an event reports, the event's. */
+  /** The id of the entry; for an act that an event reports, the id of the event. */
   readonly entry: string
-  /** When, by the database's clock: RFC 3339 in UTC, to the microsecond. */
+  /** The time of the act by the database's clock: RFC 3339 in UTC, to the microsecond. */
   readonly at: string
   readonly act: string
   /**
-   * The client system, card network or administrator who acted; of what a card network did to a
+   * The client system, card network or administrator who acted; for an act of a card network on a
    * card, the card's client.
    */
   readonly client?: string | undefined
   readonly request?: string | undefined
   /** The public token of the card. */
   readonly card?: string | undefined
-  /** Of the card's events this is so manyth: each card's are without gaps. */
+  /** The number of the event among the events of its card, without gaps. */
   readonly sequence?: number | undefined
   /** The key that was acted on. */
   readonly key?: string | undefined
-  /** Whatever else was acted on: a product, a client, a process, a setting. */
+  /** Any other subject of the act: a product, a client, a process, a setting. */
   readonly subject?: string | undefined
-  /** Of the acts on keys and of administration this is so manyth: they are without gaps. */
+  /** The number of the act among the acts on keys or of administration, without gaps. */
   readonly number?: number | undefined
   readonly outcome: Outcome
   readonly reason?: string | undefined
-  /** How many of these there were, where more than one is told of. */
+  /** How many acts the entry reports, if more than one. */
   readonly count?: number | undefined
   /** The thumbprint of the key of the cardholder's device (RFC 7638). */
   readonly device?: string | undefined
   readonly details?: object | undefined
 }
 
-/** What came of the act that an event reports. */
+/** The outcome of the act that an event reports. */
 export const outcomesByEvent: Readonly<Record<EventType, Outcome>> = {
   'card.created': 'done',
   'card.status_changed': 'done',
@@ -56,8 +58,8 @@ export const outcomesByEvent: Readonly<Record<EventType, Outcome>> = {
 }
 
 /**
- * What came of a try, by its result; an unresolved one was compared with nothing, or lost with its
- * process.
+ * The outcome of a try by its result. The value of an unresolved try was not compared, or the
+ * result was lost with its process.
  */
 export const outcomesByResult: Readonly<Record<'match' | 'mismatch' | 'unresolved', Outcome>> = {
   match: 'done',
@@ -65,7 +67,7 @@ export const outcomesByResult: Readonly<Record<'match' | 'mismatch' | 'unresolve
   unresolved: 'failed',
 }
 
-/** An attempt: its card, its kind and its number name it. */
+/** An attempt, identified by its card, kind and number. */
 interface NumberedAttempt {
   readonly publicToken: string
   readonly kind: TryKind
@@ -92,7 +94,10 @@ export function attemptEntryId({ at, kind, publicToken, tryNumber }: NumberedAtt
   ].join('-')
 }
 
-/** An entry's text as it is stored and committed to: one JSON object, its members in this order. */
+/**
+ * Returns the text of an entry as it is stored and committed to: one JSON object with its members
+ * in this order.
+ */
 export const entryText = (said: AuditEntry): string =>
   JSON.stringify({
     entry: said.entry,

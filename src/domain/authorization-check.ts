@@ -1,6 +1,6 @@
 /**
- * What is looked at, in this order. `answer`: of a repeat, whether the first request was answered
- * before it was lost with its process.
+ * The checks, in the order in which they run. `answer` belongs to repeats: whether the first
+ * request was answered before it was lost with its process.
  */
 export const checkNames = [
   'card',
@@ -13,22 +13,22 @@ export const checkNames = [
 ] as const
 
 /**
- * What a check came to. `not_given`: the request has nothing that it could be made on. `blocked`:
- * no try was left, and nothing was compared. `unresolved`: the HSM gave no answer.
+ * The results of a check. `not_given`: the request lacks the value to check. `blocked`: no try was
+ * left, and nothing was compared. `unresolved`: the HSM gave no answer.
  */
 export const checkResults = ['passed', 'failed', 'not_given', 'blocked', 'unresolved'] as const
 
-/** One check of an authorization. Never the value that was checked. */
+/** One check of an authorization, without the value that was checked. */
 export interface AuthorizationCheck {
   readonly check: (typeof checkNames)[number]
   readonly result: (typeof checkResults)[number]
   /** Milliseconds from the arrival of the request to the result of this check. */
   readonly afterMs: number
-  /** What it objected with: at most one does, the last. */
+  /** The response code of the objection. Only the last check can have one. */
   readonly responseCode?: string
-  /** The status that the card had. */
+  /** The status of the card. */
   readonly cardStatusCode?: string
-  /** Of a PIN or CVV2: the tries left after it, and the number of the try that it spent. */
+  /** For a PIN or CVV2: the remaining tries, and the number of the try that it spent. */
   readonly remainingTries?: number
   readonly tryNumber?: number
 }

@@ -8,7 +8,7 @@ export function isCalendarDate(text: string): boolean {
   return Number(day) <= daysInMonth(Number(year), Number(month))
 }
 
-/** A card made in this year expires before the year 10000, which no date here can name. */
+/** The last year in which a card can be created: later ones would expire after the year 9999. */
 export const lastClockYear = 9_899
 
 /** Whether the text is an instant in UTC as RFC 3339 writes it, its year within four digits. */
@@ -21,17 +21,17 @@ export const isInstant = (text: string): boolean =>
 export const isPastDate = (text: string, today: string): boolean =>
   isCalendarDate(text) && text < today
 
-/** No person has lived for so long: a date of birth before that is a slip. */
+/** The maximum age of a person. An earlier date of birth is a typing error. */
 const ageMostYears = 150
 
-/** Whether a person who lives `today` can have been born on a date; both `YYYY-MM-DD`. */
+/** Whether a person who is alive `today` can have this date of birth; both `YYYY-MM-DD`. */
 export function isWithinLifetime(date: string, today: string): boolean {
   const earliestYear = Math.max(0, Number(today.slice(0, 4)) - ageMostYears)
   const earliest = `${String(earliestYear).padStart(4, '0')}${today.slice(4)}`
   return date >= earliest
 }
 
-/** The day that an instant lies in, in UTC, as `YYYY-MM-DD`. */
+/** Formats the UTC day of an instant as `YYYY-MM-DD`. */
 export const formatDate = (at: Date): string => at.toISOString().slice(0, 10)
 
 /** Returns the number of days of a month (1 to 12); 0 for a month that does not exist. */
@@ -42,7 +42,7 @@ export function daysInMonth(year: number, month: number): number {
 
 const monthLengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-/** The month that a card is valid through, to its last day in UTC. */
+/** The last month in which a card is valid, through its last day in UTC. */
 export interface Expiry {
   readonly year: number
   /** 1 to 12. */
@@ -61,24 +61,30 @@ export interface Expiry {
   isPast(at: Date): boolean
 }
 
-/** An expiry from a year (0 to 9999) and a month (1 to 12). Throws a RangeError on others. */
+/**
+ * Makes an expiry from a year (0 to 9999) and a month (1 to 12).
+ * @throws RangeError for other numbers.
+ */
 export function makeExpiry(year: number, month: number): Expiry {
   const fits = Number.isInteger(year) && year >= 0 && year <= 9999 && daysInMonth(year, month) > 0
   if (!fits) throw new RangeError('not a month')
   return Object.freeze({ year, month, ...methods })
 }
 
-/** An expiry from `YYYY-MM`, or null. */
+/** Parses an expiry `YYYY-MM`; returns null for other texts. */
 export function parseExpiry(text: string): Expiry | null {
   const [, year, month] = /^([0-9]{4})-(0[1-9]|1[0-2])$/.exec(text) ?? []
   return year && month ? makeExpiry(Number(year), Number(month)) : null
 }
 
-/** The expiry whose month a date `YYYY-MM-DD` lies in. Throws a RangeError if it is no date. */
+/**
+ * Returns the expiry with the month of a date `YYYY-MM-DD`.
+ * @throws RangeError if the text is no date.
+ */
 export const toExpiry = (date: string): Expiry =>
   makeExpiry(Number(date.slice(0, 4)), Number(date.slice(5, 7)))
 
-/** The expiry of a card that starts on `date` (`YYYY-MM-DD`) and is valid for some months. */
+/** Returns the expiry of a card that starts on `date` (`YYYY-MM-DD`) and is valid for `months`. */
 export function expiryMonthsAfter(date: string, months: number): Expiry {
   const start = toExpiry(date)
   const count = start.year * 12 + (start.month - 1) + months
@@ -86,8 +92,8 @@ export function expiryMonthsAfter(date: string, months: number): Expiry {
 }
 
 /**
- * Why a card created `today` (`YYYY-MM-DD`) may not have this expiry, or null if it may: its last
- * day must lie ahead, and its month within the product's validity.
+ * Returns why a card created `today` (`YYYY-MM-DD`) cannot have this expiry, or null. Its last day
+ * must be in the future, and its month within the product's validity.
  */
 export function expiryFault(expiry: Expiry, today: string, validityMonths: number): string | null {
   if (expiry.lastDay() <= today) return 'must be in the future'

@@ -1,6 +1,6 @@
 import type { Expiry } from './calendar.ts'
 
-/** Every status that a card may have: its name on the wire and where it may move. */
+/** The statuses of a card: the name on the wire and the allowed moves. */
 export const cardStatuses = {
   '02': { status: 'Inactive', description: 'Inactive', moves: ['00', '41', '43', '46', '83'] },
   '00': { status: 'Active', description: 'Active', moves: ['62', '41', '43', '46', '83'] },
@@ -41,17 +41,20 @@ export const describeCardStatus = (code: CardStatusCode): CardStatus => ({
   cardStatusDescription: cardStatuses[code].description,
 })
 
-/** The statuses that each status may be moved to, besides itself. */
+/** Lists the statuses that a card can move to from a status, except the status itself. */
 export const allowedMoves = (from: CardStatusCode): readonly CardStatusCode[] =>
   cardStatuses[from].moves
 
-/** Whether a status may be moved to another. To stay is no move. */
+/** Whether a card can move from one status to another. Keeping the status is not a move. */
 export const mayMove = (from: CardStatusCode, to: CardStatusCode): boolean =>
   allowedMoves(from).includes(to)
 
-/** Whether nothing can follow the status. */
+/** Whether a card can never leave the status. */
 export const isFinal = (code: CardStatusCode): boolean => allowedMoves(code).length === 0
 
-/** The status at an instant: a card that is not final expires after its last day. */
+/**
+ * Returns the status at an instant: a card that is not in a final status expires after its last
+ * day.
+ */
 export const statusAt = (stored: CardStatusCode, expiry: Expiry, at: Date): CardStatusCode =>
   !isFinal(stored) && expiry.isPast(at) ? '54' : stored

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { toMembers } from './members.ts'
 
 /**
- * The members that a thumbprint is over, in its order (RFC 7638 section 3.2, RFC 8037 section 2).
+ * The members that a thumbprint covers, in its order (RFC 7638 section 3.2, RFC 8037 section 2).
  */
 const thumbprintMembers: Readonly<Record<string, readonly string[]>> = {
   EC: ['crv', 'kty', 'x', 'y'],
@@ -11,8 +11,8 @@ const thumbprintMembers: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * The thumbprints of a client's public keys: SHA-256, base64url (RFC 7638). What is no key has
- * none.
+ * Lists the thumbprints of a client's public keys: SHA-256, base64url (RFC 7638). Values that are
+ * no keys are ignored.
  * @param jwks a JWK or a JWK Set, as parsed from JSON
  */
 export function listKeyThumbprints(jwks: unknown): readonly string[] {

@@ -3,23 +3,25 @@ export const isClientId = (text: unknown): text is string =>
   typeof text === 'string' && /^[\x21-\x7e]{1,64}$/.test(text)
 
 /**
- * Who asks, as the access token says, and under which request id: a client system, a network, an
- * operator.
+ * The caller and the request id: a client system, a network or an operator, as the access token
+ * states.
  */
 export interface Requester {
   readonly clientId: string
   readonly requestId: string
-  /** The person who approved it, where it is carried out after an approval. */
+  /** The approver, if the request is executed after an approval. */
   readonly approvedBy?: string | null
 }
 
-/** The two listeners, each an audience of its own for access tokens. */
+/** The two listeners. Each is an audience of its own for access tokens. */
 export type ListenerName = 'public' | 'private'
 
-/** `client`: a client system on the public listener. The others belong to the private one. */
+/**
+ * `client` is a client system on the public listener. The other kinds call the private listener.
+ */
 export type ClientKind = 'client' | 'network' | 'admin'
 
-/** Every scope, and the only kind of client that may have it. Null: a person alone may. */
+/** The scopes, and the only kind of client that can have each. Null: only people can have it. */
 export const scopeKinds = {
   'cards.read': 'client',
   'cards.write': 'client',
@@ -50,24 +52,24 @@ export type Scope = keyof typeof scopeKinds
 /** Whether a text names a scope of this service. */
 export const isScope = (text: string): text is Scope => Object.hasOwn(scopeKinds, text)
 
-/** The only listener where a scope means something. */
+/** Returns the only listener on which a scope has a meaning. */
 export const selectScopeListener = (scope: Scope): ListenerName =>
   scopeKinds[scope] === 'client' ? 'public' : 'private'
 
-/** All scopes, or those of one listener, in the order of the table. */
+/** Lists all scopes, or those of one listener, in the order of the table. */
 export const listScopes = (listener?: ListenerName): Scope[] =>
   Object.keys(scopeKinds)
     .filter(isScope)
     .filter((scope) => listener === undefined || selectScopeListener(scope) === listener)
 
-/** The only listener that a client of this kind calls. */
+/** Returns the only listener that a client of this kind calls. */
 export const selectListener = (kind: ClientKind): ListenerName =>
   kind === 'client' ? 'public' : 'private'
 
-/** How a client proves who it is: with its secret, with its keys, or to another issuer. */
+/** How a client authenticates: with its secret, with its keys, or at an external issuer. */
 export type ClientAuthentication = 'client_secret' | 'private_key_jwt' | 'none'
 
-/** How a client with these credentials proves who it is. */
+/** Returns how a client with these credentials authenticates. */
 export const selectAuthentication = ({
   hasSecret,
   jwks,
@@ -80,29 +82,29 @@ export const selectAuthentication = ({
 }
 
 /**
- * What a client's assertion may be signed with (RFC 7518, RFC 8037, RFC 9864); never a shared
- * secret.
+ * The allowed signature algorithms of client assertions (RFC 7518, RFC 8037, RFC 9864). None uses a
+ * shared secret.
  */
 export const assertionAlgorithms = ['ES256', 'PS256', 'EdDSA', 'Ed25519', 'RS256'] as const
 
-/** An act that lets a person act for a client, or that confirms that they cannot. */
+/** An act that enables a person to act as a client, or that confirms that no other person can. */
 export interface ProvenanceAct {
   /**
-   * `created`: registered it; `credentials_set`: gave it its secret, keys or access; `confirmed`:
-   * made sure that its credentials are in the hands of the one it stands for, and by nobody else;
-   * `approved`: let another person register it or give it credentials.
+   * `created`: registered the client. `credentials_set`: issued its secret, keys or access.
+   * `confirmed`: verified that only the owner of the client holds its credentials. `approved`:
+   * approved the registration or the credentials.
    */
   readonly act: 'created' | 'credentials_set' | 'confirmed' | 'approved'
   readonly by: string
-  /** Everybody who could have acted for that one then, itself among them. */
+  /** The administrators who could have acted as the acting client at that time, itself included. */
   readonly controlledBy: readonly string[]
 }
 
 /**
- * Every administrator who alone could act for a client: itself; and who registered it, gave it
- * credentials, or could have acted for one who did. A confirmation takes away all of these from
- * before it who could not have acted for the one who confirmed, too: alone they cannot have made it
- * up.
+ * Lists the administrators who could act as a client without another person: the client itself, and
+ * those who registered it, issued its credentials, or controlled one that did. A confirmation
+ * removes the earlier ones, except those who control the confirming administrator: they could have
+ * made the confirmation alone.
  * @param provenance in the order of time.
  */
 export const listControllers = (
@@ -115,10 +117,9 @@ export const listControllers = (
   )
 
 /**
- * Everyone who approves nothing that a client requests: its controllers, and the people who
- * approved its registration or its credentials. A confirmation takes these away as it does the
- * controllers, but only those from before it.
- * @param provenance in the order of time.
+ * Lists the people who cannot approve requests of a client: its controllers, and the people who
+ * approved its registration or credentials. A confirmation removes the earlier approvers, as it
+ * does the controllers.
  */
 export function listParties(
   clientId: string,
@@ -134,7 +135,7 @@ export function listParties(
   return [...new Set([clientId, ...others])].sort()
 }
 
-/** Returns who registered a client, null when the configuration did, and who confirmed it. */
+/** Returns who registered a client (null for the configuration) and who confirmed it. */
 export const describeOrigin = (provenance: readonly ProvenanceAct[]) => ({
   createdBy: provenance.find(({ act }) => act === 'created')?.by ?? null,
   confirmedBy: provenance.filter(({ act }) => act === 'confirmed').map(({ by }) => by),

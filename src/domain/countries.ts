@@ -1,6 +1,6 @@
 /**
- * ISO 3166-1 alpha-3 codes, as of 2025. Kosovo has no code of its own in the standard: the table
- * has both in use, CLDR's XKK and the XKX of banks.
+ * ISO 3166-1 alpha-3 codes, as of 2025. The standard has no code for Kosovo; the table has the two
+ * codes in use, XKK of CLDR and XKX of banks.
  */
 const countryCodes: ReadonlySet<string> = new Set(
   `

@@ -1,6 +1,6 @@
 /**
- * The acts that events report (docs/reference/webhooks.md). They stand alone: schemas,
- * statements and subscriptions name events by this one list.
+ * The acts that events report (docs/reference/webhooks.md). Schemas, statements and subscriptions
+ * use this one list.
  */
 export const eventTypes = [
   'card.created',
@@ -18,6 +18,6 @@ export const eventTypes = [
 
 export type EventType = (typeof eventTypes)[number]
 
-/** Whether a text names one of them. */
+/** Whether a text is the type of an event. */
 export const isEventType = (text: string): text is EventType =>
   eventTypes.some((type) => type === text)

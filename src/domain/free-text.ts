@@ -5,7 +5,8 @@ interface TextRule {
   readonly breaks: (text: string) => boolean
 }
 
-// One and the same for all text: what does not show, or makes shown text lie about its order.
+// The rules for every text: no invisible characters, and none that change the order of the shown
+// text.
 const textRules: readonly TextRule[] = [
   { detail: 'must not contain an unpaired surrogate', breaks: (text) => !text.isWellFormed() },
   { detail: 'must not contain control characters', breaks: (text) => unprintable.test(text) },
@@ -37,20 +38,23 @@ export const nameFault = (text: string): string | null => firstFault(nameRules, 
 const firstFault = (rules: readonly TextRule[], text: string): string | null =>
   rules.find((rule) => rule.breaks(text))?.detail ?? null
 
-// C0, DEL, C1; separators of lines and paragraphs; embeddings, overrides and isolates of direction.
+// C0, DEL and C1; line and paragraph separators; direction embeddings, overrides and isolates.
 const unprintable = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069\p{Noncharacter_Code_Point}]/u
 
-// With the joiners that Persian and Indic names need, without what makes an emoji of a digit. The
-// marks at the end are written in names of one script: Hebrew geresh and gershayim, the Armenian
-// and Ethiopic marks, the Tibetan tsheg in both its forms, the Devanagari abbreviation sign, and
-// the Katakana middle dot of half width.
+// Includes the joiners of Persian and Indic names, and excludes the selector that turns a digit
+// into an emoji. The last characters occur in names of one script: Hebrew geresh and gershayim, the
+// Armenian and Ethiopic marks, both forms of the Tibetan tsheg, the Devanagari abbreviation sign,
+// and the halfwidth Katakana middle dot.
 const nameCharacters =
   /^(?:(?!\uFE0F)[\p{L}\p{Mn}\p{Mc}\p{Nd}\p{Zs}\p{Pd}\p{Join_Control}.,'’‘`´·・/&()\u05F3\u05F4\u055A-\u055F\u0589\u0970\u0F0B\u0F0C\u1361-\u1368\uFF65])*$/u
 
-/** The most characters of a name on a card (track 1, ISO/IEC 7813). */
+/** The maximum length of a name on a card (track 1, ISO/IEC 7813). */
 const NAME_ON_CARD_LENGTH_MAX = 26
 
-/** Returns the fault of a name that a client wants on a card, or null. Nothing is repaired. */
+/**
+ * Returns the fault of a name that a client requests on a card, or null. The name is never
+ * corrected.
+ */
 export function nameOnCardFault(text: string): string | null {
   if (!/^[A-Z0-9 .'\-/&]{1,26}$/.test(text)) {
     return "must have 1 to 26 characters out of A-Z, 0-9, space and . ' - / &"
@@ -69,7 +73,7 @@ export function embossName(firstName: string, lastName: string): string | null {
   const last = latinCapitals(lastName)
   const whole = joined(first, last)
   if (whole.length <= NAME_ON_CARD_LENGTH_MAX) return whole || null
-  // Without a last name an initial would be all that is left of the name.
+  // Without a last name, the initial would be the whole name.
   const [initial = ''] = /[A-Z0-9]/.exec(first) ?? []
   const short = last ? joined(initial, last) : first
   return short.slice(0, NAME_ON_CARD_LENGTH_MAX).trim()
@@ -82,7 +86,7 @@ const hasContent = (name: string): boolean => /[A-Z0-9]/.test(name)
 /** The text in the characters of a card, or an empty string if only punctuation is left. */
 function latinCapitals(name: string): string {
   const capitals = name
-    // Before decomposition, which makes a space and an accent of a free-standing acute.
+    // Before the decomposition, which turns a free-standing acute into a space and an accent.
     .replace(/[´`‘’ʻʼ′]/g, "'")
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
@@ -98,8 +102,8 @@ function transliterate(character: string): string {
   return latinLetters[character] ?? ''
 }
 
-// Letters that do not decompose; but for Ø as in ICAO Doc 9303-3 section 6 A. (ß becomes SS, and ı
-// becomes I, by being capitals.)
+// Letters without a decomposition, by ICAO Doc 9303-3 section 6 A except Ø. Capitalization turns ß
+// into SS and ı into I.
 const latinLetters: Readonly<Record<string, string>> = {
   Ø: 'O',
   Æ: 'AE',

@@ -1,6 +1,6 @@
 /**
- * Returns the known name that a mistyped name most probably stands for; null where none is near.
- * One mistake in names of up to five characters, two in longer ones.
+ * Returns the known name that a mistyped name most probably means, or null if no name is similar.
+ * The limit is one mistake in names of up to five characters, and two in longer names.
  */
 export function findNearestName(typed: string, known: readonly string[]): string | null {
   const near = known
@@ -10,10 +10,7 @@ export function findNearestName(typed: string, known: readonly string[]): string
   return near[0]?.name ?? null
 }
 
-/**
- * Counts characters to insert, delete, replace or exchange with their neighbour (optimal string
- * alignment).
- */
+/** Counts the characters to insert, delete, replace or swap (optimal string alignment). */
 function countMistakes(typed: string, name: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: name.length + 1 }, (_, at) => at)

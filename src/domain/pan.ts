@@ -1,6 +1,6 @@
 import { Secret } from './secret.ts'
 
-/** The digits that PANs of a network begin with, and how many digits they have. */
+/** The first digits of the PANs of a network, and their lengths. */
 interface BinRange {
   /** The network; a second range of the same network ends in `-2`. */
   readonly name: string
@@ -8,10 +8,10 @@ interface BinRange {
   readonly lengths: readonly Span[]
 }
 
-/** The lowest and the highest of a span, both of which belong to it. */
+/** The lowest and the highest prefix of a range, both inclusive. */
 type Span = readonly [low: string, high: string]
 
-/** The ranges that the networks publish (allocated under ISO/IEC 7812-2). */
+/** The published ranges of the networks (allocated under ISO/IEC 7812-2). */
 export const binRanges: readonly BinRange[] = [
   binRange('visa', '4', '13,16,19'),
   binRange('mastercard', '51-55', '16'),
@@ -25,7 +25,7 @@ export const binRanges: readonly BinRange[] = [
   binRange('mir', '2200-2204', '16-19'),
 ]
 
-/** Whether a BIN or a PAN begins with digits of the range. */
+/** Whether the first digits of a BIN or a PAN belong to the range. */
 export const matchesPrefix = (range: BinRange, digits: string): boolean =>
   range.prefixes.some(([low, high]) => {
     const prefix = digits.slice(0, low.length)
@@ -36,11 +36,14 @@ export const matchesPrefix = (range: BinRange, digits: string): boolean =>
 export const matchesLength = (range: BinRange, length: number): boolean =>
   range.lengths.some(([low, high]) => length >= Number(low) && length <= Number(high))
 
-/** The range that a whole PAN fits by its first digits and its length, or null. */
+/** Returns the range that a whole PAN matches by its first digits and its length, or null. */
 export const findBinRange = (pan: string): BinRange | null =>
   binRanges.find((range) => matchesPrefix(range, pan) && matchesLength(range, pan.length)) ?? null
 
-/** The ranges of a scheme by the name that people write, such as `Visa`; none if unpublished. */
+/**
+ * Lists the ranges of a scheme by its common name, such as `Visa`; none if the ranges are
+ * unpublished.
+ */
 export const listSchemeRanges = (schemeName: string): readonly BinRange[] =>
   binRanges.filter(({ name }) => name.replace(/-2$/, '') === schemeName.toLowerCase())
 
@@ -55,15 +58,15 @@ function spans(notation: string): readonly Span[] {
   })
 }
 
-/** How many digits the PANs issued here have. */
+/** The number of digits of a PAN issued by this service. */
 export const PAN_LENGTH = 16
 
 /**
- * A primary account number of 12 to 19 digits, Luhn-valid (ISO/IEC 7812-1).
- * It prints as its mask wherever it ends up: in a string, in JSON, in a log.
+ * A primary account number of 12 to 19 digits, Luhn-valid (ISO/IEC 7812-1). It prints as its mask
+ * in strings, JSON and logs.
  */
 export class Pan extends Secret<string> {
-  /** Throws a RangeError, which says nothing about the digits, if they are not a PAN. */
+  /** @throws RangeError if the text is not a PAN. The message does not contain the digits. */
   constructor(digits: string) {
     if (!isPan(digits)) throw new RangeError('not a PAN')
     super(digits, maskPan(digits))
@@ -83,15 +86,17 @@ export class Pan extends Secret<string> {
 /** Whether the text is 12 to 19 digits that are Luhn-valid. */
 export const isPan = (text: string): boolean => /^[0-9]{12,19}$/.test(text) && isLuhnValid(text)
 
-/** A PAN from outside, or null if the text is none. */
+/** Parses a PAN from outside; returns null for other texts. */
 export const parsePan = (text: string): Pan | null => (isPan(text) ? new Pan(text) : null)
 
-/** How many account digits stand between a BIN and the check digit of a PAN issued here. */
+/**
+ * The number of account digits between a BIN and the check digit of a PAN issued by this service.
+ */
 export const accountLength = (bin: string): number => PAN_LENGTH - 1 - bin.length
 
 /**
- * A PAN of 16 digits from a BIN and random account digits, `accountLength(bin)` of them.
- * Throws a RangeError on any other number of digits.
+ * Builds a PAN of 16 digits from a BIN and random account digits, `accountLength(bin)` of them.
+ * @throws RangeError for any other number of digits.
  */
 export function buildPan(bin: string, accountDigits: string): Pan {
   const body = bin + accountDigits
@@ -99,15 +104,18 @@ export function buildPan(bin: string, accountDigits: string): Pan {
   return new Pan(body + luhnCheckDigit(body))
 }
 
-/** The first six and the last four digits of a PAN of 12 to 19; the others become asterisks. */
+/**
+ * Masks a PAN of 12 to 19 digits: the first six and the last four digits remain, the others become
+ * asterisks.
+ */
 export const maskPan = (digits: string): string =>
   digits.slice(0, 6) + '*'.repeat(digits.length - 10) + digits.slice(-4)
 
-/** Whether the last digit is the check digit of those before it (ISO/IEC 7812-1 annex B). */
+/** Whether the last digit is the check digit of the digits before it (ISO/IEC 7812-1 annex B). */
 export const isLuhnValid = (digits: string): boolean =>
   /^[0-9]{2,}$/.test(digits) && luhnCheckDigit(digits.slice(0, -1)) === digits.slice(-1)
 
-/** The digit that makes the digits before it Luhn-valid (ISO/IEC 7812-1 annex B). */
+/** Returns the digit that makes the digits before it Luhn-valid (ISO/IEC 7812-1 annex B). */
 export function luhnCheckDigit(digitsWithoutCheck: string): string {
   if (!/^[0-9]+$/.test(digitsWithoutCheck)) throw new RangeError('not digits')
   let sum = 0
@@ -121,13 +129,13 @@ export function luhnCheckDigit(digitsWithoutCheck: string): string {
 const doubled = (digit: number): number => (digit < 5 ? digit * 2 : digit * 2 - 9)
 
 /**
- * Whether free text holds what may be a PAN: a Luhn-valid run of 12 to 19 digits, spaces, dashes
- * and invisible characters aside, whatever script the digits are written in. A run is taken as a
- * whole, as each group of digits between separators, and as every stretch that has the first digits
- * and the length of a network's PAN, so that neither an expiry nor a CVV glued to a PAN hides it.
+ * Whether free text may hold a PAN: a Luhn-valid run of 12 to 19 digits in any script, ignoring
+ * spaces, dashes and invisible characters. The check covers each run as a whole, each group of
+ * digits between separators, and each part of a run with the first digits and the length of a
+ * network's PAN. An expiry or a CVV next to a PAN therefore does not hide it.
  */
 export function holdsPan(text: string): boolean {
-  // The digits of every script as 0 to 9.
+  // Replaces the digits of every script with 0 to 9.
   const ascii = text.normalize('NFKC').replace(/(?![0-9])\p{Nd}/gu, digitValue)
   const runs = ascii.match(digitRun) ?? []
   return runs.some((run) => {
@@ -138,16 +146,16 @@ export function holdsPan(text: string): boolean {
 }
 
 /**
- * A text without its UUIDs (RFC 9562, section 4): one of 170 random ones holds digits that may be a
- * PAN.
+ * Removes the UUIDs of a text (RFC 9562, section 4). One of 170 random UUIDs holds digits that look
+ * like a PAN.
  */
 export const withoutUuids = (text: string): string => text.replaceAll(uuid, 'uuid')
 
 const uuid =
   /(?<![0-9a-z])[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}(?![0-9a-z])/gi
 
-// Not every stretch of 12 digits counts: in 16 random digits, four times of five some stretch is
-// Luhn-valid by chance, and honest references would be refused.
+// Not every part of 12 digits counts: four of five strings of 16 random digits have a Luhn-valid
+// part by chance, and valid references would be rejected.
 function holdsNetworkPan(digits: string): boolean {
   const isStretchValid = stretches(digits)
   for (let start = 0; start + 12 <= digits.length; start++) {
@@ -162,8 +170,8 @@ function holdsNetworkPan(digits: string): boolean {
 const lengthsByPrefix = new Map<string, readonly number[]>()
 
 /**
- * How long PANs of networks are that begin with four digits. Asked again and again: a text may be
- * long.
+ * The lengths of network PANs that begin with these four digits. Cached, because a long text has
+ * many prefixes.
  */
 function networkLengths(prefix: string): readonly number[] {
   const known = lengthsByPrefix.get(prefix)
@@ -177,11 +185,11 @@ function networkLengths(prefix: string): readonly number[] {
 }
 
 /**
- * Says of any stretch of the digits whether it is Luhn-valid, by sums that are made once: each
- * digit is looked at twice, however many stretches are asked for.
+ * Returns a function that tells whether any part of the digits is Luhn-valid. The sums are computed
+ * once, and each digit is read twice, however many parts are checked.
  */
 function stretches(digits: string): (start: number, end: number) => boolean {
-  // Doubled are the digits at even places, or at odd ones.
+  // The sums with the digits at even places doubled, and at odd places.
   const sums = [0, 1].map((doubledPlaces) => {
     const sum = new Uint32Array(digits.length + 1)
     for (let place = 0; place < digits.length; place++) {
@@ -192,14 +200,14 @@ function stretches(digits: string): (start: number, end: number) => boolean {
     return sum
   })
   return (start, end) => {
-    // The last one is never doubled, the one before it is.
+    // The last digit of a part is never doubled, the one before it is.
     const sum = sums[end % 2]
     return ((sum?.[end] ?? 0) - (sum?.[start] ?? 0)) % 10 === 0
   }
 }
 
-// Spaces, dashes (the minus sign is not a dash to Unicode), and what adorns a digit or does not
-// show.
+// Spaces, dashes (Unicode does not class the minus sign as one), and characters that are invisible
+// or decorate a digit.
 const separator = '[\\s\\p{Z}\\p{Pd}\\p{Cf}\\p{M}\\p{Default_Ignorable_Code_Point}\\u2212]'
 const separators = new RegExp(`${separator}+`, 'u')
 const digitRun = new RegExp(`[0-9](?:${separator}*[0-9]){11,}`, 'gu')
@@ -212,7 +220,7 @@ function digitValue(character: string): string {
   return value
 }
 
-// Unicode encodes the decimal digits of a script as ten code points in a row, zero first.
+// Unicode encodes the decimal digits of a script as ten consecutive code points, zero first.
 function findDigitValue(character: string): string {
   let before = character.codePointAt(0) ?? 0
   const place = before

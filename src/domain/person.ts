@@ -13,9 +13,7 @@ export const roles = [
 ] as const
 export type Role = (typeof roles)[number]
 
-/**
- * What each role may do: the scopes of the private listener that a person of it has, and no others.
- */
+/** The scopes of the private listener that each role grants. */
 export const scopesByRole: Readonly<Record<Role, readonly Scope[]>> = {
   viewer: ['support.read'],
   support: ['support.read', 'support.write', 'support.pan'],
@@ -29,35 +27,33 @@ export const scopesByRole: Readonly<Record<Role, readonly Scope[]>> = {
 /** Whether a text names a role. */
 export const isRole = (text: string): text is Role => Object.hasOwn(scopesByRole, text)
 
-/** A person who signed in with an issuer of identities (OpenID Connect Core 1.0, section 2). */
+/** A person who signed in with an OpenID Connect issuer (OpenID Connect Core 1.0, section 2). */
 export interface Person {
   /**
-   * Stands for issuer and subject wherever it is recorded who did something: a client id that no
-   * client has.
+   * Identifies the person in every record, derived from issuer and subject. No client has such an
+   * id.
    */
   readonly personId: string
-  /** `iss` and `sub`: together, and alone, they say who it is. */
+  /** `iss` and `sub`. Only both together identify the person. */
   readonly issuer: string
   readonly subject: string
-  /** For other people to read. */
+  /** The name for display. */
   readonly name: string
   readonly roles: readonly Role[]
-  /** `auth_time`: when the issuer last made sure who it is. */
+  /** `auth_time`: when the issuer last authenticated the person. */
   readonly authenticatedAt: Date
 }
 
 const personPrefix = 'person-'
 
-/**
- * Derives a person's id from issuer and subject. It never changes, and no two persons share one.
- */
+/** Derives the id of a person from issuer and subject. It never changes, and is unique. */
 export const derivePersonId = ({ issuer, subject }: Pick<Person, 'issuer' | 'subject'>): string =>
-  // JSON, so that no two pairs are one text.
+  // JSON gives each pair a distinct text.
   `${personPrefix}${hash('sha256', JSON.stringify([issuer, subject]), 'hex').slice(0, 40)}`
 
-/** Whether an id is a person's: no client may be registered under one. */
+/** Whether an id is the id of a person. No client can be registered under one. */
 export const isPersonId = (id: string): boolean => id.startsWith(personPrefix)
 
-/** Everything that a person may do, by all of its roles. */
+/** Lists the scopes that all roles of a person grant. */
 export const listPersonScopes = ({ roles: held }: Pick<Person, 'roles'>): ReadonlySet<Scope> =>
   new Set(held.flatMap((role) => scopesByRole[role]))

@@ -1,14 +1,14 @@
 import type { Expiry } from './calendar.ts'
 import { Secret } from './secret.ts'
 
-/** The fewest digits a PIN has (ISO 9564-1 section 8.1). */
+/** The minimum length of a PIN (ISO 9564-1 section 8.1). */
 export const PIN_LENGTH_MIN = 4
-/** The most digits a PIN has (ISO 9564-1 section 8.1). */
+/** The maximum length of a PIN (ISO 9564-1 section 8.1). */
 export const PIN_LENGTH_MAX = 12
 
-/** A PIN of 4 to 12 digits. It prints as `****`, whatever its length, wherever it ends up. */
+/** A PIN of 4 to 12 digits. It prints as `****`, whatever its length, in strings, JSON and logs. */
 export class Pin extends Secret<string> {
-  /** Throws a RangeError, which says nothing about the digits, if they are not a PIN. */
+  /** @throws RangeError if the text is not a PIN. The message does not contain the digits. */
   constructor(digits: string) {
     if (!isPin(digits)) throw new RangeError('not a PIN')
     super(digits)
@@ -23,19 +23,22 @@ export class Pin extends Secret<string> {
 /** Whether the text is 4 to 12 digits. */
 const isPin = (text: string): boolean => /^[0-9]{4,12}$/.test(text)
 
-/** A PIN from outside, or null if the text is none. */
+/** Parses a PIN from outside; returns null for other texts. */
 export const parsePin = (text: string): Pin | null => (isPin(text) ? new Pin(text) : null)
 
-/** What is known of a card and its holder when a PIN is checked. What is unknown is left out. */
+/** The known facts about a card and its holder. Unknown members are absent. */
 export interface WeakPinContext {
   /** `YYYY-MM-DD`. */
   readonly dateOfBirth?: string | undefined
   readonly expiry?: Expiry | undefined
-  /** `400000******1234`; the hidden digits never get here, or the answer would disclose them. */
+  /**
+   * `400000******1234`. The hidden digits are never checked, because the answer would disclose
+   * them.
+   */
   readonly maskedPan?: string | undefined
 }
 
-/** One reason to refuse a PIN. */
+/** One reason to reject a PIN. */
 interface WeakPinRule {
   readonly name: string
   /** The sentence that a caller reads. */
@@ -43,19 +46,20 @@ interface WeakPinRule {
   readonly matches: (digits: string, context: WeakPinContext) => boolean
 }
 
-/** Why a PIN is easy to guess, as a sentence, or null if no rule speaks against it. */
+/** Returns why a PIN is easy to guess, as a sentence, or null if it breaks no rule. */
 export const weakPinReason = (pin: Pin, context: WeakPinContext): string | null =>
   weakPinRule(pin, context)?.detail ?? null
 
-/** The first rule that a PIN breaks, or null. */
+/** Returns the first rule that a PIN breaks, or null. */
 export function weakPinRule(pin: Pin, context: WeakPinContext): WeakPinRule | null {
   const digits = pin.reveal()
   return weakPinRules.find((rule) => rule.matches(digits, context)) ?? null
 }
 
 /**
- * The rules, in the order in which they are asked. Those over the card and its holder know patterns
- * of four digits and more; a PIN is weak by a pattern that leaves at most two digits to guess.
+ * The rules, in the order in which they are checked. The rules about the card and its holder use
+ * patterns of at least four digits. A PIN breaks them if the pattern leaves at most two digits to
+ * guess.
  */
 export const weakPinRules: readonly WeakPinRule[] = [
   rule('uniform', 'One digit repeated.', (pin) => hasPeriod(pin, 1)),
@@ -110,7 +114,7 @@ interface DateParts {
   readonly day: string
 }
 
-/** A rule over patterns made from the date of birth. */
+/** Makes a rule about patterns of the date of birth. */
 function birth(
   name: string,
   detail: string,
@@ -122,12 +126,12 @@ function birth(
   })
 }
 
-// More than the four digits of a pattern may be guessed at once, but three tries do not buy a
-// thousand: only what leaves one or two digits open counts.
+// A long PIN may contain a pattern and still be hard to guess: three tries do not cover a thousand
+// values. Only PINs with at most two unknown digits count.
 const isMostly = (pin: string, patterns: readonly string[]): boolean =>
   patterns.some((pattern) => pin.includes(pattern) && pin.length - pattern.length <= 2)
 
-/** Every 4, 5 and 6 digits in a row that a masked PAN shows. */
+/** Lists every 4, 5 and 6 consecutive digits that a masked PAN shows. */
 function shownStretches(maskedPan: string): readonly string[] {
   const runs = maskedPan.split('*')
   return runs.flatMap((shown) =>
@@ -140,18 +144,19 @@ function shownStretches(maskedPan: string): readonly string[] {
 }
 
 /**
- * Whether the digits are at least two groups of `period` digits, the last one perhaps cut short.
+ * Whether the digits consist of at least two groups of `period` digits; the last group may be
+ * incomplete.
  */
 const hasPeriod = (digits: string, period: number): boolean =>
   digits.length >= period * 2 && digits.startsWith(digits.slice(period))
 
-/** Whether each digit is `step` more than the one before it; after 9 comes 0, as on a keypad. */
+/** Whether each digit is `step` more than the one before it; 0 follows 9, as on a keypad. */
 const isSeries = (digits: string, step: number): boolean =>
   [...digits.slice(1)].every(
     (digit, index) => Number(digit) === (Number(digits[index]) + step) % 10,
   )
 
-/** Whether every digit of a series comes the same number of times, as in 1122 or 111222. */
+/** Whether the digits are a series with each digit repeated equally often, as in 1122 or 111222. */
 function isMultipliedSeries(digits: string): boolean {
   const runs = digits.match(/(.)\1+/g) ?? []
   const [first = ''] = runs
@@ -160,8 +165,8 @@ function isMultipliedSeries(digits: string): boolean {
   return isEven && runs.join('') === digits && (isSeries(series, 1) || isSeries(series, 9))
 }
 
-// Rows, columns and diagonals of the keypad, either way, one after another.
+// Rows, columns and diagonals of the keypad, in either direction.
 const keypadLines = /^(?:123|321|456|654|789|987|147|741|258|852|369|963|159|951|357|753){2,}$/
 
-// From the published counts of leaked PINs; what the rules above find is not repeated here.
+// From the published counts of leaked PINs, without those that the other rules reject.
 const popular = ['1004', '0007', '1357', '2468', '5683']

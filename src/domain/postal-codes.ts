@@ -1,6 +1,6 @@
 /**
- * Countries, by ISO 3166-1 alpha-3 code, whose addresses are written without a postal code. Source:
- * the address formats of Google's libaddressinput (chromium-i18n.appspot.com/ssl-address), as of
+ * The countries, by ISO 3166-1 alpha-3 code, whose addresses have no postal code. Source: the
+ * address formats of Google's libaddressinput (chromium-i18n.appspot.com/ssl-address), as of
  * 2024-09-04: those without a field `%Z`.
  */
 const countriesWithoutPostalCodes: ReadonlySet<string> = new Set(

@@ -1,16 +1,16 @@
-/** What one code of failure means, wherever it is thrown. */
+/** The meaning of a failure code, wherever it is thrown. */
 export interface ProblemKind {
-  /** The HTTP status it is answered with. */
+  /** The HTTP status of the answer. */
   readonly status: number
-  /** One sentence for people, the same for every occurrence (RFC 9457 section 3.1.3). */
+  /** One sentence for people, identical for every occurrence (RFC 9457 section 3.1.3). */
   readonly title: string
-  /** What happened and what to do about it: the text of the page `/problems/{code}`. */
+  /** What happened and what the caller can do: the text of the page `/problems/{code}`. */
   readonly explanation: string
-  /** How long a caller should wait where the occurrence does not say. */
+  /** How long a caller should wait if the occurrence does not state it. */
   readonly retryAfterSeconds?: number
 }
 
-/** Every failure that a caller can meet. What is not in this table is an `internal_error`. */
+/** The failures that callers can receive. Any other failure is an `internal_error`. */
 export const problemKinds = {
   malformed_request: {
     status: 400,

@@ -1,6 +1,6 @@
 import { type ProblemKind, problemKinds } from './problem-kinds.ts'
 
-/** The stable code of a failure: what callers switch on. */
+/** The stable code of a failure, which callers switch on. */
 export type ProblemCode = keyof typeof problemKinds
 
 /** One fault of a request. */
@@ -8,14 +8,14 @@ export interface ProblemError {
   /** A JSON Pointer (RFC 6901) to a member of the body or to a parameter; `""` is the whole. */
   readonly pointer: string
   /**
-   * The name of the query parameter or header that is at fault, or `""` when the name is not
-   * repeated. Absent when the fault is in the body.
+   * The name of the faulty query parameter or header, or `""` if the name is not repeated. Absent
+   * if the fault is in the body.
    */
   readonly parameter?: string
   readonly detail: string
 }
 
-/** What is particular to one occurrence. None of it may hold a PIN, PAN, CVV, key or SQL. */
+/** The details of one occurrence. They must not hold a PIN, PAN, CVV, key or SQL. */
 interface ProblemCircumstances {
   readonly detail?: string | undefined
   readonly errors?: readonly ProblemError[] | undefined
@@ -25,18 +25,20 @@ interface ProblemCircumstances {
   readonly allow?: readonly string[] | undefined
   /** Further response headers, such as `www-authenticate`; names in lower case. */
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** What led to it, for the log alone. */
+  /** The cause, for the log only. */
   readonly cause?: unknown
 }
 
-/** A failure from the table, thrown anywhere and answered as `application/problem+json`. */
+/**
+ * A failure of the table. It can be thrown anywhere and is answered as `application/problem+json`.
+ */
 export class Problem extends Error {
   readonly code: ProblemCode
   readonly status: number
   readonly title: string
   readonly detail: string | undefined
   readonly errors: readonly ProblemError[] | undefined
-  /** The response headers that belong to it; names in lower case. */
+  /** The response headers of the failure; names in lower case. */
   readonly headers: Readonly<Record<string, string>>
 
   constructor(code: ProblemCode, circumstances: ProblemCircumstances = {}) {
@@ -54,7 +56,7 @@ export class Problem extends Error {
     const { allow, headers, retryAfterSeconds = kind.retryAfterSeconds } = circumstances
     this.headers = {
       ...(allow && { allow: allow.join(', ') }),
-      // At least one second: "Retry-After: 0" would invite the caller to spin.
+      // At least one second: "Retry-After: 0" would cause an immediate retry.
       ...(retryAfterSeconds !== undefined && {
         'retry-after': String(Math.max(1, Math.ceil(retryAfterSeconds))),
       }),
@@ -63,7 +65,7 @@ export class Problem extends Error {
   }
 }
 
-/** What keeps the program from starting and an operator can mend: its message says all of it. */
+/** A reason not to start that an operator can correct. The message is complete. */
 export class StartRefusal extends Error {}
 
 /** The fault of a query parameter or header. */
@@ -73,6 +75,6 @@ export const parameterFault = (name: string, detail: string): ProblemError => ({
   detail,
 })
 
-/** The failure `validation_failed` with all that is wrong, or with one thing. */
+/** Makes the failure `validation_failed` with one or more faults. */
 export const validationFailed = (...errors: readonly ProblemError[]): Problem =>
   new Problem('validation_failed', { errors })

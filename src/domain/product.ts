@@ -7,17 +7,17 @@ import type { ProblemError } from './problem.ts'
 /** Whether the text has the form of an ISO 4217 code: three capital letters. */
 export const isCurrencyCode = (text: string): boolean => /^[A-Z]{3}$/.test(text)
 
-/** What a card is made of. */
+/** The form of a card. */
 export type CardType = 'Physical' | 'Virtual'
 
-/** Every type of card, spelled as it is answered. */
+/** The types of cards, in the spelling of answers. */
 export const cardTypes: readonly CardType[] = ['Physical', 'Virtual']
 
-/** The type of card that a text names in any case, or null. */
+/** Parses the type of a card in any case; returns null for other texts. */
 export const parseCardType = (text: string): CardType | null =>
   cardTypes.find((cardType) => cardType.toLowerCase() === text.toLowerCase()) ?? null
 
-/** A card product: what is answered to clients. */
+/** A card product as clients see it. */
 export interface ListedProduct {
   readonly productId: ProductId
   readonly productName: string
@@ -27,30 +27,30 @@ export interface ListedProduct {
   readonly cardTypes: readonly CardType[]
   readonly validityMonths: number
   readonly pinLength: number
-  /** Whether the PIN is kept so that it can be shown; if not, only a PVV of it is kept. */
+  /** Whether the PIN is stored in a form that can be revealed; otherwise only a PVV is stored. */
   readonly pinRevealable: boolean
   readonly pinTryLimit: number
   readonly cvvTryLimit: number
 }
 
-/** A card product with what clients do not see. */
+/** A card product with the members that clients do not see. */
 export interface Product extends ListedProduct {
   /** The first 6 or 8 digits of its PANs. */
   readonly bin: string
   readonly refuseWeakPins: boolean
   /** Whether cards of it can be created. */
   readonly active: boolean
-  /** References to the keys that CVVs and PVVs are made under. */
+  /** References to the keys of CVVs and PVVs. */
   readonly cvk: string
   readonly pvk: string
 }
 
-/** Members that may hold anything yet, or be missing. */
+/** The members of a product before validation: any type, or absent. */
 export type ProductDraft = { readonly [Member in keyof Product]?: unknown }
 
 /**
- * Everything that is wrong with a product, each at its member; empty if it is valid. A rule is
- * asked only where the members that it reads are of their types: whether they are, a schema says.
+ * Lists every fault of a product, each with its member; empty if the product is valid. A rule runs
+ * only if the schema accepts the members that it reads.
  */
 export const productFaults = (draft: ProductDraft): readonly ProblemError[] =>
   rules
@@ -84,7 +84,7 @@ const types: Readonly<Record<Exclude<keyof Product, 'cardTypes'>, string>> = {
 
 interface ProductRule {
   readonly member: keyof Product
-  /** Other members that it reads. */
+  /** The other members that the rule reads. */
   readonly beside?: readonly (keyof Product)[]
   readonly detail: string
   readonly holds: (product: Product) => boolean
@@ -164,7 +164,7 @@ const rules: readonly ProductRule[] = [
     member: 'bin',
     beside: ['schemeName'],
     detail: `must be in a range of the scheme whose PANs have ${PAN_LENGTH} digits`,
-    // Only for schemes whose ranges are published: a closed-loop scheme may use any BIN.
+    // Only schemes with published ranges are checked: a closed-loop scheme may use any BIN.
     holds: ({ bin, schemeName }) => {
       const ranges = listSchemeRanges(schemeName)
       const fits = ranges.some(

@@ -1,7 +1,7 @@
 import type { CardStatusCode } from './card-status.ts'
 import type { TryKind } from './tries.ts'
 
-/** The response codes that are given here (ISO 8583, field 39; N7 as Visa has it). */
+/** The response codes of this service (ISO 8583, field 39; N7 as Visa defines it). */
 export const responseCodes = [
   '00',
   '14',
@@ -19,7 +19,10 @@ export const responseCodes = [
 ] as const
 export type ResponseCode = (typeof responseCodes)[number]
 
-/** The response code of each status that does not authorize. Without one, a try may be spent. */
+/**
+ * The response code of each status in which authorizations are declined. In the other statuses, a
+ * try may be spent.
+ */
 export const statusObjections: Readonly<Partial<Record<CardStatusCode, ResponseCode>>> = {
   '02': '78',
   '41': '41',
@@ -33,7 +36,7 @@ export const statusObjections: Readonly<Partial<Record<CardStatusCode, ResponseC
 /** The outcome of a PIN or CVV2 check, also when no try was left. */
 export type TryOutcome = 'match' | 'mismatch' | 'unresolved' | 'blocked'
 
-/** What the outcome of a try answers, unless it is a match. */
+/** The response code for the outcome of a try, except a match. */
 export const tryObjections: Readonly<
   Record<TryKind, Readonly<Record<Exclude<TryOutcome, 'match'>, ResponseCode>>>
 > = {

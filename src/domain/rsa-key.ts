@@ -1,24 +1,24 @@
 import type { KeyObject } from 'node:crypto'
 
-/** The fewest bits of a modulus (RFC 7518 sections 3.3, 3.5 and 4.3). */
+/** The minimum length of a modulus in bits (RFC 7518 sections 3.3, 3.5 and 4.3). */
 const modulusBitsMin = 2_048
 /**
- * FIPS 186-5 appendix A.1.1: the exponent is odd and above 2^16. An exponent of 1 makes every text
- * its own signature.
+ * FIPS 186-5 appendix A.1.1: the exponent is odd and above 2^16. With an exponent of 1, every text
+ * would be its own signature.
  */
 const exponentMin = 65_537n
-/** The same: below 2^256. */
+/** FIPS 186-5 appendix A.1.1: the exponent is below 2^256. */
 const exponentBitsMax = 256
 
-/** An RSA public key in its two numbers. */
+/** The modulus and the exponent of an RSA public key. */
 interface RsaNumbers {
   readonly modulus: bigint
   readonly exponent: bigint
 }
 
 /**
- * What is wrong with an RSA public key; null where it may be trusted. With an exponent of 1, or an
- * even modulus or exponent, a signature can be made without the private key.
+ * Returns the fault of an RSA public key, or null. With an exponent of 1, or an even modulus or
+ * exponent, anyone can forge signatures without the private key.
  */
 function findNumberFault({ exponent, modulus }: RsaNumbers): string | null {
   if (countBits(modulus) < modulusBitsMin)
@@ -54,8 +54,8 @@ const foreignCharacters: readonly (readonly [form: RegExp, name: string])[] = [
 ]
 
 /**
- * Which character keeps a member from being base64url, and where it stands. No text of the member
- * is repeated.
+ * Describes the first character of a member that is not base64url, and its position, without
+ * repeating the member.
  */
 function findForeignCharacter(member: string, text: unknown): string | null {
   const place = typeof text === 'string' ? text.search(/[^A-Za-z0-9_-]/) : -1
@@ -77,15 +77,15 @@ function parseNumber(text: unknown): bigint | null {
 export function findRsaFault(key: KeyObject): string | null {
   if (key.asymmetricKeyType === 'rsa') return findRsaJwkFault({ ...key.export({ format: 'jwk' }) })
   if (key.asymmetricKeyType !== 'rsa-pss') return null
-  // A key that is for PSS alone has no form as a JWK. Only its length and exponent can be read.
+  // A key that is restricted to PSS has no JWK form. Only its length and exponent can be read.
   const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
   const modulus = 2n ** BigInt(Math.max(modulusLength, 1) - 1) + 1n
   return findNumberFault({ modulus, exponent: publicExponent })
 }
 
 /**
- * A JWK Set without the RSA keys that must not be trusted: a token that names one finds no key.
- * What is no set stays.
+ * Removes the RSA keys that must not be trusted from a JWK Set: a token that names one finds no
+ * key. Other values are returned unchanged.
  */
 export function withoutWeakRsaKeys(jwks: unknown): unknown {
   if (!isRecord(jwks) || !Array.isArray(jwks.keys)) return jwks

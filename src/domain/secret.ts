@@ -1,6 +1,6 @@
 /**
- * A value that prints as its mask wherever it ends up: in a string, in JSON, in a log. In a file of
- * its own, because every kind of secret is made of it.
+ * A value that prints as its mask in strings, JSON and logs. It has a file of its own because every
+ * kind of secret extends it.
  */
 export class Secret<Value> {
   readonly #value: Value
@@ -11,7 +11,7 @@ export class Secret<Value> {
     this.#mask = mask
   }
 
-  /** The value in clear. */
+  /** Returns the value in clear. */
   reveal(): Value {
     return this.#value
   }

@@ -1,15 +1,16 @@
 /**
- * C0, DEL and C1; separators of lines; what has no shape of its own, such as changes of direction;
- * unpaired surrogates.
+ * C0, DEL and C1; line separators; characters without a glyph, such as direction marks; unpaired
+ * surrogates.
  */
 const unseen = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu
 
-/** Names in Persian and in Indic scripts need the joiners. */
+/** Names in Persian and in Indic scripts contain the joiners. */
 const joiners: ReadonlySet<string> = new Set(['\u200c', '\u200d'])
 
 /**
- * Escapes the characters of a text that move a terminal's cursor, change its colours or reorder
- * what it shows. The escapes are those of JSON, so a JSON text keeps its meaning. Line ends stay.
+ * Escapes the characters of a text that move a terminal's cursor, change its colours or reorder the
+ * displayed text. The escapes are those of JSON, so a JSON text keeps its meaning. Line ends are
+ * not escaped.
  */
 export const escapeText = (text: string): string =>
   text.replaceAll(unseen, (character) => {
@@ -19,5 +20,5 @@ export const escapeText = (text: string): string =>
     return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('')
   })
 
-/** Escapes line ends, too: the text cannot begin another line. */
+/** Escapes line ends, too, so the text stays on one line. */
 export const escapeLine = (text: string): string => escapeText(text).replaceAll('\n', '\\u000a')

@@ -1,15 +1,15 @@
-/** What is tried, and counted apart. */
+/** The values with a try counter of their own. */
 export type TryKind = 'pin' | 'cvv'
 
 /** The tries of one PIN or CVV in its current epoch. */
 export interface TryCounters {
   /** The product's `pinTryLimit` or `cvvTryLimit`. */
   readonly limit: number
-  /** How many tries were spent; also the number of the latest one. */
+  /** The number of spent tries, which is also the number of the latest one. */
   readonly spent: number
-  /** How many of them were given back; never more than `spent`. */
+  /** The number of restored tries; never more than `spent`. */
   readonly restored: number
-  /** Whether the client blocked it, whatever the counters say. */
+  /** Whether the client blocked it, regardless of the counters. */
   readonly blockedByClient: boolean
 }
 
@@ -21,13 +21,12 @@ export interface TryStatus {
 }
 
 /**
- * Returns the number of wrong values that are still allowed. A lowered limit never makes it
- * negative.
+ * Returns the number of remaining tries. It is never negative, even after the limit was lowered.
  */
 export const remainingTries = ({ limit, spent, restored, blockedByClient }: TryCounters): number =>
   blockedByClient ? 0 : Math.max(0, limit - (spent - restored))
 
-/** The status of a PIN or CVV, derived from its tries, so that the two cannot disagree. */
+/** Returns the status of a PIN or CVV. It is derived from the tries, so the two always agree. */
 export function tryStatus(kind: TryKind, counters: TryCounters): TryStatus {
   const remaining = remainingTries(counters)
   const reason = counters.blockedByClient ? ' by the client.' : ': tries used up.'

@@ -4,8 +4,8 @@ import { Secret } from './secret.ts'
 const prefix = 'whsec_'
 
 /**
- * A secret that messages to a webhook are signed with (Standard Webhooks 1.0.0): `whsec_` and a key
- * in base64.
+ * A secret that signs messages to a webhook (Standard Webhooks 1.0.0): `whsec_` and a key in
+ * base64.
  */
 export class WebhookSecret extends Secret<string> {
   constructor(text: string) {

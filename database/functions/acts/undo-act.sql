@@ -1,5 +1,5 @@
--- Undoes the act that calls it, because it came to nothing halfway: raises PF001, which rolls back
--- the whole statement.
+-- Undoes the act that calls it, because a condition of the act failed halfway: raises PF001, which
+-- rolls back the whole statement.
 create or replace function undo_act(p_reason text) returns boolean
 language plpgsql
 as $function$

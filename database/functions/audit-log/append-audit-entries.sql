@@ -1,8 +1,8 @@
 -- Appends entries to an audit log, with the hashes that its tree has with them.
 --
 -- The first entry takes the index after the last: the log must be open and have the size
--- p_first_index. Entries that are there stay as they are. A tile of hashes only grows: its new
--- hashes begin with the old ones.
+-- p_first_index. Existing entries do not change. A tile of hashes only grows: its new hashes begin
+-- with the old ones.
 --
 -- Ids, clients, tokens, acts and texts are one text each, with a line for each entry. Arrays of a
 -- thousand would be quoted by the driver, value by value, and cost more than everything else. No

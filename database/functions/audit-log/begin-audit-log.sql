@@ -1,6 +1,6 @@
--- Lets an audit log begin, unless another process was first. The log before it must be closed.
+-- Begins an audit log, unless another process was first. The previous log must be closed.
 --
--- Returns whether it did.
+-- Returns whether this call began the log.
 create or replace function begin_audit_log(
   p_log integer,
   p_origin text,

@@ -1,4 +1,4 @@
--- Deletes checkpoints that were signed more than a day ago, but for the last of each hour. So the
+-- Deletes checkpoints that were signed more than a day ago, except the last of each hour. So the
 -- newest checkpoint of each log stays.
 create or replace function delete_old_checkpoints() returns void
 language plpgsql

@@ -1,7 +1,7 @@
--- Erases what entries of an audit log say, and which card they concern. The commitments stay.
+-- Erases the text and the card of entries of an audit log. The commitments stay.
 --
 -- Only entries that an erasure has named before are erased (audit_erasure.pending_from and
--- pending_to): an act that is under a checkpoint by then says so.
+-- pending_to): by then a checkpoint covers the act that names them.
 --
 -- Returns how many entries were erased.
 create or replace function erase_audit_entries(

@@ -1,7 +1,7 @@
 -- Locks the row of the current audit log, which is the last one, until the transaction ends. Other
 -- transactions append no entries meanwhile.
 --
--- Returns the row; no row where no log has begun.
+-- Returns the row; no row if no log has begun.
 create or replace function lock_audit_log() returns setof audit_log
 language plpgsql
 as $function$

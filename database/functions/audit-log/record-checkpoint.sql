@@ -1,7 +1,7 @@
 -- Records a signed checkpoint of an audit log.
 --
--- A size has one root. The same root may be signed again, where its first note was lost on its way
--- here or a key has changed.
+-- A size has one root. The same root may be signed again, after its first note was lost or a key
+-- changed.
 create or replace function record_checkpoint(
   p_log integer,
   p_size bigint,

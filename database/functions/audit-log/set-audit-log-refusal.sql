@@ -1,4 +1,4 @@
--- Says why no checkpoint of an audit log is signed; null where checkpoints are signed again.
+-- Records why no checkpoint of an audit log is signed; null if checkpoints are signed again.
 create or replace function set_audit_log_refusal(p_log integer, p_refusal text) returns void
 language plpgsql
 as $function$

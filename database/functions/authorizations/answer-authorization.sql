@@ -1,11 +1,11 @@
 -- Answers an authorization that spends no try: its row of authorization_request, the claim of its
 -- idempotency key with the answer, and the count of a wrong expiry commit together.
 --
--- p_mistakes is null where no wrong expiry was given; otherwise more than so many within p_window
--- microseconds are taken for guessing. Lock order: transaction, key, wrong expiry.
+-- p_mistakes is null unless the expiry was wrong. More than p_mistakes wrong expiries within
+-- p_window microseconds count as guessing. Lock order: transaction, key, wrong expiry.
 --
--- Returns whether the key was free and no reversal overtook the transaction: otherwise nothing is
--- done. And whether guessing is to be reported now.
+-- Returns whether the key was free and no reversal overtook the transaction; otherwise the call
+-- does nothing. Also returns whether to report guessing now.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function answer_authorization(

@@ -1,11 +1,12 @@
--- Does what begin_authorization does, for several callers at once.
+-- Does the same as begin_authorization, for several callers at once.
 --
--- It is one statement over all callers, since a function that is called for each costs the server
--- three times as much. It waits for no card: a caller whose counter is locked is left out. So is
--- the second caller of a counter, and one whose last try was spent since the card was read. Keys
--- are claimed in the order of their hashes, so that two calls never wait for each other's keys.
+-- It is one statement over all callers, because one function call per caller costs the server three
+-- times as much. It waits for no card and omits three kinds of callers: one whose counter is
+-- locked, the second caller of a counter, and one whose last try was spent after the card was read.
+-- Keys are claimed in the order of their hashes, so that two calls never wait for each other's
+-- keys.
 --
--- Returns what begin_authorization returns, for each caller's ordinal. Those left out call
+-- Returns the result of begin_authorization for each caller's ordinal. Omitted callers call
 -- begin_authorization.
 create or replace function begin_authorization_several(
   p_public_tokens text[],
@@ -74,7 +75,7 @@ begin
         trace, transmitted_at, acquirer, ordinal
       )
     ),
-    -- The card as it is, and what can be said before a try is spent: null where one is to be spent.
+    -- The card, and the outcome that is known before a try is spent: null if a try is to be spent.
     read as materialized (
       select asked.ordinal, known.*,
         row_number() over (partition by known.public_token, asked.kind) as place,
@@ -126,7 +127,7 @@ begin
         ) as cvv
       ) as known on true
     ),
-    -- Those whose counter is locked now, and whose key was free.
+    -- The callers whose counter is locked now and whose key was free.
     claimed as materialized (
       select triable.*,
         triable.key_hashes is null

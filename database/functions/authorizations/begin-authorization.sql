@@ -1,23 +1,24 @@
--- Begins an authorization: reads the card and, where it may be authorized, spends a try of what is
--- to be compared.
+-- Begins an authorization: reads the card and, if it can be authorized, spends a try of the value
+-- to compare.
 --
 -- The card is named by p_public_token or by the fingerprints of its PAN, one for each version of
 -- their key.
 --
--- A try is spent where p_kind names what is to be compared, the card is active and not expired in
--- p_current_month, p_expiry_month is the card's (null: none was given), and the zone key
--- p_zone_key_name is still the one that the PIN block was opened with.
+-- A try is spent if p_kind names the value to compare, the card is active and not expired in
+-- p_current_month, p_expiry_month is the card's or null, and the zone key p_zone_key_name is still
+-- the one that opened the PIN block.
 --
 -- The try, its row of authorization_request and the claim of the idempotency key commit together,
--- before anything is compared: so a repeat never spends again. Lock order: counter, transaction,
--- key. Where the card was read with no try left, nothing is locked.
+-- before the comparison: so a repeat never spends again. Lock order: counter, transaction, key. If
+-- the card has no try left when it is read, nothing is locked.
 --
 -- Returns the card, or nulls if no card was found, and one of these outcomes:
--- spent: a try was spent, and its number, epoch and remaining tries are returned.
--- none_left: others spent the last try meanwhile. The key is claimed.
--- unspent: there is nothing to compare, or the card may not be tried; the caller says why.
--- stale_zone_key: the zone key was retired, or is stored under another key by now.
--- taken: the key was not free, or a reversal overtook the transaction.
+--   spent: a try was spent, and its number, epoch and remaining tries are returned.
+--   none_left: concurrent requests spent the last try. The key is claimed.
+--   unspent: the request has no value to compare, or the card cannot be tried; the caller
+--     determines the reason.
+--   stale_zone_key: the zone key was retired or replaced.
+--   taken: the key was not free, or a reversal overtook the transaction.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function begin_authorization(

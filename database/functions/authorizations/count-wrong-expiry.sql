@@ -1,10 +1,10 @@
 -- Counts a wrong expiry that a card network gave for a card. It spends no try, so it is watched.
 --
--- More than p_mistakes within p_window microseconds are taken for guessing, which is reported once
--- within such a window. Each instant is later than the one before it, so that the one that is
--- reported differs from all others.
+-- More than p_mistakes within p_window microseconds count as guessing, which is reported once
+-- within each window. Each instant is later than the previous one, so that the reported instant is
+-- unique.
 --
--- Returns whether guessing is to be reported now.
+-- Returns whether to report guessing now.
 create or replace function count_wrong_expiry(
   p_public_token text,
   p_network_id text,

@@ -1,6 +1,6 @@
 -- Deletes some of the authorization requests that are more than p_days days old.
 --
--- A try that the audit log has yet to enter stays. Old requests are deleted when their day is over.
+-- A try that is not yet in the audit log stays. Old requests are deleted after their day has ended.
 -- The list is materialized and joined row by row, so that no plan reads more than its rows.
 --
 -- Returns how many rows were deleted.

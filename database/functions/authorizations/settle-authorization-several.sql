@@ -1,12 +1,13 @@
--- Does what settle_authorization does, for several callers at once whose try has matched.
+-- Does the same as settle_authorization, for several callers at once whose try has matched.
 --
--- It is one statement over all callers, since a function that is called for each costs the server
--- three times as much. Each caller has another card. It waits for no card: a caller whose counter
--- is locked is left out. So is one whose try did not match or is not the only outstanding one, and
--- one whose key has an answer. Keys are locked in the order of their cards, as answer_authorization
--- does for several callers, so that two calls never wait for each other's keys.
+-- It is one statement over all callers, because one function call per caller costs the server three
+-- times as much. Each caller has another card. It waits for no card and omits three kinds of
+-- callers: one whose counter is locked, one whose try did not match or is not the only outstanding
+-- one, and one whose key has an answer. Keys are locked in the order of their cards, as
+-- answer_authorization does for several callers, so that two calls never wait for each other's
+-- keys.
 --
--- Returns what settle_authorization returns, for each caller's ordinal. Those left out call
+-- Returns the result of settle_authorization for each caller's ordinal. Omitted callers call
 -- settle_authorization.
 create or replace function settle_authorization_several(
   p_public_tokens text[],
@@ -63,7 +64,7 @@ begin
       ) as counter
       where asked.comparison = 'match'
     ),
-    -- The answer is stored where as many tries remain as it says.
+    -- Stores the answer if it states the actual number of remaining tries.
     settled as materialized (
       select matched.*, key.is_free and matched.remaining = matched.foreseen_tries as is_stored
       from matched

@@ -1,14 +1,14 @@
 -- Settles the try of an authorization: its result, the tries that it restores, its events, the
--- answer, and the answer that is kept under the idempotency key commit together.
+-- answer, and the stored answer of the idempotency key commit together.
 --
--- Lock order: card, counter, key; the card is locked where it gets an event. The first answer that
--- is kept under a key stays. The answer of this call is kept only where p_foreseen_tries remain,
--- since it was sealed before that was known. Where another answer was first, or the key was
--- forgotten, the network was told 96, and that is recorded. p_response_code is null where the
--- authorization spends another try next. p_key_hash is null without an idempotency key.
+-- Lock order: card, counter, key; the card is locked only if it gets an event. The first stored
+-- answer of a key stays. The answer of this call is stored only if p_foreseen_tries remain, because
+-- it was sealed before the number was known. If another answer was first, or the key was deleted,
+-- the network received 96, and 96 is recorded. p_response_code is null if the authorization spends
+-- another try next. p_key_hash is null without an idempotency key.
 --
--- Returns how many tries remain, null where there is no such counter; the answer that is kept under
--- the key, null where none is; and whether it is the answer of this call.
+-- Returns how many tries remain, null if the counter does not exist; the stored answer of the key,
+-- null if it has none; and whether it is the answer of this call.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function settle_authorization(
@@ -41,7 +41,7 @@ declare
   v_settled record;
   v_first_answer bytea;
   v_response_code text := p_response_code;
-  -- A cluster takes no clock within a change.
+  -- A cluster does not allow clock functions in a change.
   v_decided_at timestamptz;
 begin
   if p_comparison = 'mismatch' then

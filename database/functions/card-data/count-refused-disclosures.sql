@@ -1,7 +1,7 @@
 -- Counts disclosures that were refused or failed, by the minute in which they were requested.
 --
--- The rows are written in one order, so that two processes that count the same disclosures wait for
--- each other and never in a circle.
+-- The rows are written in one order, so that two processes that count the same disclosures never
+-- deadlock.
 create or replace function count_refused_disclosures(
   p_client_ids text[],
   p_public_tokens text[],

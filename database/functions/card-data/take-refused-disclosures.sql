@@ -1,5 +1,5 @@
--- Takes refused and failed disclosures of past minutes: the same transaction enters them in the
--- audit log. Without that it must not be called.
+-- Takes refused and failed disclosures of past minutes. The caller must enter them in the audit log
+-- in the same transaction.
 --
 -- The list is materialized and joined row by row, so that no plan reads more than its rows. Times
 -- are texts to the microsecond, which a JavaScript date would lose.

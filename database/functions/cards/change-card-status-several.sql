@@ -1,11 +1,11 @@
--- Does what change_card_status does, for several callers at once.
+-- Does the same as change_card_status, for several callers at once.
 --
--- It is one statement over all callers, since a function that is called for each costs the server
--- three times as much. It waits for no card: a caller whose card is locked is left out, and so is
+-- It is one statement over all callers, because one function call per caller costs the server three
+-- times as much. It waits for no card and omits two kinds of callers: one whose card is locked, and
 -- the second caller of a card. Keys are claimed in the order of their hashes, so that two calls
 -- never wait for each other's keys.
 --
--- Returns the ordinals of those whose change was done. The others call change_card_status.
+-- Returns the ordinals of the callers whose change was done. The others call change_card_status.
 create or replace function change_card_status_several(
   p_public_tokens text[],
   p_client_ids text[],

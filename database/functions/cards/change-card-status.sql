@@ -1,9 +1,9 @@
 -- Changes the status of a client's card and records the event, once for an idempotency key.
 --
--- The card must have the status p_from. Lock order: card, key. All of it is done, or nothing.
+-- The card must have the status p_from. Lock order: card, key. The call does everything or nothing.
 --
--- Returns whether it was done: not where the card is another client's, or has another
--- status, or the key was not free.
+-- Returns whether it was done. It is not done if the card belongs to another client or has another
+-- status, or if the key was not free.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function change_card_status(

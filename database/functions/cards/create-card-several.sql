@@ -1,11 +1,12 @@
--- Does what create_card does, for several callers at once.
+-- Does the same as create_card, for several callers at once.
 --
--- It is one statement over all callers, since a function that is called for each costs the server
--- three times as much. It waits for no grant: a caller whose grant is locked is left out. Keys are
--- claimed in the order of their hashes, so that two calls never wait for each other's keys.
+-- It is one statement over all callers, because one function call per caller costs the server three
+-- times as much. It waits for no grant: a caller whose grant is locked is omitted. Keys are claimed
+-- in the order of their hashes, so that two calls never wait for each other's keys.
 --
--- Returns the ordinals of those whose card was created. The others call create_card. Raises PF001
--- where a number or a token is taken, which undoes all of it: then each calls create_card.
+-- Returns the ordinals of the callers whose card was created. The others call create_card. Raises
+-- PF001 if a number or a token is taken, which undoes everything: then each caller calls
+-- create_card.
 create or replace function create_card_several(
   p_public_tokens text[],
   p_client_ids text[],

@@ -1,12 +1,12 @@
 -- Creates a card with its tries and its first event, once for an idempotency key.
 --
--- The client's grant of the product must still have the version that the card was made by. A card
--- number is issued once: it is known by its fingerprints, one for each version of their key, and a
--- number that was issued under any of them is free under none. Lock order: grant, key, number,
+-- The client's grant of the product must still have the version that was read for the card. A card
+-- number is issued once. Its fingerprints identify it, one for each version of their key, and a
+-- number that was issued under any of them is not issued again. Lock order: grant, key, number,
 -- card.
 --
--- Returns whether it was done: not where the grant is gone or changed, or the key was not free.
--- Raises PF001 where the number or the token is taken, which undoes all of it.
+-- Returns whether it was done. It is not done if the grant was removed or changed, or if the key
+-- was not free. Raises PF001 if the number or the token is taken, which undoes everything.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function create_card(

@@ -1,4 +1,4 @@
--- Whether a card may still be changed: it is not closed, and its last day is not before p_today.
+-- Whether a card can still be changed: it is not closed, and its last day is not before p_today.
 create or replace function is_changeable(
   p_card card,
   p_today date

@@ -1,8 +1,8 @@
--- Locks a card's own row until the transaction ends, and returns it as it is then.
+-- Locks the row of a card until the transaction ends, and returns the row as it is under the lock.
 --
--- The row of the card is the first that an act locks: it numbers the card's events.
+-- An act locks this row first, because it numbers the card's events.
 --
--- Returns a row of nulls where there is no such card.
+-- Returns a row of nulls if the card does not exist.
 create or replace function lock_card(p_public_token text) returns card
 language plpgsql
 as $function$

@@ -1,12 +1,12 @@
--- Gives a client's card another PIN and records the event, once for an idempotency key. The tries
--- stay as they are.
+-- Sets the PIN of a client's card and records the event, once for an idempotency key. The tries do
+-- not change.
 --
 -- The PIN is stored as a PIN block or as a PVV, with the key that it is under. A PIN that a device
--- sealed comes in an envelope, which a card takes once: p_jti_hash names it, and is null for a PIN
--- without one. Lock order: card, key. All of it is done, or nothing.
+-- sealed comes in an envelope, which a card accepts once: p_jti_hash names it, and is null for a
+-- PIN without one. Lock order: card, key. The call does everything or nothing.
 --
--- Returns whether it was done: not where the card is another client's, closed or expired, or
--- took the envelope before, or the key was not free.
+-- Returns whether it was done. It is not done if the card belongs to another client, is closed or
+-- expired, or accepted the envelope before, or if the key was not free.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function set_pin(

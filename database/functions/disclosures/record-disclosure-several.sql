@@ -1,11 +1,11 @@
--- Does what record_disclosure does, for several callers at once.
+-- Does the same as record_disclosure, for several callers at once.
 --
--- It is one statement over all callers, since a function that is called for each costs the server
--- three times as much. It waits for no card: a caller whose card is locked is left out, and so is
+-- It is one statement over all callers, because one function call per caller costs the server three
+-- times as much. It waits for no card and omits two kinds of callers: one whose card is locked, and
 -- the second caller of a card. Limits are used in the order of their clients and names, so that two
 -- calls never wait for each other's limits.
 --
--- Returns those whose disclosure was recorded, by their ordinals, with the data. The others call
+-- Returns the ordinals of the callers whose disclosure was recorded, with the data. The others call
 -- record_disclosure.
 create or replace function record_disclosure_several(
   p_public_tokens text[],

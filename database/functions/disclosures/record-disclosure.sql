@@ -1,11 +1,11 @@
--- Records that data of a client's card is disclosed, and returns the data as it is then.
+-- Records that data of a client's card is disclosed, and returns the data as it is under the lock.
 --
 -- A disclosure spends a use of a limit of the card and a use of a limit of its client over all
 -- cards. A null limit is no limit. The event and the disclosure commit together. Lock order: card,
 -- limit of the client. The call does everything or nothing.
 --
--- Returns no row where the card is another client's, closed or expired, its PIN is to
--- be disclosed and cannot be (p_includes_pin), or a limit has no use left.
+-- Returns no row if the card belongs to another client, is closed or expired, or has no PIN to
+-- disclose although p_includes_pin asks for it, or if a limit has no use left.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function record_disclosure(

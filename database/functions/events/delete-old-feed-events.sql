@@ -1,11 +1,11 @@
--- Looks at p_limit events of a client's feed after a position, and deletes those that were
--- published more than p_days days ago.
+-- Reads p_limit events of a client's feed after a position, and deletes those that were published
+-- more than p_days days ago.
 --
--- An event that is not entered in the audit log yet stays, however old it is. So does an event with
--- a pending delivery, and an event that happened on p_before_day (since 1970) or later, which goes
--- with its slice.
+-- An event that is not yet in the audit log stays, regardless of its age. So does an event with a
+-- pending delivery, and an event that happened on p_before_day (since 1970) or later, which is
+-- deleted with its slice.
 --
--- Returns the position of the last old event that it looked at; null where there was none.
+-- Returns the position of the last old event that it read; null if it read none.
 --
 -- Distributed by p_client_id, beside feed_head.
 create or replace function delete_old_feed_events(

@@ -1,5 +1,5 @@
 -- Deletes some of the published events of the outbox that happened more than p_days days ago and
--- that no slice has. Events of a slice go with it (drop_slice).
+-- that are in no slice. drop_slice deletes the events of a slice.
 --
 -- The list is materialized and joined row by row, so that no plan reads more than its rows.
 --

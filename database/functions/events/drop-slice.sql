@@ -1,8 +1,7 @@
 -- Drops a slice of event or published_event with all events in it.
 --
--- The slice must be over: its last day has passed. A slice with an event that is not published yet
--- stays. The caller has checked that the events of a slice of published_event are delivered and are
--- entered in the audit log.
+-- The last day of the slice must have passed. A slice with an unpublished event stays. The caller
+-- has checked that the events of a slice of published_event are delivered and in the audit log.
 --
 -- The call waits for an exclusive lock on the whole table, and gives up after p_wait_ms (SQLSTATE
 -- 55P03).

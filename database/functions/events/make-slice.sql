@@ -1,11 +1,11 @@
 -- Makes a slice of event or published_event: the partition for the days from p_from_day to before
--- p_until_day (since 1970, UTC), unless it is there.
+-- p_until_day (since 1970, UTC), unless it exists.
 --
 -- The call waits for an exclusive lock on the whole table, and other transactions wait behind it.
 -- So it gives up after p_wait_ms (SQLSTATE 55P03). If two processes make the same slice, the second
 -- finds it.
 --
--- Returns whether the slice is there: not where the default partition has rows of its days.
+-- Returns whether the slice exists. It is not made if the default partition has rows of its days.
 create or replace function make_slice(
   p_table text,
   p_from_day integer,

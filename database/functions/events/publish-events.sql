@@ -1,9 +1,9 @@
--- Publishes events of one client: gives them the positions after the last one, in this order, and
--- queues them for the webhooks that want them.
+-- Publishes events of one client: assigns them the positions after the last one, in this order, and
+-- queues them for the subscribed webhooks.
 --
 -- The row of feed_head is locked until the transaction ends: other processes that publish events of
--- this client wait, and positions become visible in their order. An event that is published already
--- is left out. After the head the rows of the queues are locked, then the rows of the groups, as
+-- this client wait, and positions become visible in their order. An event that is already published
+-- is skipped. The rows of the queues are locked after the head, then the rows of the groups, as
 -- everywhere, so that no two transactions wait for each other.
 --
 -- p_events is a list of objects, each with its ordinal from 1 to p_count.

@@ -1,7 +1,7 @@
 -- Records an event of a card in the outbox.
 --
--- The caller has locked the card's row and counted its last_sequence up to p_sequence in the same
--- transaction: so the events of a card have no gap, and no event is without its change.
+-- The caller has locked the card's row and raised its last_sequence to p_sequence in the same
+-- transaction: so the events of a card have no gap, and each event commits with its change.
 create or replace function record_event(
   p_public_token text,
   p_sequence integer,

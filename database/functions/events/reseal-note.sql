@@ -1,6 +1,6 @@
--- Replaces the sealed note of an event by the same note under another key, if it is still p_note.
+-- Replaces the sealed note of an event with the same note under another key, if it is still p_note.
 --
--- Returns whether it was.
+-- Returns whether it was replaced.
 create or replace function reseal_note(
   p_public_token text,
   p_sequence integer,

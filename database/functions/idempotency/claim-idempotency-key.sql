@@ -1,9 +1,9 @@
--- Claims the idempotency key of a request, so that the request is done once.
+-- Claims the idempotency key of a request, so that the request is executed once.
 --
--- The key is known by its keyed hashes, one for each version of the hash's key, in ascending order.
--- Of two requests with the same key the second waits until the first commits. A key that was
--- claimed within 24 hours is not free. A key that is free under some of its hashes only is not free
--- either, and what was claimed of it is given back.
+-- Keyed hashes identify the key, one for each version of the hash's key, in ascending order. Of two
+-- requests with the same key, the second waits until the first commits. A key that was claimed
+-- within 24 hours is not free. A key that is free under some of its hashes only is not free either;
+-- its new claims are removed.
 --
 -- Returns whether the key was free. A request without a key has null hashes: nothing is claimed.
 create or replace function claim_idempotency_key(

@@ -1,4 +1,4 @@
--- Deletes some of the requests that were claimed more than 24 hours ago: their keys are free again.
+-- Deletes some of the requests that were claimed more than 24 hours ago, which frees their keys.
 --
 -- The list is materialized and joined row by row, so that no plan reads more than its rows.
 --

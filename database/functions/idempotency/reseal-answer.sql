@@ -1,7 +1,7 @@
--- Replaces the sealed answer of a request by the same answer under another key, if it is still
+-- Replaces the sealed answer of a request with the same answer under another key, if it is still
 -- p_answer.
 --
--- Returns whether it was.
+-- Returns whether it was replaced.
 create or replace function reseal_answer(
   p_client_id text,
   p_key_hash bytea,

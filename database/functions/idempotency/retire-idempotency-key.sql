@@ -1,4 +1,4 @@
--- Retires a request's idempotency key: no repeat is answered under it.
+-- Retires a request's idempotency key: repeats with this key no longer get its answer.
 create or replace function retire_idempotency_key(
   p_client_id text,
   p_key_hashes bytea[]

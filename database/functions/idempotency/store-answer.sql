@@ -1,11 +1,11 @@
--- Stores the answer of a request under its claim, unless an answer is stored there: the first
+-- Stores the answer of a request under its claim, unless an answer is already stored: the first
 -- stays.
 --
--- The key is known by its hashes in ascending order. Two that answer may know of different hashes,
--- but of one in common: all rows of the claim are locked, one after the other, before any is looked
--- at.
+-- The hashes of the key, in ascending order, identify it. Two concurrent answers may have different
+-- hashes, with at least one in common. So all rows of the claim are locked, one after the other,
+-- before any is read.
 --
--- Returns the answer that is stored, and whether it is p_answer; nulls where the claim is gone.
+-- Returns the stored answer, and whether it is p_answer; nulls if the claim was deleted.
 create or replace function store_answer(
   p_client_id text,
   p_key_hashes bytea[],

@@ -1,7 +1,7 @@
--- Fails where the server has no room for changes: makes a table of more than a page that has room
--- in it, and drops it again.
+-- Fails if the server has no disk space for changes: creates a table of more than one page and
+-- drops it again.
 --
--- The table has no log: what is tried while the disk is full must not fill it. Callers take turns.
+-- The table is unlogged, so that a probe of a full disk does not fill it. Callers take turns.
 create or replace function probe_room() returns void
 language plpgsql
 as $function$

@@ -1,4 +1,4 @@
--- Deletes some of the rows of limits of a card whose uses count no more.
+-- Deletes some of the rows of card limits whose uses no longer count.
 --
 -- The list is materialized and joined row by row, so that no plan reads more than its rows.
 --

@@ -1,4 +1,4 @@
--- Deletes some of the rows of limits of a client whose uses count no more.
+-- Deletes some of the rows of client limits whose uses no longer count.
 --
 -- The list is materialized and joined row by row, so that no plan reads more than its rows.
 --

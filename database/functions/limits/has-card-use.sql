@@ -1,7 +1,7 @@
 -- Whether a card has a use of a limit left. It spends none.
 --
--- The answer stays true under the lock of the card's row where every use of the limit is spent
--- under that lock. The limit is null where there is none.
+-- The result stays true under the lock of the card's row if every use of the limit is spent under
+-- that lock. A null limit is no limit.
 create or replace function has_card_use(
   p_public_token text,
   p_limit_name text,

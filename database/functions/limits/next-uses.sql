@@ -1,14 +1,14 @@
--- Counts a use of a limit: p_uses within any stretch of p_window_seconds, whenever it begins.
+-- Counts a use of a limit: p_uses within any p_window_seconds.
 --
--- A limit keeps the instants of its uses, newest first, in microseconds since 1970: at most 20. Of
--- more uses than 20 each instant stands for a few, and is that of the last of them. So no window
--- ever has more uses than allowed, and none is refused while there were fewer than all but those
--- few.
+-- A limit stores the instants of its uses, newest first, in microseconds since 1970, at most 20. If
+-- p_uses exceeds 20, each instant stands for several uses and is the time of the last of them. So
+-- no window ever has more uses than allowed, and a use is refused early by at most those several.
 --
--- A use joins the newest instant while that counts and is not full, and begins another one else. Of
--- two that race the one that waited may have read the clock first: instants never go back.
+-- A use joins the newest instant while that counts and is not full; otherwise it begins another
+-- one. Of two concurrent uses, the one that waited may have read the clock first: instants never go
+-- back.
 --
--- Returns the instants with the use, or is_left = false where no use is left.
+-- Returns the instants with the use, or is_left = false if no use is left.
 create or replace function next_uses(
   p_last_uses bigint[],
   p_newest_uses integer,
@@ -25,7 +25,7 @@ as $function$
 declare
   v_uses_each constant integer := greatest(1, (p_uses + 19) / 20);
   v_instants constant integer := (p_uses + v_uses_each - 1) / v_uses_each;
-  -- The newest instant stands for no more than these while all others count.
+  -- The newest instant stands for at most this many uses while all others count.
   v_newest_most constant integer := p_uses - (v_instants - 1) * v_uses_each;
   v_counts_from constant bigint := p_at - p_window_seconds * 1000000::bigint;
   v_is_full constant boolean := coalesce(p_last_uses[v_instants] > v_counts_from, false);

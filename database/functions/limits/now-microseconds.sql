@@ -1,4 +1,4 @@
--- The instant, in whole microseconds since 1970.
+-- Returns the current time in whole microseconds since 1970.
 create or replace function now_microseconds() returns bigint
 language plpgsql
 as $function$

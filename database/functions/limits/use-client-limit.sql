@@ -1,7 +1,7 @@
--- Spends a use of a limit of a client over all its cards, or nothing where none is left.
+-- Spends a use of a limit of a client over all its cards, or nothing if none is left.
 --
--- The row of the limit is locked until the transaction ends: of two that race the second counts
--- what the first has used. The limit is null where there is none.
+-- The row of the limit is locked until the transaction ends, so that a concurrent use counts this
+-- one. A null limit is no limit.
 --
 -- Returns whether a use was left.
 create or replace function use_client_limit(
@@ -45,7 +45,7 @@ begin
     values (p_client_id, p_limit_name, v_next.last_uses, v_next.newest_uses, v_forget_on_day)
     on conflict (client_id, limit_name) do nothing
     returning true into v_is_new;
-    -- Else another transaction was first, and its row is counted on.
+    -- Otherwise another transaction was first, and this use is added to its row.
     if v_is_new then
       return true;
     end if;

@@ -1,10 +1,10 @@
 -- Records the transaction that a network begins with a request, unless a reversal overtook it.
 --
--- The transaction is known by one hash for each version of a key, in ascending order. Of a
--- transaction and its reversal that come at once, one waits for the other on the row. A row older
--- than 24 hours is taken as new.
+-- Hashes identify the transaction, one for each version of a key, in ascending order. A transaction
+-- and a concurrent reversal of it wait for each other on the row. A row older than 24 hours is
+-- treated as new.
 --
--- Returns whether no reversal was there first. A request without a transaction has null hashes.
+-- Returns whether no reversal came first. A request without a transaction has null hashes.
 create or replace function begin_network_transaction(
   p_network_id text,
   p_transaction_hashes bytea[],

@@ -1,10 +1,11 @@
--- Records that the tries of a card are used up, where a lost process did not live to record it.
+-- Records that the tries of a card are used up, if the process that spent the last one was lost
+-- before it recorded that.
 --
--- It is recorded once in an epoch, and not while a try may still match: a try that is older than 30
--- seconds was lost with its process. Another process may have recorded it by now, or an unblock
--- undone it, so the counter is looked at under its lock. Lock order: card, counter.
+-- The block is recorded once in an epoch, and not while a try may still match: a try that is older
+-- than 30 seconds was lost with its process. Another process may have recorded the block already,
+-- or an unblock removed it, so the counter is read under its lock. Lock order: card, counter.
 --
--- Returns whether it was recorded now.
+-- Returns whether this call recorded it.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function report_lost_block(

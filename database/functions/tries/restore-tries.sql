@@ -5,8 +5,8 @@
 -- no limit. Lock order: card, key, limit, counter. So a request that waits for a client's key holds
 -- no counter. The call does everything or nothing.
 --
--- Returns whether it was done: not where the card is another client's, closed or expired, the
--- limit has no use left, or the key was not free.
+-- Returns whether it was done. It is not done if the card belongs to another client, is closed or
+-- expired, the limit has no use left, or the key was not free.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function restore_tries(

@@ -1,18 +1,18 @@
--- Settles a try that was spent, by what its comparison came to.
+-- Settles a spent try by the result of its comparison.
 --
--- match: restores every outstanding try up to and including its own. Later ones stay spent.
--- mismatch: restores nothing. Where no try is left and none may still match, the PIN or CVV is
--- blocked, and the caller records the event.
--- unresolved: the HSM gave no answer, so the try is restored, once.
+--   match: restores every outstanding try up to and including this one. Later tries stay spent.
+--   mismatch: restores nothing. If no try is left and none may still match, the PIN or CVV is
+--     blocked, and the caller records the event.
+--   unresolved: the HSM gave no answer, so the try is restored, once.
 --
--- The counter's own row decides, under its lock. A try changes nothing any more when its epoch has
--- ended, or when its block was reported because it was taken for lost: a try is, 30 seconds after
--- it was spent.
+-- The counter's own row decides, under its lock. A try has no effect after its epoch has ended, or
+-- after the block was reported because the try was lost, which is assumed 30 seconds after it was
+-- spent.
 --
--- The caller has locked the card's row before, where it records an event.
+-- The caller has locked the card's row before, if it records an event.
 --
--- Returns the numbers of the tries that were restored, how many tries remain, and whether the PIN
--- or CVV is blocked by it; nulls where there is no such counter.
+-- Returns the numbers of the restored tries, how many tries remain, and whether this call blocked
+-- the PIN or CVV; nulls if the counter does not exist.
 create or replace function settle_try(
   p_public_token text,
   p_kind text,
@@ -43,7 +43,7 @@ begin
   if v_counter.epoch <> p_epoch or v_counter.block_reported then
     return;
   end if;
-  -- Numbers only grow, so that the tries up to the own one stand before all others.
+  -- Numbers only grow, so the tries up to this one precede all others.
   v_position := case p_comparison
     when 'match' then width_bucket(p_try_number, v_counter.outstanding_tries)
     else coalesce(array_position(v_counter.outstanding_tries, p_try_number), 0)

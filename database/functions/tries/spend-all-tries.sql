@@ -1,11 +1,11 @@
--- Spends every try of a client's card at the client's word and records the event, once for an
--- idempotency key.
+-- Spends every try of a card at its client's request and records the event, once for an idempotency
+-- key.
 --
 -- A new epoch begins, in which earlier tries restore nothing. Lock order: card, key, counter. So a
 -- request that waits for a client's key holds no counter. The call does everything or nothing.
 --
--- Returns whether it was done: not where the card is another client's, closed or expired, or
--- the key was not free.
+-- Returns whether it was done. It is not done if the card belongs to another client, is closed or
+-- expired, or the key was not free.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function spend_all_tries(

@@ -1,12 +1,12 @@
--- Spends one try of a card's PIN or CVV, where any is left, and records it.
+-- Spends one try of a card's PIN or CVV, if one is left, and records it.
 --
--- A try is spent and committed before its value is compared: so neither a burst of requests nor a
--- crash buys a guess. Concurrent spends take turns on the counter's row, and each sees what the one
--- before it left. spent and restored only grow, and a try is numbered by spent: no number repeats.
--- The try is recorded as unresolved in the row of its authorization, which is answered later.
+-- A try is spent and committed before its value is compared, so that neither a burst of requests
+-- nor a crash allows an extra guess. Concurrent spends take turns on the counter's row, and each
+-- sees the result of the previous one. spent and restored only grow, and spent numbers the tries:
+-- no number repeats. The try is recorded as unresolved in the row of its authorization, which is
+-- answered later.
 --
--- Returns the number and the epoch of the try, and how many tries remain; nulls where none was
--- left.
+-- Returns the number and the epoch of the try, and how many tries remain; nulls if none was left.
 create or replace function spend_try(
   p_public_token text,
   p_client_id text,
@@ -25,7 +25,7 @@ as $function$
 declare
   v_at bigint := extract(epoch from clock_timestamp()) * 1000000;
 begin
-  -- Where no try is outstanding, the lists are those of an epoch that ended.
+  -- If no try is outstanding, the lists belong to an epoch that has ended.
   update try_counter as counter
   set spent = counter.spent + 1,
     outstanding_tries = case

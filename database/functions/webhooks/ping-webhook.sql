@@ -2,7 +2,7 @@
 --
 -- Lock order: head, queue, group, as everywhere.
 --
--- Returns whether there is such a webhook.
+-- Returns whether the webhook exists.
 --
 -- Distributed by p_client_id, beside feed_head.
 create or replace function ping_webhook(

@@ -10,30 +10,32 @@ export interface AuditKey {
   readonly publicKey: Uint8Array
 }
 
-/** A signature of a checkpoint, as a note has it after its key's id. */
+/** A signature of a checkpoint, as it follows the key's id in a note. */
 export interface CheckpointSignature {
   readonly key: AuditKey
   /**
    * Ed25519: 64 bytes over the checkpoint's text (c2sp.org/signed-note). ML-DSA-44: a time in
-   * seconds, 8 bytes, and 2,420 over a cosigned message (c2sp.org/tlog-cosignature).
+   * seconds (8 bytes) and 2,420 bytes over a cosigned message (c2sp.org/tlog-cosignature).
    */
   readonly signature: Uint8Array
 }
 
-/** The audit log behind the boundary: its keys sign checkpoints and nothing else. */
+/** The audit log's part of the HSM. Its keys sign checkpoints and nothing else. */
 export interface AuditHsm {
   /**
-   * Every version of both keys, as verifiers need them: retired ones, too, for what they signed.
+   * Lists every version of both keys for verifiers, including retired ones, which verify old
+   * signatures.
    */
   auditKeys(): Promise<readonly AuditKey[]>
   /**
-   * Makes the first key of ML-DSA-44.
-   * @throws `Problem` `key_refused` where the HSM knows no such keys.
+   * Generates the first ML-DSA-44 key.
+   * @throws `Problem` `key_refused` if the HSM does not support such keys.
    */
   generateAuditMlDsaKey(): Promise<void>
   /**
-   * Signs with every active version, the newest first, so that a verifier who knows the older one
-   * only follows until it is retired. ML-DSA-44 signs where it has a key and is asked for.
+   * Signs with every active version, newest first. A verifier that knows only the older version can
+   * follow until that one is retired. Signs with ML-DSA-44 only if the key exists and the caller
+   * requests it.
    */
   signCheckpoint(
     checkpoint: Checkpoint,

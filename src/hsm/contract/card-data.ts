@@ -2,19 +2,19 @@ import type { Expiry } from '../../domain/calendar.ts'
 import type { CardReference, KeyReference, PinRules, StoredPin } from './card.ts'
 import type { DeviceKeyName, keyCatalogue } from './catalogue.ts'
 
-/** What a device is shown of a card, and when. */
+/** The card data to disclose to a device, and the time. */
 export interface CardDisclosure {
   readonly card: CardReference
   readonly cvk: KeyReference
   readonly expiry: Expiry
-  /** Null where the PIN is not shown. */
+  /** Null if the PIN is not disclosed. */
   readonly pin: StoredPin | null
   readonly at: Date
 }
 
-/** A device's key, taken in. Of use to the HSM alone, and for one answer. */
+/** An imported key of a device. Only the HSM can use it, for one answer. */
 export interface DeviceSeal<Sealed> {
-  /** Seals a card's data to the key. The caller has put the disclosure on record already. */
+  /** Seals a card's data to the key. The caller has already recorded the disclosure. */
   seal(disclosure: CardDisclosure): Promise<Sealed>
 }
 
@@ -27,7 +27,7 @@ export interface SessionSealed {
   readonly signatureOfPayloadAndIv: Uint8Array
 }
 
-/** A device's public key, as it came: EC on P-256, or OKP X25519 (RFC 7518 6.2, RFC 8037 2). */
+/** A device's public key as received: EC on P-256, or OKP X25519 (RFC 7518 6.2, RFC 8037 2). */
 export interface DeviceKeyJwk {
   readonly kty: string
   readonly crv: string
@@ -35,13 +35,13 @@ export interface DeviceKeyJwk {
   readonly y?: string
 }
 
-/** Who answers, and what the device gave to know its answer by. */
+/** The issuer of the answer, and the device's nonce. */
 export interface DeviceKeyClaims {
   readonly issuer: string
   readonly nonce: string
 }
 
-/** A PIN in a device's envelope, taken in or refused. Why an envelope is refused is never said. */
+/** The PIN in a device's envelope, or a refusal. The reason of a refusal is never stated. */
 type ImportedEncryptedPin =
   | { readonly pin: StoredPin; readonly envelope: PinEnvelope; readonly refusal: null }
   | {
@@ -49,11 +49,11 @@ type ImportedEncryptedPin =
       readonly refusal: 'invalid_encrypted_pin' | 'weak_pin'
     }
 
-/** What an envelope is known by, so that it is taken once. */
+/** Identifies an envelope, so that it is accepted once. */
 interface PinEnvelope {
   /** SHA-256 of its `jti`. */
   readonly jtiHash: Uint8Array
-  /** From here on its own `iat` refuses it. */
+  /** After this instant, the envelope's own `iat` makes it invalid. */
   readonly expiresAt: Date
 }
 
@@ -70,25 +70,28 @@ export interface CardDataKey {
 }
 
 /**
- * Card data to the device, and PINs from it. PAN, CVV2 and PIN leave sealed only. Every verb throws
- * `Problem` `unavailable` until the keys that it needs have been made.
+ * Card data for devices, and PINs from devices. PAN, CVV2 and PIN leave the HSM only sealed. Every
+ * verb throws `Problem` `unavailable` until its keys exist.
  */
 export interface CardDataHsm {
-  /** Every version in use, of each purpose the newest active one first. */
+  /** Lists every version in use. The newest active version of each purpose comes first. */
   cardDataKeys(): Promise<readonly CardDataKey[]>
-  /** Makes the keys that take long to make, unless they are there. The signal ends it. */
+  /** Generates the keys that take long, unless they exist. The signal aborts it. */
   generateCardDataKeys(signal?: AbortSignal): Promise<void>
   /**
-   * Takes in a session key: base64 of RSA-OAEP (SHA-256) over 32 bytes.
-   * @returns null whatever is wrong with it, after the same work.
+   * Imports a session key: base64 of RSA-OAEP (SHA-256) over 32 bytes.
+   * @returns null for any fault, after the same work.
    */
   importSessionKey(key: string): Promise<DeviceSeal<SessionSealed> | null>
   /**
-   * Takes in a device's public key. What it seals is a compact JWE around a JWS.
-   * @returns null when it is no such key, off its curve or of small order.
+   * Imports a device's public key. Its answers are compact JWEs around a JWS.
+   * @returns null if the key is invalid, off its curve or of small order.
    */
   importDeviceKey(key: DeviceKeyJwk, claims: DeviceKeyClaims): Promise<DeviceSeal<string> | null>
-  /** Takes in a PIN that was sealed on a device for this card, at an instant. */
+  /**
+   * Imports a PIN that a device sealed for this card.
+   * @param at the current instant.
+   */
   importEncryptedPin(
     card: CardReference,
     rules: PinRules,

@@ -1,45 +1,45 @@
 import type { Expiry } from '../../domain/calendar.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 
-/** Names one version of one key: `pin-storage/1`. */
+/** The name of one version of one key: `pin-storage/1`. */
 export type KeyReference = string
 
-/** What the HSM needs to find a card's PAN. None of it is of use without the HSM. */
+/** The values from which the HSM obtains a card's PAN. They are useless without the HSM. */
 export interface CardReference {
   readonly publicToken: PublicToken
   readonly encryptedPan: Uint8Array
 }
 
-/** A new card's numbers. The PAN itself never leaves the HSM. */
+/** The numbers of a new card. The PAN never leaves the HSM. */
 export interface CardNumber extends CardReference {
-  /** What the card is found by, and no other card may have. */
+  /** The fingerprints by which the card is found. No other card can have them. */
   readonly panFingerprints: readonly PanFingerprint[]
   /** First six and last four: `400000******1234`. */
   readonly maskedPan: string
-  /** The key that the card's CVV, CVV2 and iCVV are made under. */
+  /** The key of the card's CVV, CVV2 and iCVV. */
   readonly cvk: KeyReference
 }
 
-/** Keyed HMAC of a PAN: equal for equal PANs, and nothing else can be learned from it. */
+/** Keyed HMAC of a PAN: equal for equal PANs. It reveals nothing else. */
 export interface PanFingerprint {
   readonly fingerprint: Uint8Array
-  /** The version of the key that it was made under. */
+  /** The version of the HMAC key. */
   readonly keyVersion: number
 }
 
 /**
- * A PIN as it is stored: a format 4 block that it can be revealed from, or a PVV that it cannot.
+ * A stored PIN: a format 4 block, from which it can be revealed, or a PVV, from which it cannot.
  */
 export type StoredPin =
   | { readonly pinBlock: Uint8Array; readonly pvv: null; readonly pinKey: KeyReference }
   | { readonly pinBlock: null; readonly pvv: string; readonly pinKey: KeyReference }
 
-/** What a product and a card ask of a PIN. */
+/** The PIN rules of a product and a card. */
 export interface PinRules {
   readonly pinLength: number
   readonly pinRevealable: boolean
   readonly refuseWeakPins: boolean
-  /** The product's key for PVVs. Used where the PIN is not revealable. */
+  /** The product's PVV key. Used if the PIN is not revealable. */
   readonly pvk: string
   readonly maskedPan: string
   readonly expiry: Expiry

@@ -2,8 +2,8 @@ import type { Cryptoperiod, Publication, Retirement } from './key-lifecycle.ts'
 import { KeyRefusal } from './stored-keys.ts'
 
 /**
- * The keys of an installation. Each is used for one thing and no other, and all that is to be known
- * of one is said below, once: a name that is added here does not compile before.
+ * The keys of an installation. Each has one purpose, and this file states everything about it once:
+ * a new name does not compile until its entry is complete.
  */
 export const keyNames = [
   'pan',
@@ -25,8 +25,8 @@ export const keyNames = [
 export type KeyName = (typeof keyNames)[number]
 
 /**
- * Letters of algorithms in key blocks (X9.143, table 6): AES, TDES, HMAC, EC, RSA. ML-DSA has none
- * yet but a digit of ours.
+ * Letters of algorithms in key blocks (X9.143, table 6): AES, TDES, HMAC, EC, RSA. The standard has
+ * no letter for ML-DSA; the digit is specific to this service.
  */
 type AlgorithmCode = 'A' | 'T' | 'H' | 'E' | 'R' | '1'
 
@@ -38,10 +38,7 @@ export const codesByCipher = { TDES: 'T', AES: 'A' } as const satisfies Record<
   AlgorithmCode
 >
 
-/**
- * Keys of networks that authenticate messages, by usage (X9.143, table 5), and how each makes a
- * MAC.
- */
+/** The MAC keys of networks by usage (X9.143, table 5), with the method of each. */
 export const macUsages = {
   /** ISO 16609. */
   M0: { cipher: 'TDES', method: 'cbc' },
@@ -56,14 +53,17 @@ export type MacUsage = keyof typeof macUsages
 
 export const isMacUsage = (usage: string): usage is MacUsage => Object.hasOwn(macUsages, usage)
 
-/** The block cipher of a letter. @throws KeyRefusal when it is the letter of none. */
+/**
+ * Returns the block cipher of a letter.
+ * @throws KeyRefusal if the letter has no cipher.
+ */
 export function parseCipher(algorithm: string): BlockCipher {
   if (algorithm === codesByCipher.AES) return 'AES'
   if (algorithm === codesByCipher.TDES) return 'TDES'
   throw new KeyRefusal('Only AES and TDES keys are supported.')
 }
 
-/** What a key does, whether its bytes lie in this process or in a token. */
+/** The action of a key, in this process or in a token. */
 export type KeyAction =
   | 'blocks'
   | 'chain'
@@ -77,29 +77,31 @@ export type KeyAction =
   | 'unwrap'
   | 'agree'
 
-/** What a key is for, as its key block says it (X9.143, tables 5 to 8), and what it does here. */
+/** The purpose of a key as its key block states it (X9.143, tables 5 to 8), and its action here. */
 export interface KeyKind {
-  /** What it is for and nothing else: of keys with one use, a name says which is which. */
+  /** The only purpose of the key. For keys with one use, the name distinguishes them. */
   readonly purpose: string
   readonly keyUsage: string
   readonly algorithm: AlgorithmCode
   readonly modeOfUse: string
   readonly action: KeyAction
-  /** Bytes to draw; nothing for a key pair. */
+  /** The number of random bytes; null for a key pair. */
   readonly lengthBytes: 16 | 24 | 32 | null
 }
 
 interface CatalogueEntry<Name extends string> {
-  /** What it is for, in words. */
+  /** The purpose, in words. */
   readonly description: string
   readonly kind: KeyKind & { readonly purpose: Name }
   readonly retirement: Retirement
-  /** The columns that are under it or name it, in the order in which they are re-encrypted. */
+  /**
+   * The columns that are encrypted under the key or name it, in the order of their re-encryption.
+   */
   readonly columns: readonly string[]
-  /** Whether it may ever leave: what opens data at rest, or signs, never does. */
+  /** Whether the key can ever be exported. Keys that decrypt stored data or sign never can. */
   readonly mayLeave: boolean
   readonly publication: Publication | null
-  /** What an operator's own policy says goes before it. */
+  /** The default cryptoperiod. An operator's policy overrides it. */
   readonly cryptoperiod: Cryptoperiod
 }
 
@@ -116,27 +118,29 @@ const ec = { algorithm: 'E', lengthBytes: null } as const
 const rsa = { algorithm: 'R', lengthBytes: null } as const
 
 const daySeconds = 24 * 3_600
-/** Tokens live an hour (docs/reference/api.md, "Authentication"); clocks differ by a minute. */
+/**
+ * Tokens live one hour (docs/reference/api.md, "Authentication"); clocks may differ by a minute.
+ */
 const tokenSeconds = 3_600 + 60
 
 const year = 365
-/** How often a key of a cipher of 128-bit blocks may make something (SP 800-38B, appendix B.2). */
+/** The maximum uses of a key of a cipher with 128-bit blocks (SP 800-38B, appendix B.2). */
 const ofAes = 2 ** 48
-/** SP 800-57 part 1, table 1, row 9: a key that others are derived from lasts about a year. */
+/** SP 800-57 part 1, table 1, row 9: a key for derivations lasts about one year. */
 const deriving = { originatorDays: year, recipientDays: 4 * year, usesAtMost: ofAes } as const
-/** Row 3: a key that authenticates lasts two years at most, and three more to verify. */
+/** Row 3: an authentication key lasts at most two years, and three more years to verify. */
 const authenticating = {
   originatorDays: 2 * year,
   recipientDays: 5 * year,
   usesAtMost: null,
 } as const
-/** Row 1: a key that signs lasts one to three years; who verifies has its public half longer. */
+/** Row 1: a signing key lasts one to three years. Verifiers use its public half for longer. */
 const signing = { originatorDays: 2 * year, recipientDays: 3 * year, usesAtMost: null } as const
-/** Rows 10 and 13: a key that opens what others seal to it lasts two years at most. */
+/** Rows 10 and 13: a key that decrypts data sealed to it lasts at most two years. */
 const receiving = { originatorDays: 2 * year, recipientDays: 2 * year, usesAtMost: null } as const
 
 const staysHere = { mayLeave: false, publication: null } as const
-/** Other processors of the cards may need it. */
+/** Other processors of the cards may need the key. */
 const mayBeShared = { mayLeave: true, publication: null } as const
 const reEncrypted = { retirement: { by: 're-encryption' } } as const
 const untilOperator = { retirement: { by: 'operator' } } as const
@@ -164,7 +168,7 @@ export const keyCatalogue = {
     ...reEncrypted,
     columns: ['card.pin_block'],
     ...staysHere,
-    // Row 6, enciphering data: two years at most. PINs deserve half.
+    // Row 6, data encryption: at most two years. PINs get half of that.
     cryptoperiod: { originatorDays: year, recipientDays: 4 * year, usesAtMost: ofAes },
   },
   'personal-data': {
@@ -179,7 +183,7 @@ export const keyCatalogue = {
       'sandbox_secret.sealed',
       'webhook.secret',
       'webhook.description',
-      // After the present ones, each of which may become a former one.
+      // After the present secrets, each of which may become a former one.
       'webhook_former_secret.secret',
       ...(['approval.payload', 'approval.outcome'] as const),
     ],
@@ -192,7 +196,7 @@ export const keyCatalogue = {
     retirement: { by: 'time', seconds: daySeconds },
     columns: [],
     ...staysHere,
-    // What it made is of no use after a day.
+    // Its fingerprints are useless after a day.
     cryptoperiod: { ...authenticating, originatorDays: year, recipientDays: year + 1 },
   },
   cvk: {
@@ -218,7 +222,7 @@ export const keyCatalogue = {
     columns: [],
     mayLeave: false,
     publication: { to: 'token verifiers', use: 'sig', algorithm: 'ES256' },
-    // An access token lives an hour.
+    // An access token lives one hour.
     cryptoperiod: { ...signing, originatorDays: 90, recipientDays: 91 },
   },
   'card-data-wrap': {
@@ -284,7 +288,7 @@ export const keyCatalogue = {
 
 type Catalogue = typeof keyCatalogue
 
-/** A column that is under one of these keys, or names it. */
+/** A column that is encrypted under one of these keys, or names it. */
 export type KeyedColumn = Catalogue[KeyName]['columns'][number]
 
 /** The names of keys that are published to devices. */
@@ -297,12 +301,12 @@ export type DeviceKeyName = {
 export const isInstallationKey = (name: string): name is KeyName =>
   Object.hasOwn(keyCatalogue, name)
 
-/** Whether generating a key takes seconds. The start does not wait for such keys. */
+/** Whether generating the key takes seconds. The start does not wait for such keys. */
 export const isSlow = (name: KeyName): boolean => keyCatalogue[name].kind.algorithm === 'R'
 
 /**
- * Whether a key is made when the HSM is opened: not one that is slow, or that only a setting asks
- * for.
+ * Whether the key is generated when the HSM is opened: all keys except slow ones and those that a
+ * setting enables.
  */
 export const isMadeAtStart = (name: KeyName): boolean => !isSlow(name) && name !== 'audit-ml-dsa'
 

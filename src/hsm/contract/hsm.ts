@@ -16,20 +16,20 @@ import type { CardDataHsm } from './card-data.ts'
 import type { BlockCipher, MacUsage } from './catalogue.ts'
 import type { WrappedKey } from './stored-keys.ts'
 
-/** A chosen PIN, taken in or refused with a sentence that says why. */
+/** An imported PIN, or a refusal with its reason as a sentence. */
 type ImportedPin =
   | { readonly pin: StoredPin; readonly weakness: null }
   | { readonly pin: null; readonly weakness: string }
 
-/** What a request is remembered by. */
+/** The fingerprints that identify a repeated request. */
 interface RequestFingerprint {
   /** Of the client and its idempotency key. */
   readonly keyHash: Uint8Array
-  /** Of the request itself. */
+  /** Of the request. */
   readonly fingerprint: Uint8Array
 }
 
-/** What a sealed record is for. A record sealed for one purpose and subject opens for no other. */
+/** The purpose of a sealed record. A record opens only for its purpose and subject. */
 export type RecordPurpose =
   | 'personal-data'
   | 'note'
@@ -51,15 +51,12 @@ export type PinBlockFormat = (typeof pinBlockFormats)[number]
 export interface EncryptedPinBlock {
   readonly format: PinBlockFormat
   readonly bytes: Uint8Array
-  /**
-   * The key block of the zone key that it is enciphered under, or what the HSM has in its place.
-   */
+  /** The key block of the zone key, or the HSM's reference to it. */
   readonly zoneKeyBlock: string
 }
 
 /**
- * A PIN block that the HSM has deciphered. Its PIN stays on the far side: this shows nothing but a
- * mask.
+ * A PIN block that the HSM has deciphered. The PIN stays inside the HSM; this object prints a mask.
  */
 export class OpenedPinBlock {
   readonly #mask = '****'
@@ -77,7 +74,7 @@ export class OpenedPinBlock {
   }
 }
 
-/** The public half of an access token signing key, as in RFC 7517. */
+/** The public half of a signing key for access tokens, as in RFC 7517. */
 export interface TokenSigningKey {
   readonly keyId: string
   readonly algorithm: 'ES256'
@@ -92,38 +89,38 @@ export interface TokenSigningKey {
 }
 
 /**
- * The boundary. Clear PANs, PINs and keys exist on its far side only, except where a verb says
- * *reveal*. Every verb throws `Problem` `unavailable` when the HSM gives no answer, and Error when
- * what it is given was not made by it.
+ * The HSM boundary. Clear PANs, PINs and keys exist only behind it, except in verbs named *reveal*.
+ * Every verb throws `Problem` `unavailable` if the HSM gives no answer, and Error for values that
+ * the HSM did not create.
  */
 export interface Hsm extends CardDataHsm, AuditHsm {
   /**
-   * Draws an unpredictable card reference and a Luhn-valid 16-digit PAN of the BIN (ISO/IEC
+   * Generates an unpredictable card reference and a Luhn-valid 16-digit PAN of the BIN (ISO/IEC
    * 7812-1).
    */
   generateCardNumber(bin: string, cvk: string): Promise<CardNumber>
-  /** Draws a PIN without bias, again while it is weak. */
+  /** Generates a PIN without bias, and again while it is weak. */
   generatePin(card: CardReference, rules: PinRules): Promise<StoredPin>
-  /** Takes in a PIN that the cardholder chose, unless it is weak and the rules refuse that. */
+  /** Imports a PIN that the cardholder chose, unless it is weak and the rules reject weak PINs. */
   importPin(card: CardReference, rules: PinRules, pin: Pin): Promise<ImportedPin>
-  /** The PIN in clear. The caller has put the disclosure on record already. */
+  /** Reveals the PIN in clear. The caller has already recorded the disclosure. */
   revealPin(card: CardReference, pin: StoredPin): Promise<Pin>
 
   /**
-   * The fingerprints that a PAN may be found by: one for each version of their key, the active
+   * Computes the fingerprints of a PAN: one for each version of their key, the active version
    * first.
    */
   fingerprintPan(pan: Pan): Promise<readonly PanFingerprint[]>
   /**
-   * Deciphers a PIN block for a card, once. No PIN is compared.
-   * @param card by its PAN as the block came with it, or as it is stored.
-   * @returns null when it has no 4 to 12 digits for this card, whatever is wrong with it.
+   * Deciphers a PIN block for a card, once, without comparing the PIN.
+   * @param card the PAN that came with the block, or the stored card.
+   * @returns null for any fault: the block does not hold 4 to 12 digits for this card.
    */
   openPinBlock(
     card: CardReference | { readonly pan: Pan },
     pinBlock: EncryptedPinBlock,
   ): Promise<OpenedPinBlock | null>
-  /** Compares the PIN in a block that was opened for the card with the card's, in constant time. */
+  /** Compares the PIN in an opened block with the card's PIN, in constant time. */
   verifyPin(
     card: CardReference,
     pin: StoredPin,
@@ -132,7 +129,7 @@ export interface Hsm extends CardDataHsm, AuditHsm {
   ): Promise<boolean>
   /** Computes the card's CVV2 and compares it, in constant time. */
   verifyCvv2(card: CardReference, cvk: KeyReference, expiry: Expiry, cvv2: Cvv2): Promise<boolean>
-  /** Makes the PIN block that a terminal would send. For the sandbox's simulator. */
+  /** Generates the PIN block that a terminal would send. For the sandbox's simulator. */
   generatePinBlock(
     card: CardReference,
     pin: Pin,
@@ -141,46 +138,49 @@ export interface Hsm extends CardDataHsm, AuditHsm {
   ): Promise<EncryptedPinBlock>
 
   /**
-   * The MAC of a message under a network's key, by the method of the key's usage.
+   * Generates the MAC of a message under a network's key, by the method of the key's usage.
    * @returns 8 bytes.
    */
   generateMac(macKeyBlock: string, message: Uint8Array): Promise<Uint8Array>
-  /** Compares a MAC of 4 to 8 bytes with the left of the one that is due, in constant time. */
+  /**
+   * Compares a MAC of 4 to 8 bytes with the leftmost bytes of the expected one, in constant time.
+   */
   verifyMac(macKeyBlock: string, message: Uint8Array, mac: Uint8Array): Promise<boolean>
 
-  /** Enciphers text that belongs to a subject, with its purpose and subject as associated data. */
+  /** Enciphers text that belongs to a subject. Purpose and subject are the associated data. */
   sealRecord(purpose: RecordPurpose, subject: string, text: string): Promise<Uint8Array>
-  /** The text of a record sealed for this purpose and subject. */
+  /** Reveals the text of a record that was sealed for this purpose and subject. */
   revealRecord(purpose: RecordPurpose, subject: string, sealed: Uint8Array): Promise<string>
   /**
-   * Keyed HMACs of a request and of the key that its caller gave it, one pair for each version of
-   * their key, the active first: what a plain hash of a PIN would give away, they do not.
+   * Computes keyed HMACs of a request and of its idempotency key, one pair for each version of
+   * their key, the active version first. Unlike a plain hash, they do not reveal a PIN in the body.
    */
   fingerprintRequest(given: {
     readonly clientId: string
     readonly idempotencyKey: string
-    /** Method, path and body, which may have a PIN in it. */
+    /** Method, path and body. The body may contain a PIN. */
     readonly request: Secret<string>
   }): Promise<readonly RequestFingerprint[]>
-  /** A keyed HMAC that stands for a caller's request id on record: equal ids have equal ones. */
+  /**
+   * Computes a keyed HMAC that replaces a caller's request id in records. Equal ids have equal
+   * HMACs.
+   */
   fingerprintRequestId(requestId: string): Promise<Uint8Array>
 
   /**
-   * Draws a zone key in clear, TDES of double length or AES-256. For the sandbox alone: its test
-   * keys are known to everybody.
+   * Generates a zone key in clear, TDES of double length or AES-256. Only for the sandbox, whose
+   * test keys are public.
    */
   generateTestZoneKey(cipher: BlockCipher): Promise<Uint8Array>
-  /**
-   * Takes in a zone key that came in clear, as the sandbox's test keys do. Weak keys are refused.
-   */
+  /** Imports a zone key in clear, as the sandbox's test keys are. Rejects weak keys. */
   importClearZoneKey(cipher: BlockCipher, key: Uint8Array): Promise<WrappedKey>
-  /** The same of a key for MACs. */
+  /** Imports a MAC key in clear. Rejects weak keys. */
   importClearMacKey(usage: MacUsage, key: Uint8Array): Promise<WrappedKey>
 
   /**
-   * The keys that access tokens are signed with; the first signs, all verify what they have signed.
+   * Lists the signing keys of access tokens. The first one signs; all verify their own signatures.
    */
   tokenSigningKeys(): Promise<readonly TokenSigningKey[]>
-  /** Answers when the HSM does. */
+  /** Resolves if the HSM answers. */
   ping(): Promise<void>
 }

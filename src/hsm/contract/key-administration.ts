@@ -3,22 +3,22 @@ import type { BlockCipher, MacUsage } from './catalogue.ts'
 import type { RecordPurpose } from './hsm.ts'
 import type { WrappedKey } from './stored-keys.ts'
 
-/** What a key is to become, and so what it may be used for. */
+/** The purpose of a new key, which decides its allowed use. */
 export type KeyPurpose =
   /** One of the installation's own keys, by its name in the catalogue. */
   | { readonly family: 'installation'; readonly keyName: string }
   /** A network's key for PIN blocks, or for MACs of one kind. */
   | { readonly family: 'zone'; readonly macUsage?: MacUsage }
-  /** A key that other keys are transported under. */
+  /** A key that encrypts other keys for transport. */
   | { readonly family: 'zone-master' }
 
-/** A key's algorithm and length, where its purpose leaves a choice. */
+/** A key's algorithm and length, if its purpose allows a choice. */
 export interface KeyForm {
   readonly algorithm: BlockCipher
   readonly lengthBytes: number
 }
 
-/** What a wrapped key says of itself (X9.143, tables 5 to 8). */
+/** The attributes of a wrapped key (X9.143, tables 5 to 8). */
 export interface KeyAttributes {
   readonly keyUsage: string
   readonly algorithm: string
@@ -26,14 +26,14 @@ export interface KeyAttributes {
   readonly exportability: string
 }
 
-/** How a check value is made of a key. */
+/** The method of a key check value. */
 export type KeyCheckMethod = 'X9.24 zeros' | 'CMAC' | 'HMAC' | 'SPKI SHA-256'
 
 export interface KeyDescription extends KeyAttributes {
   readonly checkMethod: KeyCheckMethod
 }
 
-/** How often a version of a key was used by this process. */
+/** How often this process used a version of a key. */
 export interface KeyUses {
   readonly keyName: string
   readonly keyVersion: number
@@ -41,44 +41,44 @@ export interface KeyUses {
 }
 
 /**
- * What administration asks of an HSM. No verb takes or gives a clear key but `importComponent`,
- * which takes one component of one. Each throws `Problem` `key_refused` for a key that may not be
- * taken, and otherwise what the verbs of `Hsm` throw.
+ * Key administration of an HSM. No verb accepts or returns a clear key, except `importComponent`,
+ * which accepts one component. Each verb throws `Problem` `key_refused` for an unacceptable key,
+ * and otherwise the errors of the verbs of `Hsm`.
  */
 export interface KeyAdministration {
-  /** How often this process has used each version since it opened the HSM. */
+  /** Counts this process's uses of each version since it opened the HSM. */
   countedUses(): readonly KeyUses[]
-  /** Reads the keys again, as another process may have left them. */
+  /** Reads the keys again, because another process may have changed them. */
   refreshKeys(): Promise<void>
   describeKey(keyBlock: string): KeyDescription
-  /** Draws a key. Without a form, the one that the purpose asks for. */
+  /** Generates a key. The default form is that of the purpose. */
   generateKey(purpose: KeyPurpose, form: KeyForm | null, exportable: boolean): Promise<WrappedKey>
 
-  /** The version that sealed bytes are under: a PAN's, or a record's. */
+  /** Reads the key version of sealed bytes: of a PAN, or of a record. */
   readSealedVersion(sealed: Uint8Array): number
-  /** The same PAN under the active key. */
+  /** Encrypts the same PAN under the active key. */
   rewrapPan(card: CardReference): Promise<Uint8Array>
-  /** The same PIN under the active key. */
+  /** Encrypts the same PIN under the active key. */
   rewrapPin(
     card: CardReference,
     pin: { readonly pinBlock: Uint8Array; readonly pinKey: string },
   ): Promise<Extract<StoredPin, { pvv: null }>>
-  /** The same text under the active key. */
+  /** Encrypts the same text under the active key. */
   rewrapRecord(purpose: RecordPurpose, subject: string, sealed: Uint8Array): Promise<Uint8Array>
-  /** What a card is found by, under every version that is not retired. */
+  /** Computes the fingerprints of a card under every version that is not retired. */
   panFingerprints(card: CardReference): Promise<readonly PanFingerprint[]>
 
-  /** @throws `Problem` `key_refused` when no key of this purpose has this form. */
+  /** @throws `Problem` `key_refused` if no key of this purpose has this form. */
   refuseOtherForm(purpose: KeyPurpose, form: KeyForm): Promise<void>
 
   readonly custody: KeyCustody
 }
 
-/** Keys that come and go. */
+/** Import and export of keys. */
 export interface KeyCustody {
   /**
-   * Takes in a key block, version B or D, under a zone master key.
-   * @throws `Problem` `key_refused` when it is not what it should be.
+   * Imports a key block, version B or D, under a zone master key.
+   * @throws `Problem` `key_refused` if the block is invalid or has another purpose.
    */
   importKeyBlock(
     purpose: KeyPurpose,
@@ -87,13 +87,13 @@ export interface KeyCustody {
     keyCheckValue: string | null,
   ): Promise<WrappedKey>
   /**
-   * A wrapped key under a zone master key.
-   * @throws `Problem` `key_refused` unless it is exportable, and where the HSM lets none out.
+   * Exports a wrapped key under a zone master key.
+   * @throws `Problem` `key_refused` unless it is exportable, and if the HSM exports no keys.
    */
   exportKeyBlock(keyBlock: string, zoneMasterKeyBlock: string): Promise<string>
-  /** Takes in one component, in hexadecimal. */
+  /** Imports one component, in hexadecimal. */
   importComponent(form: KeyForm, component: string, keyCheckValue: string): Promise<WrappedKey>
-  /** The key that wrapped components make (PCI PIN Security 3.1, requirement 12). */
+  /** Combines wrapped components into a key (PCI PIN Security 3.1, requirement 12). */
   combineComponents(
     purpose: KeyPurpose,
     form: KeyForm,
@@ -101,29 +101,25 @@ export interface KeyCustody {
     keyCheckValue: string,
   ): Promise<WrappedKey>
 
-  /**
-   * Destroys a key that was made and then not stored. Null where a key is its key block, and goes
-   * with it.
-   */
+  /** Destroys a generated key that was not stored. Null if a key consists of its key block only. */
   readonly discardKey: ((keyBlock: string) => Promise<void>) | null
 
-  /** Null where keys lie in the HSM itself, under none of our master keys. */
+  /** Null if the keys are inside the HSM, without a master key of this service. */
   readonly masterKeys: MasterKeyCustody | null
 }
 
-/** The key that all others are wrapped under. */
+/** The key that wraps all other keys. */
 export interface MasterKeyCustody {
-  /** Of the one that key blocks are made under. */
+  /** The check value of the current master key. */
   checkValue(): string
   /**
-   * Check values of those at hand: the current one, and all, read from their file again.
-   * @throws `Problem` `key_refused` when the file lacks the current one or is not what it should
-   *   be.
+   * Reads the check values of the current master key and of all in the file.
+   * @throws `Problem` `key_refused` if the file is invalid or lacks the current key.
    */
   read(): Promise<{ readonly current: string; readonly present: readonly string[] }>
   /**
-   * The same wrapped key under another master key at hand, labelled with its purpose.
-   * @throws `Problem` `key_refused` when its label names another.
+   * Wraps the same key under another available master key, with its purpose as the label.
+   * @throws `Problem` `key_refused` if the label names another purpose.
    */
   rewrap(keyBlock: string, purpose: string, checkValue: string): Promise<string>
 }

@@ -1,12 +1,10 @@
 /** When a version that has a successor retires. */
 export type Retirement =
-  /** When all that was under it has been re-encrypted under its successor. */
+  /** After all its data was re-encrypted under the successor. */
   | { readonly by: 're-encryption' }
-  /**
-   * When what was made under it is of no use any more, so long after its successor became active.
-   */
+  /** A number of seconds after its successor became active, when its output is no longer valid. */
   | { readonly by: 'time'; readonly seconds: number }
-  /** When an operator says so and no card names it: cards keep what they were issued with. */
+  /** When an operator retires it and no card names it: cards keep their key versions. */
   | { readonly by: 'operator' }
 
 /** How the public half of a pair is published (RFC 7517). */
@@ -19,17 +17,16 @@ export type Publication =
     }
 
 /**
- * For how long, and how often, one version of a key may be used (NIST SP 800-57 part 1 rev. 5,
- * 5.3.6).
+ * How long and how often one version of a key can be used (NIST SP 800-57 part 1 rev. 5, 5.3.6).
  */
 export interface Cryptoperiod {
   /**
-   * Days in which new things are made under it: the originator-usage period. Then a rotation is
-   * due.
+   * The days in which the version protects new data: the originator-usage period. Then a rotation
+   * is due.
    */
   readonly originatorDays: number
-  /** Days in which what it made is still opened, found or verified: the recipient-usage period. */
+  /** The days in which its output is still decrypted or verified: the recipient-usage period. */
   readonly recipientDays: number
-  /** Uses after which a rotation is due; null where there can never be too many. */
+  /** The uses after which a rotation is due; null without a limit. */
   readonly usesAtMost: number | null
 }

@@ -1,18 +1,15 @@
 /** A key as it is stored outside the HSM. */
 export interface WrappedKey {
-  /**
-   * X9.143 version D, under the master key; or where the keys lie in a token, a reference to one
-   * (RFC 7512).
-   */
+  /** X9.143 version D, under the master key; or a reference to a key in a token (RFC 7512). */
   readonly keyBlock: string
-  /** In hexadecimal capitals: TDES as ANSI X9.24-1, AES as CMAC (X9.143, annex C). */
+  /** Hexadecimal capitals: TDES as in ANSI X9.24-1, AES as CMAC (X9.143, annex C). */
   readonly keyCheckValue: string
 }
 
 /**
- * The life of a version: every process learns of it while it is `pending`; `active` ones are in
- * use, the newest to make new things and the others to open what was made under them (NIST SP
- * 800-57 part 1, 7.2); nothing is under a `retired` one, which still opens.
+ * The state of a version. Every process learns of it while it is `pending`. All `active` versions
+ * are in use, the newest to protect new data and the others to open older data (NIST SP 800-57 part
+ * 1, 7.2). No data is under a `retired` version, which can still open.
  */
 export type KeyState = 'pending' | 'active' | 'retired'
 
@@ -23,14 +20,14 @@ export interface StoredKey extends WrappedKey {
   readonly state: KeyState
 }
 
-/** Where an HSM stores its wrapped keys, shared by every process of an installation. */
+/** The store of an HSM's wrapped keys, which all processes of an installation share. */
 export interface KeyStore {
   list(): Promise<readonly StoredKey[]>
-  /** Stores a key, unless another process was first with this name and version. */
+  /** Stores a key, unless another process stored this name and version first. */
   add(key: StoredKey): Promise<void>
 }
 
-/** Why a key is not taken. It says nothing of the key but which rule it breaks. */
+/** Why a key is rejected. The message reveals nothing about the key except the broken rule. */
 export class KeyRefusal extends Error {
   constructor(reason: string, options?: ErrorOptions) {
     super(reason, options)

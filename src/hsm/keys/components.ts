@@ -12,8 +12,8 @@ interface ReadComponent {
 }
 
 /**
- * Reads a component as one person brings it, in hexadecimal.
- * @throws KeyRefusal when it is of another length or check value, or one repeated byte.
+ * Reads a component as one custodian enters it, in hexadecimal.
+ * @throws KeyRefusal if the length or the check value differs, or if it is one repeated byte.
  */
 export function readComponent(form: KeyForm, component: string, due: string): ReadComponent {
   const { lengthBytes } = form
@@ -21,17 +21,17 @@ export function readComponent(form: KeyForm, component: string, due: string): Re
   const isHex = /^[0-9A-Fa-f]+$/.test(component) && component.length === 2 * lengthBytes
   if (!isHex) throw new KeyRefusal(`A component must have ${2 * lengthBytes} hexadecimal digits.`)
   const bytes = Buffer.from(component, 'hex')
-  // Of zeros, it leaves the whole key to the others.
+  // A component of zeros would leave the whole key to the other custodians.
   if (bytes.every((byte) => byte === bytes[0])) throw new KeyRefusal('The component is weak.')
   refuseOtherCheckValue(algorithm, bytes, due)
   return { bytes, keyCheckValue: computeKeyCheckValue(algorithm, bytes) }
 }
 
 /**
- * The key that components make (PCI PIN Security 3.1, requirement 12). Those of odd parity make one
- * of even parity, which is then set (X9.24-1).
- * @throws KeyRefusal when two of them are the same: those cancel out, and one person knows what is
- *   left.
+ * Combines components into a key (PCI PIN Security 3.1, requirement 12). Components of odd parity
+ * give a key of even parity, which is then adjusted (X9.24-1).
+ * @throws KeyRefusal if two components are equal: they cancel out, and one custodian knows the
+ *   rest.
  */
 export function combinedKey({ algorithm }: KeyForm, components: readonly Uint8Array[]): Buffer {
   const adjusted = components.map((component) =>

@@ -9,14 +9,14 @@ interface KeyCheck {
   of(key: Uint8Array): Buffer
 }
 
-/** Bytes of the check values that no standard gives a length. */
+/** The length of the check values without a standard length, in bytes. */
 const lengthBytes = 5
 
-/** The check of each algorithm's keys: AES and TDES as X9.24-1:2017 annex A has them. */
+/** The check value of each algorithm; AES and TDES as in X9.24-1:2017 annex A. */
 const keyChecks: Readonly<Record<string, KeyCheck>> = {
   A: { method: 'CMAC', of: (key) => aesKeyCheckValue(key) },
   T: { method: 'X9.24 zeros', of: (key) => tdesKeyCheckValue(key) },
-  // X9.143 names none for these: the HMAC of nothing, and the hash of the public half.
+  // X9.143 defines none for these: the HMAC of an empty message, and the hash of the public half.
   H: {
     method: 'HMAC',
     of: (key) => createHmac('sha256', key).digest().subarray(0, lengthBytes),
@@ -32,7 +32,7 @@ function publicKeyHash(pkcs8: Uint8Array): Buffer {
   return createHash('sha256').update(spki).digest().subarray(0, lengthBytes)
 }
 
-/** The check value of a key, in hexadecimal capitals. */
+/** Computes the check value of a key, in hexadecimal capitals. */
 export const computeKeyCheckValue = (algorithm: string, key: Uint8Array): string =>
   selectKeyCheck(algorithm).of(key).toString('hex').toUpperCase()
 
@@ -46,8 +46,7 @@ function selectKeyCheck(algorithm: string): KeyCheck {
 }
 
 /**
- * A check value with all the digits that it can have: senders give from three bytes to the whole
- * block.
+ * Computes a check value with all its digits: senders give between three bytes and the whole block.
  */
 const wholeCheckValues: Readonly<Record<string, (key: Uint8Array) => Buffer>> = {
   A: (key) => aesKeyCheckValue(key, 16),
@@ -55,8 +54,8 @@ const wholeCheckValues: Readonly<Record<string, (key: Uint8Array) => Buffer>> = 
 }
 
 /**
- * Compares a key with every digit of the check value that its sender gave; null skips the check.
- * @throws KeyRefusal when the values differ, or the given one is shorter than three bytes.
+ * Compares a key with all digits of the check value from its sender; null skips the check.
+ * @throws KeyRefusal if the values differ, or if the given one is shorter than three bytes.
  */
 export function refuseOtherCheckValue(
   algorithm: string,

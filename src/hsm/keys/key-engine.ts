@@ -9,37 +9,37 @@ import type { WrappedKey } from '../contract/stored-keys.ts'
 /** `E`: under a zone master key; `N`: never (X9.143, table 8). */
 export type Exportability = 'E' | 'N'
 
-/** Where keys are made and work: this is what implementations of the HSM differ in. */
+/** Generates and uses keys. The implementations of the HSM differ only in this engine. */
 export interface KeyEngine {
-  /**
-   * Makes a key that never leaves, unless it is said to be exportable. The signal may end a slow
-   * one.
-   */
+  /** Generates a key, which is not exportable unless stated. The signal can abort a slow one. */
   generate(
     kind: catalogue.KeyKind,
     exportability?: Exportability,
     signal?: AbortSignal,
   ): Promise<WrappedKey>
-  /** Takes in a key that came in clear. @throws Error when it is weak or of another length. */
+  /**
+   * Imports a key in clear.
+   * @throws Error if it is weak or of another length.
+   */
   import(kind: catalogue.KeyKind, key: Uint8Array): Promise<WrappedKey>
   /**
-   * Opens a wrapped key for what its kind does.
-   * @throws Error when it was not made here, is weak, or was made for another use.
+   * Opens a wrapped key for the action of its kind.
+   * @throws Error if the key was not wrapped here, is weak, or has another use.
    */
   open<Action extends catalogue.KeyAction>(
     kind: catalogue.KeyKind & { readonly action: Action },
     keyBlock: string,
   ): Promise<WorkingKeys[Action]>
-  /** What a wrapped key says of itself. Nothing of it is verified before the key is opened. */
+  /** Reads the attributes of a wrapped key. They are not verified before the key is opened. */
   readKeyAttributes(keyBlock: string): KeyAttributes
   /** Unpredictable bytes. */
   random(lengthBytes: number): Promise<Uint8Array> | Uint8Array
 }
 
 /**
- * Whether a key is what its kind says. A block moved to another row must not turn a key into one
- * with another use or purpose; one that was made before keys named their purpose is taken for its
- * use alone.
+ * Whether a key has the attributes of its kind. A block that was moved to another row must not
+ * become a key with another use or purpose. A key from before keys named their purpose is accepted
+ * by its use only.
  */
 export const matchesKind = (
   kind: catalogue.KeyKind,
@@ -51,26 +51,28 @@ export const matchesKind = (
   modeOfUse === kind.modeOfUse &&
   (purpose ?? kind.purpose) === kind.purpose
 
-/** Enciphers and deciphers whole blocks of its cipher, each by itself (ECB, SP 800-38A 6.1). */
+/**
+ * Enciphers and deciphers whole blocks of its cipher, each block separately (ECB, SP 800-38A 6.1).
+ */
 export interface BlockKey {
   readonly cipher: catalogue.BlockCipher
   encipher(blocks: Uint8Array): Promise<Buffer>
   decipher(blocks: Uint8Array): Promise<Buffer>
 }
 
-/** A CVK pair: single DES under A, and encipher A, decipher B, encipher A under both. */
+/** A CVK pair: single DES with A, and encipher A, decipher B, encipher A with both. */
 export interface CvvKey {
   encipherWithA(block: Uint8Array): Promise<Buffer>
   encipherWithBoth(block: Uint8Array): Promise<Buffer>
 }
 
-/** Seals with XAES-256-GCM, each message under a key of its own (c2sp.org/XAES-256-GCM). */
+/** Seals with XAES-256-GCM, which derives a key for each message (c2sp.org/XAES-256-GCM). */
 interface SealingKey {
   /** @param nonce 24 random bytes. */
   seal(nonce: Uint8Array, associated: Uint8Array, clear: Uint8Array): Promise<Sealed>
   /**
-   * @param nonce 24 bytes; or 12, of what was sealed with AES-256-GCM itself (SP 800-38D).
-   * @throws Error when anything of it is not what was sealed.
+   * @param nonce 24 bytes; or 12 for records sealed with AES-256-GCM (SP 800-38D).
+   * @throws Error if any part differs from what was sealed.
    */
   open(
     nonce: Uint8Array,
@@ -94,12 +96,12 @@ export interface RsaPublicJwk {
   readonly e: string
 }
 
-/** Opens what is under RSA-OAEP with SHA-256, MGF1-SHA-256 and an empty label (RFC 8017 7.1). */
+/** Decrypts RSA-OAEP with SHA-256, MGF1-SHA-256 and an empty label (RFC 8017 7.1). */
 export interface UnwrappingKey {
   readonly publicJwk: RsaPublicJwk
   /**
-   * @param wrapped as long as the modulus, and below it.
-   * @returns null when it does not open. No more is said, and it takes as long.
+   * @param wrapped as long as the modulus, and less than it.
+   * @returns null if decryption fails, without a reason and in the same time.
    */
   unwrap(wrapped: Uint8Array): Promise<Uint8Array | null>
 }
@@ -112,7 +114,7 @@ export interface PssKey {
 
 /** Signs whole messages: Ed25519 (RFC 8032), or ML-DSA-44 with an empty context (FIPS 204). */
 export interface MessageSigningKey {
-  /** As its standard encodes it: 32 bytes, or 1,312. */
+  /** In the encoding of its standard: 32 bytes, or 1,312. */
   readonly publicKey: Uint8Array
   /** @returns 64 bytes, or 2,420. */
   sign(message: Uint8Array): Promise<Uint8Array>
@@ -125,9 +127,7 @@ interface AgreementKey {
   agree(publicKey: KeyObject): Promise<Uint8Array>
 }
 
-/**
- * What a key does, never what it is: the same whether its bytes lie in this process or in a token.
- */
+/** The actions of keys, without their values: the same in this process and in a token. */
 export interface WorkingKeys {
   readonly blocks: BlockKey
   readonly chain: MacChain
@@ -142,21 +142,18 @@ export interface WorkingKeys {
   readonly agree: AgreementKey
 }
 
-/** What the key of a name does. */
+/** The action of the key with a name. */
 export type WorkingKey<Name extends catalogue.KeyName> =
   WorkingKeys[(typeof catalogue.keyCatalogue)[Name]['kind']['action']]
 
-/**
- * What a mode of use lets a key over blocks do (X9.143, table 7); a PVK (`C`) makes and never
- * opens.
- */
+/** The operations that a mode of use allows (X9.143, table 7). A PVK (`C`) only generates. */
 const allowed: Readonly<Record<string, readonly ('encipher' | 'decipher')[]>> = {
   B: ['encipher', 'decipher'],
   C: ['encipher'],
   D: ['decipher'],
 }
 
-/** The same key, which does what its mode of use allows and throws Error at the rest. */
+/** Restricts a key to the operations of its mode of use; other operations throw Error. */
 export function inMode(modeOfUse: string, key: BlockKey): BlockKey {
   const can = allowed[modeOfUse] ?? []
   return {

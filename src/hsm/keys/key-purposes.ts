@@ -4,7 +4,7 @@ import type { KeyAttributes, KeyForm, KeyPurpose } from '../contract/key-adminis
 import { KeyRefusal } from '../contract/stored-keys.ts'
 import type { Exportability } from './key-engine.ts'
 
-/** What keys of each family may be (X9.143, tables 5 to 7). */
+/** The allowed attributes of each key family (X9.143, tables 5 to 7). */
 const families = {
   zone: { keyUsage: 'P0', modesOfUse: ['B', 'D'], lengths: { A: [16, 24, 32], T: [16, 24] } },
   'zone-master': { keyUsage: 'K1', modesOfUse: ['B'], lengths: { A: [16, 24, 32], T: [16, 24] } },
@@ -12,7 +12,10 @@ const families = {
 
 const keyLengths = [16, 24, 32] as const
 
-/** The kind of key that a purpose asks for. @throws KeyRefusal when the form does not fit it. */
+/**
+ * Selects the kind of key for a purpose.
+ * @throws KeyRefusal if the form does not match the purpose.
+ */
 export function selectKeyKind(purpose: KeyPurpose, form: KeyForm | null): catalogue.KeyKind {
   if (purpose.family === 'installation') {
     const { keyName } = purpose
@@ -45,13 +48,13 @@ export function selectKeyKind(purpose: KeyPurpose, form: KeyForm | null): catalo
   }
 }
 
-/** What a network's key for MACs is: its whole usage is in the kind. */
+/** Selects the kind of a network's MAC key. The kind contains the whole usage. */
 export function selectMacKind(
   usage: catalogue.MacUsage,
   form: KeyForm | null = null,
 ): catalogue.KeyKind & { readonly action: 'chain' } {
   const { cipher } = catalogue.macUsages[usage]
-  // The retail MAC has a pair of keys; a MAC of AES is as strong with any.
+  // The retail MAC needs a key pair; AES MACs are equally strong with all lengths.
   const tdesLengths = usage === 'M3' ? ([16] as const) : ([16, 24] as const)
   const lengthsOfCipher: readonly (16 | 24 | 32)[] = cipher === 'AES' ? [32, 24, 16] : tdesLengths
   const { algorithm, lengthBytes } = form ?? {
@@ -73,7 +76,8 @@ export function selectMacKind(
 }
 
 /**
- * Whether keys of a purpose may ever leave: zone keys are another's too, zone master keys never do.
+ * Whether keys of a purpose can be exported: zone keys are shared with another party, zone master
+ * keys never leave.
  */
 export const mayLeave = (purpose: KeyPurpose): boolean =>
   purpose.family === 'installation'
@@ -82,8 +86,9 @@ export const mayLeave = (purpose: KeyPurpose): boolean =>
     : purpose.family === 'zone'
 
 /**
- * The kind that a key block's key becomes: of the purpose, in the mode of use that the block names.
- * @throws KeyRefusal when the key is for another use than the purpose.
+ * Selects the kind of a key in a key block: the kind of the purpose, with the mode of use of the
+ * block.
+ * @throws KeyRefusal if the key has another use than the purpose.
  */
 export function refuseOtherPurpose(
   purpose: KeyPurpose,
@@ -104,10 +109,12 @@ export function refuseOtherPurpose(
   return { ...kind, modeOfUse: use.modeOfUse }
 }
 
-/** The optional block that names what a key is for (X9.143:2021 6.3.6, block `LB`: a label). */
+/** The optional block that names the purpose of a key (X9.143:2021 6.3.6, block `LB`: a label). */
 const labelId = 'LB'
 
-/** Composes the header of a wrapped key's block (X9.143:2021 6.2). Its MAC binds all of it. */
+/**
+ * Composes the header of a wrapped key's block (X9.143:2021 6.2). The block's MAC authenticates it.
+ */
 export const composeHeader = (
   {
     algorithm,
@@ -127,6 +134,6 @@ export const composeHeader = (
   optionalBlocks: purpose === undefined ? [] : [{ id: labelId, content: purpose }],
 })
 
-/** What a key is for, or null in a block that was made before blocks said so. */
+/** Returns the purpose of a key, or null for a block from before blocks named the purpose. */
 export const purposeIn = ({ optionalBlocks }: KeyBlockHeader): string | null =>
   optionalBlocks.find(({ id }) => id === labelId)?.content ?? null

@@ -15,45 +15,47 @@ export interface RingKey<Name extends catalogue.KeyName> {
 }
 
 /**
- * The keys of an installation, opened for use on this side of the boundary only. Every answer comes
- * from a recent enough reading of the store, or it is `Problem` `unavailable`. After that time, a
- * process that made a version pending may rely on every other process knowing it or answering
- * nothing.
+ * The keys of an installation, opened inside the HSM boundary only. Every answer is based on a
+ * recent read of the store, or it is `Problem` `unavailable`. After that time, a process that added
+ * a pending version can rely on every other process knowing it or refusing to answer.
  */
 export interface KeyRing {
-  /** The version that new things are made under: the newest active one. */
+  /** Returns the version for new data: the newest active one. */
   active<Name extends catalogue.KeyName>(name: Name): Promise<RingKey<Name>>
-  /** The version that something was made under. @throws Error when it is not one of these keys. */
+  /**
+   * Returns the version that protects existing data.
+   * @throws Error if the reference names no key of this ring.
+   */
   version<Name extends catalogue.KeyName>(name: Name, version: number): Promise<RingKey<Name>>
   /**
-   * Every version that something may be under now or soon: the active ones, the newest first, then
-   * the pending ones.
+   * Lists every version that may protect data now or soon: the active ones, newest first, then the
+   * pending ones.
    */
   versions<Name extends catalogue.KeyName>(name: Name): Promise<readonly RingKey<Name>[]>
-  /** The same, and the retired ones after them. */
+  /** Lists the same versions, then the retired ones. */
   everyVersion<Name extends catalogue.KeyName>(name: Name): Promise<readonly RingKey<Name>[]>
   /** Reads the store again. */
   refresh(): Promise<void>
-  /** How often this process has used each version. */
+  /** Counts this process's uses of each version. */
   readonly countedUses: () => readonly KeyUses[]
 }
 
 interface KeyRingOptions {
-  /** How old a reading of the store may be before nothing is answered from it. */
+  /** The maximum age of a read of the store before answers are refused. */
   readonly staleAfterMs?: number
 }
 
 type AnyRingKey = RingKey<catalogue.KeyName>
 
-/** Keys as one reading of the store found them. */
+/** The keys that one read of the store returned. */
 interface Reading {
   readonly keys: readonly AnyRingKey[]
   isStale(afterMs: number): boolean
 }
 
 /**
- * Opens the keys in a store, and makes those that are not there yet. Processes that start at once
- * agree on one key each: the first to be stored.
+ * Opens the keys in a store, and generates missing ones. Processes that start at once agree on one
+ * key each: the first one stored.
  */
 export async function openKeyRing(
   engine: KeyEngine,
@@ -82,7 +84,7 @@ export async function openKeyRing(
 
 const readTimeoutMs = 2_000
 
-/** Whoever asks may have the connection that the store waits for: then it must let go, not wait. */
+/** The caller may hold the connection that the store waits for, so the wait is limited. */
 async function inTime(reading: Promise<void>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -101,8 +103,8 @@ function createRing(
   fresh: () => Promise<Reading>,
   readNow: () => Promise<void>,
 ): Omit<KeyRing, 'refresh' | 'countedUses'> {
-  // The engine opened each key for the action of its name, which the types cannot follow: so the
-  // cast.
+  // The engine opened each key for the action of its name. The types cannot express this, so a cast
+  // is needed.
   const all = async <Name extends catalogue.KeyName>(name: Name) =>
     (await fresh()).keys.filter((key) => key.name === name) as unknown as readonly RingKey<Name>[]
   const find = async <Name extends catalogue.KeyName>(name: Name, version: number) =>
@@ -113,7 +115,7 @@ function createRing(
     async active(name) {
       const known = await findActive(name)
       if (known || !catalogue.isSlow(name)) return present(known)
-      // Another process may have made it by now.
+      // Another process may have generated it meanwhile.
       await readNow()
       const made = await findActive(name)
       if (!made) throw new Problem('unavailable', { detail: 'A key is still being generated.' })
@@ -135,7 +137,7 @@ function present<Key>(key: Key | undefined): Key {
   return key
 }
 
-/** Whoever asks while one is running waits for that one. */
+/** Concurrent callers share one run. */
 function asOneAtATime(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null
   return () => {
@@ -148,11 +150,11 @@ function asOneAtATime(work: () => Promise<void>): () => Promise<void> {
 
 const stateOrder: readonly storedKeys.KeyState[] = ['active', 'pending', 'retired']
 
-/** A block that another row has now is another key, to be refused where it is not for that row. */
+/** A different block in the row is a different key, which must be checked against the row again. */
 const composeRowKey = ({ keyBlock, keyName }: storedKeys.StoredKey): string =>
   `${keyName} ${keyBlock}`
 
-/** Reads a store again and again, and opens each key block of a name once. */
+/** Creates a reader that reads a store repeatedly and opens each key block of a name once. */
 function createReader(
   engine: KeyEngine,
   store: storedKeys.KeyStore,
@@ -160,8 +162,7 @@ function createReader(
 ): () => Promise<Reading> {
   let opened = new Map<string, AnyRingKey['key']>()
   return async () => {
-    // Counted from before the store is asked. A machine that slept may have stopped one of the
-    // clocks.
+    // The times before the read count. Two clocks, because one may stop while a machine sleeps.
     const [steady, wall] = [performance.now(), Date.now()]
     const isStale = (afterMs: number) =>
       Math.max(performance.now() - steady, Math.abs(Date.now() - wall)) > afterMs
@@ -186,7 +187,7 @@ function createReader(
   }
 }
 
-/** @throws KeyRefusal that names the key, where its block is not what it should be. */
+/** @throws KeyRefusal that names the key if its block is invalid. */
 async function openKey(
   engine: KeyEngine,
   { keyBlock, keyName: name, keyVersion }: storedKeys.StoredKey,
@@ -208,8 +209,8 @@ async function openKey(
 }
 
 /**
- * The version of a key that a reference names.
- * @throws Error when it names another key, or none.
+ * Returns the version of a key that a reference names.
+ * @throws Error if the reference names another key, or none.
  */
 export async function referencedKey<Name extends catalogue.KeyName>(
   ring: KeyRing,
@@ -222,9 +223,11 @@ export async function referencedKey<Name extends catalogue.KeyName>(
   return ring.version(name, Number(version))
 }
 
-/** Counts the uses of keys since this process has them. */
+/** Counts the uses of keys in this process. */
 interface UseCounter {
-  /** The same key, which counts what it makes: opening and verifying wear no key out. */
+  /**
+   * Wraps a key so that it counts what it protects. Opening and verifying do not wear out a key.
+   */
   counting<Action extends catalogue.KeyAction>(
     action: Action,
     version: Pick<KeyUses, 'keyName' | 'keyVersion'>,
@@ -249,7 +252,7 @@ function createUseCounter(): UseCounter {
   }
 }
 
-/** The verbs of each action that put something under the key. */
+/** The verbs of each action that protect data with the key. */
 const counters: {
   readonly [Action in catalogue.KeyAction]: (
     key: WorkingKeys[Action],

@@ -5,14 +5,15 @@ import { codesByCipher, type KeyKind } from '../contract/catalogue.ts'
 import { KeyRefusal } from '../contract/stored-keys.ts'
 
 /**
- * Key pairs of this house: P-256 and Ed25519, RSA of 4096 bits, and ML-DSA-44 (FIPS 204, category
- * 2).
+ * The key pairs of this service: P-256 and Ed25519, RSA of 4096 bits, and ML-DSA-44 (FIPS 204,
+ * category 2).
  */
 const pairStrengths: Readonly<Record<string, number>> = { E: 128, R: 152, 1: 128 }
 
 /**
- * Bits of security of a key (NIST SP 800-57 part 1, table 2; PCI PIN Security 3.1, annex C).
- * @throws KeyRefusal when a key of this algorithm has no such length.
+ * Returns the bits of security of a key (NIST SP 800-57 part 1, table 2; PCI PIN Security 3.1,
+ * annex C).
+ * @throws KeyRefusal if the algorithm has no keys of this length.
  */
 function strengthBits(algorithm: string, lengthBytes: number): number {
   if (algorithm === 'H' && lengthBytes >= 32) return 256
@@ -27,15 +28,15 @@ const strengths: Readonly<Record<string, Readonly<Record<number, number>>>> = {
 }
 
 /**
- * Refuses a key that is weaker than its algorithm promises: short, of wrong parity, weak or
- * semi-weak, or made of equal parts (SP 800-67 section 3; PCI PIN Security 3.1, annex C).
+ * Rejects a key that is weaker than its algorithm: short, of wrong parity, weak or semi-weak, or
+ * with equal parts (SP 800-67 section 3; PCI PIN Security 3.1, annex C).
  * @throws KeyRefusal
  */
 export function refuseWeakKey(algorithm: string, key: Uint8Array): void {
   strengthBits(algorithm, key.length)
   if (algorithm in pairStrengths) return
   if (algorithm !== codesByCipher.TDES) {
-    // A key of one repeated byte or two equal halves was not drawn at random.
+    // A key of one repeated byte or two equal halves is not random.
     const half = key.length / 2
     if (areEqualBytes(key.subarray(0, half), key.subarray(half))) {
       throw new KeyRefusal('The key has equal parts.')
@@ -43,7 +44,7 @@ export function refuseWeakKey(algorithm: string, key: Uint8Array): void {
     return
   }
   if (!hasOddParity(key)) throw new KeyRefusal('The key has wrong parity.')
-  // A third part equal to the first makes it a double-length key that passes for a triple one.
+  // If the third part equals the first, the key has double length, not triple.
   const isDoubleLength = key.length === 24 && areEqualBytes(key.subarray(0, 8), key.subarray(16))
   if (isDoubleLength || isWeakTdesKey(key)) {
     throw new KeyRefusal('The key is weak, semi-weak, or has equal parts.')
@@ -51,7 +52,7 @@ export function refuseWeakKey(algorithm: string, key: Uint8Array): void {
 }
 
 /**
- * Refuses to protect a key by a weaker one (PCI PIN Security 3.1, requirement 10).
+ * Rejects the protection of a key by a weaker one (PCI PIN Security 3.1, requirement 10).
  * @throws KeyRefusal
  */
 export function refuseWeakerProtection(
@@ -65,7 +66,7 @@ export function refuseWeakerProtection(
 }
 
 /**
- * Refuses the bytes of a symmetric key that is not what its kind asks for, or is weak.
+ * Rejects the bytes of a symmetric key that is weak or does not match its kind.
  * @throws KeyRefusal
  */
 export function refuseUnfitKey({ algorithm, lengthBytes }: KeyKind, key: Uint8Array): void {
@@ -74,7 +75,7 @@ export function refuseUnfitKey({ algorithm, lengthBytes }: KeyKind, key: Uint8Ar
   refuseWeakKey(algorithm, key)
 }
 
-/** Draws the bytes of a symmetric key, again while they are unfit. */
+/** Generates the bytes of a symmetric key, and again while they are unsuitable. */
 export async function drawFitKey(
   kind: KeyKind,
   draw: (lengthBytes: number) => Uint8Array | Promise<Uint8Array>,
@@ -91,7 +92,7 @@ export async function drawFitKey(
   }
 }
 
-/** Says what a key or block is refused for; never what failed inside a block. */
+/** Reports why a key or block is rejected, but never what failed inside a block. */
 export async function orProblem<Result>(work: () => Result | Promise<Result>): Promise<Result> {
   try {
     return await work()
@@ -102,5 +103,5 @@ export async function orProblem<Result>(work: () => Result | Promise<Result>): P
   }
 }
 
-/** Said of a key block that did not unwrap: never which part of it was wrong. */
+/** The message for a key block that did not unwrap. It never states which part was wrong. */
 export const unusable = 'The key block is damaged, or wrapped under another key.'

@@ -6,20 +6,20 @@ import { refuseOtherCheckValue } from './key-check.ts'
 import { refuseOtherPurpose } from './key-purposes.ts'
 import { refuseWeakerProtection } from './key-strength.ts'
 
-/** What a key is protected by: its algorithm as key blocks name it, and its length. */
+/** The key that protects another one: its algorithm as in key blocks, and its length. */
 export interface Protection {
   readonly algorithm: string
   readonly lengthBytes: number
 }
 
-/** The version of the blocks that a key protects: B by TDES, D by AES (X9.143:2021 6.2). */
+/** Returns the block version for a protection key: B for TDES, D for AES (X9.143:2021 6.2). */
 export const blockVersionUnder = ({ algorithm }: Pick<Protection, 'algorithm'>): 'B' | 'D' =>
   parseCipher(algorithm) === 'AES' ? 'D' : 'B'
 
 /**
- * Refuses a block of the version that is not for its protection key: one key is not to be used by
- * two algorithms.
- * @throws KeyRefusal; CryptoRefusal `key_block_refused` when the header is malformed.
+ * Rejects a block whose version does not match its protection key: a key must not be used by two
+ * algorithms.
+ * @throws KeyRefusal; CryptoRefusal `key_block_refused` if the header is malformed.
  */
 export function refuseOtherBlockVersion(protection: Protection, keyBlock: string): void {
   const { version } = readKeyBlockHeader(keyBlock).header
@@ -29,7 +29,7 @@ export function refuseOtherBlockVersion(protection: Protection, keyBlock: string
   )
 }
 
-/** A key that came in a key block, and what its sender said of it. */
+/** A key from a key block, and its attributes by the sender. */
 interface TransportedKey {
   readonly header: KeyBlockHeader
   readonly key: Uint8Array
@@ -37,9 +37,9 @@ interface TransportedKey {
 }
 
 /**
- * The kind that a key becomes that came in a key block.
- * @throws KeyRefusal unless it may be taken in for the purpose: one key, protected by one as
- *   strong, for the use that the purpose asks for, and with the check value that was given.
+ * Selects the kind of a key from a key block.
+ * @throws KeyRefusal unless the key can be imported for the purpose: one key, under a protection
+ *   key at least as strong, for the purpose's use, and with the given check value.
  */
 export function transportedKind(
   protection: Protection,
@@ -47,7 +47,7 @@ export function transportedKind(
   { header, key, keyCheckValue }: TransportedKey,
 ): KeyKind {
   refuseWeakerProtection(protection, { algorithm: header.algorithm, lengthBytes: key.length })
-  // A key version that begins so says that a component is in the block (X9.143:2021 6.2).
+  // A key version with this prefix means that the block holds a component (X9.143:2021 6.2).
   if (header.keyVersion.startsWith('c')) {
     throw new KeyRefusal('The key block contains a component, not a key.')
   }

@@ -10,7 +10,7 @@ import { type PublicHalf, readPublicHalf } from './pairs.ts'
 import type { TokenSession } from './session.ts'
 
 const tagLength = 16
-/** Room that an answer may take beyond what went in: a block, or a tag. */
+/** The maximum growth of an output over its input: a block, or a tag. */
 const room = 16
 
 /** Enciphers or deciphers whole blocks (ECB, SP 800-38A 6.1). */
@@ -24,7 +24,9 @@ export function encipherBlocks(
   return cryptoki.C_Encrypt(handle, Buffer.from(blocks), Buffer.alloc(blocks.length + room))
 }
 
-/** The last block of CBC from an IV of zeros (SP 800-38A 6.2); those before it stay here. */
+/**
+ * Returns the last block of CBC from an IV of zeros (SP 800-38A 6.2); the other blocks stay here.
+ */
 export function chainBlocks(
   { cryptoki, handle }: TokenSession,
   key: Handle,
@@ -50,7 +52,7 @@ export function decipherBlocks(
   return cryptoki.C_Decrypt(handle, Buffer.from(blocks), Buffer.alloc(blocks.length + room))
 }
 
-/** What AES-GCM takes beside the key and the text (SP 800-38D 7.1). */
+/** The inputs of AES-GCM except the key and the text (SP 800-38D 7.1). */
 interface GcmInputs {
   readonly iv: Uint8Array
   readonly associated: Uint8Array
@@ -76,7 +78,7 @@ export function sealBytes(
 ): Buffer {
   cryptoki.C_EncryptInit(handle, gcm(inputs), key)
   const space = Buffer.alloc(clear.length + tagLength + room)
-  // Modules refuse an input of no bytes, of which there still is a tag.
+  // Modules refuse an empty input, which still has a tag.
   return clear.length === 0
     ? cryptoki.C_EncryptFinal(handle, space)
     : cryptoki.C_Encrypt(handle, Buffer.from(clear), space)
@@ -109,11 +111,11 @@ export function computeMac(
 export const drawBytes = ({ cryptoki, handle }: TokenSession, lengthBytes: number): Buffer =>
   cryptoki.C_GenerateRandom(handle, Buffer.alloc(lengthBytes))
 
-/** Bytes of the check values that no standard gives a length, and of AES (X9.143, annex C). */
+/** The length of check values of AES (X9.143, annex C) and of those without a standard length. */
 const lengthBytes = 5
 
 /**
- * The check value of a key whose bytes are in the token alone: the same that its bytes would give.
+ * Computes the check value of a key that is only in the token, equal to the value from its bytes.
  */
 export const tokenCheckValue = (
   session: TokenSession,
@@ -125,7 +127,7 @@ export const tokenCheckValue = (
 type Check = (session: TokenSession, whole: Handle, key: TokenKey) => Buffer
 
 const checks: Record<KeyKind['algorithm'], Check> = {
-  // CMAC of zeros. Of one block at a time, CBC from an IV of zeros is the bare cipher.
+  // CMAC of zeros. For a single block, CBC from an IV of zeros is the bare cipher.
   A: (session, whole) =>
     cmac(
       (block) => encipherBlocks(session, whole, mechanism.aesEcb, block),
@@ -148,16 +150,16 @@ function publicKeyHash(jwk: PublicHalf): Buffer {
   return createHash('sha256').update(spki).digest().subarray(0, lengthBytes)
 }
 
-/** What XAES-256-GCM takes beside the key and the record. */
+/** The inputs of XAES-256-GCM except the key and the record. */
 interface RecordInputs {
   readonly nonce: Uint8Array
   readonly associated: Uint8Array
 }
 
 /**
- * Seals a record under a key of its own, which the token derives from one that never leaves it
- * (XAES-256-GCM). The record's key works here, beside the token's module, where its clear text is
- * anyway, and is wiped: modules that derive keys inside the token for this are few.
+ * Seals a record under a key that the token derives from a key that never leaves it (XAES-256-GCM).
+ * The derived key is used in the token's process, where the clear text is anyway, and is then
+ * wiped: few modules can derive such keys inside the token.
  * @returns the ciphertext, then the tag.
  */
 export const sealRecord = (

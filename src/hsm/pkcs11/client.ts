@@ -6,28 +6,26 @@ import { KeyRefusal, type WrappedKey } from '../contract/stored-keys.ts'
 import type { TokenSettings } from './session.ts'
 import type { TokenVerbs } from './verbs.ts'
 
-/**
- * A token that is asked from here and lives in a process of its own, which is begun anew at need.
- */
+/** A token in another process, which is restarted when needed. */
 export interface Token {
-  /** Of the keys that this token is known by, each of them as good. */
+  /** The check values of the keys that identify this token. Any of them is sufficient. */
   readonly checkValues: readonly string[]
   /**
-   * @throws `Problem` `unavailable` when the token gives no answer in time; Error when what was
-   *   asked was wrong.
+   * @throws `Problem` `unavailable` if the token does not answer in time; Error if the request was
+   *   invalid.
    */
   ask<Verb extends keyof TokenVerbs>(
     verb: Verb,
     ...given: Parameters<TokenVerbs[Verb]>
   ): Promise<ReturnType<TokenVerbs[Verb]>>
-  /** Makes a key that takes long, in a process of its own, so that nobody waits behind it. */
+  /** Generates a slow key in a separate process, so that no request waits for it. */
   generateApart(kind: KeyKind, signal: AbortSignal | undefined): Promise<WrappedKey>
   close(): void
 }
 
-/** The most requests that wait at once. Further ones would only time out. */
+/** The maximum number of waiting requests. More would only time out. */
 const waitingRequestsMax = 1_000
-/** How long after a failed start the next one may be tried. */
+/** The minimum time between a failed start and the next one. */
 const restartAfterMs = 250
 
 /** @throws Error that says why the token cannot be used. */
@@ -53,7 +51,7 @@ export async function openToken(settings: TokenSettings): Promise<Token> {
         throw tokenUnavailable('The token does not answer.', cause)
       })
       signal?.addEventListener('abort', apart.kill, { once: true })
-      // It may have been given up while the process started.
+      // The caller may have given up while the process started.
       if (signal?.aborted) apart.kill()
       try {
         return await apart.ask('generate', [kind])
@@ -71,7 +69,7 @@ interface Running {
   close(): void
 }
 
-/** One process at a time, and after its end another as soon as one is asked for. */
+/** Keeps one process at a time, and starts another one when a request needs it. */
 function keepRunning(first: TokenProcess, start: () => Promise<TokenProcess>): Running {
   let current: Promise<TokenProcess> | null = null
   let resting: { readonly problem: Problem; readonly until: number } | null = null
@@ -105,33 +103,33 @@ function keepRunning(first: TokenProcess, start: () => Promise<TokenProcess>): R
 const tokenUnavailable = (detail: string, cause?: unknown): Problem =>
   new Problem('unavailable', { detail, cause })
 
-/** A process that has the token, from here. */
+/** The client side of a process with the token. */
 interface TokenProcess {
   readonly checkValues: readonly string[]
-  /** Resolves when there is no more to be had of it. */
+  /** Resolves when the process is no longer usable. */
   readonly ended: Promise<void>
   ask<Verb extends keyof TokenVerbs>(
     verb: Verb,
     given: Parameters<TokenVerbs[Verb]>,
   ): Promise<ReturnType<TokenVerbs[Verb]>>
   end(): void
-  /** Ends it in the middle of whatever it does. */
+  /** Ends the process immediately, whatever it is doing. */
   kill(): void
 }
 
-/** The token could not be opened, and trying again would do harm. */
+/** The token could not be opened, and a retry would be harmful. */
 class FinalRefusal extends Error {}
 
-/** Longer than a verb waits: a busy machine may take its time to start a process. */
+/** Longer than the timeout of a verb: a busy machine may start processes slowly. */
 const startTimeoutMs = 15_000
 const askTimeoutMs = 5_000
-/** RSA keys take long, and are made where nobody waits for them. */
+/** RSA keys take long, and are generated where no request waits for them. */
 const generateTimeoutMs = 600_000
 
 /**
  * Starts a process and opens the token in it.
  * @param checkValue of a key that the token must have, or null.
- * @throws Error that says why not; FinalRefusal.
+ * @throws Error with the reason; FinalRefusal.
  */
 async function startTokenProcess(
   settings: TokenSettings,
@@ -140,11 +138,11 @@ async function startTokenProcess(
   const child = fork(new URL('process.ts', import.meta.url), {
     execArgv: [],
     serialization: 'advanced',
-    // Modules print what they like, and standard output is the service's own.
+    // Modules may print anything, and standard output belongs to the service.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   const started = await firstAnswer(child, { settings, checkValue })
-  // Whoever asks waits by a timer; a token that nobody asks must not keep the service from ending.
+  // Callers wait with a timer, so an idle token process need not keep the service running.
   child.unref()
   child.channel?.unref()
   return { checkValues: started.checkValues, ...createRequests(child) }
@@ -153,7 +151,7 @@ async function startTokenProcess(
 async function firstAnswer(child: ChildProcess, start: Start) {
   const signal = AbortSignal.timeout(startTimeoutMs)
   const ended = once(child, 'exit', { signal }).then(() => [{ failure: 'Its process ended.' }])
-  // Rejects when the message is not taken; the process has ended then.
+  // Rejects if the message cannot be sent, which means that the process has ended.
   child.send(start, () => undefined)
   try {
     const [started] = (await Promise.race([once(child, 'message', { signal }), ended])) as [Started]
@@ -176,7 +174,7 @@ function createRequests(child: ChildProcess): Omit<TokenProcess, 'checkValues'> 
   const waiting = new Map<number, Waiting>()
   let lastId = 0
   let answeredAt = 0
-  // Not `once`, which also rejects: an error of the child is no more than a reason to end it.
+  // Not `once`, which also rejects: an error of the child only means that it ended.
   const ended = new Promise<void>((resolve) => {
     child.once('exit', () => {
       for (const each of waiting.values()) each.settle(unavailable('Its process ended.'))
@@ -190,7 +188,7 @@ function createRequests(child: ChildProcess): Omit<TokenProcess, 'checkValues'> 
   })
   const timeOut = ({ sentAt, settle }: Waiting) => {
     settle(unavailable('It did not answer in time.'))
-    // One that still answers others is slow; one that answers nobody hangs in its module.
+    // A process that still answers others is slow; one that answers none hangs in its module.
     if (answeredAt < sentAt) child.kill('SIGKILL')
   }
   return {
@@ -235,17 +233,17 @@ const unavailable = (reason: string): Problem =>
 /** The first message to the process that has the token. */
 export interface Start {
   readonly settings: TokenSettings
-  /** A key that the token must have; null when this installation does not know its token yet. */
+  /** A key that the token must have; null before this installation knows its token. */
   readonly checkValue: string | null
 }
 
-/** The answer to it. */
+/** The answer to the first message. */
 export type Started =
   | { readonly checkValues: readonly string[] }
-  /** `isFinal`: trying again would do harm. */
+  /** `isFinal`: a retry would be harmful. */
   | { readonly failure: string; readonly isFinal: boolean }
 
-/** Every other message to it. */
+/** Every other message to the process. */
 export type TokenRequest = {
   [Verb in keyof TokenVerbs]: {
     readonly id: number
@@ -254,13 +252,13 @@ export type TokenRequest = {
   }
 }[keyof TokenVerbs]
 
-/** The answer to it. */
+/** The answer to a request. */
 export type TokenAnswer =
   | { readonly id: number; readonly answer: unknown }
   | { readonly id: number; readonly failure: string; readonly kind: FailureKind }
 
 /**
- * `refused`: what was asked was wrong; `keyRefused`: a key may not be taken, and why may be said;
- * `unavailable`: the token did not do what was asked.
+ * `refused`: the request was invalid. `keyRefused`: a key is rejected, and the reason can be
+ * stated. `unavailable`: the token did not execute the request.
  */
 export type FailureKind = 'refused' | 'keyRefused' | 'unavailable'

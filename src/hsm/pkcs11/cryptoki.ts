@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 
 /**
  * Numbers of PKCS#11 2.40 (OASIS, "Current Mechanisms" and "Base Specification", header files);
- * Ed25519's are 3.0's.
+ * those of Ed25519 are from 3.0.
  */
 
 export const sessionFlags = { readWrite: 0x2, serial: 0x4 } as const
@@ -73,15 +73,15 @@ export const mechanism = {
   aesGcm: 0x1087,
 } as const
 
-/** How `pkcs11js` takes which parameters a mechanism has; GCM's are those of version 2.40. */
+/** The parameter types of mechanisms in `pkcs11js`; those of GCM are from version 2.40. */
 export const parametersType = { rsaPss: 5, ecdh1: 6, gcm: 7 } as const
 
-/** CKM_SHA256, CKG_MGF1_SHA256, CKD_NULL: what parameters name. */
+/** CKM_SHA256, CKG_MGF1_SHA256, CKD_NULL: the values that parameters use. */
 export const sha256 = 0x250
 export const mgf1Sha256 = 0x2
 export const noKeyDerivation = 0x1
 
-/** CKR_… that must not be met with the same PIN again: a token locks itself after a few. */
+/** CKR_… after which the same PIN must not be sent again: a token locks after a few attempts. */
 export const pinRefusals: readonly number[] = [0xa0, 0xa1, 0xa2, 0xa3, 0xa4]
 
 /** CKR_USER_ALREADY_LOGGED_IN. */
@@ -123,7 +123,8 @@ interface EcdhParameters {
 }
 
 /**
- * The functions of PKCS#11 2.40 in use here, as `pkcs11js` offers them. Each throws on an error.
+ * The functions of PKCS#11 2.40 that this service uses, as `pkcs11js` provides them. Each throws on
+ * an error.
  */
 export interface Cryptoki {
   load(path: string): void
@@ -171,7 +172,7 @@ export interface Cryptoki {
 
 /**
  * Loads a PKCS#11 module and initializes it.
- * @throws Error when the package `pkcs11js` is not installed or the module does not load.
+ * @throws Error if the package `pkcs11js` is not installed or the module does not load.
  */
 export function loadCryptoki(modulePath: string): Cryptoki {
   const cryptoki = newCryptoki()
@@ -182,7 +183,7 @@ export function loadCryptoki(modulePath: string): Cryptoki {
 
 function newCryptoki(): Cryptoki {
   try {
-    // An optional dependency, of which not even the types are there where it could not be built.
+    // An optional dependency. If it could not be built, its types are missing, too.
     const { PKCS11 } = createRequire(import.meta.url)('pkcs11js') as { PKCS11: new () => Cryptoki }
     return new PKCS11()
   } catch (cause) {
@@ -194,6 +195,6 @@ function newCryptoki(): Cryptoki {
   }
 }
 
-/** The return value (CKR_…) in what the module threw, or null when it threw something else. */
+/** Returns the return value (CKR_…) in an error of the module, or null for other errors. */
 export const findReturnValue = (error: unknown): number | null =>
   error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : null

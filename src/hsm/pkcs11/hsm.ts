@@ -13,13 +13,13 @@ interface Pkcs11HsmOptions extends HsmOptions {
   readonly token: Token
 }
 
-/** The time limit of a verb, however many requests to the token it needs. */
+/** The time limit of a verb, including all its requests to the token. */
 const verbTimeoutMs = 5_000
 
 /**
- * The HSM contract on keys that lie in a PKCS#11 token and never leave it. PANs and PINs pass
- * through this process in clear, because PKCS#11 has no verbs for them: a secure device for keys,
- * not for PINs.
+ * The HSM contract with keys that are in a PKCS#11 token and never leave it. PANs and PINs pass
+ * through this process in clear, because PKCS#11 has no verbs for them: the token is a secure
+ * device for keys, not for PINs.
  */
 export async function openPkcs11Hsm({
   token,
@@ -29,11 +29,11 @@ export async function openPkcs11Hsm({
   const limits = Object.entries(hsm)
     .filter(([name]) => limitedNames.has(name))
     .map(([name, verb]: [string, Verb]) => [name, limited(verb)])
-  // The same names with the same functions, only that each of them ends.
+  // The same functions under the same names, each with a time limit.
   return { ...hsm, ...(Object.fromEntries(limits) as Hsm) }
 }
 
-/** The verbs that a request waits for. Making keys may take its time. */
+/** The verbs that requests wait for. Key generation has no limit. */
 const verbs = {
   generateCardNumber: true,
   generatePin: true,
@@ -87,7 +87,7 @@ const limited =
     }
   }
 
-/** Keys that lie and work in a PKCS#11 token; the key store has references to them. */
+/** The engine for keys in a PKCS#11 token. The key store has references to them. */
 export const openPkcs11KeyEngine = (token: Token): KeyEngine => ({
   async generate(kind, exportability = 'N', signal) {
     if (exportability !== 'N') throw new KeyRefusal('Keys in a token cannot be exported.')
@@ -110,7 +110,7 @@ export const openPkcs11KeyEngine = (token: Token): KeyEngine => ({
   random: (lengthBytes) => token.ask('random', lengthBytes),
 })
 
-/** Keys that come into a token. None leaves it, and the key that it wraps them under is its own. */
+/** Import of keys into a token. No key leaves it, and the token's own key wraps them. */
 const tokenCustody = (token: Token): KeyCustody => ({
   importKeyBlock: (purpose, zoneMasterKey, keyBlock, keyCheckValue) =>
     orProblem(() => token.ask('importKeyBlock', purpose, zoneMasterKey, keyBlock, keyCheckValue)),

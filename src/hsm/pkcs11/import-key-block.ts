@@ -16,16 +16,16 @@ import { importTokenKey } from './make-keys.ts'
 import { findObject, parseLabel, parseReference, refuseExtractable } from './objects.ts'
 import type { TokenSession } from './session.ts'
 
-/** A zone master key that lies in the token. */
+/** A zone master key in the token. */
 interface ZoneMasterKey extends Protection {
   readonly object: Handle
 }
 
 /**
- * Takes in a key block under a zone master key of the token. PKCS#11 has no verb for key blocks:
- * the token makes the MACs that the block's two keys are derived by, and the key that comes out of
- * the block is in this process until the token has it.
- * @throws KeyRefusal when it is not what it should be.
+ * Imports a key block under a zone master key of the token. PKCS#11 has no verb for key blocks: the
+ * token computes the MACs that derive the block's two keys, and the unwrapped key is in this
+ * process until the token stores it.
+ * @throws KeyRefusal if the block is invalid or has another purpose.
  */
 export function importKeyBlock(
   session: TokenSession,
@@ -58,7 +58,7 @@ function unwrapUnder(session: TokenSession, zoneMasterKey: ZoneMasterKey, keyBlo
   const { algorithm, lengthBytes, object } = zoneMasterKey
   const [cipher, blockLength] =
     algorithm === 'A' ? ([mechanism.aesEcb, 16] as const) : ([mechanism.des3Ecb, 8] as const)
-  // Of one block at a time, CBC from an IV of zeros is the bare cipher.
+  // For a single block, CBC from an IV of zeros is the bare cipher.
   const encipher = (block: Uint8Array) => encipherBlocks(session, object, cipher, block)
   const mac = (message: Uint8Array) => cmac(encipher, blockLength, message)
   const derived: KeyBlockKeys[] = []

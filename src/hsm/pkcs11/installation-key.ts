@@ -7,9 +7,9 @@ import type { TokenSession } from './session.ts'
 const label = 'pinfold-installation'
 
 /**
- * The check values of the keys that this token is known by: an AES key that does nothing else,
- * made in the token by the first process that finds none. Processes that start at once may make one
- * each; whichever the database remembers, this is the token that has it.
+ * Returns the check values of the keys that identify this token: AES keys without another use. The
+ * first process that finds none generates one. Processes that start at once may generate one each;
+ * the database remembers one of them, and this token has it.
  */
 export function installationCheckValues(session: TokenSession): readonly string[] {
   const found = findInstallationKeys(session)
@@ -25,7 +25,7 @@ export function installationCheckValues(session: TokenSession): readonly string[
     .sort()
 }
 
-/** Whether the token that this session is with still has its keys. */
+/** Whether the token of this session still has its keys. */
 export const hasInstallationKey = (session: TokenSession): boolean =>
   findInstallationKeys(session).length > 0
 

@@ -12,7 +12,10 @@ import { attribute, keyType, mechanism } from './cryptoki.ts'
 import * as tokenObjects from './objects.ts'
 import type { TokenSession } from './session.ts'
 
-/** What a mode of use allows (X9.143, table 7). Whoever verifies a PVV or CVV makes it again. */
+/**
+ * The permissions of each mode of use (X9.143, table 7). Verifying a PVV or CVV means generating it
+ * again.
+ */
 const allowedByMode: Readonly<Record<string, readonly tokenObjects.Permission[]>> = {
   B: ['encrypt', 'decrypt'],
   C: ['encrypt'],
@@ -23,10 +26,10 @@ const allowedByMode: Readonly<Record<string, readonly tokenObjects.Permission[]>
   X: ['derive'],
 }
 
-/** Makes a key in the token, which it never leaves. */
+/** Generates a key in the token, which it never leaves. */
 export async function generateTokenKey(session: TokenSession, kind: KeyKind): Promise<WrappedKey> {
   const key = newKey(kind)
-  // One half of a pair cannot be made a key of its own without its bytes.
+  // Half of a pair cannot become a separate key without its bytes.
   if (tokenObjects.hasKeyA(kind)) return drawPair(session, kind, key)
   const { algorithm } = kind
   if (algorithm === '1') throw new KeyRefusal('The token does not support ML-DSA-44.')
@@ -39,7 +42,10 @@ export async function generateTokenKey(session: TokenSession, kind: KeyKind): Pr
   }
 }
 
-/** Takes in the bytes of a symmetric key. @throws KeyRefusal */
+/**
+ * Imports the bytes of a symmetric key.
+ * @throws KeyRefusal
+ */
 export function importTokenKey(
   session: TokenSession,
   kind: KeyKind,
@@ -59,7 +65,7 @@ const newKey = (kind: KeyKind): tokenObjects.TokenKey => ({
   id: randomBytes(16).toString('hex'),
 })
 
-/** A zone master key works by MACs alone, which are made of it by enciphering. */
+/** A zone master key is only used for MACs, which need encryption only. */
 const listPermissions = ({ keyUsage, modeOfUse }: KeyKind): readonly tokenObjects.Permission[] =>
   keyUsage === 'K1' ? ['encrypt'] : (allowedByMode[modeOfUse] ?? [])
 
@@ -88,7 +94,7 @@ function createSecrets(
     ])
   if (kind.algorithm === 'T') create('whole', keyType.des3, expandTdesKey(bytes))
   else create('whole', kind.algorithm === 'A' ? keyType.aes : keyType.genericSecret, bytes)
-  // Few modules still have single DES: `expandTdesKey` makes A, A, A of it, which is the same.
+  // Few modules still have single DES. `expandTdesKey` makes A, A, A, which is equivalent.
   if (tokenObjects.hasKeyA(kind)) create('keyA', keyType.des3, expandTdesKey(bytes.subarray(0, 8)))
 }
 
@@ -132,7 +138,7 @@ function generatePair(
   )
 }
 
-/** What components are sealed under until the last of them has come. It never leaves the token. */
+/** The key that seals components until the last one arrives. It never leaves the token. */
 const sealingKind: KeyKind = {
   purpose: 'component',
   keyUsage: '10',
@@ -146,7 +152,8 @@ const ivLength = 12
 const mark = ';sealed='
 
 /**
- * Takes in one component, in hexadecimal. @returns it sealed under a key of the token.
+ * Imports one component, in hexadecimal.
+ * @returns the component, sealed under a key of the token.
  * @throws KeyRefusal
  */
 export async function importComponent(
@@ -157,7 +164,7 @@ export async function importComponent(
 ): Promise<WrappedKey> {
   const { bytes, keyCheckValue } = readComponent(form, component, due)
   try {
-    // Several that begin at once may make a key each: what was sealed says under which it is.
+    // Concurrent first calls may generate a key each: the sealed bytes name their key.
     const key =
       (await findSealingKey(session)) ??
       tokenObjects.parseReference((await generateTokenKey(session, sealingKind)).keyBlock)
@@ -173,8 +180,8 @@ export async function importComponent(
 }
 
 /**
- * Puts the key that components make into the token. They and it are in this process until it is
- * there: PKCS#11 has no verb that combines what lies in the token.
+ * Combines components into a key in the token. The components and the key are in this process
+ * meanwhile: PKCS#11 has no verb that combines keys in the token.
  * @throws KeyRefusal
  */
 export function combineTokenComponents(
@@ -212,7 +219,7 @@ function openComponent(session: TokenSession, form: KeyForm, wrapped: string): B
   return openBytes(session, object, sealed.subarray(ivLength), { iv, associated: associated(form) })
 }
 
-/** A component of one form is none of another. */
+/** Binds a component to its form. */
 const associated = ({ algorithm, lengthBytes }: KeyForm): Buffer =>
   Buffer.from(`component ${algorithm} ${lengthBytes}`)
 

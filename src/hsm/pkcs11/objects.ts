@@ -5,17 +5,17 @@ import { type Attribute, attribute, type Handle, keyType, objectClass } from './
 import type { TokenSession } from './session.ts'
 
 /**
- * A key in the token, as the key store has it: a URI in the form of RFC 7512. Its use stands in
- * the label, which cannot be changed in the token, so a reference cannot be given another use.
+ * A key in the token as the key store names it: a URI in the form of RFC 7512. The label contains
+ * the use of the key and cannot be changed in the token, so a reference cannot get another use.
  */
 export interface TokenKey {
   /**
-   * `pinfold-` and usage, algorithm, mode of use and exportability, as a key block has them; then
-   * what it is for, and of a symmetric key its length: `pinfold-P0TDN-zone-16`. Labels once had no
-   * more than the first part.
+   * `pinfold-` with usage, algorithm, mode of use and exportability, as in a key block; then the
+   * purpose and, for a symmetric key, the length: `pinfold-P0TDN-zone-16`. Older labels have the
+   * first part only.
    */
   readonly label: string
-  /** 16 random bytes in hex: what belongs together in the token has one (CKA_ID). */
+  /** 16 random bytes in hex. All objects of a key have the same id (CKA_ID). */
   readonly id: string
 }
 
@@ -28,7 +28,7 @@ const form = /^pkcs11:object=(pinfold-[A-Za-z0-9-]+);id=((?:%[0-9A-F]{2}){16})$/
 export const composeReference = ({ id, label }: TokenKey): string =>
   `pkcs11:object=${label};id=${id.toUpperCase().replace(/../g, '%$&')}`
 
-/** @throws Error when it is no reference to a key in a token. */
+/** @throws Error if the text is no reference to a key in a token. */
 export function parseReference(reference: string): TokenKey {
   const [, label, id] = form.exec(reference) ?? []
   if (label === undefined || id === undefined || !labelForm.test(label))
@@ -44,7 +44,7 @@ export const composeLabel = (
   return lengthBytes === null ? use : `${use}-${lengthBytes}`
 }
 
-/** What a label says of a key; null where it is of before labels said so. */
+/** The attributes in a label; null for the parts that older labels lack. */
 interface TokenKeyUse extends KeyAttributes {
   readonly purpose: string | null
   readonly lengthBytes: number | null
@@ -60,22 +60,22 @@ export function parseLabel({ label }: TokenKey): TokenKeyUse {
   return { keyUsage, algorithm, modeOfUse, exportability, purpose, lengthBytes }
 }
 
-/** The parts of a key that are objects of their own: key A of a CVK pair, a public half. */
+/** The parts of a key that are separate objects: key A of a pair, a public half. */
 export const parts = ['whole', 'keyA', 'publicHalf'] as const
 export type Part = (typeof parts)[number]
 
-/** Whether the first key of a pair works by itself, too: in CVVs and in the retail MAC. */
+/** Whether the first key of a pair also works alone: in CVVs and in the retail MAC. */
 export const hasKeyA = ({ keyUsage }: Pick<KeyKind, 'keyUsage'>): boolean =>
   keyUsage === 'C0' || keyUsage === 'M3'
 
-/** What a key may do; all that is not named is forbidden. */
+/** The permissions of a key; all others are denied. */
 export type Permission = 'encrypt' | 'decrypt' | 'sign' | 'derive'
 
 const permissions = ['encrypt', 'decrypt', 'sign', 'verify', 'wrap', 'unwrap', 'derive'] as const
 const privateHalfPermissions = ['decrypt', 'sign', 'unwrap', 'derive'] as const
 
 /**
- * The token does not have the key, or is unavailable. Only another attempt can tell the two apart.
+ * The token does not have the key, or is unavailable. Only another attempt distinguishes the two.
  */
 export class KeyMissing extends Error {
   constructor() {
@@ -84,7 +84,7 @@ export class KeyMissing extends Error {
   }
 }
 
-/** All are said, because modules allow by themselves what is left out. */
+/** Every permission is stated, because modules may grant those that are omitted. */
 const allow = (
   allowed: readonly Permission[],
   among: readonly (keyof typeof attribute)[] = permissions,
@@ -118,41 +118,38 @@ export const privateTemplate = (key: TokenKey, allowed: readonly Permission[]): 
   ...allow(allowed, privateHalfPermissions),
 ]
 
-/** What every key is that must not leave the token. */
+/** The attributes of every key that must not leave the token. */
 const keptInside = (key: TokenKey, part: Part): Attribute[] => [
   ...listNameAttributes(key, part),
   { type: attribute.token, value: true },
   { type: attribute.private, value: true },
   { type: attribute.sensitive, value: true },
   { type: attribute.extractable, value: false },
-  // Or whoever has the PIN could give the key another label and another use.
+  // Otherwise anyone with the PIN could give the key another label and another use.
   { type: attribute.modifiable, value: false },
 ]
 
-/** A symmetric key whose bytes are at hand. */
+/** The template of a symmetric key with known bytes. */
 export const bytesTemplate = (type: number, bytes: Uint8Array): Attribute[] => [
   { type: attribute.class, value: objectClass.secretKey },
   { type: attribute.keyType, value: type },
   { type: attribute.value, value: Buffer.from(bytes) },
 ]
 
-/** Whether a pair is one of Ed25519: its label names no curve, but what it is for. */
+/** Whether a pair is Ed25519. Its label names the purpose, not the curve. */
 export const isEdwards = ({ purpose }: { readonly purpose: string | null }): boolean =>
   purpose === 'audit'
 
-/** P-256 (RFC 5480, section 2.1.1.1), as DER has it. */
+/** P-256 (RFC 5480, section 2.1.1.1) in DER. */
 const p256 = Buffer.from('06082a8648ce3d030107', 'hex')
 
-/**
- * `edwards25519` as a PrintableString, which names the curve to modules old and new (PKCS#11 3.0,
- * 6.3.5).
- */
+/** `edwards25519` as a PrintableString, which old and new modules accept (PKCS#11 3.0, 6.3.5). */
 const ed25519 = Buffer.from('130c656477617264733235353139', 'hex')
 
-/** A pair that can be made here: of P-256, of Ed25519, or of RSA-4096 with exponent 65,537. */
+/** The pairs that a token can generate: P-256, Ed25519, or RSA-4096 with exponent 65,537. */
 export type PairForm = 'P-256' | 'Ed25519' | 'RSA'
 
-/** The public half of a pair that is to be made. */
+/** The template of the public half of a new pair. */
 export const publicTemplate = (key: TokenKey, form: PairForm): Attribute[] => [
   ...listNameAttributes(key, 'publicHalf'),
   { type: attribute.token, value: true },
@@ -175,14 +172,17 @@ const pairParameters = {
   ],
 } as const satisfies Record<PairForm, readonly Attribute[]>
 
-/** @throws KeyMissing unless there is exactly one. */
+/**
+ * Finds the object of a part.
+ * @throws KeyMissing unless there is exactly one.
+ */
 export function findObject(session: TokenSession, key: TokenKey, part: Part): Handle {
   const [object, another] = findObjects(session, listNameAttributes(key, part))
   if (!object || another) throw new KeyMissing()
   return object
 }
 
-/** At most so many objects are looked at: a first start of many processes makes a handful. */
+/** The maximum number of objects read. A first start of many processes creates a handful. */
 const foundMax = 100
 
 export function findObjects({ cryptoki, handle }: TokenSession, template: Attribute[]): Handle[] {
@@ -201,7 +201,10 @@ export function destroyKey(session: TokenSession, key: TokenKey): void {
   }
 }
 
-/** @throws Error when the token would give the key out. */
+/**
+ * Rejects an extractable key.
+ * @throws Error if the token would export the key.
+ */
 export function refuseExtractable({ cryptoki, handle }: TokenSession, object: Handle): void {
   const [sensitive, extractable] = cryptoki.C_GetAttributeValue(handle, object, [
     { type: attribute.sensitive },

@@ -15,10 +15,13 @@ import {
 import { findObject, isEdwards, parseLabel, type TokenKey } from './objects.ts'
 import type { TokenSession } from './session.ts'
 
-/** Bytes of the modulus of RSA-4096: room for whatever comes of it. */
+/** The bytes of an RSA-4096 modulus: enough room for every result. */
 const modulusLength = 512
 
-/** ECDSA over a digest that was made already. @returns r and s, 32 bytes each. */
+/**
+ * Signs a digest with ECDSA.
+ * @returns r and s, 32 bytes each.
+ */
 export function signDigest(
   { cryptoki, handle }: TokenSession,
   key: Handle,
@@ -28,7 +31,10 @@ export function signDigest(
   return cryptoki.C_Sign(handle, Buffer.from(digest), Buffer.alloc(64))
 }
 
-/** Ed25519 over the message itself (RFC 8032; PKCS#11 3.0, 6.3.14). @returns 64 bytes. */
+/**
+ * Signs a message with Ed25519 (RFC 8032; PKCS#11 3.0, 6.3.14).
+ * @returns 64 bytes.
+ */
 export function signMessage(
   { cryptoki, handle }: TokenSession,
   key: Handle,
@@ -38,7 +44,7 @@ export function signMessage(
   return cryptoki.C_Sign(handle, Buffer.from(message), Buffer.alloc(64))
 }
 
-/** RSASSA-PSS with SHA-256 and 32 bytes of salt over a digest that was made already. */
+/** Signs a digest with RSASSA-PSS, SHA-256 and 32 bytes of salt. */
 export function signDigestPss(
   { cryptoki, handle }: TokenSession,
   key: Handle,
@@ -55,9 +61,9 @@ export function signDigestPss(
 }
 
 /**
- * Opens RSA-OAEP with SHA-256. The token does the bare operation, because many modules know SHA-1
- * only, and show what is wrong with a padding by how they fail.
- * @returns null when the padding is wrong, whatever is wrong with it.
+ * Decrypts RSA-OAEP with SHA-256. The token executes the bare RSA operation, because many modules
+ * support SHA-1 only and reveal padding faults by how they fail.
+ * @returns null for any padding fault.
  */
 export function unwrapOaep(
   { cryptoki, handle }: TokenSession,
@@ -75,8 +81,9 @@ export function unwrapOaep(
 }
 
 /**
- * ECDH with a point of another (SP 800-56A 5.7.1.2). @returns the x coordinate of the shared point,
- * which is made as a key of this session alone and given out at once.
+ * Executes ECDH with a point of another party (SP 800-56A 5.7.1.2). The result is a key of this
+ * session only, which is read and destroyed at once.
+ * @returns the x coordinate of the shared point.
  */
 export function agreeWith(
   { cryptoki, handle }: TokenSession,
@@ -115,8 +122,8 @@ interface EdwardsPublicHalf {
 }
 
 /**
- * The public half of a key pair.
- * @throws Error when it is neither on P-256, nor Ed25519, nor of RSA.
+ * Reads the public half of a key pair.
+ * @throws Error unless it is P-256, Ed25519 or RSA.
  */
 export function readPublicHalf(session: TokenSession, key: TokenKey): PublicHalf {
   const { cryptoki, handle } = session
@@ -139,7 +146,7 @@ const integer = (bytes: Buffer): string =>
 const coordinateLength = 32
 
 function edwardsHalf([value = Buffer.alloc(0)]: readonly Buffer[]): EdwardsPublicHalf {
-  // Bare, or wrapped as a DER octet string.
+  // The value is bare, or wrapped as a DER octet string.
   const isWrapped = value.length === 2 + coordinateLength && value[0] === 4
   if (!isWrapped && value.length !== coordinateLength) throw new Error('The key is not Ed25519.')
   const x = value.subarray(-coordinateLength).toString('base64url')

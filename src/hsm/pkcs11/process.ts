@@ -7,12 +7,11 @@ import { openTokenSession, PinRefused, type TokenSession } from './session.ts'
 import { type SessionVerbs, tokenVerbs } from './verbs.ts'
 
 /**
- * The process that holds the token: a PKCS#11 module is called synchronously, may hang or crash,
- * and once it has lost its token rarely finds it again, so it lives where it can be ended and begun
- * anew.
+ * The process that holds the token. A PKCS#11 module is called synchronously, may hang or crash,
+ * and rarely recovers a lost token, so it runs in a process that can be restarted.
  */
 
-/** A session and what is answered in it. */
+/** A session and its verbs. */
 interface Work {
   readonly session: TokenSession
   readonly verbs: SessionVerbs
@@ -34,12 +33,10 @@ process.on('disconnect', () => {
   work?.session.end()
   process.exit(0)
 })
-// A signal to the whole group is for the service to follow: it still has requests to finish.
+// A signal to the whole group concerns the service, which still has requests to finish.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => undefined)
 
-/**
- * How often a token is opened, a tenth of a second apart: this process has nothing else to do yet.
- */
+/** The number of attempts to open a token, 0.1 seconds apart. */
 const openingsMost = 20
 
 const pause = new Int32Array(new SharedArrayBuffer(4))
@@ -49,8 +46,8 @@ function open(start: Start): { opened: Work | null; started: Started } {
     try {
       return openOnce(start)
     } catch (error) {
-      // Others may open it, too, and make their keys: a token that is files can then not be read as
-      // a whole.
+      // Other processes may open the token and generate keys at the same time, and a token made of
+      // files is then temporarily unreadable.
       if (opening < openingsMost && findReturnValue(error) !== null) {
         Atomics.wait(pause, 0, 0, 100)
         continue
@@ -78,7 +75,7 @@ const wrongToken = 'The token with this label does not have the keys of this ins
 
 async function answer(request: TokenRequest): Promise<void> {
   if (!work) return
-  // Each request carries the arguments of its verb, which the types cannot follow.
+  // Each request carries the arguments of its verb, which the types cannot express.
   const run = work.verbs[request.verb] as (...given: readonly unknown[]) => unknown
   try {
     reply({ id: request.id, answer: await run(...request.given) })
@@ -87,12 +84,12 @@ async function answer(request: TokenRequest): Promise<void> {
   }
 }
 
-/** Whatever went wrong, the session may be in the middle of it: a new one takes its place. */
+/** After a fault the session may be in the middle of an operation, so a new session replaces it. */
 async function fail({ session }: Work, request: TokenRequest, error: unknown): Promise<void> {
   const renewed = renew(session)
   work = renewed
-  // What was asked is at fault when it was not the module that objected, or when something did not
-  // open: modules report a wrong tag by any of several return values, some of them general.
+  // The request is at fault if the module raised no error, or if decryption failed: modules report
+  // a wrong tag with several return values, some of them generic.
   const isRequestFault =
     error instanceof KeyMissing || findReturnValue(error) === null || request.verb === 'open'
   let kind: FailureKind = 'unavailable'
@@ -104,7 +101,7 @@ async function fail({ session }: Work, request: TokenRequest, error: unknown): P
   })
 }
 
-/** A session in which the token answers, or null when it is away. */
+/** Opens a session in which the token answers; returns null during an outage. */
 function renew(session: TokenSession): Work | null {
   try {
     const renewed = session.renew()
@@ -116,11 +113,11 @@ function renew(session: TokenSession): Work | null {
 
 function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  // A return value alone does not say which function of the module returned it.
+  // A return value alone does not state which function of the module returned it.
   const method = 'method' in error && typeof error.method === 'string' ? error.method : ''
   const message = method === '' ? error.message : `${error.message} from ${method}`
   const { cause } = error
-  // The first line says what; what follows is where, for a programmer.
+  // The first line has the reason; the rest is a stack for programmers.
   const [reason] = cause instanceof Error ? cause.message.split('\n') : []
   return reason === undefined ? message : `${message} (${reason})`
 }

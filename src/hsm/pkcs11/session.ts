@@ -10,17 +10,17 @@ import {
   sessionFlags,
 } from './cryptoki.ts'
 
-/** Where the keys are, and how to come to them. */
+/** The location of the keys and the access to them. */
 export interface TokenSettings {
   /** The vendor's shared library. */
   readonly module: string
-  /** Slots change their numbers from start to start; a label stays. */
+  /** The label is stable, while slot numbers may change at a restart. */
   readonly tokenLabel: string
   /** A file that holds the PIN of the token's normal user, mode 0600. */
   readonly pinFile: string
 }
 
-/** The token did not take the PIN. It must not be tried again: a token locks itself after a few. */
+/** The token rejected the PIN. It must not be sent again: a token locks after a few attempts. */
 export class PinRefused extends Error {
   constructor(cause: unknown) {
     super('The token refused the PIN.', { cause })
@@ -28,17 +28,17 @@ export class PinRefused extends Error {
   }
 }
 
-/** A session with a token, in which its normal user is logged in. */
+/** A session with a token, with its normal user logged in. */
 export interface TokenSession {
   readonly cryptoki: Cryptoki
   readonly handle: Handle
-  /** A new session in this one's place. This one must not be used any more. */
+  /** Replaces this session with a new one. This one must not be used any more. */
   renew(): TokenSession
-  /** Lets go of the module. */
+  /** Unloads the module. */
   end(): void
 }
 
-/** @throws Error when there is not exactly one token of this label; PinRefused. */
+/** @throws Error unless exactly one token has this label; PinRefused. */
 export function openTokenSession({ module, pinFile, tokenLabel }: TokenSettings): TokenSession {
   const cryptoki = loadCryptoki(module)
   try {
@@ -66,14 +66,14 @@ function openSession(cryptoki: Cryptoki, slot: Handle, pin: string): TokenSessio
   } catch (error) {
     const returned = findReturnValue(error)
     if (returned !== null && pinRefusals.includes(returned)) throw new PinRefused(error)
-    // Without its return value: whoever opens a token again does not send the PIN again.
+    // Without its return value, so that the PIN is not sent again when the token is reopened.
     if (returned !== alreadyLoggedIn) throw new Error('The token did not log in.', { cause: error })
   }
   return {
     cryptoki,
     handle,
     renew() {
-      // The last session takes the login with it, so the old one goes first.
+      // The login ends with the last session, so the old session is closed first.
       cryptoki.C_CloseSession(handle)
       return openSession(cryptoki, slot, pin)
     },
@@ -81,10 +81,7 @@ function openSession(cryptoki: Cryptoki, slot: Handle, pin: string): TokenSessio
   }
 }
 
-/**
- * What the module says of that changes nothing, and must not stand in the place of why it is let go
- * of.
- */
+/** Unloads the module. Its errors are ignored, because they would hide the original fault. */
 function letGo(cryptoki: Cryptoki): void {
   try {
     cryptoki.C_Finalize()
@@ -92,7 +89,7 @@ function letGo(cryptoki: Cryptoki): void {
 }
 
 /**
- * Reads the PIN of a token: one line, in a file that its owner alone can read.
+ * Reads the PIN of a token: one line, in a file that only its owner can read.
  * @throws Error that names the file, never its content.
  */
 function readPinFile(path: string): string {

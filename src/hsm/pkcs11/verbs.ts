@@ -10,19 +10,19 @@ import * as tokenObjects from './objects.ts'
 import * as tokenPairs from './pairs.ts'
 import type { TokenSession } from './session.ts'
 
-/** What a token is asked. Keys are named by their references. */
+/** The verbs of a token. Keys are named by their references. */
 export interface TokenVerbs {
   random(lengthBytes: number): Buffer
   generate(kind: KeyKind): WrappedKey
   import(kind: KeyKind, bytes: Uint8Array): WrappedKey
-  /** Takes in a key block under a zone master key of the token. */
+  /** Imports a key block under a zone master key of the token. */
   importKeyBlock(
     purpose: KeyPurpose,
     zoneMasterKey: string,
     keyBlock: string,
     keyCheckValue: string | null,
   ): WrappedKey
-  /** Seals a component, in hexadecimal, until the others have come. */
+  /** Seals a component, in hexadecimal, until the other components arrive. */
   importComponent(form: KeyForm, component: string, keyCheckValue: string): WrappedKey
   combineComponents(
     purpose: KeyPurpose,
@@ -30,7 +30,11 @@ export interface TokenVerbs {
     components: readonly string[],
     keyCheckValue: string,
   ): WrappedKey
-  /** @throws Error unless the key is there and cannot leave. @returns the public half of a pair. */
+  /**
+   * Checks that the key exists and is not extractable.
+   * @returns the public half of a pair.
+   * @throws Error otherwise.
+   */
   inspect(reference: string): tokenPairs.PublicHalf | null
   /** Destroys every part of a key. */
   destroy(reference: string): void
@@ -40,27 +44,27 @@ export interface TokenVerbs {
   chain(reference: string, part: tokenObjects.Part, blocks: Uint8Array): Buffer
   /** @returns the ciphertext, then the tag. */
   seal(reference: string, nonce: Uint8Array, associated: Uint8Array, clear: Uint8Array): Buffer
-  /** @param nonce 12 bytes of what was sealed before every record had a key of its own. */
+  /** @param nonce 12 bytes for records from before every record had its own key. */
   open(reference: string, nonce: Uint8Array, associated: Uint8Array, sealed: Uint8Array): Buffer
   mac(reference: string, message: Uint8Array): Buffer
   signDigest(reference: string, digest: Uint8Array): Buffer
   signDigestPss(reference: string, digest: Uint8Array): Buffer
   /** Ed25519. */
   signMessage(reference: string, message: Uint8Array): Buffer
-  /** @returns null when the padding is wrong. */
+  /** @returns null if the padding is wrong. */
   unwrap(reference: string, wrapped: Uint8Array): Buffer | null
-  /** @param point of another on P-256, uncompressed. */
+  /** @param point the other party's point on P-256, uncompressed. */
   agree(reference: string, point: Uint8Array): Buffer
 }
 
-/** The verbs where the session is. */
+/** The verbs inside the process of the token. */
 export type SessionVerbs = {
   readonly [Verb in keyof TokenVerbs]: (
     ...given: Parameters<TokenVerbs[Verb]>
   ) => ReturnType<TokenVerbs[Verb]> | Promise<ReturnType<TokenVerbs[Verb]>>
 }
 
-/** What a token answers, in one session. */
+/** Creates the verbs of a token for one session. */
 export function tokenVerbs(session: TokenSession): SessionVerbs {
   const objects = new Map<string, Handle>()
   const object = (reference: string, part: tokenObjects.Part = 'whole'): Handle => {

@@ -7,7 +7,7 @@ import type { Token } from './client.ts'
 import { parseLabel, parseReference } from './objects.ts'
 import type { EcPublicJwk, PublicHalf } from './pairs.ts'
 
-/** What each action is when the key lies in a token. */
+/** The implementation of each action for a key in a token. */
 export const tokenKeys: {
   readonly [Action in KeyAction]: (
     token: Token,
@@ -73,7 +73,7 @@ export const tokenKeys: {
     async agree(publicKey) {
       const { crv, x = '', y = '' } = publicKey.export({ format: 'jwk' })
       if (crv !== 'P-256') throw new Error('The key is not on P-256.')
-      // Node has found that it is on its curve. Uncompressed (SEC 1, 2.3.3).
+      // Node has verified that the point is on its curve. Uncompressed (SEC 1, 2.3.3).
       const point = [Buffer.of(4), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]
       return token.ask('agree', reference, Buffer.concat(point))
     },
@@ -94,7 +94,7 @@ function rsaHalf(publicHalf: PublicHalf | null): RsaPublicJwk {
 
 const blockLengths = { AES: aesBlockLength, TDES: desBlockLength }
 
-/** What the token would object to by an error that could as well be its own. */
+/** Checks the length of blocks here, because the token's error for it is ambiguous. */
 function wholeBlocks(cipher: keyof typeof blockLengths, blocks: Uint8Array): Uint8Array {
   if (blocks.length > 0 && blocks.length % blockLengths[cipher] === 0) return blocks
   throw new Error('Only whole blocks can be enciphered.')

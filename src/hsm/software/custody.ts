@@ -10,7 +10,7 @@ import { orProblem, refuseWeakerProtection, refuseWeakKey } from '../keys/key-st
 import * as transportedKeys from '../keys/transported-key.ts'
 import type { MasterKeys } from './master-keys.ts'
 
-/** Keys that come and go, in this process's memory. */
+/** Import and export of keys in this process's memory. */
 export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
   importKeyBlock: (purpose, zoneMasterKeyBlock, keyBlock, keyCheckValue) =>
     orProblem(() => {
@@ -24,9 +24,9 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
         key,
         keyCheckValue,
       })
-      // Who sent it may say that it must not leave, and not that it may.
+      // The sender can forbid the export of a key, but not allow it.
       const exportability = mayLeave(purpose) ? header.exportability : 'N'
-      // Its check value was checked with its kind.
+      // The check value was already compared with the kind.
       return wrapKey(masterKeys, { ...kind, exportability }, key, null)
     }),
   exportKeyBlock: (keyBlock, zoneMasterKeyBlock) =>
@@ -37,7 +37,7 @@ export const keyCustody = (masterKeys: MasterKeys): KeyCustody => ({
       refuseWeakerProtection(sized(zoneMasterKey.header, zoneMasterKey.key), sized(header, key))
       refuseWeakKey(header.algorithm, key)
       const version = transportedKeys.blockVersionUnder(zoneMasterKey.header)
-      // What it is for here is of no concern elsewhere.
+      // The label is only meaningful in this installation.
       return wrapKeyBlock(zoneMasterKey.key, { ...header, version, optionalBlocks: [] }, key)
     }),
   importComponent: (form, component, keyCheckValue) =>
@@ -72,7 +72,7 @@ const masterKeyCustody = (masterKeys: MasterKeys): MasterKeyCustody => ({
     }),
 })
 
-/** A key block from before there were labels has none. */
+/** Rejects a label of another purpose. Key blocks from before labels existed have none. */
 function refuseOtherLabel(header: KeyBlockHeader, purpose: string): void {
   if ((purposeIn(header) ?? purpose) === purpose) return
   throw new KeyRefusal(`The key block of ${purpose} has another purpose in its label.`)
@@ -86,14 +86,14 @@ const sized = (
   lengthBytes: key.length,
 })
 
-/** What a key that is taken in is to say of itself. */
+/** The attributes of an imported key. */
 type WrappedUse = Pick<KeyBlockHeader, 'keyUsage' | 'algorithm' | 'modeOfUse' | 'exportability'> & {
   readonly purpose: string
 }
 
 /**
- * Wraps a key under the master key. Its key block says what it said before, and what it is for
- * here.
+ * Wraps a key under the master key. Its key block keeps its attributes and gets the label of its
+ * purpose.
  */
 function wrapKey(
   masterKeys: MasterKeys,
@@ -119,9 +119,7 @@ function unwrapZoneMasterKey(masterKeys: MasterKeys, keyBlock: string) {
   return zoneMasterKey
 }
 
-/**
- * A usage of our own: a component opens for nothing but to be combined (X9.143:2021 6.2, table 5).
- */
+/** A usage of this service: a component can only be combined (X9.143:2021 6.2, table 5). */
 const componentUse = { keyUsage: '10', modeOfUse: 'N', purpose: 'component' } as const
 
 function importComponent(

@@ -6,14 +6,14 @@ import { openSoftwareKeyEngine } from './key-engine.ts'
 import { type MasterKeys, type SecretKey, toMasterKeys } from './master-keys.ts'
 
 interface SoftwareHsmOptions extends HsmOptions {
-  /** AES-256: every other key is a key block under it. */
+  /** AES-256. Every other key is a key block under it. */
   readonly masterKey: SecretKey | MasterKeys
 }
 
 /**
- * Opens the HSM contract in this process's memory. It is no secure cryptographic device (ISO
- * 13491): an attacker who reads this process's memory reads the keys. Do not use it for production
- * PINs.
+ * Opens the HSM contract in this process's memory. This is not a secure cryptographic device (ISO
+ * 13491): an attacker who reads the memory of this process reads the keys. Do not use it for
+ * production PINs.
  */
 export async function openSoftwareHsm(
   options: SoftwareHsmOptions,

@@ -21,8 +21,7 @@ import { type MasterKeys, type SecretKey, toMasterKeys } from './master-keys.ts'
 import { generateRsaKey, softwarePssKey, softwareUnwrappingKey } from './rsa.ts'
 
 /**
- * Keys that work in this process and are stored as X9.143 key blocks of version D under a master
- * key.
+ * The engine for keys in this process, stored as X9.143 key blocks of version D under a master key.
  */
 export function openSoftwareKeyEngine(masterKey: SecretKey | MasterKeys): keyEngine.KeyEngine {
   const masterKeys = toMasterKeys(masterKey)
@@ -57,7 +56,7 @@ export function openSoftwareKeyEngine(masterKey: SecretKey | MasterKeys): keyEng
   }
 }
 
-/** A block may be under a master key that another process has just moved on to. */
+/** The block may be under a master key that another process has just rotated to. */
 async function unwrap(masterKeys: MasterKeys, keyBlock: string): Promise<UnwrappedKeyBlock> {
   try {
     return masterKeys.unwrap(keyBlock)
@@ -68,8 +67,8 @@ async function unwrap(masterKeys: MasterKeys, keyBlock: string): Promise<Unwrapp
 }
 
 /**
- * A pair that is quickly made.
- * @throws KeyRefusal where this runtime's OpenSSL has no such algorithm.
+ * Generates a pair that takes little time.
+ * @throws KeyRefusal if the OpenSSL of this runtime lacks the algorithm.
  */
 function generatePair({ action }: KeyKind): crypto.KeyObject {
   if (action === 'signEd25519') return crypto.generateKeyPairSync('ed25519').privateKey
@@ -85,7 +84,7 @@ function generatePair({ action }: KeyKind): crypto.KeyObject {
 
 const signInBackground = promisify(crypto.sign)
 
-/** What each action is with the bytes of a key at hand. */
+/** The implementation of each action with the bytes of a key. */
 const softwareKeys: {
   readonly [Action in KeyAction]: (kind: KeyKind, key: Uint8Array) => keyEngine.WorkingKeys[Action]
 } = {
@@ -109,7 +108,7 @@ const softwareKeys: {
     encipherWithA: async (block) => encipherTdesEcb(key.subarray(0, 8), block),
     encipherWithBoth: async (block) => encipherTdesEcb(key, block),
   }),
-  // XAES-256-GCM; what was sealed with AES-256-GCM, which has a shorter nonce, is still opened.
+  // XAES-256-GCM. Records of AES-256-GCM, which has a shorter nonce, can still be opened.
   seal(_, key) {
     const xaes = xaesKey(key)
     return {
@@ -121,7 +120,7 @@ const softwareKeys: {
     }
   },
   mac(_, key) {
-    // Given bytes, Node makes such a key each time, and takes several times as long about it.
+    // Given bytes, Node creates such a key for each call, which takes several times as long.
     const secret = crypto.createSecretKey(key)
     return {
       mac: async (message) => crypto.createHmac('sha256', secret).update(message).digest(),
@@ -139,7 +138,7 @@ const softwareKeys: {
   signEd25519: (_, pkcs8) => messageSigningKey(pkcs8),
   signMlDsa44: (_, pkcs8) => messageSigningKey(pkcs8),
   unwrap: (_, key) => softwareUnwrappingKey(key),
-  // ECDH on P-256, without a key derivation of its own (SP 800-56A 5.7.1.2).
+  // ECDH on P-256, without a key derivation (SP 800-56A 5.7.1.2).
   agree(_, pkcs8) {
     const privateKey = readPkcs8(pkcs8)
     return {
@@ -161,11 +160,11 @@ const ciphers = {
   TDES: { encipher: encipherTdesEcb, decipher: decipherTdesEcb },
 } as const
 
-/** Signs with the algorithm of the key, which hashes for itself. */
+/** Signs with the algorithm of the key, which includes the hash. */
 function messageSigningKey(pkcs8: Uint8Array): keyEngine.MessageSigningKey {
   const key = readPkcs8(pkcs8)
   const jwk = crypto.createPublicKey(key).export({ format: 'jwk' }) as Record<string, unknown>
-  // RFC 8037 names it `x`, RFC 9964 of ML-DSA `pub`.
+  // The member is `x` in RFC 8037, and `pub` for ML-DSA in RFC 9964.
   const encoded = jwk.x ?? jwk.pub
   if (typeof encoded !== 'string') throw new Error('The key does not sign messages.')
   return {

@@ -9,43 +9,48 @@ import { KeyRefusal } from '../contract/stored-keys.ts'
 import { refuseWeakerProtection, refuseWeakKey } from '../keys/key-strength.ts'
 
 /**
- * The master keys at hand: one that key blocks are made under, and any that some may still be
- * under.
+ * The available master keys: the current one, which wraps key blocks, and former or next ones that
+ * may still wrap some.
  */
 export interface MasterKeys {
-  /** Of the one that key blocks are made under. */
+  /** The check value of the current master key. */
   currentCheckValue(): string
-  /** Of every one at hand, in the order of their file. */
+  /** The check values of all available master keys, in the order of their file. */
   checkValues(): readonly string[]
-  /** @throws KeyRefusal when the key is weak, or stronger than the master key. */
+  /** @throws KeyRefusal if the key is weak, or stronger than the master key. */
   wrap(header: KeyBlockHeader, key: Uint8Array, checkValue?: string): string
-  /** Unwraps a block that is under any of them. @throws CryptoRefusal when it is under none. */
+  /**
+   * Unwraps a block that is under any of them.
+   * @throws CryptoRefusal if it is under none.
+   */
   unwrap(keyBlock: string): UnwrappedKeyBlock
-  /** Finds out which one is current, and reads their file again where that one is not at hand. */
+  /** Determines the current master key, and reads the file again if the key is missing. */
   refresh(): Promise<void>
   /**
-   * Reads their file again.
-   * @throws KeyRefusal where it has not the current one: none is let go of then.
+   * Reads the file again.
+   * @throws KeyRefusal if the file lacks the current key; the known keys then stay.
    */
   reread(): Promise<void>
 }
 
-/** Where master keys come from, and which of them an installation is under. */
+/** The source of master keys, and the one that the installation uses. */
 interface MasterKeySource {
   read(): Promise<readonly SecretKey[]>
-  /** Check value of the current one. */
+  /** The check value of the current master key. */
   current(): Promise<string>
 }
 
-/** A master key's check value: AES-CMAC of zeros, five bytes in hex (X9.143, annex C). */
+/**
+ * Computes the check value of a master key: AES-CMAC of zeros, five bytes in hex (X9.143, annex C).
+ */
 export const masterKeyCheckValue = (masterKey: SecretKey): string =>
   aesKeyCheckValue(masterKey.reveal()).toString('hex').toUpperCase()
 
-/** @throws KeyRefusal when the current master key is not among those that the source has. */
+/** @throws KeyRefusal if the source lacks the current master key. */
 export async function openMasterKeys(source: MasterKeySource): Promise<MasterKeys> {
   let keys = new Map<string, SecretKey>()
   let current = ''
-  // Keys that work are not given up for a file that lacks the one in use.
+  // A file without the current key does not replace the keys that work.
   const readWith = async (due: string) => {
     const read = await source.read()
     for (const key of read) refuseWeakKey('A', key.reveal())
@@ -68,7 +73,7 @@ export async function openMasterKeys(source: MasterKeySource): Promise<MasterKey
     currentCheckValue: () => current,
     checkValues: () => [...keys.keys()],
     wrap: (header, key, checkValue = current) => wrapUnder(keys.get(checkValue), header, key),
-    // The one that blocks are made under is tried first: all of them are, but during a rotation.
+    // Tries the current key first: except during a rotation, all blocks are under it.
     unwrap: (keyBlock) =>
       unwrapUnder(
         [current, ...keys.keys()].flatMap((value) => keys.get(value) ?? []),
@@ -79,7 +84,7 @@ export async function openMasterKeys(source: MasterKeySource): Promise<MasterKey
   }
 }
 
-/** One master key that never changes. */
+/** Provides one master key that never changes. */
 function soleMasterKey(masterKey: SecretKey): MasterKeys {
   const checkValue = masterKeyCheckValue(masterKey)
   return {
@@ -120,13 +125,13 @@ function unwrapUnder(masterKeys: readonly SecretKey[], keyBlock: string): Unwrap
   }
 }
 
-/** Master keys that a file may hold at once: the current one, and those of a rotation. */
+/** The maximum number of master keys in a file: the current one, and those of a rotation. */
 const keysMax = 4
 
 /**
- * Reads the master keys of a file, one a line: 64 hexadecimal digits each. Which of them is current
- * the database says; a new one is added to the file before a rotation, the old one taken out after
- * it.
+ * Reads the master keys of a file, one per line: 64 hexadecimal digits each. The database states
+ * which one is current. Before a rotation, add the new key to the file; afterwards, remove the old
+ * one.
  * @throws KeyRefusal that names the file, never its content.
  */
 export async function readMasterKeys(file: string): Promise<readonly SecretKey[]> {
@@ -142,7 +147,7 @@ export async function readMasterKeys(file: string): Promise<readonly SecretKey[]
   return lines.map((line) => new SecretKey(Buffer.from(line, 'hex')))
 }
 
-/** Reads master keys, or makes the file first, which only its owner can read. For the sandbox. */
+/** Reads master keys, or first creates the file, readable only by its owner. For the sandbox. */
 export async function readOrMakeMasterKeys(file: string): Promise<readonly SecretKey[]> {
   try {
     return await readMasterKeys(file)
@@ -157,8 +162,8 @@ const findErrorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
 
 /**
- * Durable before anything is enciphered under it, and whole or not there at all, however this
- * process ends. Of several that write at once the first is kept.
+ * Writes the file durably before data is encrypted under the key, and completely or not at all,
+ * however this process ends. Of several concurrent writers, the first wins.
  */
 async function writeNewFile(file: string, text: string): Promise<void> {
   const draft = `${file}.${randomBytes(6).toString('hex')}`
@@ -175,9 +180,7 @@ async function writeNewFile(file: string, text: string): Promise<void> {
   }
 }
 
-/**
- * The bytes of a key. It prints as its mask; `reveal()` is for the primitive that works with it.
- */
+/** The bytes of a key. It prints as its mask; only the primitives call `reveal()`. */
 export class SecretKey extends Secret<Uint8Array> {
   constructor(bytes: Uint8Array) {
     super(bytes, '[key]')

@@ -1,11 +1,11 @@
 import { generateKeyPair } from 'node:crypto'
 
 /**
- * Makes an RSA key and writes it to standard output: PKCS#8 in DER. A program of its own, because
- * the work cannot be broken off, and whoever started it must not have to wait for it to end.
+ * Generates an RSA key and writes it to standard output: PKCS#8 in DER. It is a separate program,
+ * because the generation cannot be interrupted and the service must not wait for it to end.
  */
 
-// Standard input ends when the one who started it does.
+// Standard input ends when the parent process ends.
 process.stdin.resume().once('end', () => process.kill(process.pid, 'SIGKILL'))
 
 const options = { modulusLength: 4096, publicExponent: 65_537 }

@@ -9,24 +9,24 @@ import type { PssKey, RsaPublicJwk, UnwrappingKey } from '../keys/key-engine.ts'
 
 const signInBackground = promisify(crypto.sign)
 
-/** RSA-OAEP with SHA-256 (RFC 8017 7.1), off the event loop. */
+/** Decrypts RSA-OAEP with SHA-256 (RFC 8017 7.1), off the event loop. */
 export function softwareUnwrappingKey(pkcs8: Uint8Array): UnwrappingKey {
   const privateKey = readPkcs8(pkcs8)
   const algorithm = { name: 'RSA-OAEP', hash: 'SHA-256' }
-  // Of Node's ways to decipher, this one alone works in the thread pool.
+  // Of Node's decryption functions, only this one runs in the thread pool.
   const key = privateKey.toCryptoKey(algorithm, false, ['decrypt'])
   return {
     publicJwk: exportPublicJwk(privateKey),
     unwrap: async (wrapped) =>
       crypto.webcrypto.subtle.decrypt('RSA-OAEP', key, wrapped).then(Buffer.from, (error) => {
-        // OpenSSL's one refusal, whatever is wrong with the padding.
+        // OpenSSL throws the same error for every padding fault.
         if (error instanceof DOMException && error.name === 'OperationError') return null
         throw error
       }),
   }
 }
 
-/** RSASSA-PSS with SHA-256 and 32 bytes of salt (RFC 8017 8.1), off the event loop. */
+/** Signs with RSASSA-PSS, SHA-256 and 32 bytes of salt (RFC 8017 8.1), off the event loop. */
 export function softwarePssKey(pkcs8: Uint8Array): PssKey {
   const key = readPkcs8(pkcs8)
   const padding = crypto.constants.RSA_PKCS1_PSS_PADDING
@@ -48,10 +48,10 @@ function exportPublicJwk(privateKey: crypto.KeyObject): RsaPublicJwk {
 const program = fileURLToPath(new URL('rsa-key-process.ts', import.meta.url))
 
 /**
- * Makes an RSA key of 4096 bits: PKCS#8 in DER. It takes seconds, which are spent in another
- * process of lower priority; that one ends with this one at the latest.
+ * Generates an RSA key of 4096 bits: PKCS#8 in DER. It takes seconds, in another process of lower
+ * priority, which never outlives this process.
  *
- * @param signal ends it before it is done.
+ * @param signal aborts the generation.
  */
 export async function generateRsaKey(signal?: AbortSignal): Promise<Buffer> {
   const child = spawn(process.execPath, [program], {
@@ -65,7 +65,7 @@ export async function generateRsaKey(signal?: AbortSignal): Promise<Buffer> {
       setPriority(child.pid, systemConstants.priority.PRIORITY_BELOW_NORMAL)
     }
   } catch {
-    // It may have ended, or the machine forbids it: then it works at ours.
+    // The process may have ended, or the machine forbids the change: then the priority stays.
   }
   const [bytes, [code]] = await Promise.all([buffer(child.stdout), once(child, 'close')])
   if (code !== 0 || bytes.length === 0) throw new Error('The generation of an RSA key failed.')

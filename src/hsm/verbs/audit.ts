@@ -11,7 +11,8 @@ const algorithms = { audit: 'Ed25519', 'audit-ml-dsa': 'ML-DSA-44' } as const
 type AuditKeyName = keyof typeof algorithms
 
 /**
- * Signs checkpoints of the audit log. The text is made on this side: the keys sign nothing else.
+ * Signs checkpoints of the audit log. The text is composed inside the boundary: the keys sign
+ * nothing else.
  */
 export const auditVerbs = (engine: KeyEngine, ring: KeyRing, keyStore: KeyStore): AuditHsm => ({
   async auditKeys() {
@@ -29,7 +30,7 @@ export const auditVerbs = (engine: KeyEngine, ring: KeyRing, keyStore: KeyStore)
   async signCheckpoint(checkpoint, { at, withMlDsa }) {
     const seconds = Math.floor(at.getTime() / 1_000)
     const { origin, root, size } = checkpoint
-    // What could be read as another checkpoint, or as none, is not signed.
+    // Rejects an origin that could make the text another checkpoint, or an invalid one.
     if (!/^[^\s+]{1,255}$/.test(origin)) throw new Error('The origin of a log must be one word.')
     if (!Number.isSafeInteger(size) || size < 0 || root.length !== 32) {
       throw new Error('A checkpoint must have a size and a root of 32 bytes.')

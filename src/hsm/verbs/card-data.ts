@@ -14,7 +14,7 @@ import { encryptedPinVerbs, numericDate } from './encrypted-pin.ts'
 import { openPin } from './pins.ts'
 import { makeCvv2 } from './verification.ts'
 
-/** Card data to the device, and PINs from it. */
+/** The verbs for card data to devices, and PINs from devices. */
 export const cardDataVerbs = (
   engine: KeyEngine,
   ring: KeyRing,
@@ -32,21 +32,21 @@ const names = catalogue.keyNames.filter(
     catalogue.keyCatalogue[name].publication?.to === 'devices',
 )
 
-/** Makes and publishes the keys of card data. */
+/** The verbs that generate and publish the card-data keys. */
 const publishedKeyVerbs = (
   engine: KeyEngine,
   ring: KeyRing,
   keyStore: KeyStore,
 ): Pick<cardData.CardDataHsm, 'cardDataKeys' | 'generateCardDataKeys'> => ({
   async cardDataKeys() {
-    // All of them or none: who gets some would look for the others in vain.
+    // All keys or none: a device with only some of them could not use the service.
     for (const name of names) await ring.active(name)
     const versions = await Promise.all(names.map((name) => ring.versions(name)))
     return versions.flat().map((key) => describe(key))
   },
   async generateCardDataKeys(signal) {
     for (const keyName of names.filter(catalogue.isSlow)) {
-      // Another process may have made it by now.
+      // Another process may have generated it meanwhile.
       await ring.refresh()
       const isThere = (await ring.versions(keyName)).length > 0
       if (isThere) continue
@@ -58,8 +58,8 @@ const publishedKeyVerbs = (
 })
 
 /**
- * How each key was described. Whoever asks needs no token: a stranger must not have it exported
- * each time.
+ * Caches the description of each key: the route needs no token, and must not export the key for
+ * each call.
  */
 const described = new WeakMap<RingKey<catalogue.DeviceKeyName>['key'], cardData.CardDataKey>()
 
@@ -80,7 +80,7 @@ function describe({ key, name, version }: RingKey<catalogue.DeviceKeyName>): car
   return description
 }
 
-/** What a card shows, as the wire names it. Clear: it goes into a seal and nowhere else. */
+/** The secrets of a card, with the wire's names. They are in clear, and only leave sealed. */
 interface CardSecrets {
   readonly PAN: string
   readonly CVV: string
@@ -89,7 +89,7 @@ interface CardSecrets {
   readonly PIN?: string
 }
 
-/** Opens what a card shows. */
+/** Opens the secrets of a card. */
 async function openCardSecrets(
   ring: KeyRing,
   { card, cvk, expiry, pin }: cardData.CardDisclosure,
@@ -105,19 +105,19 @@ async function openCardSecrets(
   }
 }
 
-/** Seconds that an answer is good for. */
+/** The validity of an answer in seconds. */
 const lifeSeconds = 60
 
 /** Seals card data to a device's fresh key, forward secret. */
 const deviceKeyVerbs = (ring: KeyRing): Pick<cardData.CardDataHsm, 'importDeviceKey'> => ({
   async importDeviceKey(key, claims) {
-    // Before the device's key is looked at: a seal that could not be made must not be on record.
+    // Before the device's key is checked: a seal that is impossible must not be recorded.
     const signingKey = await ring.active('card-data-sign-ec')
     const jwk = parseDeviceJwk(key)
     if (!jwk) return null
     let agreement: keyAgreement.EphemeralAgreement
     try {
-      // By a key pair of our own for this answer alone.
+      // With a key pair for this answer only.
       agreement = keyAgreement.agreeEphemerally(keyAgreement.readAgreementJwk(jwk))
     } catch (error) {
       if (error instanceof CryptoRefusal) return null
@@ -143,7 +143,7 @@ function parseDeviceJwk({
   return kty === 'OKP' && crv === 'X25519' && y === undefined ? { kty, crv, x } : null
 }
 
-/** A JWS in compact form (RFC 7515 3.1). */
+/** Composes a JWS in compact form (RFC 7515 3.1). */
 async function signCard(
   ring: KeyRing,
   { key, version }: RingKey<'card-data-sign-ec'>,
@@ -172,10 +172,10 @@ const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toStr
 const sessionKeyLength = 32
 const ivLength = 16
 
-/** Seals card data under a session key that a device made, as existing clients speak it. */
+/** Seals card data under a session key from a device, as existing clients expect it. */
 const sessionKeyVerbs = (ring: KeyRing): Pick<cardData.CardDataHsm, 'importSessionKey'> => ({
   async importSessionKey(key) {
-    // Before the session key is looked at: a seal that could not be made must not be on record.
+    // Before the session key is checked: a seal that is impossible must not be recorded.
     const { key: signingKey } = await ring.active('card-data-sign')
     await ring.active('card-data-wrap')
     const wrapKeys = (await ring.versions('card-data-wrap')).map((version) => version.key)
@@ -185,8 +185,8 @@ const sessionKeyVerbs = (ring: KeyRing): Pick<cardData.CardDataHsm, 'importSessi
 })
 
 /**
- * The session key, or null. Each version of the wrap key does its work, whatever came: how long it
- * takes shows nobody what was wrong, or how far it was right.
+ * Decrypts the session key, or returns null. Each version of the wrap key does its work for any
+ * input, so that the time does not reveal what was wrong.
  */
 async function unwrapSessionKey(
   wrapKeys: readonly UnwrappingKey[],
@@ -195,13 +195,13 @@ async function unwrapSessionKey(
   const wrapped = Buffer.from(key, 'base64')
   const isCanonical = wrapped.toString('base64') === key
   let found: Uint8Array | null = null
-  // One after the other: one call must not take as many threads as the key has versions.
+  // One after the other, so that one call does not use a thread for each version of the key.
   for (const wrapKey of wrapKeys) {
-    // A ciphertext is a number below the modulus, and as long (RFC 8017 7.1.2, step 1).
+    // A ciphertext is a number less than the modulus, with as many bytes (RFC 8017 7.1.2, step 1).
     const modulus = Buffer.from(wrapKey.publicJwk.n, 'base64url')
     const isFit =
       isCanonical && wrapped.length === modulus.length && Buffer.compare(wrapped, modulus) < 0
-    // Nothing comes of this one, for as much work as with any other.
+    // Decrypting this value fails, with as much work as for any other.
     const unfit = randomBytes(modulus.length).fill(0, 0, 1)
     const opened = await wrapKey.unwrap(isFit ? wrapped : unfit)
     if (isFit && opened?.length === sessionKeyLength) found ??= opened

@@ -6,7 +6,7 @@ import type { KeyEngine } from '../keys/key-engine.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import { open, seal } from './records.ts'
 
-/** Draws card numbers and enciphers their PANs. */
+/** Generates card numbers and enciphers their PANs. */
 export const cardNumberVerbs = (
   ring: KeyRing,
   drawDigits: DigitSource,
@@ -26,7 +26,7 @@ export const cardNumberVerbs = (
   fingerprintPan: (pan) => computeFingerprints(ring, pan),
 })
 
-/** The fingerprints of a PAN under every version that a card is found by, the active one first. */
+/** Computes the fingerprints of a PAN under every version for lookups, the active version first. */
 export async function computeFingerprints(ring: KeyRing, pan: Pan): Promise<PanFingerprint[]> {
   const versions = await ring.versions('pan-fingerprint')
   return Promise.all(
@@ -37,7 +37,10 @@ export async function computeFingerprints(ring: KeyRing, pan: Pan): Promise<PanF
   )
 }
 
-/** The PAN of a card, bound to its token: a PAN moved to another card's row does not open. */
+/**
+ * Opens the PAN of a card. It is bound to the token, so a PAN moved to another card's row does not
+ * open.
+ */
 export const openPan = async (
   ring: KeyRing,
   { encryptedPan, publicToken }: CardReference,
@@ -48,19 +51,19 @@ async function drawPublicToken(drawDigits: DigitSource): Promise<PublicToken> {
   return isPublicToken(digits) ? digits : drawPublicToken(drawDigits)
 }
 
-/** Draws so many decimal digits. */
+/** Draws a number of decimal digits. */
 export type DigitSource = (count: number) => string | Promise<string>
 
-/** The greatest multiple of ten that a byte can be below: others would favour the low digits. */
+/** The greatest multiple of ten up to 256. Bytes above it would favour the low digits. */
 const fairBytes = 250
 
-/** Digits without bias from unpredictable bytes. */
+/** Draws digits without bias from unpredictable bytes. */
 export const randomDigits =
   (random: KeyEngine['random']): DigitSource =>
   async (count) => {
     let digits = ''
     while (digits.length < count) {
-      // A few more than are wanted, because one byte in 43 is thrown away.
+      // A few more than needed, because one byte in 43 is discarded.
       const bytes = Array.from(await random(count + 4)).filter((byte) => byte < fairBytes)
       digits += bytes.map((byte) => byte % 10).join('')
     }

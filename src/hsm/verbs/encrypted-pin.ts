@@ -8,7 +8,7 @@ import { publishedKeyId } from '../contract/catalogue.ts'
 import type { Hsm } from '../contract/hsm.ts'
 import type { KeyRing, RingKey } from '../keys/key-ring.ts'
 
-/** Seconds that an envelope may be old, and that the device's clock may be ahead. */
+/** The maximum age of an envelope in seconds, and the maximum lead of the device's clock. */
 const pastSeconds = 300
 const aheadSeconds = 60
 
@@ -18,16 +18,16 @@ const envelopeMembers = 'iat,jti,pin,publicToken'
 
 type PinKey = RingKey<'card-data-pin'>
 
-/** What a device put into an envelope. */
+/** The content of a device's envelope. */
 interface Envelope {
   readonly pin: Pin
   readonly publicToken: string
   readonly jti: string
-  /** Seconds since 1970, with a fraction or without. */
+  /** Seconds since 1970, possibly with a fraction. */
   readonly iat: number
 }
 
-/** Takes in PINs that were sealed on a device. */
+/** Imports PINs that were sealed on a device. */
 export const encryptedPinVerbs = (
   ring: KeyRing,
   { importPin }: Pick<Hsm, 'importPin'>,
@@ -46,7 +46,7 @@ export const encryptedPinVerbs = (
   },
 })
 
-/** Seconds since 1970, as JWTs give instants (RFC 7519 2). */
+/** Seconds since 1970, as in JWTs (RFC 7519 2). */
 export const numericDate = (at: Date): number => Math.floor(at.getTime() / 1000)
 
 function isFor(
@@ -60,7 +60,7 @@ function isFor(
   return isNow && publicToken === card.publicToken && pin.length === pinLength
 }
 
-/** The envelope in a JWE to one of the keys, or null, whatever is wrong with it. */
+/** Opens the envelope in a JWE to one of the keys, or returns null for any fault. */
 async function openEnvelope(keys: readonly PinKey[], jwe: string): Promise<Envelope | null> {
   const read = orNull(() => readJwe(jwe, { typ: type }))
   if (!read || !Object.keys(read.header).every((name) => headerMembers.includes(name))) return null
@@ -93,7 +93,7 @@ function readEnvelope(plaintext: Uint8Array): Envelope | null {
   return isEnvelope ? { pin, publicToken, jti, iat } : null
 }
 
-/** The members of an envelope, or none when it has others. */
+/** Parses the members of an envelope; returns an empty object if it has others. */
 function parseEnvelope(plaintext: Uint8Array): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(plaintext))

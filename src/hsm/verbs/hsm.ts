@@ -13,16 +13,16 @@ import { pinVerbs } from './pins.ts'
 import { recordVerbs } from './records.ts'
 import { openZoneKeys, verificationVerbs, zoneKeyVerbs } from './verification.ts'
 
-/** What every implementation of the HSM needs, wherever its keys lie. */
+/** The options of every implementation of the HSM. */
 export interface HsmOptions {
   readonly keyStore: KeyStore
-  /** Where tokens, PANs and PINs are drawn from; unpredictable unless given. */
+  /** The source of tokens, PANs and PINs; unpredictable by default. */
   readonly drawDigits?: DigitSource
-  /** How old a reading of the key store may be before nothing is answered from it. */
+  /** The maximum age of a read of the key store before answers are refused. */
   readonly staleAfterMs?: number
 }
 
-/** The verbs, on keys that lie wherever the engine has them. */
+/** Opens the HSM verbs on an engine. */
 export async function openEngineHsm(
   engine: KeyEngine,
   options: HsmOptions,
@@ -50,7 +50,7 @@ export async function openEngineHsm(
         sign: (message) => key.sign(message),
       }))
     },
-    // The way that every verb goes, down to a key that works.
+    // Uses the same path as every verb, including a working key.
     async ping() {
       const { key } = await ring.active('request-fingerprint')
       await key.mac(Buffer.from('ping'))

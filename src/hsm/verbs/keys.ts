@@ -11,7 +11,7 @@ import { open, readSealedVersion, recordVerbs, seal } from './records.ts'
 
 type KeyLifeVerbs = Omit<KeyAdministration, 'custody'>
 
-/** What the life of keys asks of any HSM, wherever its keys lie. */
+/** The verbs of the key life cycle, for any engine. */
 export function keyLifeVerbs(engine: KeyEngine, ring: KeyRing): KeyLifeVerbs {
   const { revealRecord, sealRecord } = recordVerbs(ring)
   return {

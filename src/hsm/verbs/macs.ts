@@ -7,10 +7,10 @@ import { KeyRefusal } from '../contract/stored-keys.ts'
 import type { KeyEngine } from '../keys/key-engine.ts'
 import { selectMacKind } from '../keys/key-purposes.ts'
 
-/** Keys for MACs in use at once, opened: a link has two. */
+/** The maximum number of opened MAC keys: a link has two. */
 const openedMax = 1_000
 
-/** A network's key for MACs, and how its usage makes them. */
+/** A network's MAC key with the method of its usage. */
 interface OpenedMacKey {
   readonly chain: MacChain
   readonly usage: catalogue.MacUsage
@@ -30,7 +30,7 @@ export function macVerbs(
     if (known) return known
     const { keyUsage: usage } = engine.readKeyAttributes(keyBlock)
     if (!catalogue.isMacUsage(usage)) throw new KeyRefusal('The key is not a MAC key.')
-    // The engine finds out whether its usage and length are what they say.
+    // The engine verifies the usage and the length.
     const key = { chain: await engine.open(selectMacKind(usage), keyBlock), usage }
     opened.set(keyBlock, key)
     return key
@@ -47,7 +47,7 @@ export function macVerbs(
       const due = await make(keyBlock, message)
       return mac.length >= 4 && areEqualBytes(due.subarray(0, mac.length), mac)
     },
-    // It may have any length of its usage; the engine refuses one that it has not.
+    // The key may have any length of its usage; the engine rejects others.
     importClearMacKey: async (usage, key) => {
       const algorithm = catalogue.macUsages[usage].cipher
       return engine.import(selectMacKind(usage, { algorithm, lengthBytes: key.length }), key)

@@ -9,12 +9,12 @@ import type { BlockKey } from '../keys/key-engine.ts'
 import { type KeyRing, referencedKey } from '../keys/key-ring.ts'
 import { type DigitSource, openPan } from './card-numbers.ts'
 
-/** The format that PINs are stored in. */
+/** The format of stored PINs. */
 const storageFormat = 'ISO_FORMAT_4'
-/** The only PIN verification key indicator in use: the version is part of the key's reference. */
+/** The only PIN verification key indicator in use. The key's reference contains the version. */
 const pvki = '1'
 
-/** Draws, takes in and reveals PINs. */
+/** Generates, imports and reveals PINs. */
 export const pinVerbs = (
   ring: KeyRing,
   drawDigits: DigitSource,
@@ -47,7 +47,7 @@ async function storablePin(ring: KeyRing, pan: Pan, pin: Pin, rules: PinRules): 
   return encipherStoredPin(ring, pan, pin.reveal())
 }
 
-/** A PIN as it is stored to be revealed. */
+/** Enciphers a PIN in the stored form that can be revealed. */
 export async function encipherStoredPin(
   ring: KeyRing,
   pan: Pan,
@@ -58,7 +58,7 @@ export async function encipherStoredPin(
   return { pinBlock, pvv: null, pinKey: reference }
 }
 
-/** The PIN in the block that is stored of it. */
+/** Opens the PIN in its stored block. */
 export async function openPin(
   ring: KeyRing,
   pan: Pan,
@@ -71,11 +71,13 @@ export async function openPin(
   return pin
 }
 
-/** The PVV of a PIN, 4 digits. */
+/** Generates the PVV of a PIN, 4 digits. */
 export const makePvv = (pvk: BlockKey, pan: Pan, pin: string): Promise<string> =>
   generatePvv(pvk, { pan: pan.reveal(), pvki, pin })
 
-/** The PIN in a block, or null, whatever is wrong with the block. Other faults are thrown. */
+/**
+ * Reads the PIN in a block, or returns null for any fault of the block. Other faults are thrown.
+ */
 export async function readPinBlock(
   format: PinBlockFormat,
   key: BlockKey,

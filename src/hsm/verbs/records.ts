@@ -14,7 +14,7 @@ export const recordVerbs = (
   },
   async fingerprintRequest({ clientId, idempotencyKey, request }) {
     const versions = await ring.versions('request-fingerprint')
-    // A request begins with its method, in capitals: no key and no request id is ever one.
+    // A request begins with its method, in capitals, so no key and no request id equals one.
     const idempotent = Buffer.from(`idempotency-key\n${clientId}\n${idempotencyKey}`)
     return Promise.all(
       versions.map(async ({ key }) => {
@@ -32,24 +32,21 @@ export const recordVerbs = (
 
 const associated = (purpose: RecordPurpose, subject: string): string => `${purpose}\n${subject}`
 
-/**
- * What stands before a sealed record: its form, then the version of its key (2 bytes), then a
- * nonce.
- */
+/** The prefix of a sealed record: its form, then the version of its key (2 bytes), then a nonce. */
 const extendedForm = 0xf2
-// What was sealed before there were forms begins with the version, which never came so far.
+// Records from before forms existed begin with the version, which was always below this value.
 const versionLimit = extendedForm << 8
 
 const ivLength = 12
 const tagLength = 16
 
-/** The keys that seal. */
+/** The names of the keys that seal. */
 type SealingKeyName = 'pan' | 'personal-data'
 
 /**
- * Seals bytes under the active version of a key, each record under a key of its own (XAES-256-GCM):
- * the nonces may then be random however many records there are, which under one key of AES-GCM they
- * may be for 2^32 only (SP 800-38D 8.3).
+ * Seals bytes under the active version of a key, each record under a derived key (XAES-256-GCM).
+ * Nonces can then be random for any number of records, while one AES-GCM key allows 2^32 only (SP
+ * 800-38D 8.3).
  * @returns form (1 byte), key version (2), nonce (24), ciphertext, tag (16).
  */
 export async function seal(
@@ -67,12 +64,12 @@ export async function seal(
   return Buffer.concat([prefix, nonce, ciphertext, tag])
 }
 
-/** The version of its key that {@link seal} wrote before what it sealed. */
+/** Reads the key version at the start of the output of {@link seal}. */
 export const readSealedVersion = (sealed: Uint8Array): number => readPrefix(sealed).version
 
 /**
- * Opens what {@link seal} made, now or in its earlier form, under the version that it names.
- * @throws Error when it did not.
+ * Opens the output of {@link seal}, in its present or earlier form, with the version that it names.
+ * @throws Error for other bytes.
  */
 export async function open(
   ring: KeyRing,

@@ -17,17 +17,17 @@ import { makePvv, openPin, readPinBlock } from './pins.ts'
 
 type VerificationVerbs = Pick<Hsm, 'openPinBlock' | 'verifyPin' | 'verifyCvv2' | 'generatePinBlock'>
 
-/** What stands in a PIN block that was opened. */
+/** The content of an opened PIN block. */
 interface PinBlockContent {
-  /** Of the card that it was opened for; null where that was named by its PAN alone. */
+  /** The card of the block; null if it was identified by its PAN only. */
   readonly publicToken: PublicToken | null
   readonly pan: Pan
   readonly pin: Pin
 }
 
-/** Compares what a card network brings with what the card has. */
+/** Compares the values from a card network with those of the card. */
 export function verificationVerbs(ring: KeyRing, zoneKeys: ZoneKeys): VerificationVerbs {
-  // Apart from what the caller is given, so that no way leads from there to a PIN.
+  // Separate from the object that the caller gets, which therefore gives no access to the PIN.
   const contents = new WeakMap<OpenedPinBlock, PinBlockContent>()
   const isFor = async (content: PinBlockContent, card: CardReference): Promise<boolean> =>
     content.publicToken === null
@@ -49,7 +49,8 @@ export function verificationVerbs(ring: KeyRing, zoneKeys: ZoneKeys): Verificati
         throw new Error('The PIN block was not opened here for this card.')
       }
       const { pan, pin } = content
-      // A PVV sees the first four digits only: a longer PIN that begins with them is another one.
+      // A PVV covers the first four digits only: a longer PIN with the same first digits is another
+      // PIN.
       if (pin.length !== pinLength) return false
       if (stored.pinBlock !== null) {
         const kept = await openPin(ring, pan, stored.pinBlock, stored.pinKey)
@@ -71,25 +72,25 @@ export function verificationVerbs(ring: KeyRing, zoneKeys: ZoneKeys): Verificati
   }
 }
 
-/** The card's CVV2, three digits. */
+/** Generates the card's CVV2, three digits. */
 export const makeCvv2 = (cvk: CvvKey, pan: Pan, expiry: Expiry): Promise<string> =>
   generateCvv(cvk, {
     pan: pan.reveal(),
-    // The profile of this service's CVKs: as printed on the card, month first.
+    // The profile of this service's CVKs: month first, as printed on the card.
     expiry: expiry.mmyy(),
     serviceCode: cvv2ServiceCode,
   })
 
 type ZoneKeyKind = catalogue.KeyKind & { readonly action: 'blocks' }
 
-/** What a zone key must be (X9.143, tables 5 to 8). The simulator enciphers under them too. */
+/** The attributes of a zone key (X9.143, tables 5 to 8). The simulator enciphers with it, too. */
 const common = { purpose: 'zone', keyUsage: 'P0', modeOfUse: 'B', action: 'blocks' } as const
 const kinds: Record<catalogue.BlockCipher, ZoneKeyKind> = {
   TDES: { ...common, algorithm: catalogue.codesByCipher.TDES, lengthBytes: 16 },
   AES: { ...common, algorithm: catalogue.codesByCipher.AES, lengthBytes: 32 },
 }
 
-/** Takes in keys that card networks encipher PIN blocks under. */
+/** Imports the keys with which card networks encipher PIN blocks. */
 export const zoneKeyVerbs = (
   engine: KeyEngine,
 ): Pick<Hsm, 'generateTestZoneKey' | 'importClearZoneKey'> => ({
@@ -97,13 +98,16 @@ export const zoneKeyVerbs = (
   importClearZoneKey: (cipher, key) => engine.import(kinds[cipher], key),
 })
 
-/** Zone keys in use at once, opened: a network has a handful. */
+/** The maximum number of opened zone keys: a network has a handful. */
 const openedMax = 1_000
 
 /** Finds the zone key in a key block. */
 type ZoneKeys = (keyBlock: string) => Promise<BlockKey>
 
-/** Opens each key block once. @throws Error when a block is not ours, or is for another use. */
+/**
+ * Opens each key block once.
+ * @throws Error for a foreign block, or a key with another use.
+ */
 export function openZoneKeys(engine: KeyEngine): ZoneKeys {
   const opened = new LRUCache<string, BlockKey>({ max: openedMax })
   return async (keyBlock) => {
@@ -111,7 +115,7 @@ export function openZoneKeys(engine: KeyEngine): ZoneKeys {
     if (known) return known
     const { algorithm, modeOfUse } = engine.readKeyAttributes(keyBlock)
     const kind = kinds[catalogue.parseCipher(algorithm)]
-    // A network's own key may be for deciphering alone.
+    // A network's own key may be for deciphering only.
     const zoneKey = await engine.open(modeOfUse === 'D' ? { ...kind, modeOfUse } : kind, keyBlock)
     opened.set(keyBlock, zoneKey)
     return zoneKey

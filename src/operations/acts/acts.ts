@@ -11,13 +11,13 @@ import {
 } from '../../storage/acts/acts.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 
-/** What an operator did to a product or a client. The details hold no secret. */
+/** An act of an operator on a product or a client. The details hold no secret. */
 interface OperatorAct extends Pick<NewAct, 'act' | 'subject'> {
   readonly subjectKind: 'product' | 'client'
   readonly details: object
 }
 
-/** Puts an operator's act on record, in the transaction of its change. */
+/** Records an operator's act, in the transaction of its change. */
 export async function recordAct(
   connection: Connection,
   { clientId, requestId }: Requester,
@@ -26,7 +26,7 @@ export async function recordAct(
   await insertAct(connection, { ...act, details: JSON.stringify(details), clientId, requestId })
 }
 
-/** Puts on record that the configuration made a client what it is, at a start. */
+/** Records that the configuration registered or changed a client at a start. */
 export async function recordRegistration(connection: Connection, clientId: string): Promise<void> {
   await insertAct(connection, {
     act: 'registered',
@@ -44,7 +44,7 @@ export interface KeyAct extends Partial<Requester> {
   readonly key: string
 }
 
-/** Puts what happened to a key on record, in the transaction of its change. */
+/** Records an act on a key, in the transaction of its change. */
 export async function recordKeyAct(connection: Connection, keyAct: KeyAct): Promise<void> {
   const { act, clientId = null, key, requestId = null } = keyAct
   const subject = { subjectKind: 'key', subject: key } as const
@@ -60,7 +60,7 @@ export const listOperatorActs = (
   limit: number,
 ): Promise<OperatorActRow[]> => listOperatorActRows(database, after ?? newestAct, limit)
 
-/** An act on a key, and where it stands in the list. */
+/** An act on a key, with its position in the list. */
 type ListedKeyAct = Pick<KeyActRow, 'number' | 'at' | 'act' | 'clientId' | 'requestId'> & {
   readonly key: string
 }
@@ -93,6 +93,6 @@ export function nameChange(
   return after.active ? on : off
 }
 
-/** Whether two values of JSON are the same. */
+/** Whether two JSON values are equal. */
 export const isSame = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one) === JSON.stringify(other)

@@ -14,40 +14,46 @@ import {
 import type { Connection, Database } from '../../storage/engine/database.ts'
 import { type ApprovalBackground, findBackground } from './background.ts'
 
-/** What the operations on approvals work with. */
+/** The dependencies of the operations on approvals. */
 export interface ApprovalContext {
   readonly database: Database
   readonly hsm: Hsm
-  /** What needs one here. */
+  /** The kinds of acts that need an approval in this installation. */
   readonly required: ReadonlySet<rules.ApprovalKind>
-  /** So many cards does one operator unblock together in an hour without one. */
+  /**
+   * The maximum number of cards that one operator can unblock in bulk within an hour without an
+   * approval.
+   */
   readonly unblockCardsMost: number
-  /** Whether a client that was registered by nobody here may request what needs one. */
+  /** Whether a client that no operator registered can request acts that need an approval. */
   readonly takesFirstAdministrators: boolean
-  /** Enters acts in the audit log, a batch of them. @returns how many entries it had. */
+  /**
+   * Enters a batch of acts in the audit log.
+   * @returns the number of entries.
+   */
   enterActs(): Promise<number>
-  /** Tells whoever watches that a row says that it is approved, and the audit log does not. */
+  /** Reports an approval that is in the database but not in the audit log. */
   approvalUnrecorded(approval: Pick<Approval, 'approvalId' | 'kind'>): void
-  /** Tells whoever watches that somebody let their own request pass. */
+  /** Reports an emergency approval of the requester's own request. */
   glassBroken(approval: Approval): void
 }
 
-/** Who acts: a client system or a person, as its token says. */
+/** The caller: a client system or a person, as the token states. */
 export interface Party {
   readonly clientId: string
   readonly person: Person | null
   readonly scopes: ReadonlySet<string>
 }
 
-/** Somebody as others read it. */
+/** A party as shown to other people. */
 interface NamedParty {
   readonly id: string
-  /** Null of a client. */
+  /** Null for a client. */
   readonly name: string | null
   readonly isPerson: boolean
 }
 
-/** Something that was asked for, and what became of it. */
+/** A request with its outcome. */
 export interface Approval {
   readonly approvalId: string
   readonly kind: rules.ApprovalKind
@@ -55,43 +61,43 @@ export interface Approval {
   readonly state: rules.ApprovalState
   readonly method: string
   readonly path: string
-  /** The scopes of which the route asks for one, and whoever approves has to have one, too. */
+  /** The scopes of the route. The caller and the approver each need one of them. */
   readonly scopes: readonly string[]
   /** SHA-256 of the payload, in hexadecimal. */
   readonly payloadHash: string
   readonly requestedBy: NamedParty
   readonly requestedAt: string
   readonly expiresAt: string
-  /** Who approved, refused or withdrew it. */
+  /** The person who approved, refused or withdrew it. */
   readonly decidedBy: NamedParty | null
   readonly decidedAt: string | null
   readonly decisionReason: string | null
   readonly brokeGlass: boolean
-  /** The status that the route answered; null before. */
+  /** The status of the route's answer; null before. */
   readonly outcomeStatus: number | null
   readonly endedAt: string | null
 }
 
-/** One approval, with all that is shown of it. */
+/** An approval with everything that is shown of it. */
 export interface ShownApproval extends Approval, ApprovalBackground {
-  /** The exact text that the hash is of; null once it is forgotten. */
+  /** The exact text of the hash; null after its deletion. */
   readonly payload: string | null
-  /** What the route answered; null before, and for who may not call that route. */
+  /** The route's answer; null before, and for callers without access to that route. */
   readonly outcome: unknown
 }
 
-/** Who asked, as it is stored beside the id. */
+/** Returns the stored form of a person, which accompanies the id. */
 export const storedPerson = (person: Person | null): string | null =>
   person && JSON.stringify(person)
 
-/** The person who asked for something; null where a client did. */
+/** Parses the requester of a request; null if a client made it. */
 export function parseRequester({ requesterPerson }: ApprovalRow): Person | null {
   if (requesterPerson === null) return null
   const stored = JSON.parse(requesterPerson) as Person
   return { ...stored, authenticatedAt: new Date(stored.authenticatedAt) }
 }
 
-/** What everybody may read who may read approvals. */
+/** Describes the parts that every reader of approvals can see. */
 function describeApproval(row: ApprovalRow): Approval {
   const requester = parseRequester(row)
   const { deciderId, deciderName, kind } = row
@@ -126,7 +132,7 @@ const composeParty = (id: string, name: string | null): NamedParty => ({
   isPerson: name !== null,
 })
 
-/** An approval with its payload and, where the viewer may have it, its outcome. */
+/** Returns an approval with its payload and, if the viewer has access, its outcome. */
 export async function showApproval(
   { hsm }: Pick<ApprovalContext, 'hsm'>,
   connection: Connection,
@@ -135,7 +141,8 @@ export async function showApproval(
 ): Promise<ShownApproval> {
   const open = (column: 'payload' | 'outcome', sealed: Uint8Array | null) =>
     sealed && hsm.revealRecord('approval', rules.approvalSubject(row.approvalId, column), sealed)
-  // It may be a key block: whoever could not have asked for it does not get it here, either.
+  // The outcome may be a key block. A viewer without access to the route does not get it here
+  // either.
   const mayHave =
     viewer.clientId === row.requesterId || row.access.some((scope) => viewer.scopes.has(scope))
   const payload = await open('payload', row.payload)
@@ -148,13 +155,13 @@ export async function showApproval(
   }
 }
 
-/** Whoever may not see them all sees their own. */
+/** Whether a viewer sees all approvals; others see their own. */
 const seesAll = ({ scopes }: Party): boolean =>
   ['approve', 'audit.read', 'admin'].some((scope) => scopes.has(scope))
 
 /**
  * Returns an approval as it is stored.
- * @throws `Problem` `not_found` when this viewer may not see it.
+ * @throws `Problem` `not_found` if this viewer has no access to it.
  */
 export const visibleApproval = (viewer: Party, row: ApprovalRow | null): ApprovalRow => {
   if (!row || !(seesAll(viewer) || row.requesterId === viewer.clientId)) {
@@ -163,7 +170,10 @@ export const visibleApproval = (viewer: Party, row: ApprovalRow | null): Approva
   return row
 }
 
-/** One approval. @throws `Problem` `not_found`. */
+/**
+ * Returns one approval.
+ * @throws `Problem` `not_found`.
+ */
 export const findShownApproval = async (
   approvals: Pick<ApprovalContext, 'database' | 'hsm'>,
   viewer: Party,
@@ -173,10 +183,10 @@ export const findShownApproval = async (
   return showApproval(approvals, approvals.database, viewer, row)
 }
 
-/** An approval, and where it stands in the list. */
+/** An approval with its position in the list. */
 type ListedApproval = Approval & { readonly position: ApprovalPosition }
 
-/** Lists approvals, newest first. A viewer who may not see all of them gets their own. */
+/** Lists approvals, newest first. A viewer without access to all gets their own. */
 export async function listApprovals(
   { database }: Pick<ApprovalContext, 'database'>,
   viewer: Party,
@@ -196,7 +206,7 @@ export const countBrokenGlassUses = ({
   database,
 }: Pick<ApprovalContext, 'database'>): Promise<number> => countBrokenGlass(database)
 
-/** A step of an approval. */
+/** A step in the life of an approval. */
 type ApprovalStep =
   | 'asked'
   | 'approved'
@@ -209,8 +219,8 @@ type ApprovalStep =
   | 'unrecorded'
 
 /**
- * Puts a step on record, in its transaction: what was asked for by its hash, and the person by
- * issuer and subject.
+ * Records a step, in its transaction, with the hash of the payload, and the issuer and subject of
+ * the person.
  */
 export async function recordStep(
   connection: Connection,

@@ -23,18 +23,18 @@ import {
 import { listRequesterParties } from './parties.ts'
 import { computeStateDigest, parseSubject } from './subject-state.ts'
 
-/** A request that is not carried out before it is approved. */
+/** A request that needs an approval before its execution. */
 interface Wanted extends AskedRequest {
   readonly kind: ApprovalKind
-  /** The scopes of which the route asks for one. */
+  /** The scopes of the route, of which the caller needs one. */
   readonly access: readonly string[]
-  /** What its path and its body say, by name. */
+  /** The members of its path and its body, by name. */
   readonly members: Readonly<Record<string, unknown>>
   readonly requestId: string
 }
 
 /**
- * Keeps a request for another person to approve, with the state that it was drawn from. A repeat
+ * Stores a request until another person approves it, with the state that it is based on. A repeat
  * under its idempotency key gets the same approval.
  */
 export async function requestApproval(
@@ -51,7 +51,7 @@ export async function requestApproval(
     payload,
   )
   const { access, kind, members, method, path, requestId } = wanted
-  // Whom an erasure is about stands in the payload alone, which is forgotten.
+  // Only the payload, which is deleted later, names the subject of an erasure.
   const subject = parseSubject(approvalKinds[kind].isForgotten ? {} : members)
   return once(approvals, request, async (connection) => {
     await refuseTooMany(connection, requester)
@@ -76,12 +76,12 @@ export async function requestApproval(
   })
 }
 
-/** Requests of one requester that wait at once. */
+/** The maximum number of open requests of one requester. */
 const waitingMost = 20
 
-/** @throws `Problem` `rate_limited` where as many requests of this requester wait as may. */
+/** @throws `Problem` `rate_limited` if the requester has too many open requests. */
 async function refuseTooMany(connection: Connection, { clientId }: Party): Promise<void> {
-  // One after the other, so that many at once are counted, too.
+  // One at a time, so that concurrent requests are counted, too.
   await lockInstallation(connection)
   if ((await countWaitingApprovals(connection, clientId)) < waitingMost) return
   throw new Problem('rate_limited', {

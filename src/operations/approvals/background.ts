@@ -11,7 +11,7 @@ import { findAdministeredClient } from '../../storage/clients/clients.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import type { ApprovalSubject } from './subject-state.ts'
 
-/** A client that a request is about, as it is now. */
+/** The present state of the client that a request concerns. */
 interface SubjectClient {
   readonly clientId: string
   readonly kind: string
@@ -20,23 +20,26 @@ interface SubjectClient {
   readonly authentication: ClientAuthentication
   readonly credentialsVersion: number
   readonly credentialsChangedAt: string
-  /** Who registered it or gave it credentials, beside the client itself, in the order of time. */
+  /**
+   * The people who registered it or issued its credentials, in the order of time, without the
+   * client itself.
+   */
   readonly credentialsGivenBy: readonly string[]
-  /** Of its public keys (RFC 7638). */
+  /** The thumbprints of its public keys (RFC 7638). */
   readonly keyThumbprints: readonly string[]
 }
 
-/** What an approver looks at beside the payload. */
+/** The facts that an approver sees in addition to the payload. */
 export interface ApprovalBackground {
-  /** Null where the request is about no client, or about one that is not there. */
+  /** Null if the request concerns no client, or one that does not exist. */
   readonly client: SubjectClient | null
-  /** Of the public keys in the request (RFC 7638). */
+  /** The thumbprints of the public keys in the request (RFC 7638). */
   readonly keyThumbprints: readonly string[]
 }
 
 /**
  * Reads the subject of a request for its viewer.
- * @param payload null after it was erased.
+ * @param payload null after its deletion.
  */
 export async function findBackground(
   connection: Connection,
@@ -64,7 +67,7 @@ export async function findBackground(
   }
 }
 
-/** Everyone who registered a client or gave it credentials: each once, the latest last. */
+/** Lists everyone who registered a client or issued its credentials, once each, the latest last. */
 const listGivers = (provenance: readonly ProvenanceAct[]): readonly string[] => {
   const givers = provenance
     .filter(({ act }) => act === 'created' || act === 'credentials_set')

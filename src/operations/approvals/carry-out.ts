@@ -19,34 +19,34 @@ import { findPerson } from '../../storage/people/people.ts'
 import { type ApprovalContext, parseRequester, recordStep } from './approvals.ts'
 import { findRecorded } from './recorded-steps.ts'
 
-/** A request that was approved, and whose it is. */
+/** An approved request and its requester. */
 interface ApprovedRequest extends AskedRequest {
   readonly approvalId: string
   /** The person who approved it. */
   readonly approvedBy: string | null
-  /** The state that it was approved for: the route compares it once more. */
+  /** The state that was approved. The route compares it again. */
   readonly drawnFrom: ApprovedState
   readonly requester: {
     readonly clientId: string
     readonly person: Person | null
-    /** Those that it has now; none where it is disabled. */
+    /** The present scopes; none if the client is disabled. */
     readonly scopes: ReadonlySet<string>
   }
 }
 
-/** What the route answered. */
+/** The answer of the route. */
 interface RouteAnswer {
   readonly status: number
   readonly body: unknown
 }
 
 /**
- * Sends an approved request, under the approval's id as its idempotency key: however often, it is
- * done once.
+ * Sends an approved request with the approval's id as its idempotency key, so that it is executed
+ * once.
  */
 export type SendApproved = (request: ApprovedRequest) => Promise<RouteAnswer>
 
-// What a route has answered is forgotten after 24 hours: then it would be done a second time.
+// Routes delete their answers after 24 hours. A retry after that would execute the request again.
 const givenUp: RouteAnswer = {
   status: 503,
   body: {
@@ -68,7 +68,7 @@ const unrecorded: RouteAnswer = {
 }
 
 const renewEveryMs = 20_000
-/** Batches of the audit log that are entered at most before an approval waits for its entries. */
+/** The maximum number of audit log batches before an approval waits for its entries. */
 const batchesMost = 4
 const backoffMostSeconds = 300
 
@@ -78,10 +78,10 @@ type CarryOutContext = Pick<
 >
 
 /**
- * Carries out what is approved, one after the other, until there is nothing to do now. What could
- * not be done, and what came of it was not put on record, is tried again: the route then answers
- * what it answered first.
- * @param holder names this process. @param stop ends it between two.
+ * Executes approved requests one after the other, until none is due. A request whose outcome was
+ * not recorded is sent again: the route then returns its first answer.
+ * @param holder names this process.
+ * @param stop ends it between two requests.
  */
 export async function carryOutApproved(
   approvals: CarryOutContext,
@@ -94,7 +94,7 @@ export async function carryOutApproved(
     const claimed = await claimApproval(database, holder)
     if (!claimed) return
     const renewing = setInterval(
-      // A renewal that fails is followed by another before the lease is over.
+      // A failed renewal is followed by another one before the lease ends.
       () => deferApproval(database, claimed.approvalId, holder).catch(() => undefined),
       renewEveryMs,
     )
@@ -121,7 +121,7 @@ async function carryOut(
     row.payload,
   )
   const requester = await requesterNow(database, row)
-  // Without a scope the route refuses it, whoever asked.
+  // Without a scope, the route refuses the request of any caller.
   const isKnown = requester.scopes.size === 0 || isTooOld
   const recorded = isKnown ? 'recorded' : await findEntered(approvals, row, payload, holder)
   if (recorded === 'entering') {
@@ -169,8 +169,8 @@ async function carryOut(
 }
 
 /**
- * Whether the request and its approval are entered in the audit log; enters what was done until now
- * where they are not.
+ * Checks whether the request and its approval are in the audit log; otherwise enters the acts so
+ * far.
  */
 async function findEntered(
   { database, enterActs }: CarryOutContext,
@@ -184,7 +184,7 @@ async function findEntered(
     try {
       if ((await enterActs()) === 0) break
     } catch (error) {
-      // It is tried again soon, and not once the lease is over.
+      // Retries soon, not only after the lease has ended.
       await deferApproval(database, row.approvalId, holder, 1)
       throw error
     }
@@ -192,14 +192,14 @@ async function findEntered(
   return findRecorded(database, row, payload)
 }
 
-/** Who asked, with the scopes that it has by now. */
+/** Returns the requester with their present scopes. */
 async function requesterNow(
   connection: Connection,
   row: ApprovalRow,
 ): Promise<ApprovedRequest['requester']> {
   const person = parseRequester(row)
   if (person) {
-    // As the issuer said at the last sign-in since, if there was one.
+    // The name of the last sign-in since then, if there was one.
     const seen = await findPerson(connection, row.requesterId)
     const roles = seen ? seen.roles.filter(isRole) : person.roles
     return { clientId: row.requesterId, person, scopes: listPersonScopes({ roles }) }
@@ -209,11 +209,11 @@ async function requesterNow(
   return { clientId: row.requesterId, person, scopes }
 }
 
-/** Whether the route found another state than the one that the request was approved for. */
+/** Whether the route found another state than the approved one. */
 const isStale = ({ body, status }: RouteAnswer): boolean =>
   status === 409 && findProblemCode(body) === 'approval_stale'
 
-/** Ends an approval that was not carried out, because its subject has changed since. */
+/** Ends an approval that was not executed because its subject has changed. */
 const settleStale = (database: CarryOutContext['database'], row: ApprovalRow): Promise<void> =>
   database.transaction(async (connection) => {
     const isFirst = await settleApproval(connection, {
@@ -227,20 +227,20 @@ const settleStale = (database: CarryOutContext['database'], row: ApprovalRow): P
   })
 
 /**
- * Whether it may be otherwise in a moment: the service is away or busy, or the first of two is at
- * work still.
+ * Whether a retry may succeed: the service is unavailable or busy, or a concurrent request is still
+ * running.
  */
 function isPassing({ body, status }: RouteAnswer): boolean {
   return status >= 500 || status === 429 || findProblemCode(body) === 'idempotency_key_in_use'
 }
 
-/** The code of a problem document; undefined in another body. */
+/** Returns the code of a problem document; undefined for other bodies. */
 const findProblemCode = (body: unknown): unknown =>
   typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
 
 /**
- * A secret that is shown once is shown to nobody here: what could have one is not taken in the
- * first place.
+ * Removes one-time secrets. Requests that could return one are not accepted for approval, so this
+ * is a second line of defence.
  */
 function withoutSecret(body: unknown): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body ?? null

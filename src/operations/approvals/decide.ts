@@ -20,15 +20,15 @@ import {
 import { isRequester, requireAnotherPerson } from './parties.ts'
 import { isUnchanged } from './subject-state.ts'
 
-/** Who decides what, and under which request id. */
+/** The person who decides, with the request id. */
 interface Decider extends Party {
   readonly requestId: string
   readonly approvalId: string
 }
 
 /**
- * Approves what another person, or a client, asked for: the payload of this hash and no other,
- * while it is as it was when that was asked for. From then on it is carried out, once.
+ * Approves the request of another person or of a client: only the payload with this hash, and only
+ * while its subject is unchanged. It is then executed once.
  * @param payloadHash SHA-256, in hexadecimal.
  * @throws `Problem` `not_found`, `approval_over`, `same_person`, `insufficient_scope`,
  *   `login_too_old`, `payload_hash_mismatch`, `approval_stale`.
@@ -49,7 +49,7 @@ export const approve = (
   })
 
 /**
- * Refuses a request. Anyone who could approve it may refuse it, however old their login is.
+ * Refuses a request. Anyone who can approve it can refuse it, whatever the age of their login.
  * @throws as {@link approve}.
  */
 export const refuseRequest = (
@@ -98,10 +98,7 @@ export async function breakGlass(
   return answer
 }
 
-/**
- * What became of it. Where that is a refusal it stays so, and is answered once its transaction has
- * committed.
- */
+/** The result of a decision. A refusal is committed first and thrown after the transaction. */
 interface Decided {
   readonly row: ApprovalRow
   readonly isRefusal: boolean
@@ -128,7 +125,9 @@ async function decide(
   return { replayed, result: approval }
 }
 
-/** @throws `Problem` unless somebody may approve this, and is who they were within five minutes. */
+/**
+ * @throws `Problem` unless the person can approve the request and signed in within five minutes.
+ */
 function requireApprover(decider: Decider, row: ApprovalRow): void {
   requireScope(decider, row)
   if (decider.person && isFreshLogin(decider.person, new Date())) return
@@ -138,8 +137,8 @@ function requireApprover(decider: Decider, row: ApprovalRow): void {
 }
 
 /**
- * @throws `Problem` `insufficient_scope` unless it is a person who may approve, and may call the
- *   route that was asked.
+ * @throws `Problem` `insufficient_scope` unless the caller is a person with the scope approve and
+ *   access to the requested route.
  */
 function requireScope({ person, scopes }: Decider, { access }: ApprovalRow): void {
   const isPersonWhoApproves = person !== null && scopes.has('approve')
@@ -209,13 +208,13 @@ async function commit(
   decision: Pick<ApprovalDecision, 'state'> & Partial<ApprovalDecision>,
 ): Promise<ApprovalRow> {
   const isOver = decision.state !== 'approved'
-  // Payloads of requests without a decision are deleted: a requester could fill the database with
-  // them.
+  // Payloads of requests without a decision are deleted; otherwise a requester could fill the
+  // database with them.
   const isDropped = ['expired', 'stale', 'withdrawn'].includes(decision.state)
   const forgetsPayload = isDropped || (isOver && approvalKinds[kind].isForgotten)
   const full = { ...undecided, ...decision, forgetsPayload }
   const row = await decideApproval(connection, approvalId, full)
-  // The row is locked: only its hours can have run out since it was read.
+  // The row is locked, so only its expiry can have passed since it was read.
   if (!row) throw new Problem('approval_over', { detail: 'The request has expired.' })
   return row
 }
@@ -226,10 +225,10 @@ async function expire(connection: Connection, row: ApprovalRow): Promise<Decided
   return { row: expired, isRefusal: true }
 }
 
-/** Approvals that one run ends. */
+/** The maximum number of approvals that one run expires. */
 const expiredAtOnce = 100
 
-/** Ends what was asked for more than 24 hours ago and waits still. */
+/** Expires the requests that are open for more than 24 hours. */
 export async function expireApprovals(
   { database }: Pick<ApprovalContext, 'database'>,
   stop: AbortSignal,

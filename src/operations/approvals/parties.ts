@@ -9,9 +9,10 @@ import { type ApprovalContext, type Party, parseRequester } from './approvals.ts
 type Rules = Pick<ApprovalContext, 'takesFirstAdministrators'>
 
 /**
- * Everyone who cannot approve what a party requests now: a person alone; a client with its
- * controllers and the people who approved its credentials.
- * @throws `Problem` `same_person` where the record does not say which person holds its credentials.
+ * Lists everyone who cannot approve the requests of a party now: for a person, only that person;
+ * for a client, its controllers and the people who approved its credentials.
+ * @throws `Problem` `same_person` if the record does not state which person holds the client's
+ *   credentials.
  */
 export async function listRequesterParties(
   { takesFirstAdministrators }: Rules,
@@ -36,7 +37,7 @@ export async function listRequesterParties(
 }
 
 /**
- * Whether each client among these was registered here. The holder of any other client may be any
+ * Whether every one of these clients was registered here. The holder of any other client may be any
  * person.
  */
 async function areRegistered(connection: Connection, parties: readonly string[]): Promise<boolean> {
@@ -48,7 +49,8 @@ async function areRegistered(connection: Connection, parties: readonly string[])
 }
 
 /**
- * Refuses an approver who is the requester, or could have acted for it when it asked or can now.
+ * Rejects an approver who is the requester, or who could act as the requester at the time of the
+ * request or can now.
  * @throws `Problem` `same_person`.
  */
 export async function requireAnotherPerson(
@@ -69,7 +71,7 @@ export async function requireAnotherPerson(
   })
 }
 
-/** Whether a party asked for something itself. Issuer and subject say who a person is. */
+/** Whether a party made a request. Issuer and subject identify a person. */
 export function isRequester(
   { clientId, person }: Pick<Party, 'clientId' | 'person'>,
   row: ApprovalRow,

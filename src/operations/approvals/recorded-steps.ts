@@ -5,12 +5,12 @@ import { listRecordedSteps, type RecordedStep } from '../../storage/approvals/re
 import type { Connection } from '../../storage/engine/database.ts'
 
 /**
- * Whether the audit log has a request and its approval: `entering` where only their entries are
- * missing still.
+ * Whether a request and its approval are in the audit log. `entering`: their entries are not
+ * written yet.
  */
 type Recorded = 'recorded' | 'entering' | 'missing'
 
-/** What an entry says of a step, as far as it is compared with the row. */
+/** The members of a step's entry that are compared with the row. */
 interface StepSaid {
   readonly act?: unknown
   readonly client?: unknown
@@ -47,7 +47,8 @@ export async function findRecorded(
 }
 
 /**
- * What an entry says; null where there is none, nothing where it is not what its leaf commits to.
+ * Returns the content of an entry: null if it is missing, and an empty object if it does not match
+ * its leaf.
  */
 function readEntry({ entry }: RecordedStep): StepSaid | null {
   if (entry === null) return null
@@ -56,14 +57,14 @@ function readEntry({ entry }: RecordedStep): StepSaid | null {
   return isCommitted ? (JSON.parse(text) as StepSaid) : {}
 }
 
-/** Whether an entry is of this approval, and of this payload. */
+/** Whether an entry belongs to this approval and this payload. */
 const matchesApproval = (row: ApprovalRow, { details, subject }: StepSaid): boolean =>
   subject === row.approvalId &&
   details?.kind === row.kind &&
   details.payloadHash === Buffer.from(row.payloadHash).toString('hex')
 
 /**
- * Whether an entry is the approval by the person whom the row names, or the requester's own in an
+ * Whether an entry is the approval by the person in the row, or the requester's own in an
  * emergency.
  */
 function isDecision(row: ApprovalRow, { act, client, details }: StepSaid): boolean {

@@ -10,16 +10,16 @@ import { findZoneMasterKey } from '../../storage/keys/key-blocks.ts'
 import { listZoneKeys } from '../../storage/keys/zone-keys.ts'
 import { findLink } from '../../storage/links/links.ts'
 
-/** Names of what a request is about, as it says them; null where it names none. */
+/** The names of a request's subject; null for each one that it does not name. */
 export interface ApprovalSubject {
-  /** Of the installation, of a zone, or a zone master key. */
+  /** A key of the installation, of a zone, or a zone master key. */
   readonly key: string | null
   readonly zoneMasterKey: string | null
   readonly clientId: string | null
   readonly linkName: string | null
 }
 
-/** The names among the members of a request. */
+/** Finds the names among the members of a request. */
 export const parseSubject = (members: Readonly<Record<string, unknown>>): ApprovalSubject => {
   const text = (value: unknown) => (typeof value === 'string' ? value : null)
   const { clientId, key, linkName, zoneMasterKey } = members
@@ -31,7 +31,7 @@ export const parseSubject = (members: Readonly<Record<string, unknown>>): Approv
   }
 }
 
-/** How a client is now. */
+/** Lists the present state of a client. */
 async function listClientState(connection: Connection, { clientId }: ApprovalSubject) {
   const client = clientId === null ? null : await findAdministeredClient(connection, clientId)
   if (!client) return null
@@ -39,12 +39,12 @@ async function listClientState(connection: Connection, { clientId }: ApprovalSub
   return { active, credentialsVersion, kind, scopes }
 }
 
-/** How each kind of subject is now: everything that whoever asks for an act on it goes by. */
+/** The present state of each kind of subject: everything on which a requester may base an act. */
 const states = {
   async key(connection: Connection, { clientId, key, zoneMasterKey }: ApprovalSubject) {
     const versions = (await listHsmKeys(connection)).filter(({ keyName }) => keyName === key)
     const zoneKeys = clientId === null ? [] : await listZoneKeys(connection, clientId)
-    // One after the other: they share a connection.
+    // One after the other, because they share a connection.
     const own = key === null ? null : await findZoneMasterKey(connection, key)
     const wrapping =
       zoneMasterKey === null ? null : await findZoneMasterKey(connection, zoneMasterKey)
@@ -75,7 +75,7 @@ const states = {
   },
 }
 
-/** SHA-256 of how the subject of a request is now. */
+/** Computes the SHA-256 of the present state of a request's subject. */
 export async function computeStateDigest(
   connection: Connection,
   kind: ApprovalKind,
@@ -86,7 +86,7 @@ export async function computeStateDigest(
   return hash('sha256', JSON.stringify(state), 'buffer')
 }
 
-/** Whether the subject of a request is as it was when the request was made. */
+/** Whether the subject of a request is unchanged since the request. */
 export async function isUnchanged(
   connection: Connection,
   { kind, stateDigest, subject }: ApprovedState,
@@ -96,8 +96,8 @@ export async function isUnchanged(
 }
 
 /**
- * Compares the state once more in the transaction that carries out a request. The installation
- * stays locked until the act is done, so that no client, link or network changes in between.
+ * Compares the state again in the transaction that executes the request. The installation stays
+ * locked until the act is done, so that no client, link or network changes in between.
  * @throws `Problem` `approval_stale`.
  */
 export async function requireUnchanged(

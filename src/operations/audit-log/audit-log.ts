@@ -17,26 +17,23 @@ import type { Connection, Database } from '../../storage/engine/database.ts'
 import { commitEntries } from './commit-entries.ts'
 import type { Witnesses } from './witnesses.ts'
 
-/** What the operations on the audit log work with. */
+/** The dependencies of the operations on the audit log. */
 export interface AuditLogContext {
   readonly database: Database
   readonly hsm: Hsm
-  /** What checkpoints of the first log name it by; successors have names that begin with it. */
+  /** The origin in the checkpoints of the first log. The origins of successors begin with it. */
   readonly origin: string
   /** Whether checkpoints are signed with ML-DSA-44, too. */
   readonly withMlDsa: boolean
-  /** What this machine remembers of checkpoints, outside the database. */
+  /** This machine's record of checkpoints, outside the database. */
   readonly outside: CheckpointFile
-  /**
-   * Why the log must not be signed, as this process found when it looked last; null where it found
-   * nothing.
-   */
+  /** The reason that this process found against signing the log; null if it found none. */
   readonly found: { refusal: string | null }
-  /** Null: checkpoints are not cosigned. */
+  /** Null if checkpoints are not cosigned. */
   readonly witnesses: Witnesses | null
 }
 
-/** The log in use, which begins with the first that asks for it. */
+/** Returns the current log. The first call creates it. */
 export async function openAuditLog({
   database,
   origin,
@@ -50,8 +47,8 @@ export async function openAuditLog({
 }
 
 /**
- * Lets the first log begin. Where there are cards whose first events can never be entered, it says
- * how many.
+ * Creates the first log. If cards exist whose first events can never be entered, it records their
+ * number.
  */
 async function beginFirst(connection: Connection, origin: string): Promise<void> {
   const log = { log: 1, origin, predecessorCheckpoint: null, reason: null }
@@ -69,7 +66,7 @@ async function beginFirst(connection: Connection, origin: string): Promise<void>
   await appendEntries(connection, { log: 1, size: 0 }, commitEntries([first]))
 }
 
-/** Reads the tiles of a log. */
+/** Creates a reader of the tiles of a log. */
 export const createTileReader =
   (connection: Connection, log: number): TileReader =>
   async (level, index) => {
@@ -79,7 +76,8 @@ export const createTileReader =
   }
 
 /**
- * Appends entries to the log, in the transaction that has locked it. @returns its size with them.
+ * Appends entries to the log, in the transaction that has locked it.
+ * @returns the new size.
  */
 export async function appendEntries(
   connection: Connection,

@@ -12,15 +12,15 @@ import type { Connection } from '../../storage/engine/database.ts'
 import type { AuditLogContext } from './audit-log.ts'
 import { recordFinding } from './record-finding.ts'
 
-/** What signs the state, and says by which keys it was signed. */
+/** Signs the state, and names the keys that signed it. */
 export type CheckSigner = Pick<AuditLogContext, 'database' | 'hsm'>
 
-/** No audit log has this name: what is signed of a check is no checkpoint of any. */
+/** The origin of signed states. No audit log has it, so a state is never a checkpoint. */
 const origin = 'pinfold.invalid/audit-check'
 
 const toHex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
-/** The state as a checkpoint has it: all that decides over what the next step looks at. */
+/** Composes the state as a checkpoint: everything that decides what the next step reads. */
 const composeCheckpoint = (row: CheckRow) => {
   const root = createHash('sha256')
     .update(
@@ -60,9 +60,9 @@ export async function writeSigned(
 }
 
 /**
- * The state of the check, locked to the end of the transaction; null where another process is at
- * it. One that this service did not write is a finding: it gives way to what the newest result in
- * the audit log says.
+ * Returns the state of the check, locked until the transaction ends; null if another process runs
+ * the check. A state that this service did not write is a finding: the newest result in the audit
+ * log replaces it.
  */
 export async function lockState(
   connection: Connection,
@@ -81,14 +81,14 @@ export async function lockState(
   return restored
 }
 
-/** Whether this service wrote it, after the newest result. */
+/** Whether this service wrote the state, after the newest result. */
 async function isOwn(
   { hsm }: CheckSigner,
   row: CheckRow,
   newest: CheckResult | null,
 ): Promise<boolean> {
   const { signature } = row
-  // Before the first step nothing is signed, nor before a result of this version.
+  // The state is unsigned before the first step, and before a result of this version.
   if (signature === null) return newest === null ? isUntouched(row) : !newest.isStateSigned
   if (row.digestedAct !== (newest?.actId ?? null)) return false
   const text = Buffer.from(checkpointText(composeCheckpoint(row)))
@@ -106,7 +106,7 @@ const ed25519Key = (publicKey: Uint8Array) =>
     format: 'jwk',
   })
 
-/** What a result says for the next check to begin with. */
+/** The part of a result with which the next check begins. */
 interface Result {
   readonly cardsDigest: string
   readonly rowsDigest: string
@@ -114,7 +114,7 @@ interface Result {
   readonly followed: readonly [log: number, index: number]
 }
 
-/** What a text of JSON says; null where it is none. */
+/** Parses a JSON text; returns null for other texts. */
 function parseSaid<Said>(text: string): Partial<Said> | null {
   try {
     const said: Partial<Said> | null = JSON.parse(text)
@@ -126,15 +126,15 @@ function parseSaid<Said>(text: string): Partial<Said> | null {
 }
 
 /**
- * What the entry of a result says; null where it is not entered yet, erased, or not as this service
- * writes it.
+ * Parses the entry of a result; null if it is missing or erased, or not in the form of this
+ * service.
  */
 export function parseResultEntry(text: string | null): Partial<Result> | null {
   const said = text === null ? null : parseSaid<{ readonly details: Partial<Result> }>(text)
   return said?.details ?? null
 }
 
-/** Null where it is of a version that did not say it. */
+/** Null if an earlier version wrote it without these members. */
 function readResult({ details }: CheckResult): Result | null {
   const said = parseSaid<Result>(details)
   if (!said) return null
@@ -145,7 +145,7 @@ function readResult({ details }: CheckResult): Result | null {
     : { actsNumber, cardsDigest, followed, rowsDigest }
 }
 
-/** The state after the newest result: the next check is due at once. */
+/** Restores the state of the newest result; the next check is due at once. */
 function restore(row: CheckRow, newest: CheckResult | null): CheckRow {
   const result = newest && readResult(newest)
   const [followedLog, followedIndex] = result?.followed ?? [1, 0]

@@ -12,32 +12,34 @@ import { type CheckSigner, lockState, parseResultEntry, writeSigned } from './ch
 import { followEntries } from './follow.ts'
 import { type AuditFinding, recordFinding } from './record-finding.ts'
 
-/** How a check goes on. */
+/** The timing of a check. */
 interface CheckTerms {
-  /** From the beginning of one check to the next. */
+  /** Seconds from the start of one check to the start of the next. */
   readonly everySeconds: number
-  /** Between two steps. */
+  /** Milliseconds between two steps. */
   readonly restMs: number
-  /** After a check, until what a card has and no entry had by then must be entered. */
+  /** Seconds after a check within which an act that had no entry must be entered. */
   readonly settleSeconds: number
 }
 
-/** Every night, so to speak; 500 cards in a twentieth of a second at most. */
+/** Once a day; at most 500 cards in a twentieth of a second. */
 export const nightly: CheckTerms = { everySeconds: 86_400, restMs: 50, settleSeconds: 300 }
 
-/** No act takes so long from its time to its commit. */
+/** The maximum time from an act's timestamp to its commit. */
 const orderMs = 60_000
 const cardsAtOnce = 500
 const keptAtOnce = 5_000
 const rowsAtOnce = 1_000
-/** Findings of one check that are entered, each; of more the number is. */
+/**
+ * The maximum number of findings of one check that are entered separately. Only the number of
+ * further ones is entered.
+ */
 const findingsMost = 1_000
 
 /**
- * Holds cards, clients, products, keys and links against their entries, where a check is due: each
- * column whose every change has an entry (`digested-columns.ts`) by a digest of before. What was
- * changed without one is entered as a finding. One that was broken off is gone on with, by
- * whichever process comes first.
+ * Compares cards, clients, products, keys and links with their entries, if a check is due: each
+ * column whose every change has an entry (`digested-columns.ts`), by a stored digest. A change
+ * without an entry is entered as a finding. Any process can resume an interrupted check.
  * @param stop ends it between two steps.
  */
 export async function checkDue(
@@ -68,8 +70,8 @@ const isUnfinished = ({ finishedAt, startedAt }: checks.CheckRow): boolean =>
   startedAt !== null && finishedAt === null
 
 /**
- * The state of the check, which begins anew where the last one ended and is old enough; null where
- * another process is at it.
+ * Returns the state of the check, and begins a new check if the last one is old enough; null if
+ * another process runs the check.
  */
 async function beginDue(
   connection: Connection,
@@ -95,7 +97,7 @@ async function beginDue(
   return begun
 }
 
-/** Whether all that a check could have seen is entered by now. */
+/** Whether everything that a check could have read is entered. */
 async function isSettled(
   connection: Connection,
   check: checks.CheckRow | null,
@@ -103,13 +105,13 @@ async function isSettled(
 ): Promise<boolean> {
   if (!check?.finishedAt) return false
   if (Date.now() - check.finishedAt.getTime() < settleSeconds * 1_000) return false
-  // Events are published in the order of their times, but for those of acts that took long to
+  // Events are published in the order of their times, except those of acts that took long to
   // commit.
   const until = new Date(check.finishedAt.getTime() + orderMs)
   return !(await checks.isEnteringBehind(connection, until))
 }
 
-/** Counts findings of a check, and enters the first of them. */
+/** Counts the findings of a check, and enters the first of them. */
 function createRecorder(connection: Connection, before: number) {
   let count = before
   return {
@@ -121,7 +123,9 @@ function createRecorder(connection: Connection, before: number) {
   }
 }
 
-/** What cards had, and no entry, has been entered since, or it never will be. */
+/**
+ * Checks the acts that had no entry at the last check: they are entered now, or they never will be.
+ */
 async function checkAwaited(connection: Connection): Promise<void> {
   if (!(await checks.lockCheck(connection))) return
   const rows = await cardDigests.listAwaitedCards(connection, keptAtOnce)
@@ -131,7 +135,7 @@ async function checkAwaited(connection: Connection): Promise<void> {
     const details = { card, entered, has: awaitedSequence }
     await record({ found: 'card ahead of its entries', details })
   }
-  // From here on as it is: each is found once.
+  // The present digest replaces the old one, so that each difference is found once.
   const settled = rows.map((row) => ({
     ...row,
     enteredSequence: Math.max(row.enteredSequence, row.awaitedSequence ?? 0),
@@ -140,7 +144,7 @@ async function checkAwaited(connection: Connection): Promise<void> {
   await cardDigests.writeCardDigests(connection, settled)
 }
 
-/** @returns whether there is more to check. */
+/** @returns whether more cards remain to be checked. */
 async function checkNext(
   connection: Connection,
   signer: CheckSigner,
@@ -187,7 +191,7 @@ async function checkNext(
   return end !== null
 }
 
-/** A digest of digests, in the order of their cards. */
+/** Folds digests into one, in the order of their cards. */
 const fold = (before: Uint8Array, rows: readonly cardDigests.CardDigestRow[]): Uint8Array =>
   rows
     .filter(({ digests }) => digests.length > 0)
@@ -201,11 +205,11 @@ const fold = (before: Uint8Array, rows: readonly cardDigests.CardDigestRow[]): U
 
 interface Circumstances {
   readonly hasBaseline: boolean
-  /** Whether any key was acted on since the last check, or cards were put under another. */
+  /** Whether acts on keys occurred since the last check, or cards were moved to another key. */
   readonly hasKeyActs: boolean
 }
 
-/** Holds a card against what is known of it by its entries. */
+/** Compares a card with its entries. */
 function judge(
   card: cardDigests.DigestedCard,
   kept: cardDigests.CardDigestRow | null,
@@ -222,7 +226,7 @@ function judge(
   }
   const row = kept ?? unknown
   const { enteredSequence: entered } = row
-  // Its creation is an event: a card without one was made by hand, or just now.
+  // The creation of a card is an event: a card without one was inserted by hand, or just now.
   const due = Math.max(1, lastSequence)
   if (entered < due) return { row: { ...row, awaitedSequence: due }, findings: [] }
   const isBehind = entered > lastSequence
@@ -255,7 +259,7 @@ function judge(
   }
 }
 
-/** What is not of cards, and what came of it all. */
+/** Checks the other tables, and records the result. */
 async function finish(
   connection: Connection,
   signer: CheckSigner,
@@ -269,7 +273,7 @@ async function finish(
   for (const { after, number } of await checks.listNumberGaps(connection, 100)) {
     await findings.record({ found: 'number missing', details: { after, before: number } })
   }
-  // Before the rows are read: what is changed meanwhile is told of to the next check, too.
+  // Read before the rows, so that the next check covers concurrent changes, too.
   const actsNumber = await checks.findNewestActNumber(connection)
   for (const finding of await checkRows(connection, check)) await findings.record(finding)
   const cardsDigest = Buffer.from(check.newFold).toString('hex')
@@ -291,8 +295,8 @@ async function finish(
 }
 
 /**
- * Of what the digests that were kept are not those of which the last check's entry tells, or that
- * entry is not as it was.
+ * Lists the folds that differ from those in the entry of the last check, or the entry itself if it
+ * was changed.
  */
 async function listChangedDigests(
   connection: Connection,
@@ -308,16 +312,16 @@ async function listChangedDigests(
   return [
     ...(entry && !isCommitted(entry) ? (['entry'] as const) : []),
     ...(said.cardsDigest === hex(keptFold) ? [] : (['cards'] as const)),
-    // A version before this one kept no digest of rows.
+    // An earlier version stored no digest of rows.
     ...(said.rowsDigest && said.rowsDigest !== rows ? (['rows'] as const) : []),
   ]
 }
 
-/** Whether an entry says what its leaf in the tree commits to, or is erased. */
+/** Whether an entry matches the commitment of its leaf, or is erased. */
 const isCommitted = ({ commitment, salt, text }: NewEntry): boolean =>
   salt === null || text === null || Buffer.compare(computeCommitment(salt, text), commitment) === 0
 
-/** Holds every row of the other tables against the acts since the last check. */
+/** Compares every row of the other tables with the acts since the last check. */
 async function checkRows(
   connection: Connection,
   { actsNumber, hasBaseline }: checks.CheckRow,
@@ -334,7 +338,7 @@ async function checkRows(
       const differing = rows.filter(
         ({ digest, kept }) => !digest || !kept || Buffer.compare(digest, kept) !== 0,
       )
-      // What an act on a row names. Of one that is gone its key is left, which begins with that.
+      // The rows that an act names. A deleted row is known by its key, which begins with the name.
       const unnamed = differing.filter(({ rowKey, subject }) =>
         subject === null
           ? !named.has(rowKey) && !named.has(rowKey.replace(/ .*/, ''))

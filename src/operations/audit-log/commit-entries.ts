@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { computeCommitment } from '../../../packages/audit/tree.ts'
 import { type AuditEntry, entryText } from '../../domain/audit-entry.ts'
 
-/** An entry with what its leaf commits to. */
+/** An entry with the values that its leaf commits to. */
 interface CommittedEntry {
   readonly entryId: string
   readonly clientId: string | null

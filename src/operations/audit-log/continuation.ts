@@ -7,27 +7,27 @@ import { type AuditLogRow, listAuditLogs } from '../../storage/audit-log/log.ts'
 import { type AuditLogContext, createTileReader } from './audit-log.ts'
 import { cosign, type Witnesses } from './witnesses.ts'
 
-/** The log in use as a database has it, held against what was signed of it. */
+/** The current log in the database, compared with its signed checkpoints. */
 export interface Continuation {
   readonly log: AuditLogRow
-  /** Of all its entries; null where a tile is missing. */
+  /** The root of all its entries; null if a tile is missing. */
   readonly root: Uint8Array | null
   readonly newest: CheckpointRow | null
-  /** How many entries of this log this machine remembers to be signed. */
+  /** The signed size of this log that this machine remembers. */
   readonly rememberedSize: number
   /**
-   * Whether what is remembered may give way to a checkpoint of this log: never to a smaller,
-   * another or an earlier tree.
+   * Whether a checkpoint of this log can replace the remembered one: never by a smaller, different
+   * or earlier tree.
    */
   mayReplace(remembered: string, next: Pick<Checkpoint, 'size' | 'root'>): boolean
-  /** Why the log must not be signed; null where nothing is against it. */
+  /** Why the log must not be signed; null if nothing contradicts it. */
   readonly refusal: string | null
 }
 
 /**
- * Looks whether the log is what was signed before, as the database, this machine and witnesses
- * remember it. It is read in one transaction, and so from one server: none takes another's place
- * halfway. Null before a log has begun.
+ * Checks whether the log continues what was signed before, as the database, this machine and the
+ * witnesses remember it. One transaction reads the log, so that all reads go to the same server.
+ * Null before a log has begun.
  */
 export async function examineLog({
   database,
@@ -64,7 +64,7 @@ export async function examineLog({
   return { ...found, refusal: await witnessRefusal(witnesses, found) }
 }
 
-/** The checkpoint that a note signs; null where it signs none. */
+/** Returns the checkpoint that a note signs; null if it signs none. */
 export function findSignedCheckpoint(note: string): Checkpoint | null {
   try {
     return parseCheckpoint(parseNote(note).text)
@@ -87,8 +87,8 @@ async function contradiction(
   const [log] = logs
   if (!log || !known) return null
   const { origin, size } = log
-  // What is remembered of a log that has a successor was dealt with when that one began, also of
-  // one that is lost.
+  // The checkpoint of a replaced log was handled when its successor began, even if that one was
+  // lost.
   if (known.origin !== origin && isFormer(logs, known.origin)) return null
   if (known.origin !== origin) {
     return `The log ${known.origin} was signed with ${known.size} entries; this database lacks it.`
@@ -101,7 +101,7 @@ async function contradiction(
   return `The first ${known.size} entries of the log ${origin} differ from the signed ones.`
 }
 
-/** Null where a tile of the tree is missing. */
+/** Computes the root of the tree; null if a tile is missing. */
 const rootIn = (tiles: TileReader, size: number): Promise<Uint8Array | null> =>
   readRoot(size, tiles).catch((error: unknown) => {
     if (error instanceof RangeError) return null
@@ -109,8 +109,8 @@ const rootIn = (tiles: TileReader, size: number): Promise<Uint8Array | null> =>
   })
 
 /**
- * Why the log must not be signed, by what witnesses have cosigned, or null. They are asked once by
- * each process, with what was signed before: later they are asked with each checkpoint.
+ * Returns why the log must not be signed, according to the witnesses' cosignatures, or null. Each
+ * process asks them once about the last signed checkpoint; later they see each new checkpoint.
  */
 async function witnessRefusal(
   witnesses: Witnesses,
@@ -119,7 +119,7 @@ async function witnessRefusal(
   const places = witnesses.policy.witnesses.map(({ name }) => `${origin} ${name}`)
   const isAsked = places.some((place) => witnesses.sizes.has(place))
   if (newest && !isAsked) {
-    // To one that knows another size its answer says which: more is not wanted of it.
+    // A witness that knows another size states it in its answer, which is sufficient here.
     const proofFrom = async (oldSize: number) => {
       if (oldSize === newest.size) return []
       throw new Error('Only its size is asked for.')

@@ -19,25 +19,26 @@ import { listErasureParties } from './erasure-parties.ts'
 import { followEntries } from './follow.ts'
 import { recordFinding } from './record-finding.ts'
 
-/** Whose entries are to be erased, and why. */
+/** The entries to erase, and the reason. */
 type WantedErasure = { readonly reason: string } & (
   | { readonly publicToken: PublicToken }
   | { readonly clientId: string }
 )
 
-/** An erasure, as its operator sees it. */
+/** An erasure as operators see it. */
 interface Erasure {
   readonly erasure: string
-  /** Entries that are erased by now. */
+  /** The number of erased entries so far. */
   readonly erased: number
   readonly requestedAt: string
-  /** Null while it goes on. */
+  /** Null while it is running. */
   readonly finishedAt: string | null
 }
 
 /**
- * Asks for the entries of a card, or of what a client did, to be erased. It is done behind this.
- * @throws `Problem` `erasure_refused` where these are not for this operator to have erased.
+ * Requests the erasure of the entries of a card, or of a client's acts. A background job executes
+ * it.
+ * @throws `Problem` `erasure_refused` if this operator cannot have these entries erased.
  */
 export const requestErasure = (
   audit: Pick<AuditLogContext, 'database' | 'hsm'>,
@@ -65,7 +66,7 @@ export const requestErasure = (
   })
 
 /**
- * Refuses what would take away the traces of an operator: by an id, or of the parties of the
+ * Rejects an erasure that would remove traces of an operator: by its id, or of the parties of the
  * request.
  */
 async function requireErasable(
@@ -99,13 +100,13 @@ async function requireErasable(
   })
 }
 
-/** Puts on record that an erasure was asked for. */
+/** Records the request of an erasure. */
 async function recordRequest(
   connection: Connection,
   { erasureId, kind, reason }: erasures.ErasureRow,
   by: { readonly clientId: string | null; readonly requestId: string | null },
 ): Promise<void> {
-  // It says of what, and not of whom: else the log would go on naming who is erased from it.
+  // The act states the kind, not the subject. Otherwise the log would still name the erased person.
   const requestAct = await insertAct(connection, {
     act: 'erasure.requested',
     subjectKind: 'log',
@@ -116,7 +117,10 @@ async function recordRequest(
   await erasures.setRequestAct(connection, erasureId, requestAct)
 }
 
-/** One erasure. @throws `Problem` `not_found`. */
+/**
+ * Returns one erasure.
+ * @throws `Problem` `not_found`.
+ */
 export async function findShownErasure(
   { database }: Pick<AuditLogContext, 'database'>,
   erasureId: string,
@@ -139,38 +143,34 @@ const describe = ({
 })
 
 /**
- * Groups of acts whose entries stay. Without those of the log and of erasures nobody could tell
- * what was erased from what was lost; the others say who was given which rights, and what checks
- * found.
+ * Groups of acts whose entries are never erased. Without the entries of the log and of erasures,
+ * erased entries could not be told from lost ones; the others record the granted rights and the
+ * findings of checks.
  */
 const keptGroups = ['approval', 'check', 'client', 'entries', 'erasure', 'key', 'log', 'setting']
-/** Entries that a step looks at, and ranges of them that one act names. */
+/** The number of entries that a step reads, and of ranges that one act names. */
 const lookedAt = 10_000
 const rangesMost = 500
-/** Entries that one statement erases. */
+/** The number of entries that one statement erases. */
 const erasedAtOnce = 1_000
 /**
- * Acts of before an erasure may be entered after it: a try counts as unresolved for a minute, and
- * refusals for theirs.
+ * The delay after which all acts from before an erasure are entered: a try is unresolved for up to
+ * a minute, and refusals are entered after their minute.
  */
 const settleSeconds = 180
 const daySeconds = 86_400
 
-/**
- * How long entries are kept, and how long after it was asked for an erasure takes in what is
- * entered.
- */
+/** The retention of entries, and the delay after a request until which new entries are included. */
 interface ErasureTerms {
   readonly retentionDays: number
-  /** How old an entry must be before it is erased at a request. */
+  /** The minimum age of an entry before it is erased on request. */
   readonly leastDays: number
   readonly settleSeconds?: number
 }
 
 /**
  * Advances every erasure: an act in the log first names the entries; once a checkpoint covers that
- * act, they are erased. A holder of a checkpoint who misses an entry's text finds the act that
- * explains it.
+ * act, they are erased. That act explains a missing text to everyone who holds a checkpoint.
  * @param stop ends it between two steps.
  */
 export async function eraseDue(
@@ -183,7 +183,7 @@ export async function eraseDue(
   const ofAge = { kind: 'age', subject: null, reason, requestedBy: null, approvedBy: null } as const
   await erasures.insertErasure(database, ofAge)
   const unfinished = await erasures.listUnfinishedErasures(database, 100)
-  // What is erased cannot be followed any more.
+  // An erased entry can no longer be followed.
   if (unfinished.some(({ kind }) => kind !== 'age')) await followEntries(audit, stop)
   for (const erasure of unfinished) {
     let current: erasures.ErasureRow | null = erasure
@@ -193,7 +193,7 @@ export async function eraseDue(
   }
 }
 
-/** @returns whether there may be more to do now. */
+/** @returns whether more work may remain. */
 async function takeOn(
   database: Database,
   erasure: erasures.ErasureRow,
@@ -227,7 +227,9 @@ async function erasePending(connection: Connection, erasure: erasures.ErasureRow
   await erasures.settleErasure(connection, erasure, erased)
 }
 
-/** Looks on for what is to be erased, from where it came to, in a log of its own or in the next. */
+/**
+ * Continues the search for entries to erase from its last position, in its log or in the next one.
+ */
 async function goOn(
   connection: Connection,
   erasure: erasures.ErasureRow,
@@ -252,7 +254,8 @@ async function goOn(
       reason,
       ranges: ranges.map(({ from, to }) => [from, to]),
     }
-    // Nobody asks for what is old: the first act that names some comes after one that says so.
+    // The erasure of old entries has no request: an act records its begin before the first act that
+    // names entries.
     if (ranges.length > 0 && kind === 'age' && erasure.requestAct === null) {
       await recordRequest(connection, erasure, { clientId: null, requestId: null })
     }
@@ -279,9 +282,9 @@ async function goOn(
 }
 
 /**
- * Whether the log has the request of an erasure. One of what is old needs none. An erasure that
- * nobody requested was written into the database: it ends, with a finding as the nightly check
- * enters it.
+ * Whether the log has the request of an erasure. The erasure of old entries needs none. An erasure
+ * without a request was inserted into the database by hand: it ends, and a finding is entered as by
+ * the nightly check.
  */
 async function requireRequest(
   connection: Connection,
@@ -300,8 +303,8 @@ async function requireRequest(
 }
 
 /**
- * Whether the log has the request of an erasure, or waits for it. Without either, the row was
- * written by no request.
+ * Whether the log has the request of an erasure, or an act for it is not entered yet. Otherwise the
+ * row was inserted by hand.
  */
 async function findRequest(
   connection: Connection,
@@ -309,7 +312,7 @@ async function findRequest(
 ): Promise<'entered' | 'waiting' | 'unfounded'> {
   const { requestAct } = erasure
   if (requestAct === null) return 'unfounded'
-  // Read first: an act that is entered between the two reads is then found as an entry.
+  // Read first, so that an act that is entered between the two reads is found as an entry.
   const isRecorded = await hasAct(connection, requestAct)
   const numbers = (await listAuditLogs(connection)).map(({ log }) => log)
   const entry = await findAuditEntry(connection, numbers, requestAct)
@@ -317,7 +320,7 @@ async function findRequest(
   return isRecorded ? 'waiting' : 'unfounded'
 }
 
-/** Up to before which entry a step looks. */
+/** Returns the index before which a step ends. */
 async function findStepEnd(
   connection: Connection,
   { kind, nextIndex: from }: erasures.ErasureRow,
@@ -327,7 +330,7 @@ async function findStepEnd(
   const check = await findCheck(connection)
   const isFollowed = check !== null && check.followedLog > log
   const followed = check?.followedLog === log ? check.followedIndex : 0
-  // What is not followed yet is not erased.
+  // Entries are followed before they are erased.
   const end = Math.min(size, from + lookedAt, isFollowed ? size : followed)
   const days = kind === 'age' ? retentionDays : leastDays
   if (days === 0 || from >= end) return end

@@ -9,23 +9,23 @@ import type { AuditLogRow } from '../../storage/audit-log/log.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import type { AuditFinding } from './record-finding.ts'
 
-/** Findings of each kind that one step enters. */
+/** The maximum number of findings of each kind that one step enters. */
 const findingsMost = 100
 
-/** What an entry says of an erasure. */
+/** The content of an erasure's entry. */
 interface SaidErasure {
   readonly index: number
   readonly entryId: string
-  /** Null where it names none. */
+  /** Null if the entry names no erasure. */
   readonly erasure: string | null
   readonly requestedBy: unknown
-  /** Whether all that it names as erased is before it, or in a log before its own. */
+  /** Whether all entries that it names as erased precede it, or are in an earlier log. */
   readonly isBehind: boolean
 }
 
 /**
- * Holds what entries from one index to before another say of erasures against the table of these,
- * and finds entries that say nothing: none is erased before it was followed.
+ * Compares the entries of a range that record erasures with the table of erasures, and finds
+ * entries without a text: none is erased before it was followed.
  */
 export async function checkErasures(
   connection: Connection,
@@ -73,7 +73,7 @@ export function requestsErasure(
   )
 }
 
-/** @param ends of each log, by its origin, how many entries were there before this one */
+/** @param ends the number of entries in each log, by origin, before this entry */
 function readErasure(
   { act, entryId, index, text }: ErasureEntryRow,
   ends: ReadonlyMap<unknown, number>,
@@ -92,7 +92,7 @@ function readErasure(
 const parseMembers = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? { ...value } : {}
 
-/** The members of an entry's text; none where it was made by hand and is no object. */
+/** Parses the members of an entry's text; none if it was changed by hand and is no object. */
 function parseEntry(text: string): Readonly<Record<string, unknown>> {
   try {
     return parseMembers(JSON.parse(text))

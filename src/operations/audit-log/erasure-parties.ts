@@ -3,9 +3,9 @@ import { listControlledProvenance, listProvenance } from '../../storage/clients/
 import type { Connection } from '../../storage/engine/database.ts'
 
 /**
- * Lists everyone whose traces an erasure leaves: the requester and the approver, the people who
- * registered them, gave them credentials or approved these, and every client that one of these
- * people could act for alone.
+ * Lists everyone whose traces an erasure leaves in place: the requester and the approver, the
+ * people who registered them, issued or approved their credentials, and every client that one of
+ * these people could act as alone.
  * @param people the requester and the approver; null for a missing one.
  */
 export async function listErasureParties(

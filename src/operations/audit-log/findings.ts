@@ -1,13 +1,13 @@
 import { findCheck, findNewestResult, listFindings } from '../../storage/audit-log/checks.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 
-/** What checks of rows against their entries came to. */
+/** The results of the checks of rows against their entries. */
 interface CheckState {
-  /** When the last one ended, as its act says; null before the first. */
+  /** The end of the last check by its act; null before the first. */
   readonly finishedAt: Date | null
-  /** Cards that it came by. */
+  /** The number of checked cards. */
   readonly cards: number
-  /** What was found within thirty days, the newest first, at most a thousand. */
+  /** The findings of the last thirty days, newest first, at most a thousand. */
   readonly findings: readonly { readonly found: string; readonly details: string }[]
 }
 

@@ -7,12 +7,11 @@ import { type CheckSigner, lockState, writeSigned } from './check-state.ts'
 import { checkErasures } from './erasure-check.ts'
 import { recordFinding } from './record-finding.ts'
 
-/** Entries that one transaction follows. */
+/** The number of entries that one transaction follows. */
 const followedAtOnce = 5_000
 
 /**
- * Notes of each card how far its events are entered, entry by entry, and finds where one is
- * missing.
+ * Records for each card which of its events are entered, and finds missing ones.
  * @param stop ends it between two steps.
  */
 export async function followEntries(signer: CheckSigner, stop: AbortSignal): Promise<void> {
@@ -66,15 +65,15 @@ async function followNext(
 }
 
 /**
- * The sequences of a card before which others are missing. What was entered before a successor may
- * come again.
+ * Lists the sequences of a card that follow a gap. Events that were entered before a successor log
+ * began may occur again.
  */
 function missingBefore(
   { sequences }: digests.CardEntries,
   known: digests.CardDigestRow | null,
   hasBaseline: boolean,
 ): number[] {
-  // Of a card that is older than the log the first entries are not there.
+  // For a card that is older than the log, the first events have no entries.
   let last = known?.enteredSequence ?? (hasBaseline ? 0 : (sequences[0] ?? 1) - 1)
   return sequences.filter((sequence) => {
     const isMissing = sequence > last + 1

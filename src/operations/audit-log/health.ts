@@ -7,22 +7,19 @@ import { isLeaseHeld } from '../../storage/engine/leases.ts'
 import type { AuditLogContext } from './audit-log.ts'
 import { isCosigned } from './witnesses.ts'
 
-/** How the log in use is. */
+/** The health of the current log. */
 export interface AuditLogHealth {
   readonly origin: string
-  /** Entries, and of them those under a checkpoint. */
+  /** The number of entries, and of those that a checkpoint covers. */
   readonly size: number
   readonly signedSize: number
-  /** For how long the oldest of the others has waited for one; 0: there is none. */
+  /** How long the oldest unsigned entry has waited; 0 if all are signed. */
   readonly unsignedMs: number
-  /**
-   * Why none is signed, or should be by what this process remembers; null where nothing is known
-   * against it.
-   */
+  /** Why the log is not signed, or must not be by this process's record; null without a reason. */
   readonly refusal: string | null
   /**
-   * Whether the witnesses that are asked for have cosigned the newest; null where none are, or none
-   * is signed.
+   * Whether the required witnesses have cosigned the newest checkpoint; null if none are required,
+   * or no checkpoint exists.
    */
   readonly isCosigned: boolean | null
 }
@@ -54,24 +51,24 @@ export async function findAuditLogHealth({
 /** The lease of the process that enters acts. */
 export const auditLeaseName = 'keep-audit-log'
 
-/** Acts that are not entered in the audit log yet. */
+/** The acts that are not yet in the audit log. */
 export interface EnteringHealth {
   readonly status: 'pass' | 'warn' | 'fail'
-  /** For how long the oldest of them has waited; 0: there is none. */
+  /** How long the oldest of them has waited; 0 if none waits. */
   readonly waitingMs: number
-  /** Whether a process is at it. */
+  /** Whether a process is entering acts. */
   readonly isEntering: boolean
 }
 
 /**
- * A try without a result is entered after 35 s, and a refusal after its minute: twice as much is
+ * A try without a result is entered after 35 s, and a refusal after its minute: twice as long is
  * late.
  */
 const lateMs = 120_000
-/** So long no act was entered: what is done meanwhile is on record nowhere but in the database. */
+/** No act was entered for this long: present acts are recorded only in the database. */
 const failedMs = 600_000
 
-/** On a cluster every shard is asked: an answer is good for so long. */
+/** A cluster asks every shard, so an answer is cached for this long. */
 const goodOnClusterMs = 2_000
 
 interface KeptEntering {
@@ -81,7 +78,7 @@ interface KeptEntering {
 const keptEntering = new WeakMap<Database, KeptEntering>()
 
 /**
- * Reads how acts are entered. Callers at one time share one read; a read that fails is not kept.
+ * Reads the progress of entering. Concurrent callers share one read; a failed read is not cached.
  */
 export function describeEnteringHealth(database: Database): Promise<EnteringHealth> {
   const known = keptEntering.get(database)

@@ -2,16 +2,16 @@ import { insertAct, type NewAct } from '../../storage/acts/acts.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import { examineDatabase } from '../../storage/engine/installation.ts'
 
-/** A process of this program, as it starts. */
+/** A starting process of this program. */
 interface StartingProcess {
   readonly processId: string
-  /** Of the program, and of Node. */
+  /** The versions of the program and of Node. */
   readonly version: string
   readonly node: string
   readonly host: string
   readonly hsm: 'software' | 'pkcs11'
   readonly database: 'embedded' | 'server'
-  /** Settings that make it weaker than it comes, each with what is so: `RATE_LIMIT`, `is off`. */
+  /** Settings that are weaker than the default, each with its state: `RATE_LIMIT`, `is off`. */
   readonly weakened: readonly { readonly variable: string; readonly found: string }[]
 }
 
@@ -24,7 +24,7 @@ export async function recordProcessStart(
   { processId, weakened, ...details }: StartingProcess,
 ): Promise<void> {
   const facts = await examineDatabase(database)
-  // What a server that is not durable has acknowledged may be gone after it ends, entries among it.
+  // A server that is not durable may lose acknowledged data when it ends, including entries.
   const undurable = [
     ['fsync', facts.fsync],
     ['full_page_writes', facts.fullPageWrites],
@@ -52,7 +52,7 @@ export async function recordProcessStart(
   })
 }
 
-/** Puts on record that a process was asked to stop, and has. */
+/** Records that a process was asked to stop, and has stopped. */
 export async function recordProcessStop(database: Database, processId: string): Promise<void> {
   const act = composeAct('process.stopped', 'process', processId, {})
   await database.transaction((connection) => insertAct(connection, act))

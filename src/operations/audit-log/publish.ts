@@ -7,15 +7,15 @@ import { type AuditLogRow, findTile, listAuditLogs } from '../../storage/audit-l
 import type { AuditLogContext } from './audit-log.ts'
 import { selectSignatureType } from './sign.ts'
 
-/** A tile, or a bundle of entries, that somebody asks for (c2sp.org/tlog-tiles). */
+/** A requested tile, or bundle of entries (c2sp.org/tlog-tiles). */
 interface Wanted {
   readonly level: number | 'entries'
   readonly index: number
-  /** Hashes or entries of a partial one; 256 of a full one. */
+  /** The number of hashes or entries in a partial one; 256 in a full one. */
   readonly width: number
 }
 
-/** A log by its number, or the one in use. */
+/** Finds a log by its number, or the current one. */
 async function findLog(
   { database }: AuditLogContext,
   number: number | null,
@@ -24,7 +24,7 @@ async function findLog(
   return (number === null ? logs[0] : logs.find(({ log }) => log === number)) ?? null
 }
 
-/** The newest checkpoint of a log; null before its first. */
+/** Returns the newest checkpoint of a log; null before its first. */
 export async function findCheckpoint(
   audit: AuditLogContext,
   number: number | null,
@@ -33,7 +33,7 @@ export async function findCheckpoint(
   return log ? ((await findNewestCheckpoint(audit.database, log.log))?.note ?? null) : null
 }
 
-/** The bytes of a tile or a bundle, or null unless it is of a tree that was signed. */
+/** Returns the bytes of a tile or a bundle, or null unless a signed tree contains it. */
 export async function findPublishedTile(
   audit: AuditLogContext,
   number: number | null,
@@ -45,7 +45,7 @@ export async function findPublishedTile(
   const signed = (await findNewestCheckpoint(database, log.log))?.size ?? 0
   const height = level === 'entries' ? 0 : level
   const hashes = Math.floor(signed / tileWidth ** height)
-  // What nobody has signed yet could still become another, where the database is restored.
+  // Unsigned entries may still change if the database is restored.
   if (index * tileWidth + width > hashes) return null
   if (level === 'entries') {
     const entries = await listAuditEntries(database, log.log, index * tileWidth, width)
@@ -79,8 +79,8 @@ export async function findOpenings(
 }
 
 /**
- * The keys that verify checkpoints of every log, the one in use first: a verifier key a line
- * (c2sp.org/signed-note).
+ * Lists the keys that verify checkpoints of every log, the current log first: one verifier key per
+ * line (c2sp.org/signed-note).
  */
 export async function composeVerifierKeys({ database, hsm }: AuditLogContext): Promise<string> {
   const [logs, keys] = [await listAuditLogs(database), await hsm.auditKeys()]
@@ -90,22 +90,22 @@ export async function composeVerifierKeys({ database, hsm }: AuditLogContext): P
   return lines.join('')
 }
 
-/** A log as its operator sees it. */
+/** A log as operators see it. */
 interface LogStatus {
   readonly log: number
   readonly origin: string
   readonly beganAt: string
   readonly closedAt: string | null
   readonly reason: string | null
-  /** Entries, and of them those under the newest checkpoint. */
+  /** The number of entries, and of those that the newest checkpoint covers. */
   readonly size: number
   readonly signedSize: number
   readonly signedAt: string | null
-  /** Why no checkpoint is signed, or null. */
+  /** Why the log is not signed, or null. */
   readonly refusal: string | null
 }
 
-/** Every log, the one in use first. */
+/** Lists every log, the current one first. */
 export async function listLogs({
   database,
 }: Pick<AuditLogContext, 'database'>): Promise<LogStatus[]> {

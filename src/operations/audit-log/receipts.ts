@@ -7,14 +7,13 @@ import { findAuditEntry } from '../../storage/audit-log/entries.ts'
 import { listAuditLogs } from '../../storage/audit-log/log.ts'
 import { type AuditLogContext, createTileReader } from './audit-log.ts'
 
-/** How long an act may take to be entered before its id counts as one that is not there. */
+/** How long an act may take to be entered before its id counts as unknown. */
 const youngMs = 10 * 60_000
 
 /**
- * The receipt of an entry: a proof that it is in the log (c2sp.org/tlog-proof), with what it says.
- * Null while it is not under a checkpoint yet. What was erased says nothing any more; its proof
- * stays.
- * @throws `Problem` `not_found` for what is not the client's own.
+ * Returns the receipt of an entry: a proof that it is in the log (c2sp.org/tlog-proof), with its
+ * text. Null until a checkpoint covers the entry. An erased entry has a proof without a text.
+ * @throws `Problem` `not_found` for an entry that does not belong to the client.
  */
 export const findReceipt = (
   audit: Pick<AuditLogContext, 'database'>,
@@ -43,7 +42,7 @@ async function readReceiptWhere(
     entryId,
   )
   if (!entry) {
-    // An id says when it was made (RFC 9562 5.7). The clock of a database may be ahead of this one.
+    // An id contains its time (RFC 9562 5.7). The clock of a database may be ahead of this one.
     const hex = entryId.replaceAll('-', '')
     const ageMs = Date.now() - Number.parseInt(hex.slice(0, 12), 16)
     if (hex[12] === '7' && Math.abs(ageMs) < youngMs) return null

@@ -1,7 +1,7 @@
 import { insertAct } from '../../storage/acts/acts.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 
-/** Something that an entry should tell of, and none does, or an entry that nothing is left of. */
+/** An act without an entry, or an entry that is missing or damaged. */
 export interface AuditFinding {
   readonly found:
     | 'sequence missing'
@@ -20,7 +20,7 @@ export interface AuditFinding {
   readonly details: object
 }
 
-/** Puts a finding on record: it is entered as any act is. */
+/** Records a finding, which is entered like any act. */
 export const recordFinding = (
   connection: Connection,
   { details, found }: AuditFinding,

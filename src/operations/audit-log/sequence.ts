@@ -11,27 +11,27 @@ import type { Connection } from '../../storage/engine/database.ts'
 import { type AuditLogContext, appendEntries, openAuditLog } from './audit-log.ts'
 import { commitEntries } from './commit-entries.ts'
 
-/** Entries that one transaction appends at most. */
+/** The maximum number of entries that one transaction appends. */
 export const batchSize = 1_000
-/** Of each other source than the feeds, which have the rest. */
+/** The maximum number of entries from each source other than the feeds, which get the rest. */
 const sourceShare = batchSize / 4
-/** Feeds that one transaction looks into. */
+/** The number of feeds that one transaction reads. */
 const feedsAtOnce = 50
 
 /**
  * Creates the function that appends acts to the log in batches. Each batch locks the row of the
- * log's head until it commits, so that every act is entered once, however many processes try. An
- * act's own transaction has committed before and waits for nothing.
- * @returns a function that enters the next batch and returns its number of entries; 0 when nothing
- *   is new.
+ * log's head until it commits, so that every act is entered once, however many processes try. The
+ * transaction of an act has committed before and never waits.
+ * @returns a function that enters the next batch and returns its number of entries; 0 if there are
+ *   no new acts.
  */
 export function createSequencer({
   database,
   origin,
 }: Pick<AuditLogContext, 'database' | 'origin'>): () => Promise<number> {
-  // Feeds take turns, so that a busy one keeps no other waiting.
+  // Feeds take turns, so that a busy one does not delay the others.
   let lastClientId = ''
-  // Where there just was something there mostly is more: then it is not asked first.
+  // A source that just had acts probably has more, so the check for new acts is skipped.
   let isBusy = false
   let isOpen = false
   return async () => {
@@ -41,7 +41,7 @@ export function createSequencer({
     isBusy = false
     const count = await database.transaction(async (connection) => {
       const log = await lockAuditLog(connection)
-      // A successor has begun while the lock was waited for: the next batch is for that one.
+      // A successor has begun while this call waited for the lock: the next batch is for that one.
       if (!log || log.closedAt) return 0
       const entries = await enterActs(connection)
       const refusals = await sources.takeRefusalsToEnter(connection, sourceShare)
@@ -65,7 +65,7 @@ async function enterActs(connection: Connection): Promise<AuditEntry[]> {
   const last = acts.at(-1)
   if (last) await sources.setActsEntered(connection, last.number)
   return acts.map(({ act, actId, at, clientId, details, number, requestId, ...on }) => ({
-    // The lists of acts say most of them in words, beside what they are on.
+    // The lists of acts have most of these members in words, in addition to the subject.
     entry: actId,
     at,
     act: `${act.includes('.') ? '' : `${on.subjectKind}.`}${act.replaceAll(/\s/g, '_')}`,
@@ -78,7 +78,7 @@ async function enterActs(connection: Connection): Promise<AuditEntry[]> {
   }))
 }
 
-/** Where an entry says what an act was on, where that has a member of its own. */
+/** The member of an entry for the subject of an act, for subjects with a member of their own. */
 const subjectMembers: Readonly<Record<string, 'key' | 'card'>> = { key: 'key', card: 'card' }
 
 async function enterFeeds(
@@ -93,7 +93,7 @@ async function enterFeeds(
   const entered = feeds.map(({ clientId, last }) => {
     const own = eventsByClient.get(clientId) ?? []
     const newest = own.at(-1)?.position ?? '0'
-    // Positions have gaps: after the last event there may be some that never become one.
+    // Positions have gaps: the positions after the last event may never get an event.
     const isAll = own.length < share && BigInt(last) > BigInt(newest)
     return { clientId, position: isAll ? last : newest }
   })
@@ -101,10 +101,7 @@ async function enterFeeds(
   return events.map(eventEntry)
 }
 
-/**
- * What cannot be read keeps nothing behind it from being entered: the entry has the hash of it, and
- * not what it says.
- */
+/** Details that cannot be parsed do not stop later entries: the entry then has their hash. */
 function parseDetails(text: string): Readonly<Record<string, unknown>> {
   try {
     const details: unknown = JSON.parse(text)
@@ -118,7 +115,7 @@ function parseDetails(text: string): Readonly<Record<string, unknown>> {
 function eventEntry(event: sources.EventToEnter): AuditEntry {
   const { at, clientId, eventId, operatorId, publicToken, requestId, sequence, type } = event
   const { clientId: _, device, requestId: __, ...details } = parseDetails(event.details)
-  // Whoever acted is named: an operator, where it was one, and then whose card it is beside.
+  // The actor is named: an operator, with the client of the card.
   const said = operatorId === null ? details : { ...details, cardClient: clientId }
   return {
     entry: eventId,

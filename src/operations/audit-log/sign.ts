@@ -8,25 +8,25 @@ import { type AuditLogContext, createTileReader } from './audit-log.ts'
 import { type Continuation, examineLog } from './continuation.ts'
 import { cosign } from './witnesses.ts'
 
-/** From one checkpoint to the next. */
+/** The minimum time between two checkpoints. */
 const leastMs = 1_000
-/** How often it is looked at whether the log is still what was signed, where it does not grow. */
+/** How often a log that does not grow is compared with its signed checkpoint. */
 const lookMs = 30_000
 
-/** What came of asking for a checkpoint. */
+/** The result of a signing attempt. */
 type Signing = 'signed' | 'unchanged' | 'refused'
 
 /**
- * Signs what is committed of the log, where it has grown since the newest checkpoint and that one
- * is a second old. Nothing is signed where the database is not the continuation of what is
- * remembered outside it: then the log says so, and everything else goes on. For one process at a
- * time, by lease; two that sign at once sign the same.
+ * Signs the committed entries if the log has grown since the newest checkpoint, and that one is at
+ * least a second old. If the database does not continue the checkpoint that is remembered outside
+ * it, nothing is signed: the log records the reason, and the service continues. One process does
+ * this, by lease; two concurrent signers sign the same.
  */
 export function createSigner(audit: AuditLogContext): () => Promise<Signing> {
   let [lookedAt, last] = [-Infinity, 'unchanged' as Signing]
   return async () => {
     const sinceLookMs = performance.now() - lookedAt
-    // A witness that disputes is not asked all the time.
+    // A witness that disputes is not asked repeatedly.
     if (last === 'refused' && sinceLookMs < leastMs) return last
     const signing = await signNext(audit, sinceLookMs)
     if (signing === null) return 'unchanged'
@@ -35,13 +35,13 @@ export function createSigner(audit: AuditLogContext): () => Promise<Signing> {
   }
 }
 
-/** @returns null where nothing was to be signed or looked at. */
+/** @returns null if there was nothing to sign or compare. */
 async function signNext(audit: AuditLogContext, sinceLookMs: number): Promise<Signing | null> {
   const { database } = audit
   const log = await findAuditLog(database)
   if (!log) return null
   const { ageMs, size } = (await findNewestCheckpoint(database, log.log)) ?? unsigned
-  // A checkpoint of the future is of a clock that was set back since.
+  // A checkpoint in the future comes from a clock that has been set back.
   const isOld = ageMs >= leastMs || (ageMs < 0 && sinceLookMs >= leastMs)
   const isDue = isOld && log.size > size
   if (!isDue && sinceLookMs < lookMs) return null
@@ -56,7 +56,7 @@ async function signNext(audit: AuditLogContext, sinceLookMs: number): Promise<Si
 
 const unsigned = { ageMs: Infinity, size: 0 }
 
-/** @returns why it must not be published, or null. */
+/** @returns why the checkpoint must not be published, or null. */
 async function sign(
   { database, hsm, outside, withMlDsa, witnesses }: AuditLogContext,
   { log: { log, origin, size }, mayReplace, root }: Continuation,
@@ -77,12 +77,12 @@ async function sign(
     consistencyProof(oldSize, size, createTileReader(database, log))
   const signed = { origin, size, text, note, proofFrom }
   const cosigned = witnesses ? await cosign(witnesses, signed) : null
-  // What a witness disputes is not to be remembered here as the newest.
+  // A disputed checkpoint must not be remembered here as the newest.
   const refusal = cosigned?.disputed ?? cosigned?.ahead
   if (refusal) return refusal
-  // Before anybody can read it: whatever becomes of the database, this size has this root.
+  // Before the checkpoint is public: this size then has this root, even if the database is lost.
   const isKept = await outside.write(note, (known) => mayReplace(known, checkpoint))
-  // This process was held up, and another signed meanwhile: what that one did stands.
+  // Another process signed meanwhile, and its checkpoint stays.
   if (!isKept) throw new Error('A newer checkpoint is remembered than the one to be published.')
   const lines = cosigned?.lines ?? []
   await insertCheckpoint(database, log, { ...checkpoint, note: `${note}${lines.join('')}` })
@@ -94,9 +94,9 @@ export const selectSignatureType = ({ algorithm }: Pick<AuditKey, 'algorithm'>):
   algorithm === 'Ed25519' ? signatureTypes.ed25519 : signatureTypes.mlDsa44
 
 /**
- * Has this machine remember what another has signed, and look whether it goes on from what it
- * remembers: another may sign a database that went back, and have forgotten, or never known, what
- * was signed of it.
+ * Creates a function by which this machine remembers the checkpoints of other signers and compares
+ * them with its own: another machine may sign a restored database without knowing the lost
+ * checkpoints.
  */
 export function createFollower(audit: AuditLogContext): () => Promise<void> {
   const { database, outside } = audit
@@ -110,10 +110,10 @@ export function createFollower(audit: AuditLogContext): () => Promise<void> {
     if (isSeen && performance.now() - lookedAt < lookMs) return
     const found = await examineLog(audit)
     lookedAt = performance.now()
-    // Who signs may remember less than this machine: it is said here, whatever the other one says.
+    // The signer may remember less than this machine, so this machine's finding counts here.
     audit.found.refusal = found?.refusal ?? null
     const newest = found?.newest
-    // What contradicts the log stays remembered, and so does what is as new.
+    // A contradiction stays remembered, and so does a checkpoint that is as new.
     if (newest && found.refusal === null && newest.size > found.rememberedSize) {
       await outside.write(newest.note, (known) => found.mayReplace(known, newest))
     }

@@ -15,19 +15,19 @@ import { type AuditLogContext, appendEntries } from './audit-log.ts'
 import { commitEntries } from './commit-entries.ts'
 import { examineLog, findSignedCheckpoint } from './continuation.ts'
 
-/** A log that took another's place. */
+/** A log that replaced another one. */
 interface Succession {
   readonly log: number
   readonly origin: string
-  /** The newest checkpoint that is known of the log before; null where it had none. */
+  /** The newest known checkpoint of the previous log; null if it had none. */
   readonly predecessorCheckpoint: string | null
 }
 
 /**
- * Lets a successor of a log begin that must not be signed any more. Its first entry is the newest
- * checkpoint that is known of the log before, with the reason; then come the entries that no
- * checkpoint of the database covers.
- * @throws `Problem` `audit_log_continues` where the log can be signed.
+ * Begins the successor of a log that must not be signed. Its first entry is the newest known
+ * checkpoint of the previous log, with the reason; then follow the entries that no checkpoint in
+ * the database covers.
+ * @throws `Problem` `audit_log_continues` if the log can be signed.
  */
 export async function succeedAuditLog(
   audit: AuditLogContext,
@@ -50,7 +50,8 @@ export async function succeedAuditLog(
     )
     const successor = {
       log: log.log + 1,
-      // No other name would do: a database that is restored twice has two successors of one number.
+      // A random suffix, because a database that is restored twice has two successors of one
+      // number.
       origin: `${audit.origin}/${log.log + 1}-${randomBytes(4).toString('hex')}`,
     }
     await closeAuditLog(connection, log.log)
@@ -69,8 +70,8 @@ export async function succeedAuditLog(
 const pageSize = 1_000
 
 /**
- * Of what is remembered and what the database has the newest: that of a log which the database does
- * not know any more, otherwise that of the larger tree.
+ * Returns the newest of the remembered checkpoint and the one in the database: that of a log that
+ * the database does not know, otherwise that of the larger tree.
  */
 function newestKnown(
   logs: readonly AuditLogRow[],

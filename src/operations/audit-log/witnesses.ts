@@ -1,47 +1,50 @@
 import { openNote, parseNote, signatureLine } from '../../../packages/audit/notes.ts'
 import type { Witness, WitnessPolicy } from '../../../packages/audit/witness-policy.ts'
 
-/** Who cosigns checkpoints, and how they are asked. */
+/** The witnesses that cosign checkpoints, and the calls to them. */
 export interface Witnesses {
   readonly policy: WitnessPolicy
-  /** Posts a text to a witness. @throws Error where there is no answer in time. */
+  /**
+   * Posts a text to a witness.
+   * @throws Error if there is no answer in time.
+   */
   post(url: URL, body: string): Promise<{ readonly status: number; readonly text: string }>
   /**
-   * What each has cosigned last, by origin and name: this process's own memory, which a first
-   * answer corrects.
+   * The size that each witness cosigned last, by origin and name: a cache of this process, which
+   * the first answer corrects.
    */
   readonly sizes: Map<string, number>
 }
 
-/** A checkpoint that the log has signed. */
+/** A checkpoint with the log's signatures. */
 interface SignedCheckpoint {
   readonly origin: string
   readonly size: number
-  /** The text that is signed, and the same with the log's signatures. */
+  /** The signed text, and the same text with the log's signatures. */
   readonly text: string
   readonly note: string
-  /** That the tree of an older size is the beginning of this one (RFC 6962 2.1.2). */
+  /** Proves that the tree of an older size is a prefix of this one (RFC 6962 2.1.2). */
   proofFrom(oldSize: number): Promise<readonly Uint8Array[]>
 }
 
-/** What witnesses had to say of a checkpoint. */
+/** The answers of the witnesses to a checkpoint. */
 interface Cosigned {
-  /** Lines of cosignatures that verify. */
+  /** The lines of the valid cosignatures. */
   readonly lines: readonly string[]
-  /** What one of them has cosigned that does not go with it; null where nothing is. */
+  /** A witness's cosigned checkpoint that contradicts this one; null without one. */
   readonly disputed: string | null
-  /** What one of them has cosigned that is larger; null where nothing is. */
+  /** A witness's cosigned checkpoint that is larger; null without one. */
   readonly ahead: string | null
 }
 
-/** Asks every witness that has an address, all at once (c2sp.org/tlog-witness, add-checkpoint). */
+/** Asks every witness with an address concurrently (c2sp.org/tlog-witness, add-checkpoint). */
 export async function cosign(
   witnesses: Witnesses,
   checkpoint: SignedCheckpoint,
 ): Promise<Cosigned> {
   const asked = witnesses.policy.witnesses.filter(({ url }) => url !== null)
   const answers = await Promise.all(
-    // One that is away, or answers nonsense, has neither cosigned nor disputed.
+    // A witness that is unreachable or answers nonsense has neither cosigned nor disputed.
     asked.map((witness) => askWitness(witnesses, witness, checkpoint).catch(() => null)),
   )
   const lines = answers.flatMap((answer) => answer?.line ?? [])
@@ -57,7 +60,7 @@ async function askWitness(
 ): Promise<Partial<Record<'line' | 'disputed' | 'ahead', string>>> {
   const { origin, size, text } = checkpoint
   const place = `${origin} ${witness.name}`
-  // The second time with the size that it has said.
+  // The second attempt uses the size in the first answer.
   for (const _ of [1, 2]) {
     const oldSize = witnesses.sizes.get(place) ?? 0
     const of = `${witness.name} has cosigned the log ${origin}`
@@ -70,7 +73,7 @@ async function askWitness(
       witnesses.sizes.set(place, size)
       return { line }
     }
-    // The proof from what it has does not hold, or of the same size it has another root.
+    // The proof from the witness's tree is invalid, or its root for the same size is different.
     if (answer.status === 422 || (answer.known === oldSize && oldSize === size)) {
       return { disputed: `The witness ${of} with other entries.` }
     }
@@ -80,7 +83,7 @@ async function askWitness(
   throw new Error('The witness does not cosign.')
 }
 
-/** @returns with `known` the size that it has cosigned, where it says that it is another. */
+/** @returns with `known` the cosigned size, if the witness states another one. */
 async function sendTo(
   { post }: Witnesses,
   { url }: Witness,
@@ -95,15 +98,18 @@ async function sendTo(
   return { status, text, known: isSize ? Number(text) : null }
 }
 
-/** The line of a witness in a note. @throws AuditFault unless it is there and verifies. */
+/**
+ * Returns the line of a witness in a note.
+ * @throws AuditFault unless the line exists and is valid.
+ */
 async function findLine({ key }: Witness, note: string): Promise<string> {
-  // What others have signed beside it is passed over.
+  // Other signatures are ignored.
   await openNote(note, [key])
   const own = parseNote(note).signatures.find(({ id, name }) => id === key.id && name === key.name)
   return own ? signatureLine(own) : ''
 }
 
-/** Whether those that the policy asks for have cosigned a checkpoint. */
+/** Whether the witnesses that the policy requires have cosigned a checkpoint. */
 export async function isCosigned({ policy }: Witnesses, note: string): Promise<boolean> {
   const cosigned = new Set<string>()
   for (const witness of policy.witnesses) {

@@ -29,7 +29,7 @@ type NewCheck = Omit<AuthorizationCheck, 'afterMs' | 'responseCode'> & {
   readonly responseCode?: string | undefined
 }
 
-/** A request with the checks that were made of it until now. */
+/** A request with its checks so far. */
 export interface TracedRequest extends AuthorizationRequest {
   readonly trail: {
     note(check: NewCheck): void
@@ -38,7 +38,7 @@ export interface TracedRequest extends AuthorizationRequest {
   }
 }
 
-/** Begins to note what the checks of a request come to. */
+/** Begins the list of checks of a request. */
 export function traceRequest(request: AuthorizationRequest): TracedRequest {
   const fromMs = performance.now()
   const durationMs = () => Math.round(performance.now() - fromMs)
@@ -53,10 +53,10 @@ export function traceRequest(request: AuthorizationRequest): TracedRequest {
   return { ...request, trail: { note, checks, durationMs } }
 }
 
-/** What became of each kind. */
+/** The outcome of each kind of try. */
 export type Outcomes = Readonly<Record<TryKind, CheckOutcome>>
 
-/** Before anything is compared. */
+/** The outcomes before any comparison. */
 export const uncheckedOutcomes = ({ cvvRemaining, pinRemaining }: AuthorizedCard): Outcomes => ({
   pin: { result: 'not_checked', remainingTries: pinRemaining },
   cvv: { result: 'not_checked', remainingTries: cvvRemaining },
@@ -95,7 +95,10 @@ export const composeRecord = (
   durationMs: trail.durationMs(),
 })
 
-/** The claim of a request's key. @param answer null: it is not known yet. */
+/**
+ * Composes the claim of a request's key.
+ * @param answer null until it is known.
+ */
 export const createClaim = (
   keyed: idempotency.KeyedRequest,
   claimId: string = randomUUID(),
@@ -103,12 +106,12 @@ export const createClaim = (
 ): Claim => ({ ...keyed, requestFingerprint: keyed.fingerprints[0], claimId, answer })
 
 /**
- * An expiry costs no try, or whoever has a PAN could shut the card; so it is watched who guesses at
- * it.
+ * A wrong expiry spends no try; otherwise anyone with a PAN could block the card. So repeated wrong
+ * expiries are reported as guessing.
  */
 const guessing = { mistakes: 10, windowSeconds: 86_400 }
 
-/** What is answered where no try was spent, of which card. */
+/** The answer and the card of a request that spent no try. */
 interface Unspent {
   readonly result: Authorization
   readonly card: AuthorizedCard | null
@@ -116,9 +119,9 @@ interface Unspent {
 }
 
 /**
- * Answers a request that spends nothing: its claim commits with its answer and its record, and a
+ * Answers a request that spends no try: its claim, its answer and its record commit together, and a
  * wrong expiry is counted with them.
- * @returns null where the key was not free, and nothing was done.
+ * @returns null if the key was not free, and nothing was done.
  * @throws `Problem` `idempotency_key_in_use`.
  */
 export async function answerUnspent(
@@ -160,17 +163,17 @@ async function answeredClaim(
   return createClaim(keyed, claimId, await idempotency.sealAnswer(hsm, keyed, claimId, result))
 }
 
-/** How an answer is kept, and what is answered where that cannot be. */
+/** Where an answer is stored, and the answer if it cannot be stored. */
 export interface Keeper {
   readonly keyed: idempotency.KeyedRequest | null
-  /** Under which the answer is to be kept; null without an idempotency key. */
+  /** The claim of the answer; null without an idempotency key. */
   readonly claimId: string | null
   readonly lost: Authorization
 }
 
 /**
- * Stores an answer unless one is stored: every repeat gets the first. A slow request and the repeat
- * that took it for lost therefore have one answer.
+ * Stores an answer unless one is stored already: every repeat gets the first answer. So a slow
+ * request and a repeat that considered it lost return the same answer.
  */
 export async function storeFirstAnswer(
   { database, hsm, observe }: AuthorizationContext,
@@ -184,23 +187,23 @@ export async function storeFirstAnswer(
     if (stored && !stored.isOwn) {
       return idempotency.replayAnswer(hsm, keyed, { answer: stored.answer, claimId })
     }
-    // Without a row its key has been forgotten, and nobody knows what its repeats were answered.
+    // Without a row, the key was deleted, and the answer of its repeats is unknown.
     if (!stored) first = lost
   }
   observe.answered(first)
   return { result: first, replayed: false }
 }
 
-/** How long a repeat waits for the first request to be answered. */
+/** How long a repeat waits for the answer of the first request. */
 const waitMs = 2_000
 const lookEveryMs = 100
-/** A request that has not answered by then was lost with its process. */
+/** After this time, a request without an answer was lost with its process. */
 const lostAfterSeconds = 30
 
 /**
- * Answers a request whose key was not free, as the first one was answered; nothing is spent, and
- * nothing is approved (docs/reference/authorizations.md, "Repeats").
- * @param card null where no card is known that it is about.
+ * Answers a request whose key was not free with the answer of the first request. It spends nothing
+ * and approves nothing (docs/reference/authorizations.md, "Repeats").
+ * @param card null if the request's card is unknown.
  * @throws `Problem` `idempotency_key_reused`, `idempotency_key_in_use`.
  */
 export async function answerRepeat(
@@ -222,7 +225,7 @@ export async function answerRepeat(
   return { ...kept, replayed: true }
 }
 
-/** The first request, when it is answered or is taken for lost. */
+/** Waits until the first request has an answer or counts as lost. */
 async function awaitFirst(
   { database }: AuthorizationContext,
   keyed: idempotency.KeyedRequest,

@@ -14,10 +14,10 @@ const CheckOutcomeSchema = Type.Object({
   remainingTries: Type.Integer({ minimum: 0 }),
 })
 
-/** What became of the PIN or CVV2 in a request. */
+/** The outcome of the PIN or CVV2 of a request. */
 export type CheckOutcome = Static<typeof CheckOutcomeSchema>
 
-/** What a card network is answered. A negative answer is an answer. */
+/** The answer to a card network. A decline is a normal answer. */
 export const AuthorizationSchema = Type.Object({
   approved: Type.Boolean(),
   responseCode: Type.Enum([...responseCodes]),
@@ -28,35 +28,35 @@ export const AuthorizationSchema = Type.Object({
 })
 export type Authorization = Static<typeof AuthorizationSchema>
 
-/** What an authorization works with. */
+/** The dependencies of an authorization. */
 export interface AuthorizationContext {
   readonly database: Database
   readonly hsm: Hsm
   readonly zoneKeys: ZoneKeyCache
-  /** The instant that expiry dates are compared with. */
+  /** The current instant, for expiry dates. */
   now(): Date
   readonly observe: AuthorizationObserver
 }
 
 /**
- * The zone keys in use, as they were read last. One that is no more the network's is found out
- * where a try is spent, and is read again.
+ * The zone keys in use, as last read. The statement that spends a try detects a replaced key, which
+ * is then read again.
  */
 export type ZoneKeyCache = Pick<LRUCache<string, ZoneKeyRow>, 'get' | 'set' | 'delete'>
 
-/** A network has a handful of zone keys. */
+/** The maximum number of cached zone keys: a network has a handful. */
 const zoneKeysMost = 1_000
 
 export const createZoneKeyCache = (): ZoneKeyCache => new LRUCache({ max: zoneKeysMost })
 
-/** Is notified of what an operator watches. */
+/** Receives the facts that operators monitor. */
 export interface AuthorizationObserver {
   /** A request was answered for the first time; not called for repeats. */
   answered(authorization: Authorization): void
-  /** What a request's PIN and CVV came to, whatever is answered in the end. */
+  /** The outcomes of a request's PIN and CVV2, whatever the final answer is. */
   checked(outcomes: Pick<Authorization, 'pin' | 'cvv'>): void
   /**
-   * An expiry was given that is not the card's. `isGuessing`: too many were, for the first time in
+   * The given expiry is not the card's. `isGuessing`: the limit was exceeded, for the first time in
    * a day.
    */
   expiryWrong(
@@ -72,12 +72,12 @@ export { pinBlockFormats }
 export const entryModes = ['chip', 'contactless', 'magstripe', 'atm', 'ecommerce', 'moto'] as const
 export type EntryMode = (typeof entryModes)[number]
 
-/** What a card network asks. */
+/** An authorization request of a card network. */
 export interface AuthorizationRequest {
-  /** The network client that asks, whose zone keys count. */
+  /** The network client that sent the request. Its zone keys are used. */
   readonly networkId: string
   readonly requestId: string
-  /** Null: what names it in the request can name no card. */
+  /** Null if the request's identifier cannot be that of a card. */
   readonly card: PresentedPan | { readonly publicToken: PublicToken } | null
   /** `YYYY-MM`. */
   readonly expiryDate?: string
@@ -87,16 +87,16 @@ export interface AuthorizationRequest {
   readonly cvv2?: Cvv2
 }
 
-/** A PAN, with its fingerprints where they are known already: one for each version of their key. */
+/** A PAN, with its fingerprints if they are known: one for each version of their key. */
 interface PresentedPan {
   readonly pan: Pan
   readonly panFingerprints?: readonly Uint8Array[]
 }
 
-/** A PIN block as it stands in a request. */
+/** A PIN block as in a request. */
 interface NamedPinBlock {
   readonly format: PinBlockFormat
-  /** Names a zone key of the network. */
+  /** The name of one of the network's zone keys. */
   readonly key: string
   /** Hexadecimal; of any length, because a wrong length is answered, not refused. */
   readonly data: string

@@ -32,9 +32,9 @@ import {
 } from './present.ts'
 
 /**
- * Answers a card network with the first objection, or approves when nothing objects. A try is spent
+ * Answers a card network with the first objection, or approves if no check objects. A try is spent
  * and committed before its value is compared (docs/reference/authorizations.md, "Tries").
- * @throws `Problem` `unavailable` during a database outage; what `answerRepeat` throws.
+ * @throws `Problem` `unavailable` during a database outage; the errors of `answerRepeat`.
  */
 export async function authorize(
   context: AuthorizationContext,
@@ -47,12 +47,11 @@ export async function authorize(
   const answer = await decide(context, asked, keyed, begun)
   if (answer) return answer
   if (!keyed) throw new Error('An authorization without a key was not the first.')
-  // Of a repeat nothing else decides: what it came by before its key was found taken is not
-  // recorded.
+  // A repeat only returns the first answer; its own checks are not recorded.
   return answerRepeat(context, keyed, request, begun.card)
 }
 
-/** An authorization that has begun. */
+/** A begun authorization. */
 interface Begun {
   readonly outcome: Exclude<Beginning['outcome'], 'stale_zone_key'> | 'unknown' | 'silent'
   readonly card: AuthorizedCard | null
@@ -60,20 +59,20 @@ interface Begun {
   readonly authorizationId: string
   readonly claimId: string | null
   readonly presented: PresentedPinBlock | null
-  /** When the card must be valid. */
+  /** The instant at which the card must be valid. */
   readonly at: Date
 }
 
-/** A cash machine has to bring a PIN block. */
+/** A cash machine must send a PIN block. */
 const lacksPinBlock = ({ entryMode, pinBlock }: AuthorizationRequest): boolean =>
   entryMode === 'atm' && !pinBlock
 
-/** How often a zone key that was replaced is read again. */
+/** The maximum number of reads of a replaced zone key. */
 const zoneKeyReadsMost = 3
 
 /**
- * Has the PIN block deciphered, reads the card and spends the try of what is compared first, where
- * the card may be tried.
+ * Lets the HSM open the PIN block, reads the card and, if the card can be tried, spends the try of
+ * the first value to compare.
  */
 async function begin(
   context: AuthorizationContext,
@@ -113,7 +112,10 @@ async function begin(
   throw new Problem('unavailable', { detail: 'The zone key is being replaced.' })
 }
 
-/** Either the key or the counter was waited for: the key, where by now somebody has it. */
+/**
+ * A lock timed out. Returns `taken` if the lock was that of the key and another request has it by
+ * now; otherwise throws the error.
+ */
 async function takenOrThrow(
   { database }: AuthorizationContext,
   keyed: idempotency.KeyedRequest | null,
@@ -137,10 +139,7 @@ async function takenOrThrow(
   return { ...(await beginAuthorization(database, reading, null)), outcome: 'taken' }
 }
 
-/**
- * The answer, or null where the key was not free: nothing was spent then, and nothing is answered
- * yet.
- */
+/** Returns the answer, or null if the key was not free. In that case nothing was spent. */
 async function decide(
   context: AuthorizationContext,
   asked: TracedRequest,
@@ -169,13 +168,13 @@ async function decide(
     return answerUnspent(context, keyed, asked, { result, card, isExpiryWrong: false })
   }
   const result = blockedAnswer(asked, card, kind, uncheckedOutcomes(card))
-  // Others took the last try since the card was read, or none was left then.
+  // Concurrent requests spent the last try after the card was read, or none was left then.
   return outcome === 'none_left'
     ? answerBlocked(context, asked, card, keeper, result)
     : answerUnspent(context, keyed, asked, { result, card, isExpiryWrong: false })
 }
 
-/** Everything that is objected before a try is spent, in the order that networks expect. */
+/** Returns the first objection before a try is spent, in the order that networks expect. */
 function objectTo(asked: TracedRequest, begun: Begun): ResponseCode | null {
   const { at, card, outcome, presented } = begun
   const { note } = asked.trail
@@ -192,7 +191,7 @@ function objectTo(asked: TracedRequest, begun: Begun): ResponseCode | null {
     return '54'
   }
   note({ check: 'expiry', result: asked.expiryDate === undefined ? 'not_given' : 'passed' })
-  // What is wrong with a block is no more on record than it is answered.
+  // The record does not state more about a faulty block than the answer does.
   const blockObjection = presented ? presented.objection : lacksPinBlock(asked) ? '86' : null
   const blockResults = { '86': 'failed', '96': 'unresolved' } as const
   note({

@@ -39,7 +39,7 @@ export const listKinds = ({ cvv2, pinBlock }: AuthorizationRequest): TryKind[] =
   ...(cvv2 === undefined ? [] : (['cvv'] as const)),
 ]
 
-/** What a try is recorded with. */
+/** Selects the members of a request that are recorded with a try. */
 export const pickOrigin = ({
   entryMode,
   networkId,
@@ -63,7 +63,7 @@ const resultsByOutcome = {
 const findObjection = (kind: TryKind, outcome: TryOutcome): ResponseCode | undefined =>
   outcome === 'match' ? undefined : tryObjections[kind][outcome]
 
-/** Notes what became of a PIN or CVV2. */
+/** Notes the outcome of a PIN or CVV2. */
 const noteTry = (
   { trail }: TracedRequest,
   kind: TryKind,
@@ -77,7 +77,7 @@ const noteTry = (
     ...numbers,
   })
 
-/** Composes the answer when a kind has no try left. Nothing is compared then. */
+/** Composes the answer if a kind has no try left. Nothing is compared then. */
 export function blockedAnswer(
   asked: TracedRequest,
   card: AuthorizedCard,
@@ -89,7 +89,7 @@ export function blockedAnswer(
   return composeAnswer(tryObjections[kind].blocked, card, asked, { ...outcomes, [kind]: blocked })
 }
 
-/** Answers where others took the last try. Its key is claimed already. */
+/** Answers a request after concurrent requests spent the last try. Its key is already claimed. */
 export async function answerBlocked(
   context: AuthorizationContext,
   asked: TracedRequest,
@@ -99,7 +99,7 @@ export async function answerBlocked(
 ): Promise<idempotency.Answer<Authorization>> {
   context.observe.checked(result)
   const record = composeRecord(asked, card, result.responseCode)
-  // Both at once, so that nobody waits for longer.
+  // Concurrently, which is faster.
   const [answer] = await Promise.all([
     storeFirstAnswer(context, keeper, result),
     answerAuthorization(context.database, record, null),
@@ -177,7 +177,7 @@ function storedPin({ pinBlock, pinKey, pvv }: AuthorizedCard): StoredPin {
   throw new Error('A card has no PIN.')
 }
 
-/** The last try of an authorization, as it was compared. */
+/** The last try of an authorization, with its comparison. */
 interface LastTry {
   readonly spent: SpentTry
   readonly comparison: Comparison
@@ -187,8 +187,8 @@ interface LastTry {
 }
 
 /**
- * Settles the last try: its result, the tries that it gives back, its events, its record and the
- * answer commit at once (docs/reference/authorizations.md, "Tries", rules 2, 3, 4 and 7).
+ * Settles the last try: its result, the restored tries, its events, its record and the answer
+ * commit together (docs/reference/authorizations.md, "Tries", rules 2, 3, 4 and 7).
  */
 async function settleAndAnswer(
   context: AuthorizationContext,
@@ -205,7 +205,7 @@ async function settleAndAnswer(
       [kind]: { result: comparison, remainingTries },
     })
   const limit = kind === 'pin' ? card.pinLimit : card.cvvLimit
-  // As it is where nobody else tries the card at the same time.
+  // The number of remaining tries if no other request tries the card at the same time.
   const foreseen = { match: limit, mismatch: remaining, unresolved: remaining + 1 }[comparison]
   const sealed = await sealForeseen(context, keeper, foreseen, answer(foreseen))
   const record = composeRecord(asked, card, responseCode, authorizationId)
@@ -222,8 +222,9 @@ async function settleAndAnswer(
 }
 
 /**
- * The answer as it is kept if others who try the card at the same time do not change what remains:
- * then it is kept by itself. Under several hashes it always is, while their key is being replaced.
+ * Seals the answer for the case that no concurrent request changes the remaining tries; otherwise
+ * it is stored separately. With several hashes, while their key is rotated, it is always stored
+ * separately.
  */
 async function sealForeseen(
   { hsm }: AuthorizationContext,

@@ -4,19 +4,20 @@ import { findZoneKey, type ZoneKeyRow } from '../../storage/keys/zone-keys.ts'
 import { type AuthorizationContext, type AuthorizationRequest, callHsm } from './authorization.ts'
 
 /**
- * A PIN block as it was found. `86` and `96` are what it answers, once nothing before it objects.
+ * An opened PIN block, or its objection: `86` or `96`, which is the answer if no earlier check
+ * objects.
  */
 export type PresentedPinBlock =
   | { readonly opened: OpenedPinBlock; readonly zoneKey: UsedZoneKey; readonly objection: null }
   | { readonly opened: null; readonly zoneKey: null; readonly objection: '86' | '96' }
 
-/** The zone key that a PIN block was opened with. */
+/** The zone key that opened a PIN block. */
 interface UsedZoneKey {
   readonly keyName: string
   readonly keyBlock: string
 }
 
-/** Returns how the database finds the card of a request; null during an outage of the HSM. */
+/** Returns the database's identifiers of a request's card; null during an outage of the HSM. */
 export async function nameCard(
   context: AuthorizationContext,
   card: NonNullable<AuthorizationRequest['card']>,
@@ -31,9 +32,9 @@ const bad = { opened: null, zoneKey: null, objection: '86' } as const
 const silent = { opened: null, zoneKey: null, objection: '96' } as const
 
 /**
- * Has the HSM decipher the PIN block of a request, before a try is spent. Every kind of bad block
- * looks the same: what is wrong with it would say something of the key or the PIN.
- * @returns null where the request has none.
+ * Lets the HSM decipher the PIN block of a request, before a try is spent. All faults of a block
+ * give the same result, because the kind of fault would reveal something about the key or the PIN.
+ * @returns null if the request has no block.
  */
 export async function presentPinBlock(
   context: AuthorizationContext,

@@ -15,21 +15,21 @@ import type { AuthorizationContext } from './authorization.ts'
 
 type Records = Pick<AuthorizationContext, 'database'>
 
-/** An authorization as it is on record. */
+/** A recorded authorization. */
 interface RecordedAuthorization
   extends Omit<stored.AuthorizationRow, 'checks' | 'remainingTries' | 'at'>,
     Partial<Decline> {
   readonly approved: boolean
-  /** When the request arrived: RFC 3339 in UTC. */
+  /** The arrival of the request: RFC 3339 in UTC. */
   readonly requestedAt: string
   /** When it was answered. */
   readonly decidedAt: string
-  /** In the order in which they were made. The last is what decided, unless all passed. */
+  /** In the order in which they ran. The last one decided, unless all passed. */
   readonly checks: AuthorizationCheck[]
 }
 
 /**
- * Authorizations of a card, newest first.
+ * Lists the authorizations of a card, newest first.
  * @param page its limit is one more than a page shows.
  * @throws `Problem` `card_not_found`.
  */
@@ -45,7 +45,10 @@ export async function listAuthorizations(
   return rows.map(recorded)
 }
 
-/** One authorization of a card. @throws `Problem` `not_found`. */
+/**
+ * Returns one authorization of a card.
+ * @throws `Problem` `not_found`.
+ */
 export async function findAuthorization(
   { database }: Records,
   publicToken: PublicToken,
@@ -98,7 +101,7 @@ function recorded({
 }: stored.AuthorizationRow): RecordedAuthorization {
   const checks = parseChecks(text)
   const last = checks.at(-1)
-  // What others left of its tries meanwhile was known only as it was committed.
+  // With concurrent requests, the remaining tries were only known at the commit.
   if (last && remainingTries !== null) checks.splice(-1, 1, { ...last, remainingTries })
   return {
     ...row,
@@ -110,33 +113,30 @@ function recorded({
   }
 }
 
-/**
- * How wide the stretches of figures may be, in seconds, and how many days they may be asked for at
- * once.
- */
+/** The allowed intervals of the counts in seconds, and the maximum number of days of each. */
 const figureBuckets = {
   minute: { seconds: 60, daysMost: 1 },
   hour: { seconds: 3_600, daysMost: 31 },
   day: { seconds: 86_400, daysMost: 100 },
 } as const
 
-/** Answers of one stretch of time. */
+/** The answers in one interval. */
 interface AuthorizationFigures {
-  /** When it begins: RFC 3339 in UTC. */
+  /** The start of the interval: RFC 3339 in UTC. */
   readonly from: string
   readonly approved: number
   readonly declined: number
-  /** By response code, those of approvals left out. */
+  /** By response code, without approvals. */
   readonly declinedBy: Record<string, number>
 }
 
 const dayMs = 86_400_000
 
 /**
- * Approvals and declines over time, each stretch that has any, in their order. Stretches begin at
- * full minutes, hours or days (UTC).
- * @throws `Problem` `validation_failed` where `to` is not after `from`, or too long after it for
- *   the width.
+ * Counts approvals and declines by interval, in their order. Empty intervals are omitted. Intervals
+ * begin at full minutes, hours or days (UTC).
+ * @throws `Problem` `validation_failed` if `to` is not after `from`, or too far after it for the
+ *   interval.
  */
 export async function countAnswers(
   { database }: Records,
@@ -166,13 +166,13 @@ export async function countAnswers(
         from: new Date(at * 1_000).toISOString(),
         approved: sum(ofStretch) - sum(declines),
         declined: sum(declines),
-        // A stretch may be counted in two parts, one of which is counted now.
+        // An interval may consist of two counts, one of which is taken now.
         declinedBy: Object.fromEntries([...codes].map(([code, those]) => [code, sum(those)])),
       }
     })
 }
 
-/** Minutes that one statement counts. */
+/** The number of minutes that one statement counts. */
 const minutesAtOnce = 60
 
 /**
@@ -183,7 +183,7 @@ export async function countAnswered(
   { database }: Records,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
-  // What was counted last is counted again: by now it is whole, whoever was late.
+  // The last counted minute is counted again, because it is complete now.
   let from = (await findNewestMinute(database)) ?? new Date(0)
   while (!stop.aborted) {
     const newest = await countMinutes(database, from, minutesAtOnce)

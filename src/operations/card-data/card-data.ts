@@ -14,18 +14,18 @@ import { disclose, refuseDisclosure, revealablePin } from '../cards/disclosures.
 import { spendUse } from '../cards/limits.ts'
 import type { RefusedDisclosures } from './refused-disclosures.ts'
 
-/** Bounds how many calls are worked on at once, and lets clients take turns. */
+/** Limits the number of concurrent calls, and lets clients take turns. */
 interface Turns {
   /**
-   * Resolves when a call may begin, to a function to call when it is done.
-   * @throws `Problem` `rate_limited` when too many of the client's calls wait.
+   * Resolves with a function to call at the end, when a call can begin.
+   * @throws `Problem` `rate_limited` if too many calls of the client wait.
    */
   enter(clientId: string): Promise<() => void>
 }
 
-/** What the operations on card data work with. */
+/** The dependencies of the operations on card data. */
 export interface CardDataContext extends CardContext {
-  /** Lets clients take turns with session keys: each costs a private RSA operation. */
+  /** The turns of clients with session keys, each of which costs a private RSA operation. */
   readonly sessionKeys: Turns
   readonly refusedDisclosures: RefusedDisclosures
 }
@@ -33,14 +33,17 @@ export interface CardDataContext extends CardContext {
 export type { CardDataKey }
 
 /**
- * The public keys of card data, the ones to use first.
- * @throws `Problem` `unavailable` until made.
+ * Lists the public keys of card data, the preferred ones first.
+ * @throws `Problem` `unavailable` until they exist.
  */
 export const listCardDataKeys = ({
   hsm,
 }: Pick<CardContext, 'hsm'>): Promise<readonly CardDataKey[]> => hsm.cardDataKeys()
 
-/** One of them, by its `kid`. @throws `Problem` `not_found`. */
+/**
+ * Returns one of them by its `kid`.
+ * @throws `Problem` `not_found`.
+ */
 export async function findCardDataKey(
   { hsm }: Pick<CardContext, 'hsm'>,
   keyId: string,
@@ -50,7 +53,7 @@ export async function findCardDataKey(
   return key
 }
 
-/** What a device gave to have card data sealed to, and what is asked for. */
+/** The device's key for sealing card data, and the requested data. */
 export type CardDataRequest = CardDataWanted & (ForSessionKey | ForDeviceKey)
 
 interface CardDataWanted {
@@ -70,10 +73,7 @@ interface ForDeviceKey {
   readonly issuer: string
 }
 
-/**
- * Card data that only the device can open, and the entry of the audit log that says to whom they
- * went.
- */
+/** Card data that only the device can open, and the audit log entry of the disclosure. */
 interface RevealedCardData {
   readonly sealed: SealedCardData
   readonly entryId: string
@@ -82,17 +82,17 @@ interface RevealedCardData {
 type SealedCardData = { readonly sessionSealed: SessionSealed } | { readonly jwe: string }
 
 /**
- * A card's data, sealed to the device's key. The disclosure is on record before they leave.
- * @throws `Problem` `validation_failed` for a device's key that is none; `card_not_found`,
- * `rate_limited`, `card_closed`, `pin_not_revealable`; `invalid_session_key`, whatever is wrong
- * with it.
+ * Seals a card's data to the device's key. The disclosure is recorded before the data leaves.
+ * @throws `Problem` `validation_failed` for an invalid device key; `card_not_found`,
+ *   `rate_limited`, `card_closed`, `pin_not_revealable`; `invalid_session_key`, whatever is wrong
+ *   with it.
  */
 export async function revealCardData(
   context: CardDataContext,
   requester: Requester,
   asked: CardDataRequest,
 ): Promise<RevealedCardData> {
-  // Before anything is recorded: it takes as long as it takes, and may come to nothing.
+  // Before anything is recorded, because it may be slow and may fail.
   const seal = await importKey(context, requester, asked)
   const { form, includePin, publicToken } = asked
   const { clientId, requestId } = requester
@@ -108,13 +108,16 @@ export async function revealCardData(
     cvk: card.cvk,
     expiry: toExpiry(card.expiryDate),
     pin: includePin ? revealablePin(card) : null,
-    // The device compares it with its own clock, so this is the machine's.
+    // The device compares it with its own clock, so this is the machine's clock.
     at: new Date(),
   })
   return { sealed, entryId }
 }
 
-/** The thumbprint of a device's key (RFC 7638, SHA-256, base64url); null where it cannot be one. */
+/**
+ * Computes the thumbprint of a device's key (RFC 7638, SHA-256, base64url); null for an invalid
+ * key.
+ */
 export function deviceKeyThumbprint({
   crv,
   kty,
@@ -149,9 +152,9 @@ async function importKey(
 }
 
 /**
- * Takes in a session key, when all that costs less than looking at it is in order.
+ * Imports a session key after the cheaper checks.
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`, `pin_not_revealable`;
- * `invalid_session_key`, whatever is wrong with it, when that has been counted.
+ *   `invalid_session_key`, whatever is wrong with it, after it was counted.
  */
 async function importSessionKey(
   context: CardDataContext,
@@ -167,8 +170,7 @@ async function importSessionKey(
 }
 
 /**
- * Looks at the limits in its turn: of many calls at once, few would see a use that another one
- * spends.
+ * Checks the limits when the call has its turn: concurrent calls would not see each other's uses.
  */
 async function importInTurn(
   context: CardDataContext,
@@ -176,13 +178,13 @@ async function importInTurn(
   { includePin, key, publicToken }: CardDataWanted & ForSessionKey,
 ): Promise<DeviceSeal<SessionSealed>> {
   const { database, hsm, limits } = context
-  // Nothing is locked: what is in order here is looked at again when the disclosure is recorded.
+  // Without a lock: the statement that records the disclosure checks all of it again.
   const disclosure = { publicToken, includesPin: includePin }
   const { badSessionKeys, reveals } = limits
   await refuseDisclosure(context, requester, disclosure, [reveals, badSessionKeys])
   const session = await hsm.importSessionKey(key)
   if (session) return session
-  // Counted, and committed, before it is answered: for the card and its client, or for neither.
+  // Counted and committed before the answer, for both the card and its client, or for neither.
   const { perCard = null, perClient = null } = badSessionKeys ?? {}
   await database.transaction(async (connection) => {
     await spendUse(connection, 'card', publicToken, perCard)

@@ -6,28 +6,26 @@ import {
 } from '../../storage/card-data/refused-disclosures.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 
-/** Puts on record what was not disclosed. */
+/** Records the disclosures that were refused or failed. */
 export interface RefusedDisclosures {
   /**
-   * Counts a refusal. It is committed when this resolves, unless the database took longer than a
-   * second or was away: then it is committed later. Never rejects.
+   * Counts a refusal. It is committed when this resolves, unless the database takes longer than a
+   * second or is unavailable: then it is committed later. Never rejects.
    */
   record(refused: RefusedDisclosure, requestId: string): Promise<void>
 }
 
 /**
- * Different ones that a client's minute is kept in; what comes after them names neither card nor
- * device.
+ * The maximum number of different refusals of a client in a minute. Further ones name neither card
+ * nor device.
  */
 const differentPerMinute = 100
-/** The same of all clients, while they cannot be written. */
+/** The same limit for all clients, while the database is unavailable. */
 const pendingMost = 10_000
-/** From one statement to the next, however many refusals wait for it. */
+/** The minimum time between two statements, however many refusals wait. */
 const restMs = 10
 const retryMs = 1_000
-/**
- * For how long an answer waits for the commit: what needs no database is refused without one, too.
- */
+/** How long an answer waits for the commit. Refusals that need no database do not depend on it. */
 const answerMs = 1_000
 
 interface Pending extends Omit<CountedRefusal, 'ageSeconds'> {
@@ -40,9 +38,9 @@ const newBatch = () => ({
 })
 
 /**
- * Counts refusals in statements of their own, one after the other: many that come together share
- * one. So a flood of them takes one connection of this process at most, and makes a bounded number
- * of rows a minute.
+ * Counts refusals in separate statements, one after the other; concurrent refusals share one. So a
+ * flood of them uses at most one connection of this process, and adds a bounded number of rows per
+ * minute.
  */
 export function recordRefusals(connection: Connection): RefusedDisclosures {
   const named = namedPerMinute()
@@ -72,7 +70,7 @@ export function recordRefusals(connection: Connection): RefusedDisclosures {
         committed.resolve()
         await wait(restMs, undefined, { ref: false })
       } catch {
-        // None of it is forgotten, and whoever waits for it waits on.
+        // The refusals are counted later, and their callers continue to wait.
         for (const row of rows.values()) add(row)
         batch.committed.promise.then(committed.resolve)
         await wait(retryMs, undefined, { ref: false })

@@ -6,25 +6,25 @@ import {
 } from '../../storage/card-data/shown-cards.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 
-/** That somebody was shown something of a card, or asked to be. */
+/** A disclosure of card data, or a refused one. */
 interface Disclosure extends DisclosurePosition {
-  /** Its entry of the audit log. */
+  /** Its entry in the audit log. */
   readonly entry: string
   readonly act: string
   readonly at: string
   readonly outcome: string
-  /** Who was shown it: a client system, or an operator. Null where that is erased. */
+  /** The client system or operator that received the data; null if erased. */
   readonly shownTo: string | null
   readonly publicToken: string | null
   readonly requestId: string | null
-  /** The thumbprint of the key of the cardholder's device, where it was sealed to one. */
+  /** The thumbprint of the cardholder's device key, if the data was sealed to one. */
   readonly device: string | null
   readonly reason: string | null
-  /** How many of these there were, where the entry tells of more than one. */
+  /** The number of such disclosures, if the entry reports more than one. */
   readonly count: number
-  /** Whether a checkpoint covers it: from then on it has a receipt. */
+  /** Whether a checkpoint covers it. It then has a receipt. */
   readonly isSigned: boolean
-  /** Whether what the entry said was erased. */
+  /** Whether the text of the entry was erased. */
   readonly isErased: boolean
 }
 

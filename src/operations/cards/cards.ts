@@ -14,26 +14,26 @@ import type { Database } from '../../storage/engine/database.ts'
 import type { EventType, NewEvent } from '../../storage/events/events.ts'
 import { revealPersonalData } from './personal-data.ts'
 
-/** What the operations on cards work with. */
+/** The dependencies of the operations on cards. */
 export interface CardContext {
   readonly database: Database
   readonly hsm: Hsm
-  /** The instant that card dates and statuses are compared with. */
+  /** The current instant, for dates and statuses of cards. */
   now(): Date
   readonly limits: CardLimits
 }
 
-/** Limits that hold across processes and restarts; null where limits are turned off. */
+/** Limits across processes and restarts; null if limits are off. */
 export interface CardLimits {
   readonly reveals: CardAndClientLimit | null
   readonly badSessionKeys: CardAndClientLimit | null
-  /** For each kind of tries. */
+  /** For the PIN and for the CVV. */
   readonly unblocksPerCard: Limit | null
-  /** Of one operator, over the cards of all clients. */
+  /** The limit of one operator over the cards of all clients. */
   readonly panSearches: Limit | null
 }
 
-/** A card as its creation answers it. There is no PAN, PIN or CVV in it to leak. */
+/** The answer of Create Card. It contains no PAN, PIN or CVV. */
 export interface CreatedCard extends cardStatuses.CardStatus {
   readonly publicToken: PublicToken
   readonly customerReference?: string
@@ -48,7 +48,7 @@ export interface CreatedCard extends cardStatuses.CardStatus {
   readonly designId?: string
 }
 
-/** A card as a read answers it. */
+/** The answer of a read. */
 interface CardRecord extends CreatedCard {
   readonly pinStatus: TryStatus
   readonly cvvStatus: TryStatus
@@ -56,7 +56,10 @@ interface CardRecord extends CreatedCard {
   readonly createdAt: string
 }
 
-/** The requester's card. @throws `Problem` `card_not_found`. */
+/**
+ * Returns the requester's card.
+ * @throws `Problem` `card_not_found`.
+ */
 export async function findCard(
   context: CardContext,
   { clientId }: Requester,
@@ -67,13 +70,13 @@ export async function findCard(
   return cardRecord(context, card)
 }
 
-/** One page of cards, and where the next one begins if there is one. */
+/** One page of cards, with the start of the next page if there is one. */
 interface CardPage {
   readonly cards: readonly CardRecord[]
   readonly next: CardPosition | null
 }
 
-/** More would keep whoever else has an answer coming waiting for several milliseconds. */
+/** More at once would delay other answers by several milliseconds. */
 const recordsAtOnce = 10
 
 /** One page of the requester's cards, newest first. */
@@ -132,8 +135,8 @@ async function cardRecord(
 }
 
 /**
- * The requester's card as it is now, not locked.
- * @throws `Problem` `card_not_found`, the same for another client's card and for none.
+ * Returns the requester's card as it is now, without a lock.
+ * @throws `Problem` `card_not_found`, also for another client's card.
  */
 export async function findOwnCard(
   { database }: Pick<CardContext, 'database'>,
@@ -145,13 +148,13 @@ export async function findOwnCard(
   return card
 }
 
-/** The status that the card has now, whether or not its expiry has been written. */
+/** Returns the present status of the card, even if its expiry has not been written yet. */
 export const statusNow = (
   { now }: Pick<CardContext, 'now'>,
   { expiryDate, statusCode }: Pick<storedCards.CardRow, 'statusCode' | 'expiryDate'>,
 ): cardStatuses.CardStatusCode => cardStatuses.statusAt(statusCode, toExpiry(expiryDate), now())
 
-/** @throws `Problem` `card_closed` on a card in a final status. */
+/** @throws `Problem` `card_closed` for a card in a final status. */
 export function refuseClosed(
   context: CardContext,
   card: Pick<storedCards.CardRow, 'statusCode' | 'expiryDate'>,
@@ -159,19 +162,21 @@ export function refuseClosed(
   if (cardStatuses.isFinal(statusNow(context, card))) throw new Problem('card_closed')
 }
 
-/** Who changes a card: its client; or an operator, and then `clientId` is whose card it is. */
+/**
+ * The actor of a change: the card's client; or an operator, with `clientId` the client of the card.
+ */
 export interface CardActor extends Requester {
-  /** Who did it, where it was not the client itself. */
+  /** The operator, if the client did not act itself. */
   readonly operatorId?: string
 }
 
-/** What a client may say of a change. Kept sealed beside its event. */
+/** A client's note about a change, stored sealed with its event. */
 export interface ChangeNote {
   readonly description?: string
   readonly updatedBy?: string
 }
 
-/** What is changed of a card, and what the client says of it. */
+/** A change of a card, with the client's note. */
 interface CardChange {
   readonly publicToken: PublicToken
   readonly type: EventType
@@ -179,7 +184,7 @@ interface CardChange {
   readonly note?: ChangeNote
 }
 
-/** The event of a change, with the client's note sealed beside it. */
+/** Composes the event of a change, with the client's sealed note. */
 export async function changeEvent(
   { hsm }: Pick<CardContext, 'hsm'>,
   { operatorId, requestId }: CardActor,

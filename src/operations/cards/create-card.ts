@@ -13,7 +13,7 @@ import * as idempotency from '../idempotency/idempotency.ts'
 import { type CardContext, type CreatedCard, changeEvent } from './cards.ts'
 import { type Address, type CardHolder, sealPersonalData } from './personal-data.ts'
 
-/** What a client asks a card to be. */
+/** The members of a client's request for a card. */
 interface NewCard {
   readonly cardType: CardType
   readonly cardProduct: ProductId
@@ -27,13 +27,13 @@ interface NewCard {
   readonly activateNow?: boolean
 }
 
-/** So many collisions in a row mean that the BIN is full, or that a seed repeats on old data. */
+/** After this many collisions in a row, the BIN is full, or a seed repeats on old data. */
 const numbersMax = 1_000
 
 /**
  * Creates a card of a product granted to the requester, with a random PIN.
- * @throws `Problem` `product_not_available`; `validation_failed` for what the product does not
- *   allow.
+ * @throws `Problem` `product_not_available`; `validation_failed` for members that the product does
+ *   not allow.
  */
 export function createCard(
   context: CardContext,
@@ -48,13 +48,13 @@ export function createCard(
     if (!product) throw notAvailable()
     const plan = planCard(context, product, card)
     const number = await draw(context, product)
-    // Most numbers are free: it is looked at beforehand where one was not.
+    // Most numbers are free, so only a retry checks the number first.
     draw = drawFreeNumber
     return createUnderNumber(context, requester, { ...plan, number }, claimFor)
   })
 }
 
-/** The same for a product that does not exist and one of other clients. */
+/** The error for a missing product and for a product of other clients. */
 const notAvailable = (): Problem => {
   const detail = 'must be the productId of an active product that is granted to your client'
   return new Problem('product_not_available', { errors: [{ pointer: '/cardProduct', detail }] })
@@ -73,7 +73,7 @@ const drawFreeNumber: Draw = async (context, product) => {
   throw new Error(`No number is free in the BIN of product ${product.productId}.`)
 }
 
-/** A card that can be made, all but its number. */
+/** A validated card without its number. */
 interface CardPlan {
   readonly card: NewCard
   readonly product: GrantedProduct
@@ -83,12 +83,12 @@ interface CardPlan {
   readonly statusCode: CardStatusCode
 }
 
-/** A card that can be made, unless its number is taken. */
+/** A validated card with its number, which may be taken. */
 interface NumberedPlan extends CardPlan {
   readonly number: CardNumber
 }
 
-/** @throws `Problem` `validation_failed` with all that the product or the name does not allow. */
+/** @throws `Problem` `validation_failed` with every fault of the product's rules or the name. */
 function planCard({ now }: CardContext, product: GrantedProduct, card: NewCard): CardPlan {
   const startDate = formatDate(now())
   const expiry = card.expiry ?? expiryMonthsAfter(startDate, product.validityMonths)
@@ -108,7 +108,7 @@ function planCard({ now }: CardContext, product: GrantedProduct, card: NewCard):
   return { card, product, startDate, expiry, embossName: name, statusCode }
 }
 
-/** Creates the card under its number, or nothing at all if that is taken. */
+/** Creates the card under its number, or nothing if the number is taken. */
 async function createUnderNumber(
   { database, hsm }: CardContext,
   requester: Requester,

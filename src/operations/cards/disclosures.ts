@@ -10,7 +10,7 @@ import { type EventType, newEventId } from '../../storage/events/events.ts'
 import { type CardContext, changeEvent, refuseClosed } from './cards.ts'
 import { refuseUsedUp } from './limits.ts'
 
-/** What is to be disclosed of a card, and what its event says of that. */
+/** The data to disclose, and its description in the event. */
 interface Disclosure {
   readonly publicToken: PublicToken
   readonly includesPin: boolean
@@ -18,23 +18,20 @@ interface Disclosure {
   readonly details: Readonly<Record<string, string | boolean>>
 }
 
-/** What is disclosed, and the entry of the audit log that says so. */
+/** The disclosed data, and its audit log entry. */
 interface Disclosed {
   readonly card: DisclosedCard
-  /** The id of its event. */
+  /** The id of the event. */
   readonly entryId: string
 }
 
-/**
- * Between what is read and what is recorded another may be quicker: then it is read again, so
- * often.
- */
+/** The maximum number of reads if concurrent changes come between read and record. */
 const attemptsMax = 3
 
 /**
- * Puts a disclosure of a card on record, and spends a use of its limit and of its client's:
- * together, or not at all. What is disclosed afterwards is the card as it was then.
- * @throws `Problem` as `refuseDisclosure` does.
+ * Records a disclosure of a card, and spends a use of its limit and of its client's, all or
+ * nothing. The disclosed data is the card's at that moment.
+ * @throws `Problem` as `refuseDisclosure`.
  */
 export async function disclose(
   context: CardContext,
@@ -56,7 +53,7 @@ export async function disclose(
 }
 
 /**
- * Refuses what may not be disclosed of the card as it is now; locks and spends nothing.
+ * Rejects a disclosure that the card does not allow now, without locking or spending.
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`, `pin_not_revealable`, in this
  *   order.
  */
@@ -80,7 +77,7 @@ export async function refuseDisclosure(
 }
 
 /**
- * A card's PIN where it is stored so that it can be revealed.
+ * Returns a card's stored PIN, if it can be revealed.
  * @throws `Problem` `pin_not_revealable`.
  */
 export function revealablePin({

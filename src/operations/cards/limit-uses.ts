@@ -6,18 +6,18 @@ import { findClient } from '../../storage/clients/clients.ts'
 import type { CardContext } from './cards.ts'
 import { collectCardLimits, limitInUse } from './search.ts'
 
-/** What is used of a limit on one card or one client, and when there is a use again. */
+/** The used part of a limit on one card or one client, and when a use becomes free. */
 interface UsedLimit {
   readonly limitName: string
   readonly allowed: number
   readonly used: number
-  /** Null: until somebody unblocks it. */
+  /** Null: until an unblock. */
   readonly windowSeconds: number | null
-  /** 0 where there is a use; null where only an act gives one. */
+  /** 0 if a use is free; null if only an unblock frees one. */
   readonly freeInSeconds: number | null
 }
 
-/** A card's limits, used or not, with its tries; its product says how many of those there are. */
+/** A card's limits, used or not, with its tries, whose limit is the product's. */
 interface CardLimits {
   readonly productId: number
   readonly limits: readonly UsedLimit[]

@@ -3,7 +3,7 @@ import * as storedLimits from '../../storage/cards/limits.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 
 /**
- * Spends one use, or refuses.
+ * Spends one use.
  * @throws `Problem` `rate_limited` with the wait until the next use.
  */
 export async function spendUse(
@@ -14,11 +14,14 @@ export async function spendUse(
 ): Promise<void> {
   if (!limit || (await storedLimits.spendLimit(connection, kind, subject, limit))) return
   await refuseUsedUp(connection, [{ kind, subject, limit }])
-  // It became free in between: the next one to ask has it.
+  // A use became free meanwhile; the next call gets it.
   throw refusal({ kind, limit, seconds: 1 })
 }
 
-/** Refuses where no use is left, and spends none. @throws `Problem` `rate_limited`, as above. */
+/**
+ * Checks that a use is left, without spending it.
+ * @throws `Problem` `rate_limited` with the wait until the next use.
+ */
 export async function refuseUsedUp(
   connection: Connection,
   limits: readonly storedLimits.LimitOf[],

@@ -19,20 +19,20 @@ import { revealPersonalData } from './personal-data.ts'
 import { changeCardStatus } from './status.ts'
 import { unblock } from './tries.ts'
 
-/** Who looks after cards of all clients: a person, or a system that has the scope. */
+/** An operator for the cards of all clients: a person, or a system with the scope. */
 export interface Operator {
   readonly operatorId: string
   readonly requestId: string
 }
 
-/** What an operator does to a card, and why. */
+/** An operator's act on a card, and the reason. */
 interface ReasonedAct {
   readonly publicToken: PublicToken
   readonly reason: string
 }
 
 /**
- * An operator as one who acts on a card: of whichever client it is, and never as that client.
+ * Makes an operator the actor on a card of any client, never as that client.
  * @throws `Problem` `card_not_found`.
  */
 async function actorOn(
@@ -51,7 +51,7 @@ const composeNote = ({ operatorId }: Operator, reason: string) => ({
 })
 
 /**
- * Restricts a card, so that nothing is approved until it is unfrozen.
+ * Restricts a card, so that all authorizations are declined until it is unfrozen.
  * @throws as `changeCardStatus`.
  */
 export async function freezeCard(
@@ -65,9 +65,7 @@ export async function freezeCard(
   return changeCardStatus(context, actor, change, request)
 }
 
-/**
- * Makes a card active that is restricted, and no other: one that never was active is not made so.
- */
+/** Activates a restricted card. A card that was never active is not activated. */
 export async function unfreezeCard(
   context: CardContext,
   operator: Operator,
@@ -80,7 +78,10 @@ export async function unfreezeCard(
   return changeCardStatus(context, actor, change, request)
 }
 
-/** Unblocks a card's PIN or CVV, as its client may. @throws as `unblock`. */
+/**
+ * Unblocks a card's PIN or CVV, as its client can.
+ * @throws as `unblock`.
+ */
 export async function unblockAsOperator(
   context: CardContext,
   operator: Operator,
@@ -96,16 +97,16 @@ export async function unblockAsOperator(
   )
 }
 
-/** What became of one of many cards. */
+/** The result for one of many cards. */
 interface UnblockedCard {
   readonly publicToken: string
   readonly unblocked: boolean
-  /** Why not: the code of the problem, and what it said. */
+  /** The code and the detail of the problem, if it failed. */
   readonly code?: ProblemCode
   readonly detail?: string
 }
 
-/** So many are under way at once: they share their commits. */
+/** The number of concurrent unblocks, which share their commits. */
 const atOnce = 16
 
 /**
@@ -156,14 +157,14 @@ export async function unblockMany(
   return { result: results, replayed: begun.replayed }
 }
 
-/** Of one operator, within any hour. */
+/** The period of an operator's limit. */
 const unblocksWindowSeconds = 3_600
 const usedUp = new Error('So many cards are not left.')
 
 /**
- * Counts the cards that an operator unblocks together without an approval, over all calls of an
+ * Counts the cards that an operator unblocks in bulk without an approval, over all calls of an
  * hour. A repeat under the same idempotency key counts once.
- * @returns whether so many were left; if not, none of them is counted.
+ * @returns whether the limit allows all of them; otherwise none is counted.
  */
 export async function spendUnblocks(
   context: CardContext,
@@ -193,8 +194,8 @@ export async function spendUnblocks(
 }
 
 /**
- * The part of a request that is about one card, or counts them: a line end is in no key that a
- * caller gives.
+ * Composes the part of a request for one card, or for the count. The key contains a line end, which
+ * no caller's key has.
  */
 const composePartRequest = (
   { idempotencyKey, request, ...others }: RepeatableRequest,
@@ -205,7 +206,7 @@ const composePartRequest = (
   request: new Secret(`${request.reveal()}\n${part}`),
 })
 
-/** Who a card is for, and the entry of the audit log that says who was shown it. */
+/** The cardholder's names, and the audit log entry of the disclosure. */
 interface RevealedCardholder {
   readonly entryId: string
   readonly embossName: string
@@ -216,16 +217,16 @@ interface RevealedCardholder {
 }
 
 /**
- * A repeat of a disclosure within this time is the same disclosure: a form that was submitted
+ * A repeat of a disclosure within this time counts as the same one: a form that was submitted
  * twice.
  */
 const sameDisclosureMs = 60_000
 
 /**
- * The names of a card's holder, and nothing more of what is known of them. It is on record, and
- * counted for the operator, before they are read. Under an idempotency key a repeat within a minute
- * is the same disclosure, and a later one is another.
- * @throws `Problem` `card_not_found`, `rate_limited`, and as `once` does.
+ * Reveals the names of a card's holder, and no other personal data. The disclosure is recorded, and
+ * counted for the operator, before they are read. Under an idempotency key, a repeat within a
+ * minute is the same disclosure, and a later one is another.
+ * @throws `Problem` `card_not_found`, `rate_limited`, and as `once`.
  */
 export async function revealCardholder(
   context: CardContext,

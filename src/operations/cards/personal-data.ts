@@ -1,6 +1,6 @@
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 
-/** What is known of a card's holder. Stored sealed, as one record. */
+/** The personal data of a cardholder, stored sealed as one record. */
 interface PersonalData {
   readonly embossName: string
   readonly cardHolder: CardHolder
@@ -8,7 +8,7 @@ interface PersonalData {
   readonly fulfilment?: Address
 }
 
-/** The person that a card is for. */
+/** The cardholder. */
 export interface CardHolder {
   readonly title?: string
   readonly firstName: string

@@ -14,9 +14,9 @@ import { revealPersonalData } from './personal-data.ts'
 
 /** A PIN that the cardholder chose. */
 export type ChosenPin =
-  /** In clear, with the JSON Pointer (RFC 6901) of where in the request it stood. */
+  /** In clear, with the JSON Pointer (RFC 6901) of its member in the request. */
   | { readonly pin: Pin; readonly pointer: string }
-  /** In an envelope that was sealed on the device. */
+  /** In an envelope that the device sealed. */
   | { readonly encryptedPin: string }
 
 /** A card's new PIN. */
@@ -27,9 +27,9 @@ interface PinChange {
 }
 
 /**
- * Sets a card's PIN. The tries stay as they are.
- * @throws `Problem` `card_not_found`, `card_closed`, `validation_failed` when the product wants
- * another length, `weak_pin`; `invalid_encrypted_pin`, whatever is wrong with an envelope.
+ * Sets a card's PIN. The tries do not change.
+ * @throws `Problem` `card_not_found`, `card_closed`, `validation_failed` if the product requires
+ *   another length, `weak_pin`; `invalid_encrypted_pin`, whatever is wrong with an envelope.
  */
 export const setPin = (
   context: cards.CardContext,
@@ -76,28 +76,28 @@ async function importPin(
   throw new Problem('weak_pin', { detail, errors: [{ pointer, detail }] })
 }
 
-/** Says nothing of the PIN but that it is weak: the requester is not meant to know it. */
+/** States only that the PIN is weak, because the requester must not learn more about it. */
 async function importEncryptedPin(
   hsm: Hsm,
   card: CardWithProduct,
   rules: PinRules,
   encryptedPin: string,
 ): Promise<NewPin> {
-  // The device dates the envelope by its own clock, so this is the machine's.
+  // The device dates the envelope by its own clock, so this is the machine's clock.
   const imported = await hsm.importEncryptedPin(card, rules, encryptedPin, new Date())
   if (imported.refusal === 'weak_pin') throw new Problem('weak_pin')
   if (imported.refusal !== null) throw new Problem('invalid_encrypted_pin')
   return { ...imported.pin, envelope: imported.envelope }
 }
 
-/** A PIN, and the entry of the audit log that says to whom it was shown. */
+/** A PIN, and the audit log entry of its disclosure. */
 interface RevealedPin {
   readonly pin: Pin
   readonly entryId: string
 }
 
 /**
- * A card's PIN in clear. The disclosure is on record before it leaves.
+ * Reveals a card's PIN in clear. The disclosure is recorded before the PIN leaves.
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`, `pin_not_revealable`.
  */
 export async function revealPin(

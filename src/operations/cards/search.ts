@@ -17,17 +17,17 @@ import { spendUse } from './limits.ts'
 import type { Operator } from './operator-acts.ts'
 import { type StatusReason, statusReason } from './timeline.ts'
 
-/** What an operator knows of the card that is looked for. */
+/** The search criterion of an operator. */
 export type CardSearch =
   | { readonly publicToken: PublicToken }
   | { readonly panLastFour: string; readonly after: CardPosition | null }
   | { readonly customerReference: string; readonly after: CardPosition | null }
-  /** `before`: the id of the authorization that a page before ended with. */
+  /** `before`: the id of the last authorization on the previous page. */
   | { readonly authorizationReference: string; readonly before: string | null }
 
-/** A card of any client: nothing that is sealed, and nobody's name. */
+/** A card of any client, without sealed data and names. */
 interface FoundCard extends CardStatus, Omit<stored.FoundCardRow, 'statusCode'> {
-  /** The authorization that it was found by. */
+  /** The authorization by which it was found. */
   readonly authorization?: {
     readonly authorizationId: string
     readonly at: string
@@ -38,8 +38,8 @@ interface FoundCard extends CardStatus, Omit<stored.FoundCardRow, 'statusCode'> 
 }
 
 /**
- * Cards of all clients, newest first; by an authorization's reference in the order of the
- * authorizations.
+ * Searches the cards of all clients, newest first; by an authorization's reference, in the order of
+ * the authorizations.
  * @param limit one more than a page shows.
  */
 export async function searchAllCards(
@@ -66,9 +66,8 @@ export async function searchAllCards(
 }
 
 /**
- * The card of any client that has this PAN. The search is counted for the operator before anything
- * is looked for, and is on record, with the fingerprint in place of the PAN, before its result is
- * known outside.
+ * Finds the card of any client with this PAN. The search is first counted for the operator, and
+ * recorded with the fingerprint instead of the PAN, before its result is known outside.
  * @throws `Problem` `rate_limited`.
  */
 export async function searchByPan(
@@ -94,8 +93,8 @@ export async function searchByPan(
 }
 
 /**
- * A hit is on its card, so that the entries of the card are listed and erased with it; a miss is on
- * the fingerprint alone.
+ * Records a hit with its card, so that the card's entries include it and are erased with it; a miss
+ * with the fingerprint only.
  */
 function composeSearchSubject(
   [active]: readonly PanFingerprint[],
@@ -103,7 +102,7 @@ function composeSearchSubject(
 ): Pick<NewAct, 'subjectKind' | 'subject' | 'details'> {
   if (!active) throw new Error('The HSM gave no fingerprint of a PAN.')
   const { fingerprint, keyVersion } = active
-  // In hexadecimal it may have a run of digits that looks like a PAN.
+  // In hexadecimal it may contain digits that look like a PAN.
   const panFingerprint = Buffer.from(fingerprint).toString('base64url')
   if (!card) {
     const details = JSON.stringify({ found: false, panFingerprint, keyVersion })
@@ -145,18 +144,18 @@ const foundCard = <Card extends stored.FoundCardRow>(
   ...describeCardStatus(statusNow(context, { statusCode, expiryDate: card.expiryDate })),
 })
 
-/** A limit on a card that has uses left or not, as it stands now. */
+/** A limit on a card and its present uses. */
 interface LimitInUse {
   readonly limitName: string
   readonly used: number
-  /** Null where the limit is turned off. */
+  /** Null if the limit is off. */
   readonly allowed: number | null
   readonly windowSeconds: number | null
-  /** Seconds until there is a use again; 0 where there is one. */
+  /** The seconds until a use becomes free; 0 if one is free. */
   readonly freeInSeconds: number
 }
 
-/** A card as an operator needs it to answer its holder. Nobody's name, no PAN, PIN or CVV. */
+/** A card as an operator needs it for support, without names, PAN, PIN or CVV. */
 interface SupportedCard extends FoundCard {
   readonly clientName: string
   readonly productName: string
@@ -165,14 +164,15 @@ interface SupportedCard extends FoundCard {
   readonly designId: string | null
   readonly pinStatus: TryStatus
   readonly cvvStatus: TryStatus
-  /**
-   * What gave it its status; null where that is not among its newest events, or they are not kept.
-   */
+  /** The event that set its status; null if it is not among the newest events, or was deleted. */
   readonly statusReason: StatusReason | null
   readonly limits: readonly LimitInUse[]
 }
 
-/** A card of any client. @throws `Problem` `card_not_found`. */
+/**
+ * Returns a card of any client.
+ * @throws `Problem` `card_not_found`.
+ */
 export async function findSupportedCard(
   context: CardContext,
   publicToken: PublicToken,
@@ -204,7 +204,7 @@ export async function findSupportedCard(
   }
 }
 
-/** Collects every limit that a card may have, by the name under which its uses are stored. */
+/** Collects every limit of a card, by the name under which its uses are stored. */
 export function collectCardLimits({
   limits,
 }: Pick<CardContext, 'limits'>): ReadonlyMap<string, Limit> {
@@ -216,7 +216,7 @@ export function collectCardLimits({
   return new Map(all.map((limit) => [limit.limitName, limit]))
 }
 
-/** Returns the use of a limit; a limit that is turned off allows anything. */
+/** Returns the uses of a limit. A limit that is off allows everything. */
 export function limitInUse(
   { agesSeconds, limitName, newestUses }: stored.LimitInUse,
   limit: Limit | null,
@@ -233,7 +233,8 @@ export function limitInUse(
   const { uses: allowed, windowSeconds } = limit
   const [, usesEach] = limitValues(limit)
   const counting = agesSeconds.filter((age) => age < windowSeconds)
-  // Of a limit of many uses each instant stands for a few: then it may seem used up a little early.
+  // For a limit with many uses, each instant stands for several uses, so it may seem used up
+  // slightly early.
   const used =
     counting.length === 0 ? 0 : Math.min(allowed, newestUses + (counting.length - 1) * usesEach)
   const oldest = counting.at(-1) ?? 0

@@ -9,7 +9,10 @@ import { expireIdempotencyRecords, rememberAnswer } from '../../storage/idempote
 import { type Answer, commitOnce, type RepeatableRequest } from '../idempotency/idempotency.ts'
 import * as cards from './cards.ts'
 
-/** The status that the requester's card has now. @throws `Problem` `card_not_found`. */
+/**
+ * Returns the present status of the requester's card.
+ * @throws `Problem` `card_not_found`.
+ */
 export async function findCardStatus(
   context: cards.CardContext,
   { clientId }: Requester,
@@ -24,14 +27,14 @@ export async function findCardStatus(
 interface StatusChange {
   readonly publicToken: PublicToken
   readonly to: cardStatuses.CardStatusCode
-  /** The only status that it is moved from; any that allows it unless this is given. */
+  /** The only status from which it is moved; by default, any that allows the move. */
   readonly onlyFrom?: cardStatuses.CardStatusCode
   readonly note: cards.ChangeNote
 }
 
 /**
- * Moves a card to another status. To set the one that it has changes nothing and records no event.
- * @throws `Problem` `card_not_found`; `card_status_conflict`, naming the moves that are allowed.
+ * Moves a card to another status. Setting the present status changes nothing and records no event.
+ * @throws `Problem` `card_not_found`; `card_status_conflict`, naming the allowed moves.
  */
 export const changeCardStatus = (
   context: cards.CardContext,
@@ -75,11 +78,11 @@ function refuseMove(
   throw new Problem('card_status_conflict', { detail })
 }
 
-/** Rows changed at a time, so that a sweep delays nobody. */
+/** The number of rows changed at a time, so that a sweep delays no other work. */
 const stepSize = 100
 
 /**
- * Writes the event of each card that expired, and deletes old idempotency keys, in small steps.
+ * Records the event of each card that expired, and deletes old idempotency keys, in small steps.
  * Several processes may sweep at once.
  * @param stop ends it between two steps: the next sweep resumes there.
  */

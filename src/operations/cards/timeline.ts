@@ -7,22 +7,22 @@ import { Problem } from '../../domain/problem.ts'
 import * as stored from '../../storage/cards/timeline.ts'
 import type { CardContext, ChangeNote } from './cards.ts'
 
-/** Who acted: the card's client, a card network, an operator, or nobody, where it was due. */
+/** The actor: the card's client, a card network, an operator, or the service itself. */
 type Actor =
   | { readonly kind: 'client' | 'operator'; readonly id: string }
   | { readonly kind: 'network' | 'service'; readonly id: null }
 
-/** What happened to a card, or was shown of it. */
+/** An act on a card, or a disclosure of its data. */
 interface HistoricAct {
   /** Also the id of its entry in the audit log. */
   readonly entryId: string
   readonly type: EventType | string
-  /** Its place among the card's events; null of what is none. */
+  /** Its number among the card's events; null if it is not an event. */
   readonly sequence: number | null
   readonly by: Actor
   readonly requestId: string | null
   readonly details: Readonly<Record<string, unknown>>
-  /** What an operator gave as the reason; null where a client acted, whose notes are its own. */
+  /** The reason that an operator gave; null for acts of a client, whose notes are confidential. */
   readonly reason: string | null
   readonly deliveries: (Omit<stored.EventDelivery, 'position'> & { readonly deliveryId: string })[]
 }
@@ -40,14 +40,14 @@ interface HistoricAuthorization extends Partial<Decline> {
   readonly entryMode: string
 }
 
-/** One thing in a card's history. `at`: RFC 3339 in UTC, to the microsecond. */
+/** One entry of a card's history. `at`: RFC 3339 in UTC, to the microsecond. */
 type TimelineEntry = { readonly at: string } & (
   | { readonly kind: 'change' | 'disclosure'; readonly act: HistoricAct }
   | { readonly kind: 'attempt'; readonly attempt: HistoricAttempt }
   | { readonly kind: 'authorization'; readonly authorization: HistoricAuthorization }
 )
 
-/** One page, and where the next one begins if there is one. */
+/** One page, with the start of the next page if there is one. */
 interface TimelinePage {
   readonly entries: readonly TimelineEntry[]
   readonly next: TimelinePosition | null
@@ -55,14 +55,15 @@ interface TimelinePage {
 
 export type TimelinePosition = stored.CardHistoryPosition
 
-/** One of a source, and the position after which its source goes on. */
+/** An entry, with the position after which its source continues. */
 interface Sourced {
   readonly entry: TimelineEntry
   readonly position: Partial<TimelinePosition>
 }
 
 /**
- * All that is kept of a card, newest first: what changed, what was shown, tries and authorizations.
+ * Lists everything that is stored about a card, newest first: changes, disclosures, tries and
+ * authorizations.
  * @throws `Problem` `card_not_found`.
  */
 export async function listTimeline(
@@ -105,15 +106,12 @@ export async function listTimeline(
   return { entries, next }
 }
 
-/**
- * Merges lists that are each in their own order, newest first; what is of one source stays in that
- * order.
- */
+/** Merges sorted lists, newest first. Entries of one source keep their order. */
 function mergeNewest(sources: readonly (readonly Sourced[])[], most: number): Sourced[] {
   const left = sources.map((source) => [...source])
   const merged: Sourced[] = []
   while (merged.length < most) {
-    // Instants are texts of one form and length.
+    // All instants have the same form and length, so they can be compared as texts.
     const newest = left.reduce((best, each) =>
       (each[0]?.entry.at ?? '') > (best[0]?.entry.at ?? '') ? each : best,
     )
@@ -127,8 +125,8 @@ function mergeNewest(sources: readonly (readonly Sourced[])[], most: number): So
 const disclosures: readonly string[] = ['pin.revealed', 'card_data.revealed', 'cardholder.revealed']
 
 /**
- * Events that are published by now, and those that are not yet: what was published meanwhile is in
- * both lists.
+ * Combines published and unpublished events. An event that was published meanwhile is in both
+ * lists.
  */
 function sourcedEvents(
   clientId: string,
@@ -143,7 +141,7 @@ function sourcedEvents(
     (one, other) => other.event.sequence - one.event.sequence,
   )
   return newestFirst.map(({ event, position }) => {
-    // Who asked stands beside the details.
+    // The actor has members outside the details.
     const { clientId: _, requestId: __, ...details } = JSON.parse(event.details)
     const itsDeliveries = ofPosition.get(position ?? '') ?? []
     return {
@@ -242,7 +240,7 @@ const revealReason = async (
   return (JSON.parse(text) as ChangeNote).description ?? null
 }
 
-/** What gave a card its status. */
+/** The event that set a card's status. */
 export interface StatusReason {
   readonly at: string
   readonly by: Actor
@@ -250,7 +248,7 @@ export interface StatusReason {
 }
 
 /**
- * Returns the event that gave a card its status; null when it is not among the newest events, or
+ * Returns the event that set a card's status; null if it is not among the newest events, or was
  * deleted.
  */
 export async function statusReason(

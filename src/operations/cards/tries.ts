@@ -20,7 +20,8 @@ import * as cards from './cards.ts'
 import { refuseUsedUp } from './limits.ts'
 
 /**
- * Whether a card's PIN or CVV can be used, and the tries that remain. Answers in every card status.
+ * Returns whether a card's PIN or CVV can be used, and the remaining tries. Works in every card
+ * status.
  */
 export async function findTryStatus(
   { database }: cards.CardContext,
@@ -35,13 +36,13 @@ export async function findTryStatus(
 
 export type { AttemptPosition }
 
-/** One page of attempts, and where the next one begins if there is one. */
+/** One page of attempts, with the start of the next page if there is one. */
 interface AttemptPage {
   readonly attempts: readonly AttemptRow[]
   readonly next: AttemptPosition | null
 }
 
-/** Which of a card's attempts are asked for. */
+/** Selects a card's attempts. */
 interface AttemptFilter {
   readonly publicToken: PublicToken
   readonly after: AttemptPosition | null
@@ -49,7 +50,7 @@ interface AttemptFilter {
 }
 
 /**
- * One page of the tries that were spent on the requester's card.
+ * Lists one page of the spent tries of the requester's card.
  * @throws `Problem` `card_not_found`.
  */
 export async function listAttempts(
@@ -57,14 +58,14 @@ export async function listAttempts(
   { clientId }: Requester,
   { after, limit, publicToken }: AttemptFilter,
 ): Promise<AttemptPage> {
-  // One more than asked for shows whether there is a next page.
+  // One more than requested shows whether there is a next page.
   const rows = await listAttemptRows(database, publicToken, clientId, { after, limit: limit + 1 })
   if (rows.length === 0 && !(await findCard(database, publicToken, clientId))) {
     throw new Problem('card_not_found')
   }
   const attempts = rows.slice(0, limit)
   if (rows.length <= limit) return { attempts, next: null }
-  // Of each kind the last one that was listed, on this page or one before it.
+  // The last listed try of each kind, on this page or a previous one.
   const findLastNumber = (kind: TryKind) =>
     attempts.findLast((each) => each.kind === kind)?.tryNumber
   const from = after ?? newestAttempt
@@ -74,7 +75,7 @@ export async function listAttempts(
   }
 }
 
-/** Which tries are unblocked. */
+/** The kind of tries to unblock. */
 interface Unblocking {
   readonly publicToken: PublicToken
   readonly kind: TryKind
@@ -82,8 +83,8 @@ interface Unblocking {
 }
 
 /**
- * Unblocks a card's PIN or CVV: all tries are there again, whether or not they were used up. Its
- * event is recorded even if nothing changed, because it is an act to audit.
+ * Unblocks a card's PIN or CVV: restores all tries, whether or not they were used up. The event is
+ * recorded even without a change, because the act must be audited.
  * @throws `Problem` `card_not_found`, `rate_limited`, `card_closed`.
  */
 export const unblock = (
@@ -112,7 +113,7 @@ export const unblock = (
   })
 
 /**
- * Blocks a card's CVV at the client's word, at once and until it is unblocked.
+ * Blocks a card's CVV at its client's request, until it is unblocked.
  * @throws `Problem` `card_not_found`, `card_closed`.
  */
 export const blockCvv = (
@@ -137,9 +138,10 @@ export const blockCvv = (
 const stepSize = 100
 
 /**
- * Writes the events of blocks whose process was lost before it could; any number may do so at once.
+ * Records the events of blocks whose process was lost before it recorded them. Any number of
+ * processes may do so at once.
  * @param stop ends it between two blocks.
- * @throws AggregateError of those that could not be written, after all the others are.
+ * @throws AggregateError of the failures, after all other events were recorded.
  */
 export async function recordLostBlocks(
   { database }: Pick<cards.CardContext, 'database'>,
@@ -153,7 +155,7 @@ export async function recordLostBlocks(
       if (stop.aborted) break
       await reportLostBlock(database, block).catch((error: unknown) => faults.push(error))
     }
-    // Full ones alone: what comes in meanwhile is for the next time.
+    // Only full steps continue; new blocks are handled next time.
     after = blocks.length === stepSize ? (blocks.at(-1) ?? null) : null
   } while (after && !stop.aborted)
   if (faults.length > 0) {

@@ -19,8 +19,7 @@ import { generateClientSecret, hashClientSecret } from './credentials.ts'
 import { recordCredentials, recordProvenance } from './provenance.ts'
 
 /**
- * Which credentials of a client are confirmed: those that were looked at, so that nobody confirms
- * others unseen.
+ * The confirmed version of a client's credentials, so that only reviewed credentials are confirmed.
  */
 interface Confirmation {
   readonly clientId: string
@@ -28,10 +27,11 @@ interface Confirmation {
 }
 
 /**
- * Puts on record that an administrator made sure, outside of this service, that the credentials of
- * another are in the hands of the person they are for. Those who registered the other or gave them
- * out no longer count as able to act for it, unless they could act for the one who confirms, too.
- * @throws `Problem` `not_found`; `validation_failed` with everything that stands against it.
+ * Records an administrator's statement that the credentials of another client are in the hands of
+ * the right person, as verified outside this service. Those who registered the client or issued its
+ * credentials no longer count as able to act as it, unless they can also act as the confirming
+ * administrator.
+ * @throws `Problem` `not_found`; `validation_failed` with every objection.
  */
 export const confirmClient = (
   context: ClientContext,
@@ -41,7 +41,7 @@ export const confirmClient = (
 ): Promise<Answer<ClientRecord>> =>
   once(context, request, async (connection) => {
     const { clientId, credentialsVersion } = confirmation
-    // Nobody changes credentials meanwhile.
+    // The lock prevents concurrent changes of credentials.
     await lockInstallation(connection)
     const before = await findAdministeredClient(connection, clientId)
     if (!before) throw new Problem('not_found')
@@ -60,8 +60,8 @@ export const confirmClient = (
   })
 
 /**
- * Only who had no hand in a client can vouch for it, and only against those behind it who are not
- * behind them.
+ * Only an administrator who is independent of a client's controllers can confirm it, and only
+ * against controllers who do not control the administrator.
  */
 async function confirmationFaults(
   connection: Connection,
@@ -103,30 +103,31 @@ async function confirmationFaults(
   return faults
 }
 
-/** A client's id and, the first time that it is answered, its new secret. */
+/** A client's id and, in the first answer only, its new secret. */
 interface RotatedClientSecret {
   readonly clientId: string
   readonly clientSecret?: string
-  /** Until when the one before is taken; null where it is not. */
+  /** The expiry of the previous secret; null if it is no longer accepted. */
   readonly previousSecretUntil: string | null
 }
 
-/** Whose secret is rotated, and how many hours more the one before is taken. */
+/** The client whose secret is rotated, and the hours for which the previous secret stays valid. */
 interface SecretRotation {
   readonly clientId: string
   readonly overlapHours: number
-  /** SHA-256 of a secret that the caller made, in hexadecimal; null: one is made here. */
+  /**
+   * The SHA-256 of a secret that the caller generated, in hexadecimal; null to generate one here.
+   */
   readonly secretHash: string | null
-  /** Judges under the lock whether the client as it is then may be given another secret. */
+  /** Checks under the lock whether the present client may get another secret. */
   readonly assertAllowed: AssertAllowed
 }
 
 /**
- * Gives a client another secret. The one before is taken for so many hours more, so that the client
- * can change over; with none of them it ends at once. A repeat of the request changes nothing and
- * does not show the secret. One that the caller made is not shown.
- * @throws `Problem` `not_found`; `validation_failed` where the client has keys in place of a
- *   secret.
+ * Gives a client another secret. The previous one stays valid for the given hours, so that the
+ * client can switch; with 0 hours it ends at once. A repeat of the request changes nothing and does
+ * not show the secret. A secret from the caller is not shown.
+ * @throws `Problem` `not_found`; `validation_failed` if the client has keys instead of a secret.
  */
 export async function rotateClientSecret(
   context: ClientContext,

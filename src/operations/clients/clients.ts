@@ -13,11 +13,11 @@ import { generateClientSecret, hashClientSecret } from './credentials.ts'
 import { hasOtherCredentials, recordCredentials, recordProvenance } from './provenance.ts'
 import { type ClientDraft, validateClient } from './validate-client.ts'
 
-/** What the operations on clients, products and zones work with. */
+/** The dependencies of the operations on clients, products and zones. */
 export interface ClientContext {
   readonly database: Database
   readonly hsm: Hsm
-  /** Listeners that ask their callers for a certificate. */
+  /** The listeners that request client certificates. */
   readonly certificateListeners: ReadonlySet<clientRules.ListenerName>
 }
 
@@ -28,27 +28,27 @@ export interface ClientRecord {
   readonly kind: clientRules.ClientKind
   readonly scopes: readonly string[]
   readonly active: boolean
-  /** How it proves who it is. */
+  /** How it authenticates. */
   readonly authentication: clientRules.ClientAuthentication
   /** Its public keys, a JWK Set (RFC 7517 section 5). */
   readonly jwks: JwkSet | null
-  /** Until when the secret before the last rotation is taken. */
+  /** The expiry of the secret before the last rotation. */
   readonly previousSecretUntil: string | null
-  /** Whether its tokens are good on connections with its TLS certificate alone (RFC 8705). */
+  /** Whether its tokens are only valid on connections with its TLS certificate (RFC 8705). */
   readonly certificateBoundTokens: boolean
   readonly productIds: readonly ProductId[]
   readonly createdAt: string
-  /** Who registered it; null where it comes from the configuration or the sandbox. */
+  /** The client that registered it; null if it comes from the configuration or the sandbox. */
   readonly createdBy: string | null
-  /** Which credentials it has: one more each time that it is given others. */
+  /** The version of its credentials, which is raised with each change of them. */
   readonly credentialsVersion: number
-  /** Administrators who made sure that its credentials are with the person they are for. */
+  /** The administrators who confirmed that its credentials are in the hands of the right person. */
   readonly confirmedBy: readonly string[]
-  /** Other administrators who count as able to act for it. */
+  /** The other administrators who could act as it. */
   readonly controlledBy: readonly string[]
   /**
-   * Since when its webhooks get nothing, as it is disabled or has lost the scopes; null where they
-   * do.
+   * The start of the suspension of its webhooks, while it is disabled or lacks the scopes; null
+   * otherwise.
    */
   readonly deliveriesSuspendedSince: string | null
 }
@@ -89,15 +89,15 @@ interface NewClientDraft extends Required<Pick<ClientDraft, 'clientName' | 'scop
   readonly certificateBoundTokens?: boolean
 }
 
-/** A client and, the first time that it is answered, its secret. */
+/** A client and, in the first answer only, its secret. */
 interface CreatedClient extends ClientRecord {
   readonly clientSecret?: string
 }
 
 /**
- * Registers a client. Its secret is shown now and never again: a repeat of the request gets the
- * client without it.
- * @throws `Problem` `validation_failed` with everything that is wrong, at once.
+ * Registers a client. Only this answer shows its secret: a repeat of the request returns the client
+ * without it.
+ * @throws `Problem` `validation_failed` with every fault.
  */
 export async function createClient(
   { certificateListeners, ...context }: ClientContext,
@@ -138,24 +138,21 @@ export async function createClient(
   return { replayed, result: isShown ? { ...result, clientSecret: secret } : result }
 }
 
-/** Of a client, what is given. */
+/** The changed members of a client. */
 interface ClientChange {
   readonly clientId: string
   readonly draft: ClientDraft
-  /** Judges under the lock whether the change may be made to the client as it is then. */
+  /** Checks under the lock whether the present client may be changed. */
   readonly assertAllowed: AssertAllowed
 }
 
-/**
- * @throws `Problem` where a client as it is now, while it is locked, must not be changed by this
- *   request.
- */
+/** @throws `Problem` if this request must not change the client in its present, locked state. */
 export type AssertAllowed = (before: ClientRecord) => void
 
 /**
- * Changes the given members of a client. An inactive client is refused everywhere within 60
+ * Changes the given members of a client. An inactive client is rejected everywhere within 60
  * seconds; a client that gets keys loses its secret.
- * @throws `Problem` `not_found`; `validation_failed` with every fault at once, also when no
+ * @throws `Problem` `not_found`; `validation_failed` with every fault at once, also if no
  *   administrator would be left.
  */
 export const changeClient = (
@@ -178,7 +175,7 @@ export const changeClient = (
     if (faults.length > 0) throw validationFailed(...faults)
     await storedClients.updateClient(connection, { ...before, ...draft, jwks: jwks ?? before.jwks })
     if (draft.productIds) await setGrants(connection, before, draft.productIds)
-    // Whoever could let an administrator in again would have to be one.
+    // Only an administrator could activate an administrator again.
     if (before.kind === 'admin' && (await storedClients.countAdministrators(connection)) === 0) {
       throw validationFailed({ pointer: '', detail: 'would leave no administrator' })
     }
@@ -208,7 +205,10 @@ async function setGrants(
   for (const productId of productIds) await grantProduct(connection, clientId, productId)
 }
 
-/** One client, active or not. @throws `Problem` `not_found`. */
+/**
+ * Returns one client, active or not.
+ * @throws `Problem` `not_found`.
+ */
 export async function findClientRecord(
   { database }: ClientContext,
   clientId: string,
@@ -218,7 +218,7 @@ export async function findClientRecord(
   return clientRecord(client)
 }
 
-/** Clients after this id, by their ids; of one kind, or of all. */
+/** Lists clients after this id, by id; of one kind, or of all. */
 export const listClients = async (
   { database }: ClientContext,
   afterClientId: string,

@@ -7,28 +7,30 @@ import { findRsaFault } from '../../domain/rsa-key.ts'
 
 const secretLengthBytes = 32
 
-/** A new client secret: 256 random bits, 43 base64url characters. Shown once, stored as a hash. */
+/**
+ * Generates a client secret: 256 random bits, 43 base64url characters. It is shown once, and stored
+ * as a hash.
+ */
 export const generateClientSecret = (): string =>
   crypto.randomBytes(secretLengthBytes).toString('base64url')
 
 /**
- * What is stored of a client secret: its SHA-256, 32 bytes.
- *
- * A slow hash (scrypt, Argon2) buys time where secrets are guessable. Ours have 256 random bits:
- * no number of guesses finds one, and a slow hash would only let a stranger burn our processors.
+ * Hashes a client secret for storage: SHA-256, 32 bytes.
+ * A slow hash (scrypt, Argon2) protects guessable secrets. These secrets have 256 random bits and
+ * cannot be guessed, and a slow hash would only let an attacker consume processor time.
  */
 export const hashClientSecret = (secret: string): Uint8Array =>
   crypto.createHash('sha256').update(secret, 'utf8').digest()
 
-/** Whether a secret is the one hashed; takes the same time wherever they differ. */
+/** Whether a secret has this hash. The time does not depend on where they differ. */
 export const matchesClientSecret = (secret: string, secretHash: Uint8Array): boolean => {
   const actual = hashClientSecret(secret)
   return actual.length === secretHash.length && crypto.timingSafeEqual(actual, secretHash)
 }
 
 /**
- * The hashes of a client's secret and of the one before it, as one text that the token endpoint
- * keeps.
+ * Writes the hashes of a client's present and previous secret as one text, which the token endpoint
+ * stores.
  */
 export const writeSecretHashes = (current: Uint8Array, previous: Uint8Array | null): string =>
   [current, ...(previous ? [previous] : [])]
@@ -39,7 +41,7 @@ export const writeSecretHashes = (current: Uint8Array, previous: Uint8Array | nu
 export const matchesWrittenHashes = (secret: string, written: string): boolean =>
   written
     .split('.')
-    // Each is compared, whichever matches: the time says nothing of which one it was.
+    // Every hash is compared, so that the time does not reveal which one matches.
     .map((hash) => matchesClientSecret(secret, Buffer.from(hash, 'base64url')))
     .includes(true)
 
@@ -55,10 +57,10 @@ const curves: ReadonlySet<unknown> = new Set(['P-256', 'Ed25519', undefined])
 const algorithms: ReadonlySet<unknown> = new Set([...assertionAlgorithms, undefined])
 
 /**
- * What is stored of the public keys that a client signs its assertions with.
+ * Parses the public keys that verify a client's assertions, into their stored form.
  * @param value a JWK or a JWK Set, as parsed from JSON
- * @returns a JWK Set as JSON text, with nothing in it but what a verifier needs
- * @throws TypeError saying what is wrong: a private member, a key of another kind, too many keys
+ * @returns a JWK Set as JSON text, with only the members that a verifier needs
+ * @throws TypeError with the fault: a private member, a key of another kind, too many keys
  */
 export function parseClientJwks(value: unknown): string {
   const members = toMembers(value)
@@ -93,7 +95,7 @@ function parsePublicKey(jwk: Members): Record<string, string> {
   return { ...key, use: 'sig' }
 }
 
-/** An administrator whom the configuration names, and its public key as it is stored. */
+/** An administrator in the configuration, and its public key in the stored form. */
 export interface FirstAdministrator {
   readonly clientId: string
   readonly jwks: string
@@ -103,15 +105,15 @@ const soleClientId = 'admin'
 const idForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
 /**
- * The first administrators in a file of the configuration: one public JWK is the key of `admin`; in
- * a JWK Set each key is one administrator's, whose client id is its `kid`.
+ * Parses the first administrators in a file of the configuration. One public JWK is the key of
+ * `admin`; in a JWK Set each key belongs to one administrator, whose client id is its `kid`.
  * @param value the file, as parsed from JSON
- * @throws TypeError saying what is wrong
+ * @throws TypeError with the fault
  */
 export function parseFirstAdministrators(value: unknown): readonly FirstAdministrator[] {
   const { keys } = toMembers(value)
   if (!Array.isArray(keys)) return [{ clientId: soleClientId, jwks: parseClientJwks(value) }]
-  // Checked together for what a single key is checked for, and for their number.
+  // Checked together, with the rules for single keys and for their number.
   parseClientJwks(value)
   const administrators = keys.map((key: unknown): FirstAdministrator => {
     const { kid, ...jwk } = toMembers(key)
@@ -127,7 +129,7 @@ export function parseFirstAdministrators(value: unknown): readonly FirstAdminist
     const { crv, kty, n, x } = toMembers(key)
     return JSON.stringify([kty, crv, x, n])
   })
-  // One person by two names could stand for two people.
+  // One person with two names could pass for two people.
   if (hasRepeated(materials)) {
     throw new TypeError('One key is in the set twice. Each administrator needs a key of their own.')
   }

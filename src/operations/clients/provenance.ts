@@ -5,7 +5,7 @@ import type { Connection } from '../../storage/engine/database.ts'
 import { isSame } from '../acts/acts.ts'
 
 /**
- * Puts a hand in a client on record, with everybody who could have acted for the one who had it.
+ * Records who registered, enabled or approved a client, with everyone who could act as that person.
  */
 export async function recordProvenance(
   connection: Connection,
@@ -19,7 +19,7 @@ export async function recordProvenance(
   await recordApprover(connection, operator, clientId)
 }
 
-/** Puts on record who approved the credentials of a client. */
+/** Records who approved the credentials of a client. */
 async function recordApprover(
   connection: Connection,
   { approvedBy }: Requester,
@@ -35,8 +35,8 @@ async function recordApprover(
 }
 
 /**
- * Records that a client got other credentials. A different person who gave them may know them: from
- * now on that person counts as able to act for the client, and earlier confirmations no longer
+ * Records that a client got other credentials. If another person issued them, that person may know
+ * them: from now on they count as able to act as the client, and earlier confirmations no longer
  * count. A client that changes its own credentials changes none of this.
  */
 export async function recordCredentials(
@@ -50,7 +50,7 @@ export async function recordCredentials(
   await storedProvenance.voidConfirmations(connection, clientId)
 }
 
-/** Whether a change gives a client other credentials, or lets it in with those that it had. */
+/** Whether a change gives a client other credentials, or enables it again with its present ones. */
 export const hasOtherCredentials = (
   before: AdministeredClient,
   after: AdministeredClient,

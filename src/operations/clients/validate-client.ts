@@ -6,7 +6,7 @@ import type { Connection } from '../../storage/engine/database.ts'
 import { listKnownProductIds } from '../../storage/products/products.ts'
 import { parseClientJwks } from './credentials.ts'
 
-/** What an administrator sets of a client; what is not given stays. */
+/** The members of a client that an administrator sets; absent members do not change. */
 export interface ClientDraft {
   readonly clientName?: string
   readonly scopes?: readonly string[]
@@ -17,16 +17,13 @@ export interface ClientDraft {
   readonly certificateBoundTokens?: boolean
 }
 
-/**
- * Everything that is wrong with a draft, and its keys as they are stored: null where none are
- * given.
- */
+/** Every fault of a draft, and its keys in the stored form: null if it has none. */
 interface ValidatedClient {
   readonly faults: readonly ProblemError[]
   readonly jwks: string | null
 }
 
-/** Checks what is given of a client. */
+/** Validates the given members of a client. */
 export async function validateClient(
   connection: Connection,
   kind: clientRules.ClientKind,
@@ -35,13 +32,13 @@ export async function validateClient(
 ): Promise<ValidatedClient> {
   const keys = parseKeys(jwks)
   const nameFault = clientName === undefined ? null : freeTextFault(clientName)
-  // Scopes that this kind of client could never use would only mislead.
+  // A scope that this kind of client can never use would be misleading.
   const allowedScopes = clientRules
     .listScopes(clientRules.selectListener(kind))
     .filter((scope) => clientRules.scopeKinds[scope] === kind)
   const scopeDetail = `must be a scope of this kind of client: ${allowedScopes.join(', ')}`
-  // A token is asked for on the public listener and used on the client's own: elsewhere it would be
-  // locked out.
+  // A client gets its token on the public listener and uses it on its own: both must request
+  // certificates, or the client would be locked out.
   const listeners = certificateBoundTokens
     ? new Set(['public', clientRules.selectListener(kind)] as const)
     : []

@@ -5,9 +5,9 @@ import { parameterFault, validationFailed } from '../../domain/problem.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import * as storedFeed from '../../storage/events/feed.ts'
 
-/** An event as a client reads it. */
+/** An event as its client reads it. */
 export interface EventRecord {
-  /** The `webhook-id` that it is delivered under. */
+  /** The `webhook-id` of its deliveries. */
   readonly id: string
   readonly type: EventType
   readonly timestamp: string
@@ -16,7 +16,7 @@ export interface EventRecord {
   >
 }
 
-/** Which of a client's events are asked for. */
+/** Selects a client's events. */
 export interface EventFilter {
   /** The id of the event before the first one. */
   readonly after: string | null
@@ -35,14 +35,17 @@ export const eventRecord = (event: storedFeed.PublishedEvent): EventRecord => ({
   },
 })
 
-/** The position of the event that a reader has seen last. @throws `Problem` `validation_failed`. */
+/**
+ * Returns the position of the last event that a reader has seen.
+ * @throws `Problem` `validation_failed`.
+ */
 export async function positionAfter(
   connection: Connection,
   clientId: string,
   eventId: string,
 ): Promise<storedFeed.FeedPosition> {
   const position = await storedFeed.findEventPosition(connection, clientId, eventId)
-  // Going on from somewhere else would pass over what is lost without a word.
+  // Continuing elsewhere would silently skip the lost events.
   if (position === null) {
     throw validationFailed(
       parameterFault('after', 'must be the id of an event that is still stored'),
@@ -51,7 +54,10 @@ export async function positionAfter(
   return position
 }
 
-/** The requester's events after one of them, or from the oldest kept, in the order of the feed. */
+/**
+ * Lists the requester's events after one of them, or from the oldest stored one, in the order of
+ * the feed.
+ */
 export async function listEvents(
   { database }: { readonly database: Connection },
   { clientId }: Requester,

@@ -30,14 +30,14 @@ import type { EventContext } from './publish.ts'
 import { pause } from './rests.ts'
 
 const intervalMs = 60_000
-/** Rows that one statement deletes. */
+/** The number of rows that one statement deletes. */
 const stepSize = 500
 
 /** The retention of finished records, in days. */
 export interface Retention {
-  /** Events, in the outbox as in the feeds, and deliveries that are settled. */
+  /** Events, in the outbox and in the feeds, and settled deliveries. */
   readonly eventDays: number
-  /** Authorizations, with the tries that they spent. */
+  /** Authorizations, with their spent tries. */
   readonly attemptDays: number
 }
 
@@ -50,7 +50,8 @@ export async function expireRegularly(
   while (!stop.aborted) {
     await pause(intervalMs, stop)
     try {
-      // Nearly as long as the interval, and never given back: once an interval, whoever takes it.
+      // The lease lasts nearly as long as the interval and is never released: so one process works
+      // in each interval.
       if (stop.aborted || !(await claimLease(database, 'prune-events', holder, 55))) continue
       await expireRecords(database, retention, stop)
     } catch (error) {
@@ -60,7 +61,7 @@ export async function expireRegularly(
 }
 
 /**
- * Deletes records older than their retention: an expired slice at once, all else in small steps.
+ * Deletes records older than their retention: an expired slice at once, all others in small steps.
  * Creates the slices that are needed next.
  * @throws AggregateError of all failures, after every step was attempted.
  */
@@ -86,7 +87,7 @@ export async function expireRecords(
   )
   await seeTo(() => untilNone(stop, () => expireOutbox(database, eventDays, stepSize)))
   await seeTo(() => ofEachFeed((clientId) => pruneEndpoints(database, clientId, eventDays, stop)))
-  // Deliveries that are settled are forgotten by now: any that is left keeps its event.
+  // Settled deliveries are deleted by now: an event with a remaining delivery stays.
   await seeTo(() =>
     expireSlices(database, 'published_event', eventDays, (slice) =>
       deleteFeedSlice(database, slice, eventDays),
@@ -111,14 +112,14 @@ export async function expireRecords(
 }
 
 /**
- * What is kept is spread over so many slices: each statement over them looks into all that it
- * cannot leave out.
+ * The number of slices that the retention is divided into. Each statement reads all slices that it
+ * cannot exclude.
  */
 const retentionSlices = 6
-/** Slices are there so many days before they are needed, at least. */
+/** Slices exist at least this many days before they are needed. */
 const daysAhead = 7
 
-/** Makes the slices that events are written to next, unless they are there. */
+/** Creates the slices for the next events, unless they exist. */
 export async function makeSlices(database: Database, days: number): Promise<void> {
   const today = await findDatabaseDay(database)
   const length = Math.ceil(days / retentionSlices)
@@ -133,7 +134,7 @@ export async function makeSlices(database: Database, days: number): Promise<void
   }
 }
 
-/** Whether all of a slice is older than so many days. */
+/** Whether all events of a slice are older than a number of days. */
 const isOver = ({ untilDay }: Slice, days: number, today: number): boolean =>
   untilDay + days <= today
 
@@ -149,7 +150,7 @@ async function expireSlices(
   }
 }
 
-/** The day from which on the events of feeds go with their slices; null where there is none. */
+/** Returns the first day whose feed events are deleted with their slices; null if there is none. */
 async function findFirstLivingDay(database: Database, days: number): Promise<number | null> {
   const today = await findDatabaseDay(database)
   const slices = await listSlices(database, 'published_event')
@@ -174,7 +175,10 @@ async function pruneEndpoints(
   }
 }
 
-/** Goes on until a step finds nothing more, and rests as long as each took: others come first. */
+/**
+ * Repeats a step until it finds nothing, and pauses after each for as long as it took, so that
+ * other work comes first.
+ */
 async function untilNone(stop: AbortSignal, step: () => Promise<number>): Promise<void> {
   while (!stop.aborted) {
     const fromMs = performance.now()

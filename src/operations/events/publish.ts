@@ -4,12 +4,12 @@ import { claimLease, releaseLease } from '../../storage/engine/leases.ts'
 import * as storedEvents from '../../storage/events/publish.ts'
 import { pause, type Rests, shortestRestMs } from './rests.ts'
 
-/** What events are published and forgotten with. */
+/** The dependencies of publishing and deleting events. */
 export interface EventContext {
   readonly database: Database
   readonly rests: Rests
   readonly observe: {
-    /** Something failed that will be tried again by itself. */
+    /** A step failed and will be retried automatically. */
     faulted(error: unknown, what: string): void
   }
 }
@@ -17,21 +17,21 @@ export interface EventContext {
 const leaseName = 'publish-events'
 const leaseSeconds = 5
 const renewAfterMs = 1_500
-/** How long a process waits that is not the one to publish. */
+/** How long a process waits that is not the publisher. */
 const standByMs = 1_000
-/** How long work that finds nothing rests on a cluster, where each look goes to every shard. */
+/** How long idle work pauses on a cluster, where each check goes to every shard. */
 const clusterRestMs = 1_000
 
 /** The longest rest of a background job that finds no work. */
 export const longestRestMs = (database: Database): number =>
   database.isCluster() ? clusterRestMs : shortestRestMs
 
-/** Events that are looked at together. */
+/** The number of events in a batch. */
 const batchSize = 500
 
 /**
- * Publishes each event to its client's feed after it was committed, until it is stopped. One
- * process does, by lease. The lease spares work; the order is right without it.
+ * Publishes each committed event to its client's feed, until it is stopped. One process does so, by
+ * lease. The lease only saves work; the order is correct without it.
  */
 export async function publishEvents(
   { database, observe, rests }: EventContext,
@@ -50,7 +50,7 @@ export async function publishEvents(
         renewAtMs = performance.now() + renewAfterMs
       }
       const published = await publishBatch(database)
-      // There are deliveries to begin.
+      // The new events may have deliveries.
       if (published > 0) rests.wake()
       if (published < batchSize) await rest(published > 0, stop)
     } catch (error) {
@@ -63,11 +63,11 @@ export async function publishEvents(
 }
 
 /**
- * Publishes events that are not published, the oldest first: at least as many as are looked at
- * together, where there are. What cannot be published now is skipped, however much it is. @returns
- * how many.
- * @throws AggregateError of the clients whose events could not be published, after all the others'
- *   are.
+ * Publishes unpublished events, oldest first, at least a batch if there are enough. Events that
+ * cannot be published now are skipped.
+ * @returns their number.
+ * @throws AggregateError of the clients whose events could not be published, after those of all
+ *   others were.
  */
 export async function publishBatch(database: Database, size = batchSize): Promise<number> {
   const faults = new Map<string, unknown>()
@@ -80,8 +80,8 @@ export async function publishBatch(database: Database, size = batchSize): Promis
       size,
     )
     const ready = new Set<string>()
-    // Without those whose predecessor on the card is not published before them: they come next
-    // time.
+    // Without the events whose predecessor on the card is unpublished: these follow in the next
+    // batch.
     const inOrder = listed.filter(({ followsUnpublished, publicToken, sequence }) => {
       if (followsUnpublished && !ready.has(`${publicToken} ${sequence - 1}`)) return false
       ready.add(`${publicToken} ${sequence}`)

@@ -2,27 +2,28 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../storage/engine/database.ts'
 
 /**
- * Rests of work that looks for something to do, in a process whose own changes may give it some.
+ * The pauses of background work that looks for something to do, in a process whose own changes may
+ * cause work.
  */
 export interface Rests {
-  /** Ends the rests: something was changed in this process. */
+  /** Ends the pauses, because this process changed something. */
   wake(): void
   /**
-   * @param longestMs how long the work rests at most while it finds nothing.
-   * @returns what one piece of work rests by.
+   * @param longestMs the longest pause while there is no work.
+   * @returns the pauses of one background job.
    */
   begin(longestMs: () => number): Rest
 }
 
 /**
- * Rests a tenth of a second, or so, where there was something to do; and longer each time that
- * there was not, but no longer than until this process changes something, or the work is stopped.
+ * Pauses for about a tenth of a second if there was work, and longer each time that there was none.
+ * A change in this process, or a stop, ends the pause.
  */
 type Rest = (found: boolean, stop: AbortSignal) => Promise<void>
 
 export const shortestRestMs = 100
 
-/** @param growth how much longer each rest is than the one before. */
+/** @param growth the factor between a pause and the next one. */
 export function createRests(growth = 1.5): Rests {
   const resting = new Set<() => void>()
   let changes = 0
@@ -37,7 +38,7 @@ export function createRests(growth = 1.5): Rests {
         const isShort = found || changes !== seen
         restMs = isShort ? shortestRestMs : Math.min(restMs * growth, longestMs())
         const before = changes
-        // By chance, so that processes that began at once do not look at once for ever.
+        // Random, so that processes that started together do not stay synchronized.
         await pause(shortestRestMs * (0.5 + Math.random()), stop)
         const moreMs = restMs - shortestRestMs
         if (moreMs > 0 && changes === before && !stop.aborted) {
@@ -60,11 +61,11 @@ export const wakingDatabase = (database: Database, rests: Pick<Rests, 'wake'>): 
     change: (...asked) => waking(database.change(...asked)),
     transaction: (work) => waking(database.transaction(work)),
   }
-  // All else is looked up in the database itself, not in a copy of it.
+  // Everything else is inherited from the database itself, not copied.
   return Object.assign(Object.create(database) as Database, changing)
 }
 
-/** Waits, but no longer than until it is stopped. */
+/** Waits for a time, or until it is stopped. */
 export async function pause(milliseconds: number, stop: AbortSignal): Promise<void> {
   await sleep(milliseconds, undefined, { signal: stop }).catch(() => undefined)
 }

@@ -4,20 +4,20 @@ import type { Database } from '../../storage/engine/database.ts'
 import * as storedFeed from '../../storage/events/feed.ts'
 import { type EventFilter, type EventRecord, eventRecord, positionAfter } from './events.ts'
 
-/** Streams that a client may have open, over all processes. */
+/** The maximum number of open streams of a client, over all processes. */
 const streamsMax = 10
 const leaseSeconds = 30
-/** How often it is made sure that clients may still read. */
+/** How often the rights of the clients are checked again. */
 const renewEveryMs = 10_000
 const pollMs = 100
 const heartbeatMs = 15_000
 const pageSize = 100
 
-/** A live reading of a client's events. */
+/** A live stream of a client's events. */
 export interface EventStream {
-  /** The event that it goes on after; null when there has been none yet. */
+  /** The event after which it continues; null before the first event. */
   readonly after: string | null
-  /** Events as they come, some at a time; an empty list now and then says that it is alive. */
+  /** Events as they occur, in batches; an empty batch is a keep-alive. */
   readonly events: AsyncIterable<readonly EventRecord[]>
   /** Ends it: the iteration finishes. */
   end(): void
@@ -26,15 +26,15 @@ export interface EventStream {
 /** The streams that this process serves. */
 export interface EventStreams {
   /**
-   * @throws `Problem` `rate_limited` when the client has as many as it may; `validation_failed`
-   * when the event to go on after is not kept.
+   * @throws `Problem` `rate_limited` if the client has the maximum number of streams;
+   *   `validation_failed` if the event to continue after is not stored.
    */
   open(clientId: string, filter: EventFilter, expiresAt: Date): Promise<EventStream>
-  /** Ends all of them, and opens none any more. */
+  /** Ends all streams, and opens no more. */
   close(): Promise<void>
 }
 
-/** @param onError gets what will be tried again. */
+/** @param onError receives errors that will be retried. */
 export function createEventStreams(
   database: Database,
   onError: (error: unknown) => void,
@@ -74,7 +74,7 @@ export function createEventStreams(
       }
       const end = () => {
         endStream(stream)
-        // Nobody may have begun to read.
+        // The iteration may never have begun.
         void finish()
       }
       const events = readOn(database, stream, finish)
@@ -90,17 +90,17 @@ export function createEventStreams(
 
 interface OpenStream {
   readonly clientId: string
-  /** Of the lease on its slot. */
+  /** The holder of the slot's lease. */
   readonly holder: string
   readonly types: EventFilter['types']
   readonly expiresAt: Date
-  /** Up to where it was read. */
+  /** The position up to which it was read. */
   position: storedFeed.FeedPosition
-  /** The head of the feed when it was last looked at. */
+  /** The head of the feed at the last check. */
   head: storedFeed.FeedPosition
   isOver: boolean
   hasNews: boolean
-  /** Ends the wait of who reads it. */
+  /** Ends the wait of its reader. */
   notify: (() => void) | null
 }
 
@@ -114,11 +114,14 @@ function endStream(stream: OpenStream): void {
   notifyReader(stream)
 }
 
-/** @returns the holder of the slot. @throws `Problem` `rate_limited` when none is free. */
+/**
+ * @returns the holder of the slot.
+ * @throws `Problem` `rate_limited` if none is free.
+ */
 async function claimSlot(database: Database, clientId: string): Promise<string> {
   const holder = randomUUID()
   const lease = { slots: streamsMax, seconds: leaseSeconds }
-  // A slot that two claim at once goes to one of them; the other looks for the next.
+  // If two claim a slot at once, one gets it, and the other looks for the next one.
   for (let attempt = 0; attempt <= streamsMax; attempt += 1) {
     if (await storedFeed.claimStream(database, clientId, holder, lease)) return holder
   }
@@ -128,7 +131,7 @@ async function claimSlot(database: Database, clientId: string): Promise<string> 
   })
 }
 
-/** Reads from the stream's position on, waits for more, and ends when it is over or its time is. */
+/** Reads from the stream's position, and waits for more, until the stream or its time ends. */
 async function* readOn(
   database: Database,
   stream: OpenStream,
@@ -149,7 +152,7 @@ async function* readOn(
         stream.position = last.position
         yield events.map(eventRecord)
       } else {
-        // All up to there were looked at: they are not to be read again because of their types.
+        // Everything up to there was read, including other types, and must not be read again.
         if (BigInt(head) > BigInt(position)) stream.position = head
         if (!(await waitForNews(stream))) yield []
       }
@@ -159,7 +162,10 @@ async function* readOn(
   }
 }
 
-/** Waits for something to look at. @returns false when it is time for a sign of life. */
+/**
+ * Waits for new events.
+ * @returns false when a keep-alive is due.
+ */
 function waitForNews(stream: OpenStream): Promise<boolean> {
   if (stream.hasNews) return Promise.resolve(true)
   return new Promise((resolve) => {
@@ -174,7 +180,7 @@ function waitForNews(stream: OpenStream): Promise<boolean> {
   })
 }
 
-/** Looks after all streams at once: one statement each time, however many there are. */
+/** Checks all streams together, with one statement. */
 function watchFeeds(
   database: Database,
   streams: ReadonlySet<OpenStream>,
@@ -187,8 +193,8 @@ function watchFeeds(
   const look = async (): Promise<void> => {
     if (performance.now() >= renewAtMs) {
       renewAtMs = performance.now() + renewMs
-      // A client that may no longer read loses its streams; so does one whose slot another has by
-      // now.
+      // A client without the right to read loses its streams; so does one whose slot was taken
+      // over.
       const leased = [...streams]
       const holders = leased.map(({ holder }) => holder)
       const renewed = await storedFeed.renewStreams(database, holders, leaseSeconds)

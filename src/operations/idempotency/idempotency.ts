@@ -6,36 +6,37 @@ import { type Connection, type Database, LockTimeout } from '../../storage/engin
 import * as storedRequests from '../../storage/idempotency/idempotency.ts'
 import type { NewOriginal } from '../../storage/links/transactions.ts'
 
-/** A request that its caller may send again. */
+/** A request that its caller may repeat. */
 export interface RepeatableRequest {
   readonly clientId: string
-  /** The caller's own text: it is kept as a keyed hash only. */
+  /** The caller's own text, stored only as a keyed hash. */
   readonly idempotencyKey: string
   /**
-   * Method, path and parsed body as one text, the same for the same request. The body may have a
-   * PIN in it.
+   * Method, path and parsed body as one text, equal for equal requests. The body may contain a PIN.
    */
   readonly request: Secret<string>
-  /** Whether the body holds a PIN or CVV: then a mismatch must not give away what it was. */
+  /** Whether the body contains a PIN or CVV: a mismatch must then not reveal anything about it. */
   readonly bearsSecret: boolean
-  /** The transaction that a network begins with it. */
+  /** The transaction that a network begins with the request. */
   readonly original?: NewOriginal
   /**
-   * What {@link once} asserts in its transaction before the work. A repeat, which gets the first
-   * answer, does not assert it again.
+   * A check that {@link once} runs in its transaction before the work. A repeat, which gets the
+   * first answer, skips it.
    */
   readonly assertBefore?: (connection: Connection) => Promise<void>
 }
 
-/** The same request as it is remembered: nothing of it is what the caller wrote. */
+/** The same request in its stored form, without the caller's texts. */
 export interface KeyedRequest extends storedRequests.IdempotencyReference {
-  /** Of the whole request, one for each version of their key, the active first. */
+  /**
+   * Fingerprints of the whole request, one for each version of their key, the active version first.
+   */
   readonly fingerprints: readonly [Uint8Array, ...Uint8Array[]]
   readonly bearsSecret: boolean
   readonly original?: NewOriginal
 }
 
-/** Takes the HSM's keyed hashes in the place of a request's texts. */
+/** Replaces the texts of a request with the HSM's keyed hashes. */
 export async function keyedRequest(hsm: Hsm, request: RepeatableRequest): Promise<KeyedRequest> {
   const { bearsSecret, clientId, original } = request
   const [active, ...others] = await hsm.fingerprintRequest(request)
@@ -49,7 +50,7 @@ export async function keyedRequest(hsm: Hsm, request: RepeatableRequest): Promis
   }
 }
 
-/** What an operation answered, now or the first time. */
+/** The answer of an operation, new or replayed. */
 export interface Answer<Result> {
   readonly result: Result
   readonly replayed: boolean
@@ -57,7 +58,7 @@ export interface Answer<Result> {
 
 /**
  * Claims the key of a request until the transaction ends.
- * @returns the claim, or null where the key was not free.
+ * @returns the claim, or null if the key was not free.
  * @throws `Problem` `idempotency_key_in_use` while another request has it.
  */
 export async function claimKey(
@@ -73,8 +74,8 @@ export async function claimKey(
 }
 
 /**
- * What is remembered of the same request, or null when the key was used for another one. Its caller
- * refuses after the transaction, so that a key that is retired here stays so.
+ * Returns the stored record of the same request, or null if the key was used for another one. The
+ * caller refuses after the transaction, so that a key that is retired here stays retired.
  */
 export async function findRemembered(
   connection: Connection,
@@ -89,23 +90,23 @@ export async function findRemembered(
   return checkRemembered(connection, request, remembered)
 }
 
-/** Null where the key was used for another request, or is retired. */
+/** Null if the key was used for another request, or is retired. */
 async function checkRemembered(
   connection: Connection,
   request: KeyedRequest,
   remembered: storedRequests.RememberedRequest,
 ): Promise<storedRequests.RememberedRequest | null> {
   if (remembered.isSameRequest && !remembered.retired) return remembered
-  // A second guess at the same key would show whether this body has the remembered PIN.
+  // A second guess at the same key would reveal whether this body has the stored PIN.
   if (request.bearsSecret) await storedRequests.retireIdempotencyKey(connection, request)
   return null
 }
 
-/** What an answer is bound to: whose it is, and the claim of the key that it was given under. */
+/** The subject that an answer is sealed for: its client, and the claim of its key. */
 export const answerSubject = (clientId: string, claimId: string): string =>
   `${clientId}\n${claimId}`
 
-/** An answer as it is kept: enciphered, and bound to its claim. */
+/** Seals an answer for its claim. */
 export const sealAnswer = <Result>(
   hsm: Hsm,
   { clientId }: Pick<KeyedRequest, 'clientId'>,
@@ -114,7 +115,7 @@ export const sealAnswer = <Result>(
 ): Promise<Uint8Array> =>
   hsm.sealRecord('answer', answerSubject(clientId, claimId), JSON.stringify({ result }))
 
-/** The first answer again. */
+/** Opens the first answer. */
 export async function replayAnswer<Result>(
   hsm: Hsm,
   { clientId }: Pick<KeyedRequest, 'clientId'>,
@@ -125,11 +126,11 @@ export async function replayAnswer<Result>(
 }
 
 /**
- * Does the work in one transaction, and once: with an idempotency key, the work, its events and the
+ * Does the work once, in one transaction. With an idempotency key, the work, its events and the
  * record of the key commit together, and a repeat gets the first answer (docs/reference/api.md,
  * "Idempotency").
  * @throws `Problem` `idempotency_key_reused` for another request, `idempotency_key_in_use` while
- * the first one runs; whatever the work throws, and then the key is free again.
+ *   the first one runs; any error of the work, which frees the key.
  */
 export async function once<Result>(
   { database, hsm }: { readonly database: Database; readonly hsm: Hsm },
@@ -160,23 +161,23 @@ export async function once<Result>(
   return answer
 }
 
-/** Makes the claim of a request's key, which remembers this as its answer; null without a key. */
+/** Composes the claim of a request's key with this result as its answer; null without a key. */
 export type ClaimFor<Result> = (result: Result) => Promise<storedRequests.Claim | null>
 
-/** What one statement came to, and what its act answers where it was done. */
+/** Whether the statement did the act, and the result to answer. */
 export interface Committed<Result> {
   readonly isDone: boolean
   readonly result: Result
 }
 
 /**
- * Does an act that is one statement, and once: the claim of its key is in that statement, so that
- * nothing is locked while the act is prepared. Where the key is another's, or the act is refused,
- * it is looked up what that key has answered: a repeat gets the first answer, whatever is so of the
- * card by now.
- * @param attempt prepares the act and commits it; says by a `Problem` why it cannot be done. Where
- * what it read was changed by another before its statement came, it is tried again.
- * @throws `Problem` as {@link once} does; `unavailable` when others were quicker every time.
+ * Does an act of one statement once. The statement includes the claim of the key, so nothing is
+ * locked while the act is prepared. If the key was used before, or the act is refused, the stored
+ * answer is returned: a repeat gets the first answer, whatever the present state of the card is.
+ * @param attempt prepares the act and commits it, or throws a `Problem` with the reason. It is
+ *   retried if its data was changed before its statement.
+ * @throws `Problem` as {@link once} does; `unavailable` if concurrent changes came first every
+ *   time.
  */
 export async function commitOnce<Result>(
   { database, hsm }: { readonly database: Database; readonly hsm: Hsm },
@@ -202,14 +203,17 @@ export async function commitOnce<Result>(
     if (first) return first
     if (!('error' in attempted)) continue
     const { error } = attempted
-    // A statement under a key waited for the key, or for a card: in a moment neither is locked.
+    // A statement with a key waited for the lock of the key or of a card, which will be free soon.
     const isInUse = keyed !== null && error instanceof LockTimeout
     throw isInUse ? new Problem('idempotency_key_in_use', { cause: error }) : error
   }
   throw new Problem('unavailable', { detail: 'Another request is changing the same resource.' })
 }
 
-/** What a key has answered; null where it is free. @throws `Problem` `idempotency_key_reused`. */
+/**
+ * Returns the stored answer of a key; null if the key is free.
+ * @throws `Problem` `idempotency_key_reused`.
+ */
 async function findFirstAnswer<Result>(
   database: Database,
   hsm: Hsm,
@@ -227,8 +231,8 @@ async function findFirstAnswer<Result>(
 const unanswered = new Error('This request has not been answered yet.')
 
 /**
- * The first answer to a request that was answered already, or null. For an act that has long work
- * to do before its transaction: a repeat is spared it. What `once` says afterwards is what counts.
+ * Returns the first answer to a repeated request, or null. For an act with long work before its
+ * transaction, which a repeat then skips. The later result of `once` decides.
  * @throws `Problem` `idempotency_key_reused`, `idempotency_key_in_use`.
  */
 export async function recall<Result>(
@@ -237,7 +241,7 @@ export async function recall<Result>(
 ): Promise<Answer<Result> | null> {
   if (!request) return null
   try {
-    // What the work throws frees the key that was claimed for it.
+    // An error of the work frees its claimed key.
     return await once<Result>(store, request, async () => {
       throw unanswered
     })

@@ -19,10 +19,10 @@ import * as keyTargets from './store-key.ts'
 
 export type { EntryPosition }
 
-/** How long the people who have the components may take to come. */
+/** The time within which all custodians must enter their components. */
 const entrySeconds = 4 * 3_600
 
-/** A key that is to come in components. */
+/** A key to be entered in components. */
 interface NewEntry {
   readonly target: keyTargets.KeyTarget
   readonly form: keyTargets.KeyForm
@@ -32,31 +32,31 @@ interface NewEntry {
 }
 
 /**
- * A component that is there: who brought it, and who could act for that one. Nothing of the
- * component.
+ * An entered component: its custodian, and everyone who could act as that person, without the
+ * component itself.
  */
 interface EnteredComponent extends Custodian {
   readonly componentNumber: number
   readonly person: string
 }
 
-/** How far an entry has come. */
+/** The progress of an entry. */
 export interface EntryProgress {
   readonly entryId: string
   readonly family: keyTargets.KeyTarget['family']
-  /** Names what the combined key is to become. */
+  /** The purpose of the combined key. */
   readonly target: string
   readonly openedBy: string
   readonly entered: readonly EnteredComponent[]
   readonly componentCount: number
   readonly expiresAt: string
-  /** The key, once every component is there. */
+  /** The key, once every component is entered. */
   readonly key: keyTargets.AddedKey | null
 }
 
 /**
  * Opens the entry of a key in components (PCI PIN Security 3.1, requirements 12 and 15).
- * @throws `Problem` `key_refused` for an impossible key, before the first component arrives.
+ * @throws `Problem` `key_refused` for an impossible key, before the first component is entered.
  */
 export async function openEntry(
   keys: KeyContext,
@@ -81,7 +81,7 @@ export async function openEntry(
   })
 }
 
-/** Forgets the components of keys whose others never came. */
+/** Deletes the components of incomplete entries that have expired. */
 export const expireComponents = (keys: KeyContext): Promise<void> =>
   changeKeys(keys, async ({ connection, record }) => {
     for (const { entryId, target } of await expireComponentEntries(connection)) {
@@ -90,7 +90,10 @@ export const expireComponents = (keys: KeyContext): Promise<void> =>
     }
   })
 
-/** An open entry. @throws `Problem` `not_found`. */
+/**
+ * Returns an open entry.
+ * @throws `Problem` `not_found`.
+ */
 export async function findEntry({ database }: KeyContext, entryId: string): Promise<EntryProgress> {
   const entry = await findComponentEntry(database, entryId)
   if (!entry) throw new Problem('not_found')
@@ -102,12 +105,12 @@ export async function findEntry({ database }: KeyContext, entryId: string): Prom
   )
 }
 
-/** An entry in the list, and where it stands there. */
+/** An entry with its position in the list. */
 interface ListedEntry extends EntryProgress {
   readonly position: EntryPosition
 }
 
-/** The open entries, the next to expire first. */
+/** Lists the open entries, the next to expire first. */
 export async function listEntries(
   { database }: KeyContext,
   after: EntryPosition | null,
@@ -132,7 +135,8 @@ export const entryTarget = ({ target }: Pick<ComponentEntryRow, 'target'>): keyT
   JSON.parse(target) as keyTargets.KeyTarget
 
 /**
- * Describes the progress of an entry. @param key the complete key, once every component is there.
+ * Describes the progress of an entry.
+ * @param key the complete key, once every component is entered.
  */
 export function describeProgress(
   entry: ComponentEntryRow,

@@ -5,7 +5,7 @@ import { listProvenance } from '../../storage/clients/provenance.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { isSandboxInstallation, type KeyComponentRow } from '../../storage/keys/components.ts'
 
-/** A client that brings a component, who had a hand in it, and who could act for it now. */
+/** A client that enters a component, its provenance, and everyone who could act as it now. */
 export interface Custodian {
   readonly clientId: string
   readonly createdBy: string | null
@@ -14,8 +14,8 @@ export interface Custodian {
 }
 
 /**
- * Those who bring, or brought, components. The installation is locked, or the answer is only for
- * looking at.
+ * Loads the custodians of components. The caller has locked the installation, or only displays the
+ * result.
  */
 export async function loadCustodians(
   connection: Connection,
@@ -28,7 +28,7 @@ export async function loadCustodians(
   }
 }
 
-/** Somebody who brings a component: by what name, and as which client. */
+/** A person who enters a component: the id, and the client. */
 interface Person {
   readonly person: string
   readonly clientId: string
@@ -45,7 +45,7 @@ export async function findDependence(
   entered: readonly KeyComponentRow[],
 ): Promise<string | null> {
   const isSandbox = await isSandboxInstallation(connection)
-  // One client may stand for several people where there is only one, in the sandbox.
+  // In the sandbox, which has one person, one client may stand for several custodians.
   const others = entered.filter((each) => !isSandbox || each.clientId !== clientId)
   if (
     entered.some((each) => each.person === person) ||
@@ -53,12 +53,12 @@ export async function findDependence(
   ) {
     return 'Another person must enter each component, with a client of their own.'
   }
-  // Of somebody who signed in nobody here knows which client is theirs, too.
+  // The client of a person who signed in is unknown.
   if (others.some((each) => isPersonId(each.clientId) !== isPersonId(clientId))) {
     return 'The custodians of a key must either all sign in, or all be clients.'
   }
   for (const id of [clientId, ...others.map((each) => each.clientId)]) {
-    // Whether somebody may still sign in is their issuer's to say.
+    // The issuer decides whether a person may still sign in.
     if (!isPersonId(id) && !(await findClient(connection, id))?.active) return `${id} is disabled.`
   }
   const findCustodian = await loadCustodians(connection, [

@@ -8,20 +8,23 @@ import * as sealedColumns from '../../storage/keys/sealed-columns.ts'
 import { answerSubject } from '../idempotency/idempotency.ts'
 import type { KeyContext } from './keys.ts'
 
-/** One value that is under a key. */
+/** One value under a key. */
 interface KeyedValue {
-  /** Where it stands: the next page begins after it. */
+  /** The position in the column. The next page begins after it. */
   readonly position: string
-  /** The version that it is under; null where it does not say. */
+  /** The version of its key; null if it does not state one. */
   readonly keyVersion: number | null
-  /** Puts it under the active version, unless it changed meanwhile. @returns whether it did. */
+  /**
+   * Encrypts it under the active version, unless it changed meanwhile.
+   * @returns whether it was replaced.
+   */
   move(): Promise<boolean>
 }
 
-/** Reads a page of a column that is under a key, in the order of its rows. */
+/** Reads a page of a column under a key, in the order of its rows. */
 type ReadPage = (keys: KeyContext, after: string, limit: number) => Promise<readonly KeyedValue[]>
 
-/** What of each card is under a key; null where nothing is. */
+/** Reads a value of each card; null if the card has none. */
 const ofCards =
   (
     valueIn: (
@@ -39,13 +42,13 @@ const ofCards =
 
 const nothing = { keyVersion: Number.POSITIVE_INFINITY, move: async () => false }
 
-/** Cards that were issued under a version keep it. */
+/** Cards keep the key version that they were issued with. */
 function keptVersion(keyName: KeyName, reference: string): Omit<KeyedValue, 'position'> | null {
   const keyVersion = versionIn(keyName, reference)
   return keyVersion === null ? null : { keyVersion, move: async () => false }
 }
 
-/** The version in `cvk/2`; null in a reference to another key. */
+/** Parses the version in `cvk/2`; null in a reference to another key. */
 function versionIn(keyName: KeyName, reference: string): number | null {
   const [name, version] = reference.split('/')
   return name === keyName ? Number(version) : null
@@ -74,7 +77,7 @@ const ofWebhooks =
     }))
   }
 
-/** A sealed column of what waits, or waited, for approval. */
+/** A sealed column of the approvals. */
 const ofApprovals =
   (column: sealedApprovals.SealedApprovalColumn): ReadPage =>
   async ({ database, hsm }, after, limit) => {
@@ -91,14 +94,14 @@ const ofApprovals =
     }))
   }
 
-/** How each column that the catalogue of keys names is read, and its values are moved. */
+/** How each column in the catalogue of keys is read, and how its values are re-encrypted. */
 export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
   'card.encrypted_pan': ofCards(({ database, hsm }, card) => ({
     keyVersion: hsm.readSealedVersion(card.encryptedPan),
     move: async () =>
       cardKeys.movePan(database, card.publicToken, card.encryptedPan, await hsm.rewrapPan(card)),
   })),
-  // A card is found by its fingerprint under every version until the older ones are retired.
+  // A card has a fingerprint under every version until the older ones are retired.
   pan_fingerprint: ofCards(({ database, hsm }, card) => ({
     keyVersion: null,
     async move() {

@@ -13,7 +13,7 @@ import { changeKeys, type KeyChange, type KeyContext } from './keys.ts'
 import { destroyUnstored, type NoteKey } from './make-key.ts'
 import * as keyTargets from './store-key.ts'
 
-/** One component, brought by one person. */
+/** A component from one custodian. */
 interface NewComponent {
   readonly person: string
   /** Hexadecimal. */
@@ -21,7 +21,7 @@ interface NewComponent {
   readonly keyCheckValue: string
 }
 
-/** What was refused is on record, too, and answered after the commit. */
+/** A refusal, which is recorded, and thrown after the commit. */
 interface Refused {
   readonly refusal: Problem
 }
@@ -41,7 +41,7 @@ export async function enterComponent(
   const outcome = await destroyUnstored(keys, (note) =>
     changeKeys(keys, async (change): Promise<Refused | { readonly progress: EntryProgress }> => {
       const { connection, record } = change
-      // Nobody gives anybody other credentials meanwhile.
+      // The lock prevents concurrent changes of credentials.
       await keyTargets.lockKeys(keys, connection)
       const entry = await storedComponents.lockComponentEntry(connection, entryId)
       if (!entry) throw new Problem('not_found')
@@ -69,7 +69,10 @@ export async function enterComponent(
   return outcome.progress
 }
 
-/** @throws `Problem` `key_refused` for a component that is not what its sender said. */
+/**
+ * @throws `Problem` `key_refused` for a component that does not match its stated length or check
+ *   value.
+ */
 async function addComponent(
   { hsm }: KeyContext,
   { connection, record }: KeyChange,
@@ -106,9 +109,7 @@ async function addComponent(
   return { components: [...components, row] }
 }
 
-/**
- * A refusal is answered after the transaction, so that the components are forgotten all the same.
- */
+/** A refusal is thrown after the transaction, so that the components are deleted in any case. */
 async function combine(
   keys: KeyContext,
   connection: Connection,

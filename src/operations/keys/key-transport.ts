@@ -8,19 +8,19 @@ import { changeKeysOnce, composeReference, composeZoneReference, type KeyContext
 import { makeKey } from './make-key.ts'
 import { type AddedKey, type KeyTarget, toKeyPurpose, zoneMasterKeyBlock } from './store-key.ts'
 
-/** A key that came from elsewhere, under a zone master key. */
+/** A key from another party, under a zone master key. */
 interface KeyInTransport {
   readonly target: KeyTarget
   readonly zoneMasterKey: string
   /** X9.143 version B or D. */
   readonly keyBlock: string
-  /** As its sender gave it, three bytes or more in hexadecimal; null leaves it unchecked. */
+  /** The sender's check value, at least three bytes in hexadecimal; null skips the check. */
   readonly keyCheckValue: string | null
 }
 
 /**
- * Takes in a key block under a zone master key. One of the installation's own is pending until it
- * is rotated to.
+ * Imports a key block under a zone master key. A key of the installation is pending until a
+ * rotation to it.
  * @throws `Problem` `key_refused`, `key_in_use`, `validation_failed`.
  */
 export async function importKey(
@@ -43,17 +43,17 @@ export async function importKey(
   return makeKey(keys, operator, imported, request)
 }
 
-/** A key to send elsewhere. */
+/** A key to export. */
 interface LeavingKey {
   readonly key: string
-  /** Of one of the installation's own; the newest active one unless given. */
+  /** The version of an installation key; by default the newest active one. */
   readonly version: number | null
   /** The network client of a zone key. */
   readonly clientId: string | null
   readonly zoneMasterKey: string
 }
 
-/** A key block for another installation. */
+/** A key block for another party. */
 interface ExportedKey {
   readonly key: string
   readonly keyBlock: string
@@ -61,8 +61,8 @@ interface ExportedKey {
 }
 
 /**
- * Wraps an exportable key under a zone master key, as a key block and in no other form.
- * @throws `Problem` `not_found`; `key_refused` unless it may leave under this key.
+ * Exports a key under a zone master key, only as a key block.
+ * @throws `Problem` `not_found`; `key_refused` unless it can be exported under this key.
  */
 export async function exportKey(
   keys: KeyContext,
@@ -70,7 +70,7 @@ export async function exportKey(
   { clientId, key, version, zoneMasterKey }: LeavingKey,
   request: RepeatableRequest | null,
 ): Promise<Answer<ExportedKey>> {
-  // Answered after the commit, so it is on record before it leaves.
+  // Answered after the commit, so that the export is recorded before the key leaves.
   return changeKeysOnce(keys, request, async ({ connection, record }) => {
     const findStored = async () => {
       if (clientId !== null) return findZoneKey(connection, clientId, key)

@@ -4,28 +4,28 @@ import type { Connection, Database } from '../../storage/engine/database.ts'
 import { type KeyAct, recordKeyAct } from '../acts/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 
-/** What the operations on keys work with. */
+/** The dependencies of the operations on keys. */
 export interface KeyContext {
   readonly database: Database
   readonly hsm: Hsm & KeyAdministration
   readonly timings: KeyTimings
-  /** Rows that a re-encryption moves within a second, at most. */
+  /** The maximum number of rows that a re-encryption moves in a second. */
   readonly rowsPerSecond: number
-  /** Names this process among those that re-encrypt. */
+  /** Identifies this process among those that re-encrypt. */
   readonly processId: string
-  /** Writes an act that is on record to the log. */
+  /** Writes a recorded act to the log. */
   logAct(act: KeyAct): void
 }
 
-/** The times of a rotation. All follow from how often each process looks for new keys. */
+/** The times of a rotation. All follow from the interval at which each process reads the keys. */
 interface KeyTimings {
-  /** Each process reads the keys so often. */
+  /** The interval at which each process reads the keys. */
   readonly refreshMs: number
-  /** A process that could not read them for so long refuses to answer. */
+  /** A process that could not read the keys for this long refuses to answer. */
   readonly staleAfterMs: number
-  /** A version is pending for so long: every process then knows it, or refuses. */
+  /** How long a version is pending: every process then knows it, or refuses to answer. */
   readonly pendingMs: number
-  /** After so long no request runs any more that began under an older state of the keys. */
+  /** After this time, no request is running that began with an older state of the keys. */
   readonly settleMs: number
 }
 
@@ -36,24 +36,24 @@ export const keyTimings = (refreshMs: number): KeyTimings => ({
   settleMs: 30 * refreshMs,
 })
 
-/** The name of a version of a key: `pan/2`. */
+/** Composes the name of a key version: `pan/2`. */
 export const composeReference = (keyName: string, keyVersion: number): string =>
   `${keyName}/${keyVersion}`
 
-/** The name of a zone key: with its network, whose keys have names of their own. */
+/** Composes the name of a zone key, with its network, whose keys have names of their own. */
 export const composeZoneReference = (key: string, clientId: string | null): string =>
   clientId === null ? key : `${clientId}/${key}`
 
-/** A transaction that changes something about keys. */
+/** A transaction that changes keys. */
 export interface KeyChange {
   readonly connection: Connection
-  /** Puts an act on record. */
+  /** Records an act. */
   record(act: KeyAct): Promise<void>
 }
 
 /**
- * Changes something about keys in one transaction with the record of it: there is neither a change
- * without its record nor a record without its change. The log gets it once it is committed.
+ * Changes keys in one transaction with the record of the act, so that neither exists without the
+ * other. The log gets the act after the commit.
  */
 export const changeKeys = async <Result>(
   keys: KeyContext,
@@ -61,9 +61,9 @@ export const changeKeys = async <Result>(
 ): Promise<Result> => (await changeKeysOnce(keys, null, work)).result
 
 /**
- * The same for what an operator asked under an idempotency key: that commits with it, and a repeat
- * gets the first answer. The result is as JSON has it, or a repeat would answer another.
- * @throws what `once` throws.
+ * The same for a request with an idempotency key: the key commits with the change, and a repeat
+ * gets the first answer. The result must be JSON, so that a repeat answers the same.
+ * @throws as `once`.
  */
 export async function changeKeysOnce<Result>(
   keys: KeyContext,
@@ -72,7 +72,7 @@ export async function changeKeysOnce<Result>(
 ): Promise<Answer<Result>> {
   let acts: KeyAct[] = []
   const answer = await once(keys, request, (connection) => {
-    // The work may run again from its beginning.
+    // The work may be repeated from its beginning.
     acts = []
     return work({
       connection,

@@ -12,44 +12,44 @@ import type { KeyContext } from './keys.ts'
 import { computeRoundProgress, type RoundProgress } from './re-encryption.ts'
 import { dueAt, rotationDue } from './uses.ts'
 
-/** One version of one key, as an operator sees it. */
+/** One version of one key, as operators see it. */
 export interface ListedKey extends Partial<KeyDescription> {
   readonly family: 'master' | 'installation' | 'zone-master' | 'zone'
   readonly key: string
-  /** Null for a key that has none: its successor has another name. */
+  /** Null for a key without versions: its successor has another name. */
   readonly version: number | null
   /** The network client of a zone key. */
   readonly clientId?: string
   readonly pinBlockFormats?: readonly string[]
   readonly state: HsmKeyState
-  /** Whether new things are made under it. */
+  /** Whether new data is protected with it. */
   readonly current: boolean
   readonly keyCheckValue: string
   readonly createdAt: Date | null
   readonly activatesAt: Date | null
   readonly activatedAt: Date | null
   readonly retiredAt: Date | null
-  /** Uses by all processes, of the installation's own keys. */
+  /** The uses by all processes, for keys of the installation. */
   readonly uses?: number
-  /** When its age calls for a rotation; null for a version that makes nothing new. */
+  /** The time at which a rotation is due by age; null for a version that protects no new data. */
   readonly rotationDueAt?: Date | null
   /** Why a rotation is due now, or null. */
   readonly rotationDue?: 'age' | 'uses' | null
-  /** How far everything has been re-encrypted under this version. */
+  /** The progress of the re-encryption under this version. */
   readonly reEncryption: (ReEncryptionRow & RoundProgress) | null
 }
 
-/** Where a page of keys ends: by family, then by name and number, or by network and name. */
+/** The end of a page of keys: by family, then by name and number, or by network and name. */
 export interface KeyPosition {
   readonly family: ListedKey['family']
   readonly key: string
-  /** 0 of a key that has none. */
+  /** 0 for a key without versions. */
   readonly version: number
-  /** Empty but for a zone key. */
+  /** Empty except for zone keys. */
   readonly clientId: string
 }
 
-/** The keys of the installation, its networks and its zones. No key block is among it. */
+/** Lists the keys of the installation, its networks and its zones, without key blocks. */
 export async function listKeys(
   keys: KeyContext,
   after: KeyPosition | null,
@@ -103,14 +103,14 @@ const pages: Readonly<Record<ListedKey['family'], Page>> = {
   async installation({ database, hsm }, after, limit) {
     const position = [after?.key ?? '', after?.version ?? 0, limit] as const
     const rows = await listHsmKeysAfter(database, ...position)
-    // Of so many versions there are at most so many re-encryptions.
+    // There are at most as many re-encryptions as versions.
     const reEncryptions = await listReEncryptions(database, ...position)
     const now = new Date()
     return rows.map((listed) => {
       const { keyBlock, keyName, keyVersion, ...row } = listed
       const isOfVersion = (reEncryption: ReEncryptionRow) =>
         reEncryption.keyName === keyName && reEncryption.keyVersion === keyVersion
-      // Only the version that makes new things wears out.
+      // Only the version that protects new data wears out.
       const isWearing = row.current && isInstallationKey(keyName)
       const reEncryption = reEncryptions.find(isOfVersion)
       const period = isWearing ? keyCatalogue[keyName].cryptoperiod : undefined

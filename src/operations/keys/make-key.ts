@@ -8,7 +8,7 @@ import { type Answer, type RepeatableRequest, recall } from '../idempotency/idem
 import { changeKeysOnce, type KeyContext } from './keys.ts'
 import * as keyTargets from './store-key.ts'
 
-/** A key to generate. Without a form, the one that its purpose or its PIN block formats ask for. */
+/** A key to generate. The default form is that of its purpose or its PIN block formats. */
 interface NewKey {
   readonly target: keyTargets.KeyTarget
   readonly form: KeyForm | null
@@ -16,7 +16,7 @@ interface NewKey {
 }
 
 /**
- * Generates a key inside the HSM. One of the installation's own is pending until it is rotated to.
+ * Generates a key inside the HSM. A key of the installation is pending until a rotation to it.
  * @throws `Problem` `key_refused`, `key_in_use`, `validation_failed`.
  */
 export async function generateKey(
@@ -36,24 +36,21 @@ export async function generateKey(
   })
 }
 
-/** A key that was generated before the installation is locked for it. */
+/** A key that was generated before the installation is locked. */
 interface UnstoredKey {
   readonly key: WrappedKey
-  /**
-   * @throws `Problem` `unavailable` where the master key that it was wrapped under has gone
-   *   meanwhile.
-   */
+  /** @throws `Problem` `unavailable` if its master key was replaced meanwhile. */
   unlessRotated(): WrappedKey
 }
 
-/** Generates a key without locking the installation, since a long RSA key takes seconds. */
+/** Generates a key without locking the installation, because a long RSA key takes seconds. */
 export async function generateUnstored(
   { hsm }: KeyContext,
   { exportable, form, target }: NewKey,
 ): Promise<UnstoredKey> {
   const masterKey = () => hsm.custody.masterKeys?.checkValue()
   const masterKeyBefore = masterKey()
-  // A key for MACs has the form that its usage asks for.
+  // The usage of a MAC key decides its form.
   const isForPins = target.family === 'zone' && target.macUsage === undefined
   const isTdes = isForPins && keyTargets.selectCipher(target) === 'TDES'
   const usualForm = isTdes ? ({ algorithm: 'TDES', lengthBytes: 16 } as const) : null
@@ -67,7 +64,7 @@ export async function generateUnstored(
   }
 }
 
-/** A key that is made while the installation is locked, and what its record says of that. */
+/** A key to generate while the installation is locked, and the details of its record. */
 interface Making {
   readonly act: string
   readonly target: keyTargets.KeyTarget
@@ -75,9 +72,9 @@ interface Making {
 }
 
 /**
- * Stores a key that is generated under the lock of the installation, so that no key is wrapped
- * under a master key that another process is replacing.
- * @throws as `addKey` does.
+ * Generates and stores a key under the lock of the installation, so that no key is wrapped under a
+ * master key that another process is replacing.
+ * @throws as `addKey`.
  */
 export const makeKey = (
   keys: KeyContext,
@@ -94,7 +91,7 @@ export const makeKey = (
     }),
   )
 
-/** Notes a key that was made for a row that may never be written. */
+/** Notes a generated key whose row may never be written. */
 export type NoteKey = (key: WrappedKey) => WrappedKey
 
 /**
@@ -113,7 +110,7 @@ export async function destroyUnstored<Result>(
       try {
         if (!(await isKeyBlockKept(database, keyBlock))) await discardKey(keyBlock)
       } catch {
-        // It stays, and nothing uses it.
+        // The key stays in the token, unused.
       }
     }
   }
@@ -125,8 +122,8 @@ export async function destroyUnstored<Result>(
     await discard()
     return result
   } catch (error) {
-    // Of a database that went away nobody knows what it committed: a key without a row does no
-    // harm, a row without its key does.
+    // If the database failed, it is unknown whether it committed: a key without a row is harmless,
+    // a row without its key is not.
     const mayBeCommitted =
       error instanceof Problem && error.code === 'unavailable' && !(error instanceof LockTimeout)
     if (!mayBeCommitted) await discard()

@@ -5,11 +5,13 @@ import * as storedReEncryptions from '../../storage/keys/re-encryption.ts'
 import { keyedColumns } from './encrypted-columns.ts'
 import { changeKeys, composeReference, type KeyContext } from './keys.ts'
 
-/** Rows of a step: few enough that a crash repeats little and no statement is long. */
+/**
+ * The number of rows in a step: few enough that a crash repeats little and no statement is long.
+ */
 const stepRowsMost = 100
 /**
- * Rows re-encrypted at once: the others of a process's connections are for those who wait for an
- * answer.
+ * The number of rows re-encrypted concurrently. The other connections of a process are for
+ * requests.
  */
 const movesAtOnce = 4
 
@@ -17,7 +19,7 @@ const movesAtOnce = 4
  * Runs one step of this process's re-encryption. Each row is re-encrypted separately, and only if
  * it is unchanged since it was read: no change is overwritten, and no card is locked for longer
  * than a statement.
- * @returns the re-encryption, or null when it ended, rests, or belongs to another process.
+ * @returns the re-encryption, or null if it ended, pauses, or belongs to another process.
  */
 export async function reEncryptStep(
   keys: KeyContext,
@@ -27,7 +29,7 @@ export async function reEncryptStep(
     ? keyCatalogue[reEncryption.keyName].columns
     : []
   const fromMs = performance.now()
-  // No step rests for longer than a second: its lease lasts, and who is stopped waits for no more.
+  // No step pauses for more than a second, so that its lease lasts and a stop is quick.
   const stepSize = Math.min(stepRowsMost, keys.rowsPerSecond)
   const started = columns.findIndex((each) => each === reEncryption.columnName)
   const index = Math.max(0, started)
@@ -41,7 +43,7 @@ export async function reEncryptStep(
     for (let row = waiting.pop(); row; row = waiting.pop()) if (await row.move()) reEncrypted += 1
   }
   await Promise.all(Array.from({ length: movesAtOnce }, moveOneByOne))
-  // What does not say its version was left behind if it could be re-encrypted.
+  // Values without a version were skipped if they cannot be re-encrypted.
   const knownOlder = older.filter(({ keyVersion }) => keyVersion !== null).length
   const isLast = rows.length < stepSize
   const next = isLast ? columns[index + 1] : column
@@ -62,14 +64,13 @@ export async function reEncryptStep(
   return next ? stepped : endRound(keys, stepped)
 }
 
-/** How far a round has come. */
+/** The progress of a round. */
 export interface RoundProgress {
-  /** Of the cards, from 0 to 1, by their tokens, which are drawn evenly: none is counted. */
-  readonly shareOfCards: number
   /**
-   * Until it is through with them, if it goes on as it went since it began; null before that can be
-   * said.
+   * The share of the cards, from 0 to 1, estimated from the tokens, which are evenly distributed.
    */
+  readonly shareOfCards: number
+  /** The remaining seconds at the present rate; null before the rate is known. */
   readonly secondsLeft: number | null
 }
 
@@ -91,9 +92,7 @@ export function computeRoundProgress(
   return { shareOfCards, secondsLeft: secondsLeft === null ? null : Math.round(secondsLeft) }
 }
 
-/**
- * A round that began late enough and found nothing is the last; before that there is another one.
- */
+/** A round that began late enough and found nothing is the last; otherwise another one follows. */
 async function endRound(
   keys: KeyContext,
   reEncryption: storedReEncryptions.ReEncryptionRow,

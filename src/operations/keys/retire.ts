@@ -9,16 +9,16 @@ import { type Answer, type RepeatableRequest, recall } from '../idempotency/idem
 import { keyedColumns } from './encrypted-columns.ts'
 import { changeKeysOnce, composeReference, composeZoneReference, type KeyContext } from './keys.ts'
 
-/** One version of one of the installation's keys. */
+/** One version of a key of the installation. */
 interface KeyVersion {
   readonly keyName: string
   readonly keyVersion: number
 }
 
 /**
- * Retires an active version that has a successor and nothing under it. Only once that has settled:
- * before, a process that has not read the keys since may still make something under the older one.
- * @throws `Problem` `not_found`; `key_in_use` when it is not so.
+ * Retires an active version that has a successor and protects no data. It must have settled: before
+ * that, a process with an older read of the keys may still use the version.
+ * @throws `Problem` `not_found`; `key_in_use` if these conditions do not hold.
  */
 export async function retireKey(
   keys: KeyContext,
@@ -30,7 +30,7 @@ export async function retireKey(
   if (known) return known
   const { keyName, keyVersion } = version
   const settleSeconds = keys.timings.settleMs / 1_000
-  // Settled before it is searched: else something could come under it behind the search.
+  // Settled before the search, so that no data can be added under the version behind it.
   const isSettled = await storedHsmKeys.mayRetireHsmKey(
     keys.database,
     keyName,
@@ -52,9 +52,9 @@ export async function retireKey(
 }
 
 /**
- * Deletes a retired version that protects nothing any more, or an unclaimed pending one beside an
- * active one. It waits until no running request can have read data from before the re-encryption.
- * @throws `Problem` `not_found`; `key_in_use` when these conditions do not hold.
+ * Deletes a retired version that protects no data, or an unused pending one beside an active one.
+ * It waits until no running request can have read data from before the re-encryption.
+ * @throws `Problem` `not_found`; `key_in_use` if these conditions do not hold.
  */
 export async function deleteKey(
   keys: KeyContext,
@@ -86,9 +86,9 @@ const inUse = ({ keyName, keyVersion }: KeyVersion, why: string) =>
 const pageSize = 1_000
 
 /**
- * Why a version has to stay, or null. The search takes as long as reading every card does, and so
- * it comes before the transaction, which says what was found: there a repeat of the request gets
- * its first answer.
+ * Returns why a version must stay, or null. The search takes as long as a read of every card, so it
+ * runs before the transaction, which uses the result: there, a repeat of the request gets its first
+ * answer.
  */
 async function findObjection(keys: KeyContext, version: KeyVersion): Promise<Problem | null> {
   const { keyName, keyVersion } = version
@@ -98,7 +98,7 @@ async function findObjection(keys: KeyContext, version: KeyVersion): Promise<Pro
     return inUse(version, 'is a version of a key that this program does not know.')
   }
   const { columns, retirement } = keyCatalogue[keyName]
-  // Only time empties some: their rotation retires them when it has passed.
+  // Some versions become unused by time only: their rotation retires them after it has passed.
   if (row.state === 'active' && retirement.by === 'time') {
     return inUse(version, 'retires automatically, after the data under it has expired.')
   }
@@ -106,7 +106,7 @@ async function findObjection(keys: KeyContext, version: KeyVersion): Promise<Pro
     return inUse(version, 'is still needed to find cards.')
   }
   for (const column of columns) {
-    // Everything is read, page by page: exact, however long it takes.
+    // Reads everything, page by page: exact, however long it takes.
     for (let after: string | undefined = ''; after !== undefined; ) {
       const rows = await keyedColumns[column](keys, after, pageSize)
       if (rows.some((value) => value.keyVersion === keyVersion)) {
@@ -118,7 +118,7 @@ async function findObjection(keys: KeyContext, version: KeyVersion): Promise<Pro
   return null
 }
 
-/** A key that has a name and no versions: its successor has another name. */
+/** A key without versions: its successor has another name. */
 interface NamedKey {
   readonly key: string
   /** The network client of a zone key; null for a zone master key. */

@@ -6,21 +6,21 @@ import type { Answer, RepeatableRequest } from '../idempotency/idempotency.ts'
 import { changeKeysOnce, type KeyContext } from './keys.ts'
 import { refuseOtherMasterKey } from './store-key.ts'
 
-/** A rotation of the master key that is done. */
+/** A completed rotation of the master key. */
 interface MasterKeyRotation {
   readonly before: string
   readonly after: string
-  /** Key blocks that were put under the new one. */
+  /** The number of key blocks that were wrapped under the new key. */
   readonly keyBlocks: number
 }
 
 /**
- * Puts every key block under another master key of the file, in one transaction. The other
- * processes follow when they next look; one whose file lacks the new key refuses to answer until it
+ * Wraps every key block under another master key of the file, in one transaction. The other
+ * processes follow at their next read; one whose file lacks the new key refuses to answer until it
  * has it.
- * @throws `Problem` `validation_failed` unless exactly one other key is in the file, or it is
- *   named; `key_refused` where the file is not what it should be, or keys are under no master key
- *   of ours.
+ * @throws `Problem` `validation_failed` unless the file has exactly one other key, or the key is
+ *   named; `key_refused` if the file is invalid, or the keys are under no master key of this
+ *   service.
  */
 export async function rotateMasterKey(
   keys: KeyContext,

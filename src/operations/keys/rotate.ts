@@ -12,19 +12,19 @@ import { destroyUnstored, generateUnstored } from './make-key.ts'
 import { reEncryptStep } from './re-encryption.ts'
 import { addKey, lockKeys } from './store-key.ts'
 
-/** A rotation that has begun. */
+/** A begun rotation. */
 interface Rotation {
   readonly key: string
   readonly version: number
-  /** When new things begin to be made under it. */
+  /** The time from which new data is protected with the version. */
   readonly activatesAt: string | null
 }
 
 /**
- * Rotates one of the installation's keys to its pending version, or to one generated now: both acts
- * in one transaction. Every process comes to know the version before any makes something under it;
- * what is under older versions is then re-encrypted.
- * @throws `Problem` `not_found`; `key_in_use` while an earlier rotation is under way.
+ * Rotates a key of the installation to its pending version, or to one generated now; both acts are
+ * in one transaction. Every process knows the version before any process uses it; the data under
+ * older versions is then re-encrypted.
+ * @throws `Problem` `not_found`; `key_in_use` during an earlier rotation.
  */
 export async function rotateKey(
   keys: KeyContext,
@@ -46,7 +46,7 @@ export async function rotateKey(
       await refuseWhileUnderWay(connection, keyName)
       let version = await findPendingVersion(connection, keyName)
       if (version === null) {
-        // There was a pending version to rotate to, which another operator has taken away since.
+        // Another operator has deleted the pending version meanwhile.
         const detail = `Another operator has changed ${keyName}. List the keys and retry.`
         if (!generated) throw new Problem('key_in_use', { detail })
         const added = await addKey(keys, connection, target, generated.unlessRotated())
@@ -55,7 +55,7 @@ export async function rotateKey(
         await record({ act: 'generated', key: composeReference(keyName, version), ...operator })
       }
       const pendingSeconds = keys.timings.pendingMs / 1_000
-      // Whoever asks again for what is scheduled already changes nothing.
+      // A repeated request for a scheduled rotation changes nothing.
       if (await storedHsmKeys.scheduleHsmKey(connection, keyName, version, pendingSeconds)) {
         await record({
           act: 'rotation begun',
@@ -75,7 +75,7 @@ async function findPendingVersion(connection: Connection, keyName: string): Prom
   return pending?.keyVersion ?? null
 }
 
-/** Two active versions: what is under the older one is being re-encrypted, or is about to be. */
+/** Two active versions: the re-encryption of the older one's data is running or about to start. */
 async function refuseWhileUnderWay(
   connection: Connection,
   keyName: catalogue.KeyName,
@@ -89,7 +89,7 @@ async function refuseWhileUnderWay(
   throw new Problem('key_in_use', { detail: `The rotation to ${reference} is under way.` })
 }
 
-/** Learns of the keys that other processes made, and makes those active that are due. */
+/** Reads the keys of other processes, and activates those that are due. */
 export async function followKeys(keys: KeyContext): Promise<void> {
   await keys.hsm.refreshKeys()
   if (!(await storedHsmKeys.hasDueHsmKeys(keys.database))) return
@@ -104,9 +104,9 @@ export async function followKeys(keys: KeyContext): Promise<void> {
 }
 
 /**
- * Brings every rotation as far as it can come now: goes on with the re-encryptions that are no
- * other process's, and retires versions that have outlived what was under them. Components that
- * were brought for a key whose others never came are forgotten. Any number of processes may do so.
+ * Advances every rotation as far as possible: continues re-encryptions that no other process holds,
+ * and retires versions that no longer protect data. Deletes the components of expired entries. Any
+ * number of processes may do so.
  */
 export async function advanceKeys(
   keys: KeyContext,
@@ -114,7 +114,7 @@ export async function advanceKeys(
 ): Promise<void> {
   await expireComponents(keys)
   const rows = await storedHsmKeys.listHsmKeys(keys.database)
-  // One key whose rotation is stuck delays no other.
+  // A rotation that fails does not delay the other keys.
   const faults: unknown[] = []
   for (const keyName of catalogue.keyNames) {
     const versions = rows.filter((row) => row.keyName === keyName)
@@ -123,7 +123,7 @@ export async function advanceKeys(
   if (faults.length > 0) throw faults[0]
 }
 
-/** Fingerprints forgotten in one statement. */
+/** The number of fingerprints that one statement deletes. */
 const forgetSize = 200
 
 async function advanceKey(
@@ -157,7 +157,7 @@ async function advanceKey(
     while (reEncryption && !isStopped()) reEncryption = await reEncryptStep(keys, reEncryption)
   }
   if (keyName !== 'pan-fingerprint') return
-  // Those of a retired version: by now no process writes or looks for them.
+  // Deletes the fingerprints of retired versions, which no process uses any more.
   for (const { keyVersion } of versions.filter(({ state }) => state === 'retired')) {
     const deleteSome = () =>
       deleteRetiredFingerprints(database, keyVersion, settleSeconds, forgetSize)

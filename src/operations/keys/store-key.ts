@@ -15,10 +15,10 @@ import { findZoneMasterKey, insertZoneMasterKey } from '../../storage/keys/key-b
 import { insertZoneKey } from '../../storage/keys/zone-keys.ts'
 import { composeReference, composeZoneReference, type KeyContext } from './keys.ts'
 
-/** A key's algorithm and length, where its purpose leaves a choice. */
+/** A key's algorithm and length, if its purpose allows a choice. */
 export type { KeyForm }
 
-/** Where a key is to be stored. */
+/** The destination of a new key. */
 export type KeyTarget =
   | { readonly family: 'installation'; readonly key: string }
   | { readonly family: 'zone-master'; readonly key: string }
@@ -26,14 +26,14 @@ export type KeyTarget =
       readonly family: 'zone'
       readonly key: string
       readonly clientId: string
-      /** Of a key for PIN blocks; none of one for MACs. */
+      /** The formats of a PIN block key; none for a MAC key. */
       readonly pinBlockFormats: readonly string[]
       readonly macUsage?: MacUsage
     }
 
 type ZoneTarget = Extract<KeyTarget, { family: 'zone' }>
 
-/** A key that was stored. */
+/** A stored key. */
 export interface AddedKey {
   readonly family: KeyTarget['family']
   readonly key: string
@@ -47,7 +47,7 @@ export function toKeyPurpose(target: KeyTarget): KeyPurpose {
   return { family: target.family, ...(macUsage && { macUsage }) } as KeyPurpose
 }
 
-/** What a key is called before it is stored, or when it has no version. */
+/** The name of a key before it is stored, or of a key without versions. */
 export const targetReference = (target: KeyTarget): string =>
   composeZoneReference(target.key, target.family === 'zone' ? target.clientId : null)
 
@@ -63,7 +63,7 @@ export async function lockKeys(keys: KeyContext, connection: Connection): Promis
   refuseOtherMasterKey(keys, await lockInstallation(connection))
 }
 
-/** Another process may have moved on to another master key, and this one not yet followed. */
+/** Another process may have rotated the master key, and this process not yet followed. */
 export function refuseOtherMasterKey({ hsm }: KeyContext, checkValue: string): void {
   const { masterKeys } = hsm.custody
   if (!masterKeys || masterKeys.checkValue() === checkValue) return
@@ -71,9 +71,9 @@ export function refuseOtherMasterKey({ hsm }: KeyContext, checkValue: string): v
 }
 
 /**
- * Stores a key where it belongs. The installation is locked.
- * @throws `Problem` `validation_failed` when the name is taken or the network unknown;
- *   `key_refused` when the key is not of the cipher that its PIN block formats are for.
+ * Stores a key. The caller has locked the installation.
+ * @throws `Problem` `validation_failed` if the name is taken or the network unknown; `key_refused`
+ *   if the key's cipher does not match its PIN block formats.
  */
 export async function addKey(
   keys: KeyContext,
@@ -86,7 +86,7 @@ export async function addKey(
   return { family: target.family, key: target.key, version, keyCheckValue: key.keyCheckValue }
 }
 
-/** @returns the version of an installation key; null for another, which has none. */
+/** @returns the version of an installation key; null for other keys, which have none. */
 function insertKey(
   connection: Connection,
   target: KeyTarget,
@@ -111,7 +111,7 @@ const inserts = {
     key: WrappedKey,
   ): Promise<number> {
     const versions = (await listHsmKeys(connection)).filter((row) => row.keyName === keyName)
-    // A version that is still pending is used before another one is made.
+    // A pending version must be used before another one is added.
     const pending = versions.find(({ state }) => state === 'pending')
     if (pending) {
       const reference = composeReference(keyName, pending.keyVersion)
@@ -145,7 +145,8 @@ const inserts = {
 const nameTaken = () => validationFailed({ pointer: '/key', detail: 'is the name of another key' })
 
 /**
- * Formats 0, 1 and 3 are for TDES keys, format 4 for AES keys (ISO 9564-1); a MAC has its usage's.
+ * Formats 0, 1 and 3 are for TDES keys, format 4 for AES keys (ISO 9564-1); the usage of a MAC key
+ * decides its cipher.
  */
 export function selectCipher({
   macUsage,
@@ -155,7 +156,7 @@ export function selectCipher({
   return pinBlockFormats.includes('ISO_FORMAT_4') ? 'AES' : 'TDES'
 }
 
-/** @throws `Problem` `key_refused` for a zone key that its PIN block formats are not for. */
+/** @throws `Problem` `key_refused` for a zone key of another cipher than its PIN block formats. */
 export function refuseOtherCipher(target: KeyTarget, algorithm: string): void {
   if (target.family !== 'zone') return
   if (codesByCipher[selectCipher(target)] === algorithm) return
@@ -164,7 +165,7 @@ export function refuseOtherCipher(target: KeyTarget, algorithm: string): void {
   })
 }
 
-/** @throws `Problem` `validation_failed` where there is none of this name. */
+/** @throws `Problem` `validation_failed` if no zone master key has this name. */
 export async function zoneMasterKeyBlock(connection: Connection, keyName: string): Promise<string> {
   const row = await findZoneMasterKey(connection, keyName)
   if (row) return row.keyBlock

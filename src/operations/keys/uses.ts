@@ -3,23 +3,20 @@ import type { Cryptoperiod } from '../../hsm/contract/key-lifecycle.ts'
 import { addHsmKeyUses, type DatedHsmKeyRow, listHsmKeys } from '../../storage/keys/hsm-keys.ts'
 import { composeReference, type KeyContext } from './keys.ts'
 
-/**
- * So many uses of a version are on record before they are made: a statement a second is too many.
- */
+/** The number of uses that are recorded in advance: a statement per second would be too many. */
 const setAsideAtOnce = 65_536
 
-/** Puts on record how often this process uses each key. */
+/** Records how often this process uses each key. */
 interface UseRecorder {
-  /** Sets uses aside for every version that this process may soon have used up its own of. */
+  /** Records uses in advance for every version whose recorded uses may soon be exhausted. */
   setAside(): Promise<void>
-  /** Gives back what was set aside and not used. */
+  /** Returns the recorded uses that were not needed. */
   giveBack(): Promise<void>
 }
 
 /**
- * Uses are on record in ranges, before they are made. A process that is killed leaves a range
- * behind that it did not use up, so what is on record is never less than what was used, but for
- * what one turn made beyond a whole range.
+ * Uses are recorded in ranges, in advance. A killed process leaves an incomplete range, so the
+ * record is never less than the actual uses, except for those of one turn beyond a whole range.
  */
 export function recordUses({ database, hsm }: Pick<KeyContext, 'database' | 'hsm'>): UseRecorder {
   const onRecord = new Map<string, number>()
@@ -44,7 +41,7 @@ export function recordUses({ database, hsm }: Pick<KeyContext, 'database' | 'hsm
 
 const dayMs = 24 * 3_600_000
 
-/** The version of each key that new things are made under. */
+/** Returns the version of each key that protects new data. */
 export const currentVersions = (rows: readonly DatedHsmKeyRow[]): readonly DatedHsmKeyRow[] =>
   rows.filter(
     (row) =>
@@ -57,19 +54,17 @@ export const currentVersions = (rows: readonly DatedHsmKeyRow[]): readonly Dated
       ),
   )
 
-/** Returns for how many seconds a version has been active. */
+/** Returns the seconds for which a version has been active. */
 export const ageSeconds = ({ activatedAt, createdAt }: DatedHsmKeyRow, now: Date): number =>
   Math.max(0, (now.getTime() - (activatedAt ?? createdAt).getTime()) / 1_000)
 
-/** When a version is to make new things no more. */
+/** Returns when a version must stop protecting new data. */
 export const dueAt = (
   { activatedAt, createdAt }: Pick<DatedHsmKeyRow, 'activatedAt' | 'createdAt'>,
   { originatorDays }: Cryptoperiod,
 ): Date => new Date((activatedAt ?? createdAt).getTime() + originatorDays * dayMs)
 
-/**
- * Why a rotation is due: the version is too old, or has been used too often. Null where it is not.
- */
+/** Returns why a rotation is due: the age or the uses of the version. Null if none is due. */
 export function rotationDue(
   row: DatedHsmKeyRow,
   period: Cryptoperiod,
@@ -79,7 +74,7 @@ export function rotationDue(
   return period.usesAtMost !== null && row.uses >= period.usesAtMost ? 'uses' : null
 }
 
-/** How worn a key of the installation is: the version of it that makes new things. */
+/** The age and the uses of the version of an installation key that protects new data. */
 interface KeyWear {
   readonly key: string
   readonly version: number

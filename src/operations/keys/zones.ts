@@ -14,10 +14,10 @@ import { type DatedZoneKeyRow, listZoneKeys, retireZoneKey } from '../../storage
 import { recordAct, recordKeyAct } from '../acts/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 
-/** Keys that are shown of a network. The list of keys has all of them. */
+/** The maximum number of keys shown for a network. The list of keys has all of them. */
 const zoneKeysShown = 100
 
-/** What the operations on the zones of card networks work with. */
+/** The dependencies of the operations on the zones of card networks. */
 interface ZoneContext {
   readonly database: Database
   readonly hsm: Hsm
@@ -25,9 +25,9 @@ interface ZoneContext {
 
 type ZoneClient = Pick<AdministeredClient, 'clientId' | 'clientName' | 'active'>
 
-/** A card network: the client that it calls as, and the keys that its PIN blocks come under. */
+/** A card network: its client, and the keys of its PIN blocks. */
 export interface ZoneRecord extends ZoneClient {
-  /** At most {@link zoneKeysShown}: those in use before those that are retired. */
+  /** At most {@link zoneKeysShown}: active ones before retired ones. */
   readonly keys: readonly ZoneKeyRecord[]
 }
 
@@ -60,7 +60,7 @@ const zoneRecord = (
     })),
 })
 
-/** Card networks after this id, by their ids, each with its keys. */
+/** Lists card networks after this id, by id, with their keys. */
 export async function listZones(
   { database }: Pick<ZoneContext, 'database'>,
   afterClientId: string,
@@ -73,7 +73,7 @@ export async function listZones(
 }
 
 /**
- * Retires a card network: it is disabled, and no PIN block is taken under any of its keys any more.
+ * Retires a card network: disables it, and rejects PIN blocks under all its keys.
  * @throws `Problem` `not_found`.
  */
 export const retireZone = (
@@ -90,7 +90,7 @@ export const retireZone = (
     const active = keys.filter(({ retiredAt }) => retiredAt === null)
     for (const { keyName } of active) {
       await retireZoneKey(connection, clientId, keyName)
-      // Among the acts on keys, too: whoever looks there for the end of a key finds it.
+      // Recorded among the acts on keys, too, where operators look for the end of a key.
       const act = { act: 'retired', key: `${clientId}/${keyName}` }
       await recordKeyAct(connection, { ...act, ...operator })
     }

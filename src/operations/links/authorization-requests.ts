@@ -14,7 +14,7 @@ import * as transactions from './transactions.ts'
 
 /** An authorization request that a network sends on a link, and may repeat. */
 export interface NetworkRequest extends Omit<AuthorizationRequest, 'card'> {
-  /** Null where the message has no PAN that can be read. */
+  /** Null if the message has no readable PAN. */
   readonly pan: Pan | null
   /** Identifies the request: a repeat has the same key, and no other request has it. */
   readonly key: string
@@ -24,13 +24,13 @@ export interface NetworkRequest extends Omit<AuthorizationRequest, 'card'> {
   readonly original: OriginalElements
 }
 
-/** The answer to a request: the authorization's, or the reason why none was made. */
+/** The answer to a request: the authorization, or the reason for its absence. */
 export interface NetworkAnswer {
   /**
    * `94`: another request has its key, or a reversal came first. `91`: the database is unavailable.
    */
   readonly outcome: ResponseCode | '91' | '94'
-  /** Null where none was made. */
+  /** Null without an authorization. */
   readonly authorization: Authorization | null
   readonly replayed: boolean
 }

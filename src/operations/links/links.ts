@@ -13,18 +13,18 @@ import * as storedLinks from '../../storage/links/links.ts'
 import { differences, nameChange, recordAct } from '../acts/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 
-/** What the operations on links work with. */
+/** The dependencies of the operations on links. */
 export interface LinkContext {
   readonly database: Database
   readonly hsm: Hsm
-  /** The profiles that this program has. */
+  /** The profiles of this program. */
   readonly profiles: ReadonlySet<string>
   /**
-   * Null where this process has no certificate for links; else whether it knows who issues those of
-   * networks.
+   * Null if this process has no certificate for links; otherwise whether it knows the authority of
+   * the networks' certificates.
    */
   readonly tls: { readonly knowsAuthority: boolean } | null
-  /** Whether links may speak in clear beyond this machine. */
+  /** Whether links can be unencrypted beyond this machine. */
   readonly allowsPlain: boolean
 }
 
@@ -37,7 +37,7 @@ export type Link = storedLinks.LinkRow
  */
 type LinkState = 'disabled' | 'down' | 'failed' | 'listening' | 'connected' | 'signed on'
 
-/** A link as an operator sees it. */
+/** A link as operators see it. */
 export interface LinkRecord extends Link {
   readonly state: LinkState
   /** Why a process cannot serve the link; null where every process can. */
@@ -75,7 +75,7 @@ function linkRecord({
   }
 }
 
-/** Links after this name, by their names, with their state in all processes. */
+/** Lists links after this name, by name, with their state in all processes. */
 export const listLinks = async (
   { database }: LinkContext,
   afterName: string,
@@ -94,22 +94,22 @@ export async function findLinkRecord(
 }
 
 /**
- * Whether a link speaks in clear, and not to this machine alone: who is on the way reads PANs, and
- * answers.
+ * Whether a link is unencrypted and leaves this machine: anyone on the path can read PANs, and
+ * answer.
  */
 export const isPlainLink = ({ host, tls }: Pick<Link, 'host' | 'tls'>): boolean =>
   !tls && !/^127(?:\.[0-9]{1,3}){3}$/.test(host) && host !== '::1'
 
-/** Links of one installation at most: every process looks at all of them. */
+/** The maximum number of links of an installation: every process reads all of them. */
 const linksMax = 1_000
 
-/** The links that are to be up. */
+/** Lists the links that should be connected. */
 export const listLinksToRun = ({ database }: Pick<LinkContext, 'database'>): Promise<Link[]> =>
   storedLinks.listActiveLinks(database, linksMax)
 
 /**
  * Registers a link of a card network.
- * @throws `Problem` `validation_failed` with everything that is wrong.
+ * @throws `Problem` `validation_failed` with every fault.
  */
 export const createLink = (
   context: LinkContext,
@@ -135,9 +135,9 @@ export const createLink = (
   })
 
 /**
- * Changes what is given of a link: its connections end, and it comes up as it is now. One that is
- * not active has none.
- * @throws `Problem` `not_found`; `validation_failed` with everything that is wrong.
+ * Changes the given members of a link: its connections end, and it reconnects with the new
+ * settings. An inactive link has no connections.
+ * @throws `Problem` `not_found`; `validation_failed` with every fault.
  */
 export const changeLink = (
   context: LinkContext,
@@ -172,7 +172,7 @@ export const changeLink = (
     return readBack(connection, linkName)
   })
 
-/** A link in clear weakens the installation, as a setting does. */
+/** Records an unencrypted link, which weakens the installation as a setting does. */
 async function recordPlainLink(
   connection: Connection,
   { clientId, requestId }: Requester,
@@ -208,7 +208,7 @@ async function readBack(connection: Connection, linkName: string): Promise<LinkR
   return linkRecord(link)
 }
 
-/** One spelling of an address, so that two of the same are found to be. */
+/** Normalizes an address, so that duplicates are found. */
 const spelledOnce = (host: string): string =>
   isIP(host) === 6 ? new URL(`http://[${host}]`).hostname.slice(1, -1) : host.toLowerCase()
 
@@ -278,8 +278,8 @@ type LinkSession = storedLinks.LinkSession
 /** Creates the functions by which a process records the state of its links. */
 export const linkUpkeep = (database: Database) => ({
   /**
-   * Takes or keeps the right to dial a link.
-   * @returns for how many milliseconds this process has it, from now on.
+   * Takes or extends the right to dial a link.
+   * @returns the milliseconds for which this process has it, from now.
    */
   hold: async (linkName: string, holder: string): Promise<number> =>
     (await claimLease(database, `link ${linkName}`, holder, leaseSeconds))
@@ -300,5 +300,5 @@ export const linkUpkeep = (database: Database) => ({
 
 export type LinkUpkeep = ReturnType<typeof linkUpkeep>
 
-/** Renewed every third of it. */
+/** Renewed at every third of it. */
 const leaseSeconds = 9

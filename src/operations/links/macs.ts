@@ -8,22 +8,22 @@ import { importKey } from '../keys/key-transport.ts'
 import type { KeyContext } from '../keys/keys.ts'
 import type { KeyTarget } from '../keys/store-key.ts'
 
-/** Names a network's key for MACs. */
+/** The name of a network's MAC key. */
 interface MacKeyName {
   readonly networkId: string
   readonly keyName: string
 }
 
-/** Messages are authenticated under the keys of their network. */
+/** Authenticates messages under the keys of their network. */
 export interface LinkMacs {
-  /** Null where the network has no such key. */
+  /** Null if the network has no such key. */
   make(key: MacKeyName, message: Uint8Array): Promise<Uint8Array | null>
   isRight(key: MacKeyName, message: Uint8Array, mac: Uint8Array): Promise<boolean>
 }
 
 /**
- * How long a key is taken for what it was: one that is retired meanwhile is taken for so long
- * still, and while the database is away, so that a network is told that under a MAC.
+ * How long a key is cached: a retired key is still accepted for this time, also during a database
+ * outage, so that the network's answer has a MAC.
  */
 const knownMs = 5_000
 
@@ -51,23 +51,23 @@ export function createMacs({ database, hsm }: Pick<KeyContext, 'database' | 'hsm
   }
 }
 
-/** A key that a network sends on a link, under the zone master key of that link. */
+/** A key that a network sends on a link, under the link's zone master key. */
 interface SentKey {
   readonly networkId: string
   readonly requestId: string
   readonly zoneMasterKey: string
-  /** X9.143, which says what the key is for. */
+  /** X9.143, which states the purpose of the key. */
   readonly keyBlock: string
-  /** In hexadecimal, three bytes or more. */
+  /** Hexadecimal, at least three bytes. */
   readonly keyCheckValue: string
-  /** What a key for PIN blocks and one for MACs is called. */
+  /** The names of a PIN block key and of a MAC key. */
   readonly keyNames: { readonly pin: string; readonly mac: string }
 }
 
 /**
  * Imports a key that a network sends. An existing key stays unchanged: its index never names
  * another key, and the same key sent again is accepted.
- * @returns `63` when the key is refused or its index is in use, `91` when it cannot be stored now.
+ * @returns `63` if the key is refused or its index is in use, `91` if it cannot be stored now.
  *   Neither changes anything.
  */
 export async function importSentKey(keys: KeyContext, sent: SentKey): Promise<'00' | '63' | '91'> {
@@ -81,10 +81,10 @@ export async function importSentKey(keys: KeyContext, sent: SentKey): Promise<'0
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     if (error.code === 'unavailable') return '91'
-    // Its block was opened and its check value compared before its name was found to be taken.
+    // The block was opened and its check value compared before the name was found to be taken.
     if (error.code !== 'validation_failed') return '63'
     const known = (await findZoneKey(keys.database, networkId, target.key))?.keyCheckValue ?? ''
-    // Some give more bytes of it than others.
+    // Networks send check values of different lengths.
     const length = Math.min(known.length, keyCheckValue.length)
     const isSame = known.slice(0, length) === keyCheckValue.slice(0, length).toUpperCase()
     return length >= 6 && isSame ? '00' : '63'
@@ -92,7 +92,7 @@ export async function importSentKey(keys: KeyContext, sent: SentKey): Promise<'0
 }
 
 /**
- * What its key block says that a key is for; the HSM holds it to that (X9.143:2021, tables 5 and
+ * Parses the purpose of a key from its key block; the HSM enforces it (X9.143:2021, tables 5 and
  * 6).
  */
 function parseTarget({ keyBlock, keyNames, networkId: clientId }: SentKey): KeyTarget | null {

@@ -14,36 +14,36 @@ import type { AuthorizationContext } from '../authorizations/authorization.ts'
 import type { LinkContext } from './links.ts'
 import * as transactions from './transactions.ts'
 
-/** What a network says that it did by itself, or takes back; never is a try moved by it. */
+/** An advice: a network reports its own decision, or a reversal. It never changes tries. */
 export interface NetworkAdvice
   extends Omit<storedAdvices.NewAdvice, 'adviceHash' | 'publicToken' | 'isMatched'> {
-  /** The same for the same advice, and for no other. */
+  /** Equal for the same advice, and different for every other one. */
   readonly key: string
-  /** Null where its place is empty, or what stands there is none. */
+  /** Null if the field is empty or invalid. */
   readonly pan: Pan | null
   readonly transaction: transactions.TransactionNumbers
 }
 
-/** A reversal, with all that names its original. */
+/** A reversal, with everything that identifies its original. */
 export interface NetworkReversal extends NetworkAdvice {
-  /** Null where it names none; a part that is not known is an empty text. */
+  /** Null if it names no original; an unknown part is an empty text. */
   readonly original: OriginalElements | null
 }
 
 export interface LinkAdvices {
-  /** Puts an advice on record, once. */
+  /** Records an advice, once. */
   take(advice: NetworkAdvice): Promise<'00' | AdviceFault>
   /**
-   * Takes a reversal: its original is marked, and nothing else. Where it comes before its original
-   * it leaves a mark that the original finds, under the lock of one row.
-   * @returns `25` where there is no original.
+   * Handles a reversal: marks its original, and nothing else. A reversal that precedes its original
+   * leaves a mark for it, under the lock of one row.
+   * @returns `25` if the original is unknown.
    */
   reverse(reversal: NetworkReversal): Promise<'00' | '25' | AdviceFault>
 }
 
 type AdviceFault = ReturnType<typeof transactions.selectFaultOutcome>
 
-/** What the advices and reversals of networks work with. */
+/** The dependencies of advices and reversals. */
 type AdviceContext = Pick<AuthorizationContext, 'database' | 'hsm' | 'observe'>
 
 export function createAdvices({ database, hsm: asked, observe }: AdviceContext): LinkAdvices {
@@ -61,7 +61,7 @@ export function createAdvices({ database, hsm: asked, observe }: AdviceContext):
     await storedAdvices.recordAdvice(database, {
       ...advice,
       publicToken: await findTokenByPan(database, panFingerprints),
-      // Where a number of the network belongs, somebody may have put a card's.
+      // The sender may have put a card number into the field of the network's number.
       reference: reference !== null && holdsPan(reference) ? null : reference,
       adviceHash: createHash('sha256').update(key).digest(),
       isMatched,
@@ -82,7 +82,8 @@ export function createAdvices({ database, hsm: asked, observe }: AdviceContext):
       const { networkId, pan } = advice
       try {
         const { panFingerprints, transactionHashes } = await hashed(advice)
-        // A trace number alone is that of many terminals: the card's own numbers say more.
+        // Many terminals use the same trace number; the other numbers are needed to identify the
+        // original.
         const isNamed = original !== null && (original.transmittedAt !== '' || pan === null)
         let isMatched = isNamed && (await reverseByElements(database, networkId, original))
         if (!isMatched) {

@@ -4,18 +4,18 @@ import { Problem } from '../../domain/problem.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import type { AuthorizationContext } from '../authorizations/authorization.ts'
 
-/** A network's own numbers of a transaction, by which its reversal finds it. */
+/** The network's numbers of a transaction, by which a reversal finds it. */
 export interface TransactionNumbers {
   readonly reference: string
   readonly terminal: string
   readonly merchant: string
 }
 
-/** A transaction as the database knows it: nothing of it is what the network wrote. */
+/** A transaction as the database stores it, without the network's texts. */
 export interface HashedTransaction {
-  /** By which the card is found, one for each version of their key. */
+  /** The fingerprints for finding the card, one for each version of their key. */
   readonly panFingerprints: readonly Uint8Array[]
-  /** What the transaction is known by, one for each of them. */
+  /** The identifiers of the transaction, one for each of the fingerprints. */
   readonly transactionHashes: readonly Uint8Array[]
 }
 
@@ -35,10 +35,10 @@ export async function hashTransaction(
   return { panFingerprints, transactionHashes }
 }
 
-/** The HSM gave no answer, and that is no outcome of the request itself. */
+/** The HSM gave no answer, which is not an outcome of the request. */
 class HsmSilent extends Error {}
 
-/** Wraps an HSM: its outages are reported, and differ from those of the database. */
+/** Wraps an HSM: its outages are reported, and distinguishable from those of the database. */
 export function distinguishOutages({
   hsm,
   observe,

@@ -22,36 +22,34 @@ import {
   storeSessionNotice,
 } from '../../storage/people/sessions.ts'
 
-/** What the operations on people work with. */
+/** The dependencies of the operations on people. */
 export interface OperatorContext {
   readonly database: Database
 }
 
-/** A person who is signed in, in one browser. */
+/** The session of a person in one browser. */
 export interface ConsoleSession {
   readonly sessionId: string
   readonly person: Person
   readonly startedAt: Date
-  /**
-   * What the next page shows once, as the caller sealed it; null where there is nothing to show.
-   */
+  /** The notice that the next page shows once, sealed by the caller; null without a notice. */
   readonly notice: Uint8Array | null
 }
 
 const hashSecret = (secret: string): Uint8Array => hash('sha256', secret, 'buffer')
 
-/** What a sign-in was bound to, and what it takes the place of. */
+/** The parameters of a sign-in, and the session that it replaces. */
 interface SignInCircumstances {
-  /** It makes one session, however often it is sent. */
+  /** Begins one session, however often it is sent. */
   readonly signInSecret: string
-  /** Of the session that was open in the same browser; null where there was none. */
+  /** The secret of the session that was open in the same browser; null without one. */
   readonly formerSecret: string | null
   readonly requestId: string
 }
 
 /**
- * Begins the session of a person who has just signed in, under a new secret.
- * @returns the secret of the session's cookie; null when the sign-in has already begun a session
+ * Begins the session of a person after a sign-in, with a new secret.
+ * @returns the secret of the session's cookie; null if the sign-in has already begun a session
  */
 export async function beginSession(
   { database }: OperatorContext,
@@ -76,7 +74,7 @@ export async function beginSession(
   })
 }
 
-/** Records that a person whom the issuer knows was refused for lack of a role. */
+/** Records that a person was refused because they have no role. */
 export async function recordMissingRole(
   { database }: OperatorContext,
   { issuer, personId, subject }: Person,
@@ -88,14 +86,12 @@ export async function recordMissingRole(
   })
 }
 
-/**
- * How soon after one entry of a sign-in that failed there may be another one of the same process.
- */
+/** The minimum time between two entries about failed sign-ins of one process. */
 const failureEveryMs = 60_000
 
 /**
- * Records failed sign-ins of unknown persons. Since anyone can cause them at any rate, one failure
- * is an entry, and the next entry contains the number of failures since.
+ * Records failed sign-ins of unknown people. Because anyone can cause them at any rate, one failure
+ * gets an entry, and the next entry has the number of failures since.
  */
 export function failedSignInRecorder({ database }: OperatorContext) {
   let [recordedAtMs, count] = [Number.NEGATIVE_INFINITY, 0]
@@ -117,7 +113,7 @@ export function failedSignInRecorder({ database }: OperatorContext) {
 
 /**
  * Returns the open session of a cookie, or null.
- * @param isVisit whether a person acts: automatic requests of a page keep no session open.
+ * @param isVisit whether a person acts: automatic requests of a page do not extend a session.
  */
 export async function findConsoleSession(
   { database }: OperatorContext,
@@ -145,7 +141,10 @@ export async function findConsoleSession(
   }
 }
 
-/** Keeps what the next page of a session shows once. It is sealed: the database cannot read it. */
+/**
+ * Stores the notice that the next page of a session shows once. It is sealed: the database cannot
+ * read it.
+ */
 export const storeNotice = (
   { database }: OperatorContext,
   secret: string,
@@ -153,8 +152,8 @@ export const storeNotice = (
 ): Promise<void> => storeSessionNotice(database, hashSecret(secret), notice)
 
 /**
- * Takes the notice of a session, which is then shown no more.
- * @returns false where another request took it.
+ * Removes the notice of a session, which has been shown.
+ * @returns false if another request removed it.
  */
 export const consumeNotice = (
   { database }: OperatorContext,
@@ -162,7 +161,7 @@ export const consumeNotice = (
   notice: Uint8Array,
 ): Promise<boolean> => consumeSessionNotice(database, hashSecret(secret), notice)
 
-/** Ends the session of a cookie, where it is open. */
+/** Ends the session of a cookie, if it is open. */
 export async function signOut(
   { database }: OperatorContext,
   secret: string,
@@ -175,14 +174,14 @@ export async function signOut(
   })
 }
 
-/** People who have signed in, by their ids, after one of them. */
+/** Lists the people who have signed in after this id, by id. */
 export const listPeople = (
   { database }: OperatorContext,
   afterPersonId: string,
   limit: number,
 ): Promise<PersonRow[]> => listPersonRows(database, afterPersonId, limit)
 
-/** A session that a person has open. */
+/** An open session of a person. */
 type OpenSession = Pick<
   SessionRow,
   'sessionId' | 'roles' | 'authenticatedAt' | 'startedAt' | 'seenAt'
@@ -200,7 +199,7 @@ export async function findPersonRecord(
 
 /**
  * Ends every session of a person.
- * @returns how many that were
+ * @returns the number of sessions
  * @throws `Problem` `not_found`
  */
 export async function endPersonSessions(

@@ -10,13 +10,13 @@ import * as storedProducts from '../../storage/products/products.ts'
 import { differences, isSame, nameChange, recordAct } from '../acts/acts.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 
-/** What the operations on products work with. */
+/** The dependencies of the operations on products. */
 interface ProductContext {
   readonly database: Database
   readonly hsm: Hsm
 }
 
-/** One page of the active products granted to the requester, by `productId`. */
+/** Lists one page of the active products granted to the requester, by `productId`. */
 export const listProducts = (
   { database }: Pick<ProductContext, 'database'>,
   { clientId }: Requester,
@@ -24,7 +24,7 @@ export const listProducts = (
 ): Promise<productRules.ListedProduct[]> =>
   storedProducts.listGrantedProducts(database, clientId, filter)
 
-/** What a product is where its maker does not say. */
+/** The default values of a product. */
 const defaults = {
   validityMonths: 48,
   pinLength: 4,
@@ -37,7 +37,7 @@ const defaults = {
   active: true,
 } as const
 
-/** A product as it was asked for, and what its schema found wrong with it. */
+/** A requested product, and the faults that its schema found. */
 interface ProposedProduct {
   readonly draft: productRules.ProductDraft
   readonly shapeFaults: readonly ProblemError[]
@@ -45,7 +45,7 @@ interface ProposedProduct {
 
 /**
  * Adds a product.
- * @throws `Problem` `validation_failed` with everything that is wrong with it, at once.
+ * @throws `Problem` `validation_failed` with every fault.
  */
 export const createProduct = (
   context: ProductContext,
@@ -64,7 +64,7 @@ export const createProduct = (
       ...(await ruleFaults(connection, draft, null)),
     ])
     if (faults.length > 0) throw validationFailed(...faults)
-    // Its schema found nothing wrong, and so it is one.
+    // The schema found no fault, so the draft is a product.
     const product = draft as productRules.Product
     await storedProducts.insertProduct(connection, product)
     const subject = String(product.productId)
@@ -73,13 +73,13 @@ export const createProduct = (
     return product
   })
 
-/** What its cards were made by: without it, they could not be read as what they are. */
+/** The members that existing cards depend on, which therefore cannot change. */
 const fixedMembers = ['schemeName', 'bin', 'currencyCode', 'pinLength', 'pinRevealable'] as const
 
 /**
- * Changes what is given of a product. One that is not active has no new cards; those that it has
- * live on. Limits of tries hold for cards made from now on.
- * @throws `Problem` `not_found`; `validation_failed` with everything that is wrong, at once.
+ * Changes the given members of a product. An inactive product gets no new cards; its existing cards
+ * stay valid. Limits of tries apply to new cards.
+ * @throws `Problem` `not_found`; `validation_failed` with every fault.
  */
 export const changeProduct = (
   context: ProductContext,
@@ -112,8 +112,8 @@ export const changeProduct = (
   })
 
 /**
- * What is wrong with a product, once a member: what the rules say of one is more than its schema
- * does.
+ * Lists the faults of a product, one for each member: the rules describe a fault more precisely
+ * than the schema.
  */
 const allFaults = (
   { shapeFaults }: ProposedProduct,
@@ -124,14 +124,12 @@ const allFaults = (
   return [...shapeFaults.filter((fault) => !isRuled(fault)), ...ruled]
 }
 
-/**
- * The installation's keys that a product may name. Which version is used, the life of the key says.
- */
+/** The installation keys that a product can name. The life cycle of the key decides the version. */
 const keyNamesByUse = { cvk: ['cvk'], pvk: ['pvk'] } as const
 
 /**
- * Everything that is wrong with a product, by its own rules and beside what there is already.
- * @param before what it was, if it is there
+ * Lists every fault of a product, by its own rules and in relation to other data.
+ * @param before the product before the change, if it exists
  */
 async function ruleFaults(
   connection: Connection,
@@ -159,7 +157,10 @@ async function ruleFaults(
   ]
 }
 
-/** One product, active or not. @throws `Problem` `not_found`. */
+/**
+ * Returns one product, active or not.
+ * @throws `Problem` `not_found`.
+ */
 export async function findProductRecord(
   { database }: ProductContext,
   productId: ProductId,
@@ -169,7 +170,7 @@ export async function findProductRecord(
   return product
 }
 
-/** Products with greater ids than this one, active or not, by `productId`; null: all of them. */
+/** Lists products with ids greater than this one, active or not, by `productId`; null lists all. */
 export const listAllProducts = (
   { database }: ProductContext,
   afterProductId: ProductId | null,
@@ -177,7 +178,7 @@ export const listAllProducts = (
 ): Promise<productRules.Product[]> =>
   storedProducts.listProductRows(database, afterProductId, limit)
 
-/** Which product is granted to which client, or no longer is. */
+/** A grant of a product to a client, or its removal. */
 interface Grant {
   readonly clientId: string
   readonly productId: ProductId
@@ -188,9 +189,9 @@ const noClient = 'No client system has the clientId of the path.'
 const noProduct = 'No product has the productId of the path.'
 
 /**
- * Lets a client system issue cards of a product, or no longer. Cards that it has live on. What is
- * so already stays so, and leaves no act.
- * @throws `Problem` `not_found` where there is no such client system, or no such product.
+ * Allows a client system to issue cards of a product, or removes the permission. Its existing cards
+ * stay valid. A request without a change leaves no act.
+ * @throws `Problem` `not_found` if the client system or the product does not exist.
  */
 export const setGrant = (
   context: ProductContext,

@@ -6,16 +6,19 @@ import { disableWebhook, lockWebhookTarget } from '../../storage/webhooks/webhoo
 import type { TryResult } from './attempt.ts'
 import type { DeliveryContext } from './delivery-context.ts'
 
-/** Puts a try on record. Resolves when it is durable. */
+/** Records a delivery attempt. Resolves once the record is durable. */
 export type TryRecorder = (result: TryResult) => Promise<void>
 
-/** A deadlock or a moment without a database must not make a receiver get what it has. */
+/**
+ * After a deadlock or a short outage, the attempt is recorded again, so that the receiver does not
+ * get the delivery twice.
+ */
 const attemptsMax = 3
 
 /**
- * Records the tries of one endpoint. Those that end while a statement runs share the next one: the
- * busier the endpoint, the fewer statements a try. The last try that an address gets disables its
- * endpoint as it is recorded.
+ * Records the delivery attempts of one endpoint. Attempts that end while a statement runs share the
+ * next one: a busy endpoint needs fewer statements per attempt. The last attempt at an address
+ * disables the endpoint.
  */
 export function createTryRecorder(
   context: DeliveryContext,
@@ -51,7 +54,7 @@ async function record(
   const mayDisable = batch.some(({ isGivenUp }) => isGivenUp)
   for (let attempt = 1; ; attempt += 1) {
     try {
-      // Before the tries: whoever looks for what is due after them finds the endpoint at rest.
+      // Before the attempts, so that the next claim of due deliveries finds the endpoint paused.
       if (restSeconds > 0) await restQueue(database, reference, urlSince, restSeconds)
       if (mayDisable) {
         const work = (connection: Connection) => recordLast(connection, reference, batch)
@@ -67,7 +70,7 @@ async function record(
   }
 }
 
-/** @returns whether the endpoint is disabled by it. */
+/** @returns whether it disables the endpoint. */
 async function recordLast(
   connection: Connection,
   reference: WebhookReference,
@@ -77,7 +80,7 @@ async function recordLast(
   const target = await lockWebhookTarget(connection, clientId, webhookId)
   const isLast = ({ isGivenUp, urlSince }: TryResult) =>
     isGivenUp && target?.status === 'Enabled' && +target.urlSince === +urlSince
-  // What the address before could not be given goes to the present one at once.
+  // Deliveries that failed at the previous address go to the present one at once.
   const again = { status: 'Pending', dueInSeconds: 0 } as const
   const tries = batch.map((result) =>
     result.isGivenUp && !isLast(result) ? { ...result.tried, ...again } : result.tried,

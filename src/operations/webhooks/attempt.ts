@@ -7,30 +7,33 @@ import type { DeliveryContext } from './delivery-context.ts'
 import type { PostOutcome } from './post.ts'
 import { backOffSeconds, isGivenUp, longestWaitSeconds } from './retry-schedule.ts'
 
-/** What is the same for all deliveries of an endpoint at a time. */
+/** The values shared by all deliveries of an endpoint at a time. */
 export interface Target
   extends WebhookReference,
     Pick<DrainedWebhook, 'url' | 'urlSince' | 'suspendedSeconds' | 'status'> {
-  /** The present one first. */
+  /** The present secret first. */
   readonly secrets: readonly WebhookSecret[]
 }
 
-/** What a try came to, and whether it was the last that this address gets. */
+/** The result of a delivery attempt, and whether it was the last at this address. */
 export interface TryResult {
   readonly tried: TriedDelivery
   readonly isGivenUp: boolean
-  /** Whether the receiver answered that it wants no more. */
+  /** Whether the receiver answered that it wants no more messages. */
   readonly isGone: boolean
-  /** For how long the receiver asks to be left alone: 0 where it does not. */
+  /** The pause that the receiver requests, in seconds; 0 without a request. */
   readonly restSeconds: number
-  /** Of the address that it was tried at. */
+  /** The start of the address that the attempt was sent to. */
   readonly urlSince: Date
 }
 
-/** The event was forgotten as it was asked for again. */
+/** The event was deleted when the delivery was requested again. */
 const notKept: PostOutcome = { outcome: 'event_not_kept' }
 
-/** Attempts one delivery. @returns null when it was stopped and its result is unknown. */
+/**
+ * Attempts one delivery.
+ * @returns null if it was stopped and its result is unknown.
+ */
 export async function tryDelivery(
   { observe, post }: DeliveryContext,
   target: Target,
@@ -63,7 +66,7 @@ export async function tryDelivery(
   }
 }
 
-/** A ping is tried once: it asks whether the endpoint answers now. */
+/** A ping is attempted once: it tests whether the endpoint answers now. */
 function nextStep(
   { suspendedSeconds, urlSince }: Target,
   { failures, firstTriedAt, groupKey }: DueDelivery,
@@ -80,12 +83,15 @@ function nextStep(
   return { status: 'Pending', dueInSeconds: Math.max(backOff, asked) }
 }
 
-/** The receiver wants no more messages (Standard Webhooks 1.0.0, “Removing disabled endpoints”). */
+/**
+ * Whether the receiver wants no more messages (Standard Webhooks 1.0.0, “Removing disabled
+ * endpoints”).
+ */
 const isGone = ({ statusCode }: PostOutcome): boolean => statusCode === 410
 
 /**
- * The body of an event, the same at every try (Standard Webhooks, “Payload”).
- * @returns null for an event that is not kept any more: nobody knows what it said.
+ * Composes the body of an event, which is the same at every attempt (Standard Webhooks, “Payload”).
+ * @returns null for a deleted event, whose content is unknown.
  */
 function composeBody(
   { createdAt, details, groupKey, occurredAt, sequence, type }: DueDelivery,
@@ -100,7 +106,7 @@ function composeBody(
 }
 
 /**
- * Headers of a message, with one signature for each secret (Standard Webhooks 1.0.0).
+ * Composes the headers of a message, with one signature for each secret (Standard Webhooks 1.0.0).
  * @param secrets the present one first.
  */
 function signedHeaders(

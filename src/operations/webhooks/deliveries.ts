@@ -17,16 +17,16 @@ interface DeliveryRecord extends Pick<DeliveryRow, 'eventId' | 'type' | 'status'
   readonly nextTryAt?: string
 }
 
-/** Which deliveries of a webhook are asked for. */
+/** Selects the deliveries of a webhook. */
 interface DeliveryFilter {
   readonly webhookId: string
-  /** The delivery after the last one, newest first; null for the newest. */
+  /** The delivery that precedes the page, in the order newest first; null for the first page. */
   readonly before: string | null
   readonly limit: number
 }
 
 /**
- * A page of a webhook's deliveries before one of them, newest first.
+ * Lists a page of a webhook's deliveries, newest first.
  * @throws `Problem` `not_found`.
  */
 export async function listDeliveries(
@@ -52,9 +52,9 @@ interface DeliveryReference {
 }
 
 /**
- * Sends a delivery again, now, whether or not it was delivered.
- * @returns the `webhook-id`, which is the same as before.
- * @throws `Problem` `not_found` for a delivery, or an event, that is not kept; `validation_failed`.
+ * Sends a delivery again at once, whether or not it was delivered.
+ * @returns the `webhook-id`, which does not change.
+ * @throws `Problem` `not_found` for a delivery or an event that is not stored; `validation_failed`.
  */
 export const resendDelivery = (
   context: WebhookContext,
@@ -70,17 +70,17 @@ export const resendDelivery = (
     return { eventId }
   })
 
-/** What is to be delivered again: everything since an instant (RFC 3339). */
+/** A request to deliver everything since an instant (RFC 3339) again. */
 interface Replay {
   readonly webhookId: string
   readonly since: string
 }
 
 /**
- * Has everything since an instant that this webhook wants and did not get delivered, in order: what
- * failed, what happened while it was disabled or not yet there, and at once what waits to be tried
- * again.
- * @throws `Problem` `not_found`; `validation_failed` for a webhook that is disabled.
+ * Queues every event since an instant that this webhook subscribes to and did not get, in order:
+ * failed deliveries, events from while it was disabled or did not exist, and, without further
+ * delay, pending retries.
+ * @throws `Problem` `not_found`; `validation_failed` for a disabled webhook.
  */
 export const replayDeliveries = (
   context: WebhookContext,

@@ -5,36 +5,36 @@ import type { Retention } from '../events/expire.ts'
 import type { Rests } from '../events/rests.ts'
 import type { Post } from './post.ts'
 
-/** What delivering works with. */
+/** The dependencies of webhook delivery. */
 export interface DeliveryContext {
   readonly database: Database
   readonly rests: Rests
   readonly post: Post
-  /** For the whole of one request. A lease is longer, so that it ends before the lease does. */
+  /** The time limit of a whole request. The lease is longer, so that the request ends first. */
   readonly postTimeoutMs: number
   /** Opens the sealed secret of a webhook. */
   revealSecret(webhookId: string, sealed: Uint8Array): Promise<WebhookSecret>
-  /** What is done with is forgotten after so long. */
+  /** The retention of finished records. */
   readonly retention: Retention
   readonly observe: DeliveryObserver
 }
 
-/** Is notified of what an operator wants to know. */
+/** Receives the facts that operators monitor. */
 export interface DeliveryObserver {
-  /** @param lagSeconds from the act to its delivery; null where it was not delivered. */
+  /** @param lagSeconds from the act to its delivery; null if it was not delivered. */
   tried(outcome: string, lagSeconds: number | null): void
-  /** An endpoint that failed for three days gets nothing more. */
+  /** An endpoint was disabled after three days of failures. */
   disabled(webhook: WebhookReference): void
-  /** Something failed that will be tried again by itself. */
+  /** A step failed and will be retried automatically. */
   faulted(error: unknown, what: string): void
 }
 
-/** How work ends: first nothing more is begun, then what still runs is cut off. */
+/** How work stops: first no new work begins, then running work is aborted. */
 export interface Stopping {
   readonly stop: AbortSignal
   readonly cut: AbortSignal
 }
 
-/** Seconds that an endpoint is leased for without being heard of. */
+/** Returns the duration of an endpoint's lease, in seconds. */
 export const computeLeaseSeconds = ({ postTimeoutMs }: DeliveryContext): number =>
   postTimeoutMs / 1_000 + 5

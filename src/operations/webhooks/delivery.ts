@@ -5,12 +5,12 @@ import { longestRestMs, publishEvents } from '../events/publish.ts'
 import { computeLeaseSeconds, type DeliveryContext, type Stopping } from './delivery-context.ts'
 import { drainQueue } from './drain.ts'
 
-/** How long requests on their way may take when the process is to end. */
+/** How long running requests may take before the process ends. */
 const graceMs = 2_000
 
-/** Delivering, as it runs. */
+/** The running delivery of webhooks. */
 export interface RunningDelivery {
-  /** Starts nothing more, waits a moment for what is on its way, releases every lease. */
+  /** Starts no new requests, waits briefly for running ones, and releases every lease. */
   stop(): Promise<void>
 }
 
@@ -33,12 +33,15 @@ export function startDelivery(context: DeliveryContext): RunningDelivery {
   }
 }
 
-/** Endpoints that a process drains at once. Those that fail have room of their own. */
+/**
+ * The maximum number of endpoints that a process delivers to at once. Failing endpoints have a
+ * separate limit.
+ */
 const endpointsMax = { healthy: 64, failing: 16 } as const
-/** So many are claimed at a time, now and then by chance: the processes share what is due. */
+/** The maximum number of claims at a time. The time is random, so that processes share the work. */
 const claimsMax = 8
 
-/** Drains endpoints, side by side with every other process, until it is stopped. */
+/** Delivers to endpoints, concurrently with other processes, until it is stopped. */
 async function drainQueues(context: DeliveryContext, stopping: Stopping): Promise<void> {
   const { database, observe, rests } = context
   const rest = rests.begin(() => longestRestMs(database))
@@ -49,7 +52,7 @@ async function drainQueues(context: DeliveryContext, stopping: Stopping): Promis
     for (const kind of ['healthy', 'failing'] as const) {
       const limit = Math.min(claimsMax, endpointsMax[kind] - drains[kind].size)
       if (limit === 0) continue
-      // Of this claim alone: what an earlier one let lapse is another's.
+      // A holder for this claim only: an earlier claim that expired belongs to another process.
       const holder = randomUUID()
       const wanted = { failing: kind === 'failing', limit }
       try {

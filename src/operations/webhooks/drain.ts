@@ -7,49 +7,46 @@ import { type Target, tryDelivery } from './attempt.ts'
 import { createTryRecorder, type TryRecorder } from './attempt-recorder.ts'
 import { computeLeaseSeconds, type DeliveryContext, type Stopping } from './delivery-context.ts'
 
-/** Requests to one endpoint at once. */
+/** The maximum number of concurrent requests to one endpoint. */
 const requestsMax = 16
-/** The same while it fails: enough to find out when it no longer does. */
+/** The same for a failing endpoint: enough to detect its recovery. */
 const requestsMaxFailing = 2
-/** How often a busy endpoint is looked at for more. */
+/** How often a busy endpoint is checked for more deliveries. */
 const lookAgainMs = 250
-/** How long a process drains an endpoint that always has something due. */
+/** How long a process stays with an endpoint that always has due deliveries. */
 const drainMs = 5_000
-/** Events queued again, or given up, in one statement. */
+/** The number of events that one statement queues again or gives up. */
 const stepSize = 500
 
-/** An endpoint that was claimed, and by which lease. */
+/** A claimed endpoint with its lease. */
 interface ClaimedQueue extends WebhookReference {
   readonly holder: string
   readonly consecutiveFailures: number
 }
 
-/** An endpoint that this process drains. */
+/** An endpoint that this process delivers to. */
 interface Drain {
   readonly reference: WebhookReference
   readonly holder: string
   readonly stopping: Stopping
   readonly record: TryRecorder
-  /** Groups with a request on its way. */
+  /** The groups with a running request. */
   readonly busy: Map<string, Promise<void>>
   consecutiveFailures: number
-  /**
-   * An answer that is yet to be put on record says when to come back: nothing more is sent before
-   * it is.
-   */
+  /** An unrecorded answer requested a pause: no request starts until it is recorded. */
   isToldToRest: boolean
-  /** On this process's steady clock. */
+  /** On this process's monotonic clock. */
   leasedUntilMs: number
-  /** From then on another process drains it, if one wants to. */
+  /** After this time, another process can take over. */
   readonly sharedFromMs: number
   fault: { readonly error: unknown } | null
-  /** Its lease was given back before it ended, with nothing on its way. */
+  /** Whether its lease was released early, without running requests. */
   isReleased: boolean
 }
 
 /**
- * Delivers what is due at one endpoint, in order on each group, until nothing is due, the lease is
- * lost or it is stopped.
+ * Delivers the due deliveries of one endpoint, in the order of each group, until none is due, the
+ * lease ends or it is stopped.
  */
 export async function drainQueue(
   context: DeliveryContext,
@@ -75,25 +72,25 @@ export async function drainQueue(
     while (!stopping.stop.aborted && (await drainStep(context, drain)));
   } finally {
     await Promise.all(drain.busy.values())
-    // Another may have had the endpoint, and released it until later than what was recorded since
-    // is due.
+    // Another process may have claimed and released the endpoint with a later time than the new
+    // deliveries are due.
     if (!drain.isReleased) await storedQueues.markQueueDue(database, reference)
   }
   if (drain.fault) throw drain.fault.error
   if (stopping.stop.aborted) await storedQueues.abandonQueue(database, reference, holder, drain)
 }
 
-/** @returns whether there is more to do here. */
+/** @returns whether work remains here. */
 async function drainStep(context: DeliveryContext, drain: Drain): Promise<boolean> {
   const { database } = context
   const { busy, holder, reference } = drain
   const leaseSeconds = computeLeaseSeconds(context)
-  // Counted from before the statement: the database counts from later.
+  // Read before the statement, because the database counts from a later time.
   const askedMs = performance.now()
   const webhook = await storedQueues.renewQueue(database, reference, holder, leaseSeconds)
   drain.leasedUntilMs = askedMs + leaseSeconds * 1_000
   if (webhook === null || drain.fault) return false
-  // Of a client that may not be notified the endpoint is claimed no more, and waits as it is.
+  // The endpoint of a client without the right to events is not claimed, and its deliveries wait.
   if (!webhook.receivesEvents || performance.now() > drain.sharedFromMs) {
     if (busy.size > 0) return requestEnds(drain)
     await storedQueues.abandonQueue(database, reference, holder, drain)
@@ -103,8 +100,8 @@ async function drainStep(context: DeliveryContext, drain: Drain): Promise<boolea
   if (await prepareQueue(context, reference, webhook)) return true
   if (drain.isToldToRest) {
     if (busy.size > 0) return requestEnds(drain)
-    // All is on record: the next look at the endpoint finds it at rest, or at what its client asked
-    // for since.
+    // Everything is recorded: the next check finds the endpoint paused, or the client's newer
+    // request.
     drain.isToldToRest = false
     return true
   }
@@ -126,8 +123,8 @@ async function drainStep(context: DeliveryContext, drain: Drain): Promise<boolea
 }
 
 /**
- * Lets the last requests end, then releases the endpoint.
- * @returns whether there is more to do here.
+ * Waits for the last requests, then releases the endpoint.
+ * @returns whether work remains here.
  */
 async function endDrain(
   { database }: DeliveryContext,
@@ -142,9 +139,9 @@ async function endDrain(
 }
 
 /**
- * A step of what an endpoint's settings ask for before anything is sent. While events are replayed
- * none is sent: a later one of the same card could pass one that is still to be queued.
- * @returns whether it may not have been the last.
+ * Does one step that the endpoint's settings require before any delivery. No event is delivered
+ * during a replay, because it could overtake an earlier event of its card.
+ * @returns whether another step may be needed.
  */
 async function prepareQueue(
   { database }: DeliveryContext,
@@ -165,7 +162,7 @@ async function prepareQueue(
 const requestsAllowedBy = ({ consecutiveFailures }: Drain): number =>
   consecutiveFailures >= storedQueues.failingThreshold ? requestsMaxFailing : requestsMax
 
-/** Starts one after the other, as room gets free, while the lease is sure to outlast a request. */
+/** Starts requests as capacity allows, while the lease surely outlasts a request. */
 async function startRequests(
   context: DeliveryContext,
   drain: Drain,
@@ -182,7 +179,7 @@ async function startRequests(
   for (const delivery of due) {
     while (busy.size >= requestsAllowedBy(drain) && mayStart()) {
       await requestEnds(drain)
-      // By then it may be gone, disabled or somewhere else.
+      // By then the webhook may be deleted, disabled or changed.
       if (performance.now() - listedMs >= lookAgainMs) return
     }
     if (!mayStart()) return
@@ -193,13 +190,13 @@ async function startRequests(
   }
 }
 
-/** @returns true: then it is time to look again. */
+/** @returns true: then it is time for the next check. */
 async function requestEnds({ busy, stopping }: Drain): Promise<true> {
   await Promise.race([...busy.values(), pause(lookAgainMs, stopping.stop)])
   return true
 }
 
-/** Never rejects: what goes wrong here ends the drain, and the lease lets another one begin. */
+/** Never rejects: an error ends the work here, and after the lease another process resumes it. */
 async function deliver(
   context: DeliveryContext,
   drain: Drain,

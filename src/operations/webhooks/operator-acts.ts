@@ -16,8 +16,7 @@ import { type Answer, once, type RepeatableRequest } from '../idempotency/idempo
 import { findOwnWebhook, refuseDisabled, type WebhookContext } from './webhooks.ts'
 
 /**
- * A webhook of any client, and how it gets on. Neither its secret nor its description is part of
- * it.
+ * A webhook of any client, with the state of its deliveries, without its secret and description.
  */
 export interface WatchedWebhook
   extends Pick<
@@ -36,13 +35,16 @@ export interface WatchedWebhook
   readonly dueAt: string | null
 }
 
-/** Webhooks of every client, or of one. */
+/** Lists the webhooks of all clients, or of one. */
 export const listWatchedWebhooks = async (
   { database }: Pick<WebhookContext, 'database'>,
   filter: WatchedFilter,
 ): Promise<WatchedWebhook[]> => (await listWatchedWebhookRows(database, filter)).map(watchedWebhook)
 
-/** A webhook of any client. @throws `Problem` `not_found`. */
+/**
+ * Returns a webhook of any client.
+ * @throws `Problem` `not_found`.
+ */
 export async function findWebhookOfClient(
   { database }: Pick<WebhookContext, 'database'>,
   { clientId, webhookId }: WebhookNames,
@@ -52,10 +54,13 @@ export async function findWebhookOfClient(
   return watchedWebhook(row)
 }
 
-/** Webhooks that are looked at: of more, the number is said as so many or more. */
+/** The maximum number of webhooks that are read; more are reported as this number or more. */
 const failingMost = 1_000
 
-/** The enabled webhooks of all clients that fail, the one with the most failures in a row first. */
+/**
+ * Lists the enabled webhooks of all clients that fail, the one with the most consecutive failures
+ * first.
+ */
 export const listFailingEndpoints = ({
   database,
 }: Pick<WebhookContext, 'database'>): Promise<FailingWebhookRow[]> =>
@@ -74,20 +79,20 @@ const watchedWebhook = ({
   dueAt: dueAt?.toISOString() ?? null,
 })
 
-/** A webhook, by the client whose it is. */
+/** Identifies a webhook by its client and its id. */
 export interface WebhookNames {
   readonly clientId: string
   readonly webhookId: string
 }
 
-/** What an operator does to a client's webhook, and why. */
+/** An operator's act on a client's webhook, and the reason. */
 interface OperatorAct extends WebhookNames {
   readonly reason: string
 }
 
 /**
- * Sends a delivery of a client again, at an operator's word. The act is on record beside it.
- * @throws `Problem` `not_found` for a delivery, or an event, that is not kept; `validation_failed`.
+ * Sends a client's delivery again at an operator's request. The act is recorded with it.
+ * @throws `Problem` `not_found` for a delivery or an event that is not stored; `validation_failed`.
  */
 export const resendAsOperator = (
   context: WebhookContext,
@@ -104,9 +109,9 @@ export const resendAsOperator = (
   })
 
 /**
- * Has everything since an instant delivered that a client's webhook did not get, at an operator's
- * word.
- * @throws `Problem` `not_found`; `validation_failed` for a webhook that is disabled.
+ * Queues every event since an instant that a client's webhook did not get, at an operator's
+ * request.
+ * @throws `Problem` `not_found`; `validation_failed` for a disabled webhook.
  */
 export const replayAsOperator = (
   context: WebhookContext,
@@ -122,8 +127,7 @@ export const replayAsOperator = (
   })
 
 /**
- * Sends nothing more to a client's webhook, or lets it be sent to again. The client can change it
- * back.
+ * Disables or enables a client's webhook. The client can reverse it.
  * @throws `Problem` `not_found`.
  */
 export const switchAsOperator = (

@@ -5,22 +5,27 @@ import { guardedRequests, type OutboundRules } from '../../outbound/guarded-requ
 import { TargetRefused } from '../../outbound/resolve-host.ts'
 import { parsePort } from '../../outbound/target-url.ts'
 
-/** What came of a request: `delivered` by a 2xx, or in a word why not. */
+/** The outcome of a request: `delivered` for a 2xx, otherwise the reason in one word. */
 export interface PostOutcome {
   readonly outcome: string
   readonly statusCode?: number
-  /** The first bytes of a text or JSON answer; never from an address that is an exception. */
+  /**
+   * The first bytes of a text or JSON answer; never from an address that is allowed by exception.
+   */
   readonly response?: string
-  /** How long the receiver asks to be left alone, where it answered 429 or 503 and said so. */
+  /** The pause that a receiver requested with 429 or 503. */
   readonly retryAfterSeconds?: number
 }
 
 interface PostOptions extends OutboundRules {
-  /** For the whole of one request, from the look-up of the name to the end of the answer. */
+  /** The time limit of a whole request, from the name lookup to the end of the answer. */
   readonly timeoutMs: number
 }
 
-/** Sends a JSON body to an address that a client chose. @returns null when it was stopped. */
+/**
+ * Sends a JSON body to an address that a client chose.
+ * @returns null if it was stopped.
+ */
 export type Post = (
   url: string,
   headers: Readonly<Record<string, string>>,
@@ -28,7 +33,7 @@ export type Post = (
   stop: AbortSignal,
 ) => Promise<PostOutcome | null>
 
-/** Posts to addresses that were checked, and follows no redirect. */
+/** Posts to checked addresses, without following redirects. */
 export function createPost(options: PostOptions): Post {
   const request = guardedRequests(options)
   return async (text, headers, body, stop) => {
@@ -76,17 +81,17 @@ function classifyFailure(error: unknown, signal: AbortSignal): string {
   return reasons[code] ?? 'connection_failed'
 }
 
-/** Bytes of an answer that are kept. */
+/** The number of bytes of an answer that are stored. */
 const keptBytes = 256
-/** Bytes that are looked at: a card number that would be cut in the middle must be seen whole. */
+/** The number of bytes that are checked, so that a card number at the cut is seen whole. */
 const seenBytes = 320
-/** Bytes that are read, so that the connection can be used again. */
+/** The number of bytes that are read, so that the connection can be reused. */
 const readBytes = 16_384
 
 /**
- * Reads an answer to its end, or as much of it as is worth reading.
- * @returns the first bytes as text where the answer says that it is text or JSON, else null. Text
- *   that may hold a card number is not kept.
+ * Reads an answer to its end, or to the limit.
+ * @returns the first bytes as text if the answer is text or JSON, otherwise null. Text that may
+ *   contain a card number is not stored.
  */
 async function readAnswer(response: IncomingMessage, signal: AbortSignal): Promise<string | null> {
   const seen: Buffer[] = []
@@ -98,7 +103,7 @@ async function readAnswer(response: IncomingMessage, signal: AbortSignal): Promi
       if (lengthBytes > readBytes || signal.aborted) break
     }
   } catch {
-    // The status is known: how the rest of an answer ends changes nothing.
+    // The status is known, so an error in the rest of the answer is ignored.
   } finally {
     if (!response.complete) response.destroy()
   }
@@ -113,7 +118,7 @@ async function readAnswer(response: IncomingMessage, signal: AbortSignal): Promi
 
 const mayHoldPan = 'The answer is not stored: it may contain a card number.'
 
-/** One line, without what a terminal or a database would stumble over. */
+/** Makes one line without characters that disturb a terminal or a database. */
 const printable = (bytes: Buffer): string =>
   bytes
     .toString('utf8')

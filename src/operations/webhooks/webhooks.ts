@@ -9,13 +9,13 @@ import { replaceWebhookSecret } from '../../storage/webhooks/secrets.ts'
 import * as storedWebhooks from '../../storage/webhooks/webhooks.ts'
 import { type Answer, once, type RepeatableRequest } from '../idempotency/idempotency.ts'
 
-/** What the operations on webhooks work with. */
+/** The dependencies of the operations on webhooks. */
 export interface WebhookContext {
   readonly database: Database
   readonly hsm: Hsm
 }
 
-/** What a client sets of a webhook. */
+/** The members of a webhook that a client sets. */
 interface WebhookSettings {
   readonly url: string
   /** Types of events, or `*` alone. */
@@ -24,7 +24,7 @@ interface WebhookSettings {
   readonly status?: storedWebhooks.WebhookStatus
 }
 
-/** A webhook as its client sees it. Its secret is no part of it. */
+/** A webhook as its client sees it, without its secret. */
 interface WebhookRecord {
   readonly webhookId: string
   readonly url: string
@@ -36,18 +36,18 @@ interface WebhookRecord {
   readonly disabledReason?: storedWebhooks.DisabledReason
 }
 
-/** Webhooks that a client may have. */
+/** The maximum number of webhooks of a client. */
 const webhooksMax = 20
 
-/** A webhook and, the first time that it is answered, its secret. */
+/** A webhook and, in the first answer only, its secret. */
 interface CreatedWebhook extends WebhookRecord {
   readonly secret?: WebhookSecret
 }
 
 /**
- * Adds a webhook. Its secret is shown now and never again: a repeat of the request gets the webhook
+ * Adds a webhook. Only this answer shows its secret: a repeat of the request returns the webhook
  * without it.
- * @throws `Problem` `validation_failed` when the client has as many as it may.
+ * @throws `Problem` `validation_failed` if the client has the maximum number.
  */
 export async function createWebhook(
   context: WebhookContext,
@@ -73,7 +73,10 @@ export async function createWebhook(
   return { replayed, result: replayed ? result : { ...result, secret } }
 }
 
-/** The requester's webhook. @throws `Problem` `not_found`. */
+/**
+ * Returns the requester's webhook.
+ * @throws `Problem` `not_found`.
+ */
 export const findWebhookRecord = async (
   { database, hsm }: WebhookContext,
   requester: Requester,
@@ -81,7 +84,7 @@ export const findWebhookRecord = async (
 ): Promise<WebhookRecord> =>
   webhookRecord(hsm, await findOwnWebhook(database, requester, webhookId))
 
-/** Some of the requester's webhooks after one of them, by id. */
+/** Lists a page of the requester's webhooks after one of them, by id. */
 export async function listWebhooks(
   { database, hsm }: WebhookContext,
   { clientId }: Requester,
@@ -92,15 +95,15 @@ export async function listWebhooks(
   return Promise.all(rows.map((row) => webhookRecord(hsm, row)))
 }
 
-/** A webhook, and all that its client sets of it from now on. */
+/** A webhook, and its new settings. */
 interface WebhookUpdate {
   readonly webhookId: string
   readonly settings: WebhookSettings
 }
 
 /**
- * Replaces what a client may set of a webhook. What is left out is as at its creation: enabled, and
- * without a description. Disabling it gives up what is pending.
+ * Replaces the settings of a webhook. Absent members get their default: enabled, and without a
+ * description. Disabling it gives up pending deliveries.
  * @throws `Problem` `not_found`.
  */
 export const updateWebhook = (
@@ -117,7 +120,7 @@ export const updateWebhook = (
   })
 
 /**
- * Removes the requester's webhook; what is pending for it is given up.
+ * Deletes the requester's webhook and gives up its pending deliveries.
  * @throws `Problem` `not_found`.
  */
 export async function deleteWebhook(
@@ -129,19 +132,19 @@ export async function deleteWebhook(
     throw new Problem('not_found')
 }
 
-/** Secrets that sign beside the present one: each for 24 hours, so none is ever dropped before. */
+/** The maximum number of former secrets that also sign, each for 24 hours. */
 const formerMax = 5
 
-/** A webhook's id and, the first time that it is answered, its new secret. */
+/** A webhook's id and, in the first answer only, its new secret. */
 interface RotatedSecret {
   readonly webhookId: string
   readonly secret?: WebhookSecret
 }
 
 /**
- * Gives a webhook another secret. For 24 hours the one before it signs, too, so that receivers can
- * change over. A repeat of the request changes nothing and does not show the secret.
- * @throws `Problem` `not_found`; `rate_limited` when as many as may be sign already.
+ * Gives a webhook another secret. The previous one also signs for 24 hours, so that receivers can
+ * switch. A repeat of the request changes nothing and does not show the secret.
+ * @throws `Problem` `not_found`; `rate_limited` if the maximum number of secrets sign already.
  */
 export async function rotateWebhookSecret(
   context: WebhookContext,
@@ -169,9 +172,9 @@ export async function rotateWebhookSecret(
 }
 
 /**
- * Has a ping sent, once, to a webhook, even if it is disabled: so that its client can try it. What
- * came of it is among its deliveries.
- * @returns the `webhook-id` that it will have.
+ * Sends a ping to a webhook, once, even if it is disabled, so that its client can test it. Its
+ * deliveries show the result.
+ * @returns the `webhook-id` of the ping.
  * @throws `Problem` `not_found`.
  */
 export const pingWebhook = (
@@ -188,7 +191,7 @@ export const pingWebhook = (
     return { eventId }
   })
 
-/** What is stored of a client's settings. */
+/** Converts a client's settings to their stored form. */
 const storedSettings = async (
   hsm: Hsm,
   webhookId: string,
@@ -212,12 +215,12 @@ async function webhookRecord(hsm: Hsm, row: storedWebhooks.WebhookRow): Promise<
   }
 }
 
-/** A new secret that messages are signed with (Standard Webhooks: 32 random bytes in base64). */
+/** Generates a signing secret (Standard Webhooks: 32 random bytes in base64). */
 const generateWebhookSecret = (): WebhookSecret => encodeWebhookSecret(randomBytes(32))
 
 /**
- * The requester's webhook.
- * @throws `Problem` `not_found`, the same for another client's and for none.
+ * Returns the requester's webhook.
+ * @throws `Problem` `not_found`, also for another client's webhook.
  */
 export async function findOwnWebhook(
   connection: Connection,
@@ -229,7 +232,7 @@ export async function findOwnWebhook(
   return row
 }
 
-/** @throws `Problem` `validation_failed` for a webhook that is disabled: nothing would be sent. */
+/** @throws `Problem` `validation_failed` for a disabled webhook, which gets no deliveries. */
 export function refuseDisabled({ status }: storedWebhooks.WebhookRow): void {
   if (status === 'Enabled') return
   throw validationFailed({ pointer: '', detail: 'requires a webhook with the status Enabled' })

@@ -1,4 +1,4 @@
--- What was done, and who did it.
+-- The acts, and who did them.
 
 -- name: record_act
 select record_act(
@@ -17,8 +17,8 @@ select exists (
   where act_id = :actId::uuid
 ) as "isThere";
 
--- The position keeps the microseconds that a JavaScript date would lose. Each list has an index
--- of its own.
+-- The position keeps the microseconds that a JavaScript date would lose. Each list has its own
+-- index.
 
 -- name: list_operator_acts
 select number::float8 as "number",

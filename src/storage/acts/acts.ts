@@ -4,8 +4,8 @@ import { loadStatements } from '../engine/statements.ts'
 const declare = loadStatements(import.meta.url)
 
 /**
- * Something that was done to a product, a client system, a network's zone, a key, a process, the
- * audit log or a person; or what was shown of a card.
+ * An act on a product, a client system, a network's zone, a key, a process, the audit log or a
+ * person; or a disclosure of a card.
  */
 export interface NewAct {
   readonly act: string
@@ -20,26 +20,23 @@ export interface NewAct {
     | 'card'
     | 'pan'
     | 'approval'
-  /** Names it. */
+  /** Identifies the subject. */
   readonly subject: string
-  /** What changed, as JSON. Never a secret. */
+  /** The changes, as JSON, without secrets. */
   readonly details: string
-  /** Who did it, and under which request id; null where it was due, and nobody asked. */
+  /** The actor and the request id; null for an automatic act. */
   readonly clientId: string | null
   readonly requestId: string | null
 }
 
-/** Where a page of acts ends: newest first. */
+/** The end of a page of acts, newest first. */
 export interface ActPosition {
   readonly at: string
-  /**
-   * Acts of one instant are told apart by it: an embedded database knows instants by the
-   * millisecond.
-   */
+  /** Distinguishes acts of one instant: an embedded database has instants to the millisecond. */
   readonly number: number
 }
 
-/** Before all acts. */
+/** The position before all acts. */
 export const newestAct: ActPosition = {
   at: 'infinity',
   number: Number.MAX_SAFE_INTEGER,
@@ -48,7 +45,7 @@ export const newestAct: ActPosition = {
 /** An act on a key. */
 export interface KeyActRow extends NewAct, ActPosition {}
 
-/** An operator's act on anything but a key. */
+/** An operator's act on anything except keys. */
 export interface OperatorActRow extends KeyActRow {
   readonly clientId: string
   readonly requestId: string
@@ -56,7 +53,10 @@ export interface OperatorActRow extends KeyActRow {
 
 const record = declare<NewAct, { actId: string }>('record_act')
 
-/** Puts an act on record. @returns its id. */
+/**
+ * Records an act.
+ * @returns its id.
+ */
 export const insertAct = async (connection: Connection, act: NewAct): Promise<string> => {
   const [row] = await record(connection, act)
   if (!row) throw new Error('The act was not put on record.')
@@ -65,7 +65,7 @@ export const insertAct = async (connection: Connection, act: NewAct): Promise<st
 
 const selectAct = declare<{ actId: string }, { isThere: boolean }>('has_audit_act')
 
-/** Whether an act is on record. */
+/** Whether an act is recorded. */
 export const hasAct = async (connection: Connection, actId: string): Promise<boolean> =>
   firstRow(await selectAct(connection, { actId }))?.isThere ?? false
 
@@ -73,7 +73,7 @@ const selectOperatorActs = declare<ActPosition & { limit: number }, OperatorActR
   'list_operator_acts',
 )
 
-/** Lists operators' acts on anything but keys, newest first. */
+/** Lists operators' acts on anything except keys, newest first. */
 export const listOperatorActRows = (
   connection: Connection,
   after: ActPosition,

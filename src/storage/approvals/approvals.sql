@@ -1,4 +1,5 @@
--- What was asked for and waits for another person, and what became of it. It waits for 24 hours.
+-- Requests for the approval of another person, and their outcomes. A request expires after 24
+-- hours.
 
 -- name: insert_approval
 insert into approval (approval_id, kind, method, path, access, payload, payload_hash, subject,
@@ -45,8 +46,7 @@ from approval
 where approval_id = :approvalId::uuid
 for update;
 
--- Each list walks an index of its own from where it begins, whatever the planner takes the
--- table for.
+-- Each list reads its own index from its start, whatever size the planner expects.
 
 -- name: list_approvals
 select approval_id::text as "approvalId", kind, state, method, path, access, payload,

@@ -4,13 +4,13 @@ import { loadStatements } from '../engine/statements.ts'
 
 const declare = loadStatements(import.meta.url)
 
-/** Something that was asked for, as it is asked for. */
+/** A new request for an approval. */
 interface NewApproval {
   readonly approvalId: string
   readonly kind: ApprovalKind
   readonly method: string
   readonly path: string
-  /** The scopes of which the route asks for one. */
+  /** The scopes of the route, of which the caller needs one. */
   readonly access: readonly string[]
   /** Sealed. */
   readonly payload: Uint8Array
@@ -19,22 +19,25 @@ interface NewApproval {
   readonly subject: string
   readonly stateDigest: Uint8Array
   readonly requesterId: string
-  /** The person who asked, as JSON; null where a client did. */
+  /** The requester, as JSON; null if a client made the request. */
   readonly requesterPerson: string | null
-  /** Everyone who could have acted for the requester when it asked, and cannot approve it. */
+  /**
+   * Everyone who could act as the requester at the time of the request. None of them can approve
+   * it.
+   */
   readonly requesterParties: readonly string[]
   readonly requestId: string
 }
 
-/** What was asked for, and what became of it. */
+/** A request with its outcome. */
 export interface ApprovalRow extends Omit<NewApproval, 'payload'> {
   readonly state: ApprovalState
-  /** Null once it is forgotten. */
+  /** Null after its deletion. */
   readonly payload: Uint8Array | null
   /** RFC 3339, to the microsecond. */
   readonly requestedAt: string
   readonly expiresAt: Date
-  /** Whether it was asked for too long ago, by the database's clock. */
+  /** Whether the request has expired, by the database's clock. */
   readonly isLate: boolean
   readonly deciderId: string | null
   readonly deciderName: string | null
@@ -50,7 +53,7 @@ export interface ApprovalRow extends Omit<NewApproval, 'payload'> {
 
 const insert = declare<NewApproval, ApprovalRow>('insert_approval')
 
-/** Puts on record what is asked for. */
+/** Stores a request. */
 export async function insertApproval(
   connection: Connection,
   asked: NewApproval,
@@ -75,7 +78,7 @@ export const lockApproval = async (
   approvalId: string,
 ): Promise<ApprovalRow | null> => firstRow(await selectLocked(connection, { approvalId }))
 
-/** Where a page of approvals ends: newest first. */
+/** The end of a page of approvals, newest first. */
 export interface ApprovalPosition {
   readonly requestedAt: string
   readonly approvalId: string
@@ -105,7 +108,7 @@ const selectByRequester = declare<
   ApprovalRow
 >('list_approvals_by_requester')
 
-/** Approvals, the newest first. */
+/** Lists approvals, newest first. */
 export const listApprovalRows = (
   connection: Connection,
   { requesterId, state }: ApprovalFilter,
@@ -119,10 +122,10 @@ export const listApprovalRows = (
     : selectByState(connection, { ...page, state })
 }
 
-/** How something that waits is decided. */
+/** The decision on an open request. */
 export interface ApprovalDecision {
   readonly state: 'approved' | 'refused' | 'withdrawn' | 'expired' | 'stale'
-  /** Null where nobody decided. */
+  /** Null if no person decided. */
   readonly deciderId: string | null
   readonly deciderName: string | null
   readonly decisionReason: string | null
@@ -157,13 +160,16 @@ export const listLateApprovals = (
 
 const deleteOld = declare<{ limit: number }>('prune_approvals')
 
-/** Forgets at most `limit` approvals that ended 400 days ago. @returns how many they were. */
+/**
+ * Deletes at most `limit` approvals that ended 400 days ago.
+ * @returns their number.
+ */
 export const deleteOldApprovals = async (connection: Connection, limit: number): Promise<number> =>
   (await deleteOld(connection, { limit })).length
 
 const countWaiting = declare<{ requesterId: string }, { count: number }>('count_waiting_approvals')
 
-/** Counts a requester's requests that wait for another person. */
+/** Counts the open requests of a requester. */
 export const countWaitingApprovals = async (
   connection: Connection,
   requesterId: string,

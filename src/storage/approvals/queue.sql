@@ -1,4 +1,4 @@
--- What is approved and is carried out by one worker at a time.
+-- Approved requests, each executed by one worker at a time.
 
 -- The list is materialized and joined row by row, so that no plan reads more than its rows.
 -- name: claim_approval

@@ -3,30 +3,33 @@ import { loadStatements } from '../engine/statements.ts'
 
 const declare = loadStatements(import.meta.url)
 
-/** Something approved that one worker carries out. */
+/** An approved request that one worker executes. */
 export interface ClaimedApproval {
   readonly approvalId: string
   readonly attempts: number
-  /** Whether it was approved so long ago that it is not tried any more. */
+  /** Whether the approval is too old to execute it. */
   readonly isTooOld: boolean
 }
 
 const updateClaimed = declare<{ holder: string }, ClaimedApproval>('claim_approval')
 
-/** Takes what is to be carried out next, for a minute. @returns null where there is nothing now. */
+/**
+ * Claims the next request to execute, for a minute.
+ * @returns null if none is due.
+ */
 export const claimApproval = async (
   connection: Connection,
   holder: string,
 ): Promise<ClaimedApproval | null> => firstRow(await updateClaimed(connection, { holder }))
 
-/** For how long a claim lasts: `claim_approval` says it, too. */
+/** The duration of a claim, which `claim_approval` states, too. */
 const leaseSeconds = 60
 
 const updateDue = declare<{ approvalId: string; holder: string; seconds: number }>('defer_approval')
 
 /**
- * Keeps what one holds for so many seconds more, or lets it be tried again then.
- * @returns whether one still holds it.
+ * Extends a claim by a number of seconds, or schedules the next attempt.
+ * @returns whether the caller still has the claim.
  */
 export const deferApproval = async (
   connection: Connection,
@@ -35,11 +38,11 @@ export const deferApproval = async (
   seconds: number = leaseSeconds,
 ): Promise<boolean> => (await updateDue(connection, { approvalId, holder, seconds })).length === 1
 
-/** What came of it. */
+/** The outcome of an executed request. */
 interface ApprovalOutcome {
   readonly approvalId: string
   readonly state: 'done' | 'failed' | 'stale'
-  /** Null where the request was not carried out: it is stale. */
+  /** Null if the request was not executed because it is stale. */
   readonly status: number | null
   /** Sealed. */
   readonly outcome: Uint8Array | null
@@ -48,7 +51,10 @@ interface ApprovalOutcome {
 
 const updateSettled = declare<ApprovalOutcome>('settle_approval')
 
-/** Puts the outcome on record, the first one. @returns whether it was. */
+/**
+ * Records the first outcome.
+ * @returns whether it was recorded.
+ */
 export const settleApproval = async (
   connection: Connection,
   outcome: ApprovalOutcome,

@@ -6,7 +6,7 @@ const declare = loadStatements(import.meta.url)
 /** A step of an approval as an act, and as an entry of the audit log. */
 export interface RecordedStep {
   readonly act: string
-  /** Null until it is entered, and once it is erased. */
+  /** Null until it is entered, and after its erasure. */
   readonly entry: {
     readonly commitment: Uint8Array
     readonly salt: Uint8Array
@@ -23,7 +23,7 @@ interface StepRow {
 
 const selectSteps = declare<{ approvalId: string }, StepRow>('list_approval_steps')
 
-/** The first steps of an approval, in their order. */
+/** Lists the first steps of an approval, in their order. */
 export const listRecordedSteps = async (
   connection: Connection,
   approvalId: string,

@@ -1,5 +1,4 @@
--- Cards as they are, by digests of their columns, and what is known of them by the entries of the
--- audit log.
+-- Digests of the columns of cards, and the state of each card by the entries of the audit log.
 
 -- name: list_card_entries
 select public_token as "publicToken", array_agg(sequence order by sequence) as "sequences",
@@ -39,7 +38,7 @@ where awaited_sequence is not null
 order by public_token
 limit :limit;
 
--- Lists of lists are sent as JSON: a list of them would have to be a table.
+-- Lists of lists are sent as JSON, because unnest would flatten nested arrays.
 -- name: write_card_digests
 insert into card_digest (public_token, entered_sequence, changed_at, digests, digested_sequence,
   awaited_sequence)
@@ -61,7 +60,7 @@ delete from card_digest
 where public_token = any(:publicTokens::text[]);
 
 -- A digest of each group of columns whose changes all have an entry, in the order of
--- `cardColumnGroups`. It reads the same whatever a session is set to.
+-- `cardColumnGroups`. It does not depend on the settings of a session.
 -- name: list_digested_cards
 select card.public_token as "publicToken", card.last_sequence as "lastSequence",
   array[

@@ -14,14 +14,14 @@ const selectEntries = declare<{ log: number; from: number; end: number }, CardEn
   'list_card_entries',
 )
 
-/** The cards that entries from one index to before another are about. */
+/** Lists the cards of a range of entries. */
 export const listCardEntries = (
   connection: Connection,
   log: number,
   [from, end]: readonly [number, number],
 ): Promise<CardEntries[]> => selectEntries(connection, { log, from, end })
 
-/** What is known of a card by its entries, and how it was found last. */
+/** The state of a card by its entries, and the result of its last check. */
 export interface CardDigestRow {
   readonly publicToken: string
   readonly enteredSequence: number
@@ -46,7 +46,7 @@ const selectDigestsAfter = declare<
   CardDigestRow
 >('list_card_digests')
 
-/** Those after a token, up to another one, in their order. */
+/** Lists them between two tokens, in order. */
 export const listCardDigests = (
   connection: Connection,
   after: string,
@@ -70,7 +70,7 @@ const upsertDigests = declare<{
   awaitedSequences: readonly (number | null)[]
 }>('write_card_digests')
 
-/** Writes rows anew, whole. */
+/** Replaces whole rows. */
 export async function writeCardDigests(
   connection: Connection,
   rows: readonly CardDigestRow[],
@@ -97,7 +97,7 @@ export const removeCardDigests = async (
   await deleteDigests(connection, { publicTokens })
 }
 
-/** A card as it is, by a digest of each group of its columns. */
+/** The digests of a card, one for each group of its columns. */
 export interface DigestedCard {
   readonly publicToken: string
   readonly lastSequence: number
@@ -106,7 +106,7 @@ export interface DigestedCard {
 
 const selectCards = declare<{ after: string; limit: number }, DigestedCard>('list_digested_cards')
 
-/** Cards after a token, in the order of their tokens. */
+/** Lists cards after a token, by token. */
 export const listDigestedCards = (
   connection: Connection,
   after: string,

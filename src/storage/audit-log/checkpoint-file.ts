@@ -4,29 +4,33 @@ import { basename, dirname, join } from 'node:path'
 import { syncPath } from '../engine/durable-files.ts'
 
 /**
- * The newest checkpoint that was signed, as this machine remembers it outside the database: a
- * signed note. A database that was restored from a backup is behind it.
+ * The newest signed checkpoint that this machine remembers outside the database: a signed note. A
+ * database that was restored from a backup is older.
  */
 export interface CheckpointFile {
-  /** Null where none was ever signed here. @throws Error where the file cannot be read. */
+  /**
+   * Null if none was signed here.
+   * @throws Error if the file cannot be read.
+   */
   read(): Promise<string | null>
   /**
-   * On the disk when it resolves; a crash leaves the older one or this one whole.
-   * @param mayReplace whether a note that is remembered, or that another process is about to, may
-   *   give way to this one.
-   * @returns false where one may not: then that one stays.
+   * Stores a note durably; after a crash, the file has the older note or this one.
+   * @param mayReplace whether this note may replace one that is stored, or that another process is
+   *   about to store.
+   * @returns false if it may not: then the other note stays.
    */
   write(note: string, mayReplace: (remembered: string) => boolean): Promise<boolean>
 }
 
 /**
- * Processes of one machine share the file without a lock, which one that is held up or killed would
- * keep. Each writes a candidate of its own first, then looks at the others and at the file, takes
- * away the candidates that its own replaces, and only then renames its own to the file. Of two at
- * once, one sees the other. If the newer sees the older, it takes its candidate away before it
- * renames: however long the older was held up, it has nothing left to rename. If it does not, the
- * older's was written after it looked, so the older sees the newer one and gives up. A candidate
- * that a crash left behind was never published: it goes with the next newer one.
+ * Opens the file that the processes of one machine share without a lock, because a stopped or
+ * killed process would keep a lock. Each process first writes a candidate of its own, then reads
+ * the other candidates and the file, removes the candidates that its own replaces, and only then
+ * renames its own to the file. Of two concurrent processes, one sees the other. If the newer one
+ * sees the older candidate, it removes that before it renames: the older process then has nothing
+ * to rename, however long it was stopped. Otherwise the older candidate was written after the newer
+ * process looked, so the older process sees the newer candidate and gives up. A crash may leave a
+ * candidate that was never published; the next newer one removes it.
  */
 export const checkpointFile = (path: string): CheckpointFile => ({
   read: () => readIfThere(path),
@@ -35,7 +39,7 @@ export const checkpointFile = (path: string): CheckpointFile => ({
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const prefix = `${basename(path)}.candidate-`
     const own = join(folder, `${prefix}${randomUUID()}`)
-    // Another process reads it whole or not at all.
+    // Written under another name first, so that other processes read it whole or not at all.
     const draft = `${path}.draft-${randomUUID()}`
     try {
       const handle = await open(draft, 'wx', 0o600)
@@ -52,18 +56,18 @@ export const checkpointFile = (path: string): CheckpointFile => ({
         .map((name) => join(folder, name))
         .filter((each) => each !== own)
       const candidates = await Promise.all(others.map(readIfThere))
-      // After the candidates: one that is gone by now has become the file, or gave way to a newer
-      // one.
+      // After the candidates: one that has disappeared has become the file, or was replaced by a
+      // newer one.
       const known = [...candidates, await readIfThere(path)]
       if (known.some((each) => each !== null && !mayReplace(each))) return false
-      // Two that write the same let each other be.
+      // Two processes that write the same note do not remove each other's candidate.
       const replaced = others.filter((_, at) => candidates[at] !== note)
       await Promise.all(replaced.map((each) => rm(each, { force: true })))
       await rename(own, path)
       syncPath(folder)
       return true
     } catch (error) {
-      // A newer one took it away.
+      // A newer process removed it.
       if (isMissing(error)) return false
       throw error
     } finally {

@@ -3,7 +3,7 @@ import { loadStatements } from '../engine/statements.ts'
 
 const declare = loadStatements(import.meta.url)
 
-/** A checkpoint that was signed. */
+/** A signed checkpoint. */
 export interface CheckpointRow {
   readonly size: number
   readonly root: Uint8Array
@@ -16,7 +16,7 @@ export interface CheckpointRow {
 
 const selectNewest = declare<{ log: number }, CheckpointRow>('find_newest_audit_checkpoint')
 
-/** The newest of a log; null before its first. */
+/** Returns the newest checkpoint of a log; null before its first. */
 export const findNewestCheckpoint = async (
   connection: Connection,
   log: number,
@@ -36,7 +36,7 @@ export const insertCheckpoint = async (
 
 const deleteOld = declare<object>('delete_old_checkpoints')
 
-/** Forgets checkpoints that are older than a day, but for the last of each hour. */
+/** Deletes checkpoints that are older than a day, except the last of each hour. */
 export const thinCheckpoints = async (connection: Connection): Promise<void> => {
   await deleteOld(connection, {})
 }

@@ -1,4 +1,4 @@
--- The check of rows against the entries of the audit log: how far it is, and digests of the rows.
+-- The check of rows against the entries of the audit log: its progress, and digests of the rows.
 
 -- name: find_audit_check
 select followed_log as "followedLog", followed_index::float8 as "followedIndex",
@@ -39,8 +39,8 @@ where act = 'check.digested'
 order by number desc
 limit 1;
 
--- Rows whose changes are all numbered acts. A digest is of every column whose changes all have an
--- entry, and reads the same whatever a session is set to.
+-- Rows whose changes are all numbered acts. A digest covers every column whose changes all have an
+-- entry, and does not depend on the settings of a session.
 
 -- name: list_digested_rows_of_client
 select client_id as "rowKey", client_id as "subject",
@@ -128,7 +128,7 @@ set digest = excluded.digest;
 delete from row_digest
 where kind = :table and row_key = any(:rowKeys::text[]);
 
--- By their bytes, whatever the database sorts texts by.
+-- By their bytes, whatever the collation of the database is.
 -- name: fold_row_digests
 select sha256(coalesce(string_agg(
     sha256(convert_to(json_build_array(kind, row_key, encode(digest, 'hex'))::text, 'UTF8')),
@@ -145,7 +145,7 @@ select distinct subject_kind as "subjectKind", subject
 from audit_act
 where number > :after::bigint;
 
--- A card that is re-encrypted gets another key without an event, for as long as that takes.
+-- During a re-encryption, a card gets another key without an event.
 -- name: has_recent_re_encryption
 select exists (
   select 1

@@ -4,7 +4,7 @@ import type { DigestedTable } from './digested-columns.ts'
 
 const declare = loadStatements(import.meta.url)
 
-/** How far entries are followed, and how far the check that runs has come, or the last one. */
+/** The position up to which entries are followed, and the progress of the present or last check. */
 export interface CheckRow {
   readonly followedLog: number
   readonly followedIndex: number
@@ -20,7 +20,7 @@ export interface CheckRow {
   readonly digestedFold: Uint8Array
   readonly actsNumber: number
   readonly rowsFold: Uint8Array
-  /** Of all of it; null before the first. */
+  /** Covers the whole row; null before the first check. */
   readonly signature: Uint8Array | null
 }
 
@@ -29,7 +29,7 @@ const selectCheck = declare<object, CheckRow>('find_audit_check')
 export const findCheck = async (connection: Connection): Promise<CheckRow | null> =>
   firstRow(await selectCheck(connection, {}))
 
-/** With the time of the database. */
+/** Includes the time of the database. */
 export interface LockedCheck extends CheckRow {
   readonly now: Date
 }
@@ -42,34 +42,34 @@ export const lockCheck = async (connection: Connection): Promise<LockedCheck | n
 
 const update = declare<CheckRow>('write_audit_check')
 
-/** Writes the row, whole. */
+/** Writes the whole row. */
 export const writeCheck = async (connection: Connection, row: CheckRow): Promise<void> => {
   await update(connection, row)
 }
 
-/** What the newest check said of its end. */
+/** The result of the newest check. */
 export interface CheckResult {
   readonly actId: string
   readonly number: number
   /** As JSON. */
   readonly details: string
   readonly at: Date
-  /** Whether any result was made by a version that signs the state of the check. */
+  /** Whether a version that signs the state of the check produced any result. */
   readonly isStateSigned: boolean
 }
 
 const selectResult = declare<object, CheckResult>('find_newest_check_result')
 
-/** The newest act that says what came of a check; null before the first. */
+/** Returns the newest act with the result of a check; null before the first. */
 export const findNewestResult = async (connection: Connection): Promise<CheckResult | null> =>
   firstRow(await selectResult(connection, {}))
 
-/** A row of a table, by its digest. */
+/** The digest of a row of a table. */
 export interface DigestedRow {
   readonly rowKey: string
-  /** What an act on it names; null where the row is kept from before and is not there any more. */
+  /** The subject in acts on the row; null if only the stored digest of the row exists. */
   readonly subject: string | null
-  /** As it is, and as it was kept; null where it is not. */
+  /** The present and the stored digest; null if one is missing. */
   readonly digest: Uint8Array | null
   readonly kept: Uint8Array | null
 }
@@ -101,7 +101,8 @@ const selectKept = declare<
 >('list_row_digests')
 
 /**
- * Rows of a table after a key, with what is kept of them, and those that are kept and gone.
+ * Lists the rows of a table after a key with their stored digests, including digests of deleted
+ * rows.
  * @returns the last key, or null at the end.
  */
 export async function listDigestedRows(
@@ -131,7 +132,7 @@ const deleteRows = declare<{ table: DigestedTable; rowKeys: readonly string[] }>
   'remove_row_digests',
 )
 
-/** Keeps rows as they are, and no more those that are gone. */
+/** Stores the digests of present rows, and deletes those of deleted rows. */
 export async function writeRowDigests(
   connection: Connection,
   table: DigestedTable,
@@ -147,7 +148,7 @@ export async function writeRowDigests(
 
 const selectFold = declare<object, { readonly fold: Uint8Array }>('fold_row_digests')
 
-/** A digest of all that is kept of clients, products, keys and links. */
+/** Computes a digest of all stored digests of clients, products, keys and links. */
 export const foldRowDigests = async (connection: Connection): Promise<Uint8Array> => {
   const row = firstRow(await selectFold(connection, {}))
   if (!row) throw new Error('A digest of no rows is a digest, too.')
@@ -171,14 +172,14 @@ export const listActSubjects = (
 
 const selectReEncryption = declare<object, { isThere: boolean }>('has_recent_re_encryption')
 
-/** Whether cards are put under another key, or were within three days. */
+/** Whether a re-encryption moves cards to another key, or did within three days. */
 export const hasRecentReEncryption = async (connection: Connection): Promise<boolean> =>
   firstRow(await selectReEncryption(connection, {}))?.isThere ?? false
 
 const selectUnpublished = declare<{ at: Date }, { isThere: boolean }>('has_event_unpublished_since')
 const selectUnentered = declare<{ at: Date }, { isThere: boolean }>('has_event_unentered_since')
 
-/** Whether an event of before an instant is not entered yet. */
+/** Whether an event from before an instant is not yet entered. */
 export async function isEnteringBehind(connection: Connection, at: Date): Promise<boolean> {
   for (const behind of [selectUnpublished, selectUnentered]) {
     if (firstRow(await behind(connection, { at }))?.isThere) return true
@@ -190,7 +191,7 @@ const selectGaps = declare<{ limit: number }, { after: number; number: number }>
   'list_act_number_gaps',
 )
 
-/** Lists the gaps in the numbers of acts, each by the numbers beside it. */
+/** Lists the gaps in the numbers of acts, each by its adjacent numbers. */
 export const listNumberGaps = (
   connection: Connection,
   limit: number,
@@ -201,7 +202,7 @@ const selectFindings = declare<
   { subject: string; details: string; at: Date }
 >('list_recent_findings')
 
-/** Lists the findings of checks within so many days, newest first. */
+/** Lists the findings of checks within a number of days, newest first. */
 export const listFindings = (
   connection: Connection,
   days: number,

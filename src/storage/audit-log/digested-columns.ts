@@ -1,17 +1,20 @@
 import type { EventType } from '../../domain/event-type.ts'
 
-/** Columns of a card that change by some of its events alone. */
+/** Columns of a card that only some of its events change. */
 interface CardColumns {
   readonly group: string
   readonly changedBy: readonly EventType[]
-  /** A group with which they may change, too: by a re-encryption, which is no event of a card. */
+  /**
+   * Another group whose change may change these columns, too: by a re-encryption, which is no event
+   * of a card.
+   */
   readonly alsoWith?: string
   /** Whether any act on a key may change them. */
   readonly orByKeyAct?: true
 }
 
 /**
- * Groups of columns of a card, in the order of their digests in `list_digested_cards`
+ * The groups of columns of a card, in the order of their digests in `list_digested_cards`
  * (docs/reference/audit-records.md).
  */
 export const digestedCardColumns: readonly CardColumns[] = [
@@ -44,7 +47,7 @@ export const digestedCardColumns: readonly CardColumns[] = [
 ]
 
 /**
- * Tables whose rows change by numbered acts alone, with the kind of subject of an act on a row.
+ * Tables whose rows change only by numbered acts, with the kind of subject of an act on a row.
  * Their columns are in `list_digested_rows_of_…`.
  */
 export const digestedTables = [

@@ -4,7 +4,7 @@ import type { TileRow } from './log.ts'
 
 const declare = loadStatements(import.meta.url)
 
-/** An entry that is made now. */
+/** A new entry. */
 export interface NewEntry {
   readonly entryId: string
   readonly clientId: string | null
@@ -32,7 +32,7 @@ const append = declare<{
 
 const noSalt = new Uint8Array(32)
 
-/** Appends entries, from an index on, with the tiles that the tree has with them. */
+/** Appends entries at an index, with the tiles that the tree has after them. */
 export async function insertEntries(
   connection: Connection,
   log: number,
@@ -56,7 +56,7 @@ export async function insertEntries(
   })
 }
 
-/** An entry and where it stands. Once it is erased it has neither salt nor text. */
+/** An entry with its position. An erased entry has neither salt nor text. */
 interface EntryRow extends NewEntry {
   readonly log: number
   readonly index: number
@@ -66,7 +66,7 @@ const selectEntries = declare<{ log: number; firstIndex: number; limit: number }
   'list_audit_entries',
 )
 
-/** Entries from an index on, in their order. */
+/** Lists entries from an index on, in order. */
 export const listAuditEntries = (
   connection: Connection,
   log: number,
@@ -78,7 +78,7 @@ const selectEntry = declare<{ logs: readonly number[]; entryId: string }, EntryR
   'find_audit_entry',
 )
 
-/** The entry of an id, in the newest of these logs that has it. */
+/** Finds an entry by its id in the newest of these logs that has it. */
 export const findAuditEntry = async (
   connection: Connection,
   logs: readonly number[],
@@ -87,7 +87,7 @@ export const findAuditEntry = async (
 
 const selectAge = declare<{ log: number; index: number }, { ageMs: number }>('find_audit_entry_age')
 
-/** For how long an entry has been in the log, by the database's clock; 0 where it is not there. */
+/** Returns how long an entry has been in the log, by the database's clock; 0 if it is not there. */
 export const findEntryAgeMs = async (
   connection: Connection,
   log: number,

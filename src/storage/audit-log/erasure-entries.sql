@@ -1,4 +1,4 @@
--- What entries of the audit log say of erasures.
+-- Entries of the audit log about erasures.
 
 -- name: list_audit_erasure_entries
 select entry_index::float8 as "index", entry_id as "entryId", act, text

@@ -3,7 +3,7 @@ import { loadStatements } from '../engine/statements.ts'
 
 const declare = loadStatements(import.meta.url)
 
-/** An entry that asks for an erasure, or that names what is erased. */
+/** An entry that requests an erasure, or that names erased entries. */
 export interface ErasureEntryRow {
   readonly index: number
   readonly entryId: string
@@ -27,7 +27,7 @@ const selectBlank = declare<
   { index: number }
 >('list_blank_audit_entries')
 
-/** Entries from one index to before another that say nothing. */
+/** Lists the entries of a range that have no text. */
 export const listBlankEntries = (
   connection: Connection,
   log: number,

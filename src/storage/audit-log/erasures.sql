@@ -1,4 +1,4 @@
--- Erasures of what entries of the audit log say, and how far each is.
+-- Erasures of the texts of entries, and the progress of each.
 
 -- name: insert_audit_erasure
 insert into audit_erasure (kind, subject, reason, requested_by, approved_by)

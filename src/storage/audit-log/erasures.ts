@@ -3,37 +3,37 @@ import { loadStatements } from '../engine/statements.ts'
 
 const declare = loadStatements(import.meta.url)
 
-/** Whose entries are erased: those of a card, of what a client did, or those that are old. */
+/** The entries that an erasure covers: those of a card, of a client's acts, or old ones. */
 type ErasureKind = 'card' | 'client' | 'age'
 
-/** An erasure, and how far it is. */
+/** An erasure with its progress. */
 export interface ErasureRow {
   readonly erasureId: string
   readonly kind: ErasureKind
-  /** The card's token or the client; null of what is old, and once it is finished. */
+  /** The card's token or the client; null for old entries, and after its end. */
   readonly subject: string | null
   readonly reason: string
   readonly requestedAt: Date
-  /** Null where nobody asked: it is of what is old. */
+  /** Null for the erasure of old entries, which nobody requests. */
   readonly requestedBy: string | null
-  /** Null where nobody had to approve it. */
+  /** Null if no approval was needed. */
   readonly approvedBy: string | null
-  /** The act that says that it was asked for; null before that is on record. */
+  /** The act that records the request; null before it is recorded. */
   readonly requestAct: string | null
-  /** The entry from which on it is still to be looked. */
+  /** The entry from which it continues. */
   readonly log: number
   readonly nextIndex: number
-  /** Entries that an act names, and which are erased once that is under a checkpoint; else null. */
+  /** The act that names the next entries to erase, after a checkpoint covers it; otherwise null. */
   readonly pendingAct: string | null
   readonly pendingLog: number | null
   readonly pendingFrom: readonly number[]
   readonly pendingTo: readonly number[]
-  /** Entries that are erased by now. */
+  /** The number of erased entries so far. */
   readonly erased: number
   readonly finishedAt: Date | null
 }
 
-/** Entries from one to another, both among them. */
+/** A range of entries, both ends inclusive. */
 interface EntryRange {
   readonly from: number
   readonly to: number
@@ -43,7 +43,10 @@ type NewErasure = Pick<ErasureRow, 'kind' | 'subject' | 'reason' | 'requestedBy'
 
 const insert = declare<NewErasure, ErasureRow>('insert_audit_erasure')
 
-/** Asks for an erasure. @returns it; null where what is old is looked for already. */
+/**
+ * Starts an erasure.
+ * @returns the erasure; null if one of old entries is already running.
+ */
 export const insertErasure = async (
   connection: Connection,
   erasure: NewErasure,
@@ -51,7 +54,7 @@ export const insertErasure = async (
 
 const updateRequestAct = declare<{ erasureId: string; actId: string }>('set_audit_erasure_request')
 
-/** Says which act tells that an erasure was asked for. */
+/** Stores the act that records the request of an erasure. */
 export const setRequestAct = async (
   connection: Connection,
   erasureId: string,
@@ -69,7 +72,7 @@ export const findErasure = async (
 
 const selectErasures = declare<{ erasureIds: readonly string[] }, ErasureRow>('list_audit_erasures')
 
-/** Those of these ids that there are. */
+/** Lists the existing erasures among these ids. */
 export const listErasures = (
   connection: Connection,
   erasureIds: readonly string[],
@@ -77,7 +80,7 @@ export const listErasures = (
 
 const selectUnfinished = declare<{ limit: number }, ErasureRow>('list_unfinished_audit_erasures')
 
-/** Those that are not finished, the oldest first. */
+/** Lists the unfinished erasures, oldest first. */
 export const listUnfinishedErasures = (
   connection: Connection,
   limit: number,
@@ -86,7 +89,7 @@ export const listUnfinishedErasures = (
 const selectLocked = declare<{ erasureId: string }, ErasureRow>('lock_audit_erasure')
 
 /**
- * An erasure, locked to the end of the transaction; null where another process is at it, or it is
+ * Returns an erasure, locked until the transaction ends; null if another process runs it, or it is
  * finished.
  */
 export const lockErasure = async (
@@ -99,7 +102,7 @@ const selectYoung = declare<
   { index: number }
 >('find_first_young_audit_entry')
 
-/** Returns the first entry of a range that is younger than so many days; null when none is. */
+/** Returns the first entry of a range that is younger than a number of days; null if none is. */
 export const findFirstYoung = async (
   connection: Connection,
   log: number,
@@ -112,7 +115,7 @@ type WantedEntries = Pick<ErasureRow, 'kind' | 'subject' | 'log'>
 
 interface KeptEntries {
   readonly keptGroups: readonly string[]
-  /** Clients and people whose acts stay. */
+  /** The clients and people whose acts stay. */
   readonly parties: readonly string[]
   readonly limit: number
 }
@@ -123,8 +126,8 @@ const selectRanges = declare<
 >('find_audit_entries_to_erase')
 
 /**
- * Lists the ranges of entries to erase, in order. Acts of some groups, and acts of some clients and
- * people, are left out.
+ * Lists the ranges of entries to erase, in order, without the acts of some groups and of some
+ * clients and people.
  */
 export const listRangesToErase = (
   connection: Connection,
@@ -139,8 +142,8 @@ type PendingEntries = Pick<ErasureRow, 'erasureId' | 'pendingLog' | 'pendingFrom
 const updateNext = declare<NextEntry & PendingEntries>('advance_audit_erasure')
 
 /**
- * Puts an erasure before an entry; with the act that names those on the way that are to be erased,
- * if there are any.
+ * Sets the position of an erasure, with the act that names the entries to erase before it, if there
+ * are any.
  */
 export const advanceErasure = async (
   connection: Connection,
@@ -162,8 +165,8 @@ const erase = declare<EntryRange & { readonly log: number }, { erased: number }>
 )
 
 /**
- * Erases what entries say, and whose card they are about; what commits to it stays.
- * @returns how many.
+ * Erases the texts and the cards of entries; their commitments stay.
+ * @returns their number.
  */
 export const eraseEntries = async (
   connection: Connection,
@@ -175,7 +178,7 @@ type SettledErasure = Pick<ErasureRow, 'erasureId' | 'pendingAct'>
 
 const updateSettled = declare<SettledErasure & { readonly erased: number }>('settle_audit_erasure')
 
-/** Says that what an act named is erased. */
+/** Records that the entries in an act are erased. */
 export const settleErasure = async (
   connection: Connection,
   { erasureId, pendingAct }: SettledErasure,
@@ -186,7 +189,10 @@ export const settleErasure = async (
 
 const updateFinished = declare<{ erasureId: string; afterSeconds: number }>('finish_audit_erasure')
 
-/** Finishes an erasure that was asked for so many seconds ago. @returns whether it was. */
+/**
+ * Finishes an erasure that was requested at least a number of seconds ago.
+ * @returns whether it was finished.
+ */
 export const finishErasure = async (
   connection: Connection,
   erasureId: string,
@@ -195,7 +201,7 @@ export const finishErasure = async (
 
 const updateEnded = declare<{ erasureId: string }>('end_audit_erasure')
 
-/** Ends an erasure, whatever is left of it. */
+/** Ends an erasure without erasing the rest. */
 export const endErasure = async (connection: Connection, erasureId: string): Promise<void> => {
   await updateEnded(connection, { erasureId })
 }

@@ -1,4 +1,5 @@
--- The audit logs, of which the last is in use, and the hashes of their trees (c2sp.org/tlog-tiles).
+-- The audit logs, of which the last is the current one, and the hashes of their trees
+-- (c2sp.org/tlog-tiles).
 
 -- name: list_audit_logs
 select log, origin, size::float8 as "size", predecessor_checkpoint as "predecessorCheckpoint",
@@ -27,7 +28,7 @@ select begin_audit_log(
   p_reason => :reason
 ) as "hasBegun";
 
--- Three counts, each of which a cluster can take from every shard.
+-- Three counts, because a cluster can compute each of them on every shard.
 
 -- name: count_published_creations
 select count(*)::float8 as "count"

@@ -3,29 +3,29 @@ import { loadStatements } from '../engine/statements.ts'
 
 const declare = loadStatements(import.meta.url)
 
-/** A log: the last one is in use, the others are closed. */
+/** A log: the last one is current, the others are closed. */
 export interface AuditLogRow {
   readonly log: number
   readonly origin: string
   readonly size: number
-  /** The newest checkpoint that was known of the log before, and why that one could not go on. */
+  /** The newest known checkpoint of the previous log, and why that log could not continue. */
   readonly predecessorCheckpoint: string | null
   readonly reason: string | null
   readonly beganAt: Date
   readonly closedAt: Date | null
-  /** Why no checkpoint is signed; null where nothing is known against it. */
+  /** Why the log is not signed; null without a reason. */
   readonly refusal: string | null
 }
 
 const selectLogs = declare<object, AuditLogRow>('list_audit_logs')
 
-/** All logs, the one in use first. */
+/** Lists all logs, the current one first. */
 export const listAuditLogs = (connection: Connection): Promise<AuditLogRow[]> =>
   selectLogs(connection, {})
 
 const selectLog = declare<object, AuditLogRow>('find_audit_log')
 
-/** The log in use; null before the first has begun. */
+/** Returns the current log; null before the first has begun. */
 export const findAuditLog = async (connection: Connection): Promise<AuditLogRow | null> =>
   firstRow(await selectLog(connection, {}))
 
@@ -35,7 +35,7 @@ const selectLocked = declare<object, AuditLogRow>('lock_audit_log')
 export const lockAuditLog = async (connection: Connection): Promise<AuditLogRow | null> =>
   firstRow(await selectLocked(connection, {}))
 
-/** A log that begins. */
+/** A new log. */
 interface NewLog {
   readonly log: number
   readonly origin: string
@@ -45,7 +45,10 @@ interface NewLog {
 
 const begin = declare<NewLog, { hasBegun: boolean }>('begin_audit_log')
 
-/** Lets a log begin, unless another process was first. @returns whether it did. */
+/**
+ * Begins a log, unless another process was first.
+ * @returns whether this call began it.
+ */
 export const beginAuditLog = async (connection: Connection, log: NewLog): Promise<boolean> =>
   firstRow(await begin(connection, log))?.hasBegun ?? false
 
@@ -53,12 +56,10 @@ const countPublished = declare<object, { count: number }>('count_published_creat
 const countUnpublished = declare<object, { count: number }>('count_unpublished_creations')
 const countCards = declare<object, { count: number }>('count_cards')
 
-/**
- * Counts the cards whose creation can never be entered, because its event does not exist any more.
- */
+/** Counts the cards whose creation can never be entered, because its event no longer exists. */
 export async function countOlderCards(connection: Connection): Promise<number> {
-  // In this order: an event that is published between two of them, or a card that is made
-  // meanwhile, makes the difference larger and never smaller.
+  // In this order: an event that is published, or a card that is created, between two counts makes
+  // the difference larger, never smaller.
   let creations = 0
   for (const count of [countPublished, countUnpublished]) {
     creations += firstRow(await count(connection, {}))?.count ?? 0
@@ -75,7 +76,7 @@ export const closeAuditLog = async (connection: Connection, log: number): Promis
 
 const updateRefusal = declare<{ log: number; refusal: string | null }>('set_audit_log_refusal')
 
-/** Says why no checkpoint of a log is signed; null where it is signed again. */
+/** Records why a log is not signed; null if it is signed again. */
 export const setRefusal = async (
   connection: Connection,
   log: number,
@@ -97,7 +98,10 @@ const selectTile = declare<TileKey & { readonly log: number }, Pick<TileRow, 'ha
   'find_audit_tile',
 )
 
-/** All hashes that a tile has by now, also those behind what is signed; null where it has none. */
+/**
+ * Returns all present hashes of a tile, including those beyond the signed size; null if it has
+ * none.
+ */
 export const findTile = async (
   connection: Connection,
   log: number,
@@ -110,7 +114,7 @@ const selectTiles = declare<
   TileRow
 >('find_audit_tiles')
 
-/** Tiles of a log, of those that are asked for and are there. */
+/** Lists the requested tiles of a log that exist. */
 export const listTiles = (
   connection: Connection,
   log: number,

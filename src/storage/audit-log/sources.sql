@@ -1,6 +1,5 @@
--- What is to be entered in the audit log. All rows of a list are one value: that costs a driver a
--- fraction of what so many rows do. Times are texts to the microsecond, which a JavaScript date
--- would lose.
+-- Acts that are not yet in the audit log. All rows of a list are one value, which costs a driver a
+-- fraction of as many rows. Times are texts to the microsecond, which a JavaScript date would lose.
 
 -- name: list_feeds_to_enter
 select feed_head.client_id as "clientId", coalesce(position, 0)::text as "entered",
@@ -30,7 +29,7 @@ from (
   order by feed.ordinal, event.position::bigint
 ) as listed;
 
--- A cluster finds no rows of many clients beside a list of them.
+-- A cluster cannot join the rows of many clients to a list of them.
 -- name: list_events_to_enter_of_one
 select coalesce(json_agg(listed), '[]') as "rows"
 from (

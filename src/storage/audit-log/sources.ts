@@ -13,24 +13,24 @@ interface Listed<Row> {
 const listRows = <Row>(answer: readonly Listed<Row>[]): readonly Row[] =>
   firstRow(answer)?.rows ?? []
 
-/** A feed that has more than is entered of it. */
+/** A feed with events that are not yet entered. */
 export interface GrownFeed {
   readonly clientId: string
-  /** The last position that is entered, and the last that there is: digits. */
+  /** The last entered position, and the last position of the feed: digits. */
   readonly entered: string
   readonly last: string
 }
 
 const selectFeeds = declare<{ after: string; limit: number }, GrownFeed>('list_feeds_to_enter')
 
-/** Feeds that are to be entered, by their clients' ids, after one of them. */
+/** Lists feeds to enter after a client's id, by id. */
 export const listGrownFeeds = (
   connection: Connection,
   after: string,
   limit: number,
 ): Promise<GrownFeed[]> => selectFeeds(connection, { after, limit })
 
-/** An event as it is entered. */
+/** An event to enter. */
 export interface EventToEnter {
   readonly position: string
   readonly eventId: string
@@ -41,7 +41,7 @@ export interface EventToEnter {
   readonly at: string
   readonly details: string
   readonly requestId: string | null
-  /** Null where it was not an operator who acted on the client's card. */
+  /** Null unless an operator acted on the client's card. */
   readonly operatorId: string | null
 }
 
@@ -55,8 +55,8 @@ const selectOneFeedEvents = declare<
 >('list_events_to_enter_of_one')
 
 /**
- * Events of feeds that come after what is entered, so many of each feed at most, feed by feed in
- * their order.
+ * Lists the events of feeds after the entered positions, up to a limit for each feed, in the order
+ * of each feed.
  */
 export async function listEventsToEnter(
   connection: Connection,
@@ -79,7 +79,7 @@ const upsertFeeds = declare<{ clientIds: readonly string[]; positions: readonly 
   'set_feeds_entered',
 )
 
-/** Says how far feeds are entered. */
+/** Stores the entered position of feeds. */
 export async function setFeedsEntered(
   connection: Connection,
   feeds: readonly { readonly clientId: string; readonly position: string }[],
@@ -90,7 +90,7 @@ export async function setFeedsEntered(
   })
 }
 
-/** A try as it is entered. */
+/** A try to enter. */
 export interface AttemptToEnter {
   readonly publicToken: string
   readonly kind: TryKind
@@ -107,15 +107,15 @@ export interface AttemptToEnter {
 const takeAttempts = declare<{ limit: number }, Listed<AttemptToEnter>>('take_attempts_to_enter')
 
 /**
- * Takes attempts whose results are known or will not arrive any more, which this transaction
- * enters.
+ * Takes attempts with a result, or that can no longer get one. The caller enters them in this
+ * transaction.
  */
 export const takeAttemptsToEnter = async (
   connection: Connection,
   limit: number,
 ): Promise<readonly AttemptToEnter[]> => listRows(await takeAttempts(connection, { limit }))
 
-/** An act on a key or of administration as it is entered. */
+/** An act on a key or of administration to enter. */
 interface ActToEnter {
   readonly number: number
   readonly actId: string
@@ -130,7 +130,7 @@ interface ActToEnter {
 
 const selectActs = declare<{ limit: number }, Listed<ActToEnter>>('list_acts_to_enter')
 
-/** Lists the next acts, in the order of their numbers. */
+/** Lists the next acts, by number. */
 export const listActsToEnter = async (
   connection: Connection,
   limit: number,
@@ -143,7 +143,7 @@ export const setActsEntered = async (connection: Connection, number: number): Pr
   await updateActsEntered(connection, { number })
 }
 
-/** A disclosure that was refused or failed, and how often, as it is entered. */
+/** A refused or failed disclosure to enter, with its count. */
 export interface RefusalToEnter {
   readonly entryId: string
   readonly clientId: string
@@ -161,7 +161,10 @@ export interface RefusalToEnter {
 
 const takeRefusals = declare<{ limit: number }, Listed<RefusalToEnter>>('take_refusals_to_enter')
 
-/** Takes the refused and failed disclosures of past minutes, which this transaction enters. */
+/**
+ * Takes the refused and failed disclosures of past minutes. The caller enters them in this
+ * transaction.
+ */
 export const takeRefusalsToEnter = async (
   connection: Connection,
   limit: number,
@@ -172,7 +175,7 @@ const selectAttempt = declare<object>('has_attempts_to_enter')
 const selectAct = declare<object>('has_acts_to_enter')
 const selectRefusal = declare<object>('has_refusals_to_enter')
 
-/** Whether anything is to be entered, without a lock. */
+/** Whether any act is to be entered, without a lock. */
 export async function hasNews(connection: Connection): Promise<boolean> {
   for (const select of [selectGrownFeed, selectAttempt, selectAct, selectRefusal]) {
     if ((await select(connection, {})).length > 0) return true

@@ -1,5 +1,5 @@
--- For how long the oldest of each kind has waited to be entered in the audit log. 1000 feeds, and
--- tries, are looked at: where more wait, those are old enough to say so.
+-- The waiting time of the oldest act of each kind that is not yet in the audit log. The statements
+-- read 1000 feeds and tries: if more wait, these include old ones.
 
 -- name: find_age_of_act_to_enter
 select greatest(0, extract(epoch from clock_timestamp() - acted_at) * 1000)::float8 as "ageMs"
@@ -50,8 +50,9 @@ cross join lateral (
   limit 1
 ) as next;
 
--- A cluster takes no limit in a lateral subquery: its nodes look at the next 2000 positions of
--- each feed. Positions may have gaps, each as long as what is published at once, which is less.
+-- A cluster allows no limit in a lateral subquery, so its nodes read the next 2000 positions of
+-- each feed. Positions may have gaps, each at most as long as a batch of publishing, which is
+-- shorter.
 -- name: find_age_of_event_to_enter_on_nodes
 select greatest(0, extract(epoch from clock_timestamp() - min(occurred_at)) * 1000)::float8
   as "ageMs"

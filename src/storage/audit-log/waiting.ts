@@ -4,7 +4,7 @@ import { loadStatements } from '../engine/statements.ts'
 const declare = loadStatements(import.meta.url)
 
 interface Age {
-  /** Null where none waits. */
+  /** Null if none waits. */
   readonly ageMs: number | null
 }
 

@@ -1,4 +1,4 @@
--- How an authorization begins. The rule is in database/functions/authorizations.
+-- The start of an authorization. The rule is in database/functions/authorizations.
 
 -- name: begin_authorization
 select begun.outcome, begun.public_token as "publicToken", begun.client_id as "clientId",
@@ -82,7 +82,7 @@ cross join lateral (
   limit 1
 ) as found;
 
--- The list tells a cluster which node has the row, before it reads the row.
+-- The list tells a cluster which node has the row before the statement runs.
 -- name: find_token_by_pan
 select known.public_token as "publicToken"
 from pan_fingerprint as known

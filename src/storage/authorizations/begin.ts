@@ -6,7 +6,7 @@ import { loadSharedStatements } from '../engine/statements.ts'
 import { type Claim, type ClaimValues, claimParameters } from '../idempotency/idempotency.ts'
 import { type TransactionValues, transactionParameters } from '../links/transactions.ts'
 
-/** What an authorization needs to know of a card. */
+/** The members of a card that an authorization needs. */
 export interface AuthorizedCard {
   readonly publicToken: PublicToken
   readonly clientId: string
@@ -25,13 +25,13 @@ export interface AuthorizedCard {
   readonly cvvRemaining: number
 }
 
-/** How a card is named. */
+/** The identifier of a card. */
 export type NamedCard =
   | { readonly publicToken: PublicToken }
-  /** Of its PAN, one for each version of their key. */
+  /** The fingerprints of its PAN, one for each version of their key. */
   | { readonly panFingerprints: readonly Uint8Array[] }
 
-/** Which network asks, in which request, and how the card was presented. */
+/** The network, the request, and how the card was presented. */
 export interface AuthorizationOrigin {
   readonly networkId: string
   readonly requestId: string
@@ -39,32 +39,32 @@ export interface AuthorizationOrigin {
   readonly entryMode: string
 }
 
-/** An authorization that begins. */
+/** A new authorization. */
 interface NewAuthorization extends AuthorizationOrigin {
   /** A version 7 UUID. */
   readonly authorizationId: string
   readonly card: NamedCard
-  /** What is to be compared; null: nothing, and no try is spent. */
+  /** The value to compare; null if there is none, and no try is spent. */
   readonly kind: TryKind | null
   /** `YYYY-MM`, in which the card must not be expired. */
   readonly currentMonth: string
-  /** `YYYY-MM`, which must be the card's; null where none was given. */
+  /** `YYYY-MM`, which must be the card's; null if it was not given. */
   readonly expiryMonth: string | null
-  /** The zone key that the PIN block was opened with, which must still be the network's. */
+  /** The zone key that opened the PIN block. It must still be the network's. */
   readonly zoneKey: { readonly keyName: string; readonly keyBlock: string } | null
 }
 
-/** A try that was spent. */
+/** A spent try. */
 export interface SpentTry {
   readonly publicToken: PublicToken
   readonly kind: TryKind
   readonly tryNumber: number
   readonly epoch: number
-  /** What was left then. */
+  /** The remaining tries after it. */
   readonly remaining: number
 }
 
-/** How an authorization began (database/functions/authorizations/begin-authorization.sql). */
+/** The result of the start (database/functions/authorizations/begin-authorization.sql). */
 export type Beginning = { readonly card: AuthorizedCard | null } & (
   | { readonly outcome: 'spent'; readonly card: AuthorizedCard; readonly spent: SpentTry }
   | { readonly outcome: 'none_left' | 'unspent' | 'stale_zone_key' | 'taken' }
@@ -98,7 +98,7 @@ const begin = shared.declareAct<BeginValues, BegunRow>('begin_authorization')
 /**
  * Reads the card of an authorization and spends the try of its comparison. The key of a claim
  * commits with the spend, so that no repeat spends another try.
- * @throws `LockTimeout` when another request holds the key or the counter for too long.
+ * @throws `LockTimeout` if another request holds the key or the counter for too long.
  */
 export async function beginAuthorization(
   database: Database,
@@ -109,7 +109,7 @@ export async function beginAuthorization(
   const { authorizationId, currentMonth, expiryMonth, kind } = authorization
   const { entryMode, networkId, reference, requestId } = authorization
   const { answer: _, ...claimed } = claimParameters(claim)
-  // Those who spend nothing wait for nobody of the same card.
+  // Authorizations that spend nothing need no turn among those of the same card.
   const subject =
     kind === null ? authorizationId : `${kind} ${named.publicToken ?? named.panFingerprints}`
   const row = await begin(database, subject, {
@@ -142,7 +142,10 @@ function toBeginning(row: BegunRow, kind: TryKind | null): Beginning {
   return { outcome, card, spent: { publicToken, kind, tryNumber, epoch, remaining } }
 }
 
-/** On a cluster, a card and its fingerprint may be on different nodes: looks the token up first. */
+/**
+ * Finds the token of a card first: on a cluster, a card and its fingerprint may be on different
+ * nodes.
+ */
 async function identifyCard(
   database: Database,
   card: NamedCard,
@@ -156,7 +159,7 @@ async function identifyCard(
   return { publicToken, panFingerprints: null }
 }
 
-/** A card as the HSM knows it, and whose it is. */
+/** The HSM's reference of a card, and its client. */
 interface CardReferenceRow {
   readonly publicToken: PublicToken
   readonly clientId: string
@@ -167,7 +170,7 @@ const selectReference = shared.declareRead<{ publicToken: PublicToken }, CardRef
   'find_card_reference',
 )
 
-/** Returns what the HSM needs to open a card's PAN, or null when the card does not exist. */
+/** Returns the HSM's reference to a card's PAN, or null if the card does not exist. */
 export const findCardReference = (
   database: Database,
   publicToken: PublicToken,

@@ -1,13 +1,13 @@
--- How many authorizations were answered how, counted by the minute. Where a list is joined to its
--- table, it is materialized and joined row by row, so that no plan reads more than its rows.
+-- The number of authorizations by answer and minute. If a list is joined to its table, it is
+-- materialized and joined row by row, so that no plan reads more than its rows.
 
 -- name: find_newest_counted_minute
 select max(minute) as "minute"
 from authorization_count;
 
--- Where nothing was asked for long, the first minute counted is the next that has authorizations. A
--- row is found by when it was asked, and counted where it was answered: within a minute at most. A
--- decision is committed within 10 seconds: no statement waits for longer for a lock.
+-- After a pause, the first counted minute is the next one with authorizations. A row is found by
+-- its arrival and counted by its answer, which is at most a minute later. A decision commits within
+-- 10 seconds, because no statement waits longer for a lock.
 -- name: count_authorizations_by_minute
 with next as materialized (
   select date_trunc('minute', requested_at, 'UTC') as minute
@@ -35,7 +35,7 @@ order by minute, response_code
 on conflict (minute, response_code) do update
 set count = excluded.count;
 
--- Stretches begin with `:from`, and are whole minutes long.
+-- Intervals begin with `:from`, and are whole minutes long.
 -- name: sum_authorization_counts
 select (extract(epoch from :from::timestamptz) + bucket * :bucketSeconds::integer)::float8
     as "from",

@@ -3,7 +3,7 @@ import { loadStatements } from '../engine/statements.ts'
 
 /** The number of authorizations with a response code within a period. */
 export interface AnswerCount {
-  /** When the stretch begins, in seconds since 1970. */
+  /** The start of the interval, in seconds since 1970. */
   readonly from: number
   readonly responseCode: string
   readonly count: number
@@ -13,7 +13,7 @@ const declare = loadStatements(import.meta.url)
 
 const selectNewestMinute = declare<object, { minute: Date | null }>('find_newest_counted_minute')
 
-/** Returns the newest minute that is counted, or null. */
+/** Returns the newest counted minute, or null. */
 export const findNewestMinute = async (connection: Connection): Promise<Date | null> =>
   firstRow(await selectNewestMinute(connection, {}))?.minute ?? null
 
@@ -38,7 +38,7 @@ const upsertCounts = declare<MinuteCountLists>('keep_authorization_counts')
  * Counts the answers of some past minutes and stores the counts. Two processes that count the same
  * minutes store the same counts.
  * @param from the first instant to count
- * @returns the newest minute that was counted; null when there was none.
+ * @returns the newest counted minute; null if there was none.
  */
 export const countMinutes = async (
   connection: Connection,
@@ -56,8 +56,8 @@ export const countMinutes = async (
 }
 
 /**
- * What is counted, from `since` to before `until`, in stretches of so many seconds that begin with
- * `from`.
+ * The counted time, from `since` to before `until`, in intervals of a number of seconds that begin
+ * with `from`.
  */
 interface CountedTime {
   readonly from: Date
@@ -69,10 +69,7 @@ interface CountedTime {
 const selectCounted = declare<CountedTime, AnswerCount>('sum_authorization_counts')
 const selectUncounted = declare<CountedTime, AnswerCount>('count_authorizations')
 
-/**
- * Counts authorizations from an instant to before another, in stretches of so many seconds: in no
- * order.
- */
+/** Counts authorizations in a period, by intervals of a number of seconds, in no order. */
 export async function countAuthorizations(
   connection: Connection,
   from: Date,
@@ -80,7 +77,8 @@ export async function countAuthorizations(
   bucketSeconds: number,
 ): Promise<AnswerCount[]> {
   const newest = await findNewestMinute(connection)
-  // From then on each is counted here: the newest minute may not be whole.
+  // From here on, authorizations are counted directly: the stored count of the newest minute may be
+  // incomplete.
   const since = newest && newest > from ? newest : from
   const until = since < to ? since : to
   const counted = await selectCounted(connection, { from, since: from, until, bucketSeconds })
@@ -91,7 +89,10 @@ export async function countAuthorizations(
 
 const deleteCounts = declare<{ days: number; limit: number }>('prune_authorization_counts')
 
-/** Deletes some of the counts that are older than so many days. @returns how many. */
+/**
+ * Deletes some of the counts that are older than a number of days.
+ * @returns their number.
+ */
 export const expireCounts = async (
   connection: Connection,
   days: number,

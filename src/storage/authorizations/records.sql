@@ -1,6 +1,6 @@
--- Authorizations that were answered. A scan is of as many rows as the longest page has, and one
--- more that shows whether there is a next one: 101. Rows without an answer are passed over: they
--- are in work, their process was lost, or their CVV2 was tried next.
+-- Answered authorizations. A scan reads as many rows as the longest page has, and one more that
+-- shows whether there is a next page: 101. Rows without an answer are skipped: they are in
+-- progress, their process was lost, or their CVV2 was tried next.
 
 -- name: list_authorizations_of_card
 select record.public_token as "publicToken", record.authorization_id as "authorizationId",

@@ -2,7 +2,7 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** An authorization as it is kept. */
+/** A stored authorization. */
 export interface AuthorizationRow {
   readonly publicToken: PublicToken
   readonly authorizationId: string
@@ -11,20 +11,20 @@ export interface AuthorizationRow {
   readonly reference: string
   readonly entryMode: string
   readonly responseCode: string
-  /** JSON, in the order in which they were made. */
+  /** JSON, in the order in which the checks ran. */
   readonly checks: string
   readonly remainingTries: number | null
   readonly durationMs: number
-  /** RFC 3339 in UTC, to the microsecond: when it was decided. */
+  /** The time of the decision: RFC 3339 in UTC, to the microsecond. */
   readonly at: string
 }
 
-/** Comes after every id. */
+/** An id that is greater than every other one. */
 const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** What a page of authorizations begins after, and how many it has: at most 101. */
+/** The position before a page of authorizations, and its length: at most 101. */
 export interface AuthorizationPage {
-  /** Null: the newest. */
+  /** Null for the first page. */
   readonly before: string | null
   readonly limit: number
 }
@@ -36,7 +36,7 @@ const selectByCard = declare<
   AuthorizationRow
 >('list_authorizations_of_card')
 
-/** The authorizations of a card, newest first. */
+/** Lists the authorizations of a card, newest first. */
 export const listAuthorizations = (
   connection: Connection,
   publicToken: PublicToken,
@@ -49,7 +49,7 @@ const selectAuthorization = declare<
   AuthorizationRow
 >('find_authorization')
 
-/** One authorization of a card, or null. */
+/** Returns one authorization of a card, or null. */
 export const findAuthorization = async (
   connection: Connection,
   publicToken: PublicToken,
@@ -87,7 +87,7 @@ const selectByReference = declare<
   AuthorizationRow
 >('search_authorizations')
 
-/** Authorizations of all cards that bear a reference, newest first. */
+/** Lists the authorizations of all cards with a reference, newest first. */
 export const searchAuthorizations = (
   connection: Connection,
   reference: string,
@@ -99,7 +99,10 @@ const deleteAuthorizations = declare<{ days: number; limit: number }, { count: n
   'delete_old_authorizations',
 )
 
-/** Deletes some of the authorizations that are older than so many days. @returns how many. */
+/**
+ * Deletes some of the authorizations that are older than a number of days.
+ * @returns their number.
+ */
 export const expireAuthorizations = async (
   connection: Connection,
   days: number,

@@ -1,4 +1,4 @@
--- How an authorization ends. The rules are in database/functions/authorizations.
+-- The end of an authorization. The rules are in database/functions/authorizations.
 
 -- name: settle_authorization
 select settled.remaining, settled.answer, settled.is_own as "isOwn"
@@ -44,8 +44,8 @@ from settle_authorization_several(
   p_foreseen_tries => :foreseenTries
 ) as done;
 
--- The PIN has matched, and its authorization goes on: the CVV2's try opens the row that is
--- answered.
+-- The PIN has matched, and its authorization continues: the CVV2's try opens the row with the
+-- answer.
 -- name: settle_match_and_spend
 select settled.remaining as "left", spent.try_number as "tryNumber", spent.epoch, spent.remaining
 from settle_authorization(
@@ -105,8 +105,8 @@ from answer_authorization(
   p_window => :windowLength
 ) as answered;
 
--- A key is that of one card: in this order two shared calls wait for each other's keys and wrong
--- expiries, and never both.
+-- A key belongs to one card. In this order, two shared calls never deadlock on keys and wrong
+-- expiries.
 -- name: answer_authorization_several
 select asked.ordinal::integer as "ordinal", answered.is_answered as "isAnswered",
   answered.is_guessing as "isGuessing"
@@ -152,7 +152,7 @@ cross join lateral answer_authorization(
   p_window => asked.window_length
 ) as answered;
 
--- What is about no card leaves no row of an authorization.
+-- A request about an unknown card has no authorization row.
 -- name: answer_unknown_card
 select case
     when begin_network_transaction(

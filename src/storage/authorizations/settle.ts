@@ -11,15 +11,15 @@ import {
 import { type TransactionValues, transactionParameters } from '../links/transactions.ts'
 import type { AuthorizationOrigin, SpentTry } from './begin.ts'
 
-/** What a comparison came to. `unresolved`: the HSM gave no answer. */
+/** The result of a comparison. `unresolved`: the HSM gave no answer. */
 export type Comparison = 'match' | 'mismatch' | 'unresolved'
 
-/** What is recorded of an authorization when it is answered. */
+/** The record of an answered authorization. */
 export interface AnsweredAuthorization extends AuthorizationOrigin {
   readonly publicToken: PublicToken
   /** Of the card. */
   readonly clientId: string
-  /** A version 7 UUID: of the row that its last try opened, or of a new one. */
+  /** A version 7 UUID: that of the row that its last try opened, or a new one. */
   readonly authorizationId: string
   readonly responseCode: string
   /** JSON. */
@@ -27,23 +27,23 @@ export interface AnsweredAuthorization extends AuthorizationOrigin {
   readonly durationMs: number
 }
 
-/** A try that was spent, with what it came to. */
+/** A spent try with its result. */
 interface ComparedTry {
   readonly spent: SpentTry
   readonly comparison: Comparison
 }
 
-/** An answer to be kept under a claim, if so many tries remain as it says. */
+/** An answer to store under a claim, if the stated number of tries remains. */
 export interface ForeseenAnswer extends OnlyHash {
   readonly claimId: string
   readonly answer: Uint8Array
   readonly remaining: number
 }
 
-/** What a settled authorization came to. */
+/** The result of a settled authorization. */
 interface Settlement {
   readonly remaining: number
-  /** The first that is kept under the claim; null where none is, or the claim was forgotten. */
+  /** The first stored answer of the claim; null if there is none, or the claim was deleted. */
   readonly answer: Uint8Array | null
   readonly isOwn: boolean
 }
@@ -99,7 +99,7 @@ export async function settleAuthorization(
   return { ...settlement, isOwn: settlement.isOwn ?? false }
 }
 
-/** A try that is spent next, and the row that it opens. */
+/** The next try to spend, and the row that it opens. */
 interface NextTry {
   /** Of the card. */
   readonly clientId: string
@@ -125,7 +125,7 @@ const settleAndSpend = declare<
   }
 >('settle_match_and_spend')
 
-/** Settles a match, and with it spends a try of the kind that is to be compared next. */
+/** Settles a match, and spends a try of the next kind to compare. */
 export async function settleMatchAndSpend(
   connection: Connection,
   { authorizationId, spent }: { readonly spent: SpentTry; readonly authorizationId: string },
@@ -156,7 +156,7 @@ export async function settleMatchAndSpend(
   }
 }
 
-/** How many wrong expiries are taken for mistakes, within any stretch of so many seconds. */
+/** The number of wrong expiries within a period that count as mistakes. */
 interface GuessingThreshold {
   readonly mistakes: number
   readonly windowSeconds: number
@@ -171,9 +171,9 @@ type AnswerValues = AnsweredAuthorization &
   }
 
 interface Answered {
-  /** Whether the key was free, and no reversal was first. */
+  /** Whether the key was free, and no reversal came first. */
   readonly isAnswered: boolean
-  /** Whether more wrong expiries than mistakes were given, and that is to be reported now. */
+  /** Whether the number of wrong expiries exceeds the threshold, and is to be reported now. */
   readonly isGuessing: boolean
 }
 
@@ -181,8 +181,8 @@ const answer = shared.declareAct<AnswerValues, Answered>('answer_authorization')
 
 /**
  * Answers an authorization that spends no try: its record, its answer under the claim and the count
- * of a wrong expiry commit at once, or nothing is done.
- * @param wrongExpiry null where no wrong expiry was given.
+ * of a wrong expiry commit together, or nothing is done.
+ * @param wrongExpiry null if the expiry was not wrong.
  */
 export async function answerAuthorization(
   database: Database,
@@ -192,7 +192,7 @@ export async function answerAuthorization(
 ): Promise<Answered> {
   const { authorizationId, checks, clientId, durationMs, publicToken, responseCode } = authorization
   const { entryMode, networkId, reference, requestId } = authorization
-  // Nobody waits for another of the same card: no two write the same row.
+  // No turn for the card is needed: no two of these calls write the same row.
   const answered = await answer(database, authorizationId, {
     publicToken,
     clientId,
@@ -219,8 +219,8 @@ const answerUnknown = declare<
 >('answer_unknown_card')
 
 /**
- * Keeps the answer about a card that is unknown.
- * @returns whether the key was free, and no reversal was first.
+ * Stores the answer about an unknown card.
+ * @returns whether the key was free, and no reversal came first.
  */
 export const answerUnknownCard = async (
   connection: Connection,

@@ -1,8 +1,8 @@
 -- Attempts on cards, and blocks that a lost process did not record.
 
--- Through the index by try, each kind by itself. Two tries at once may have their times in the
--- other order: then the later number stands where the earlier time does, and none is left out. A
--- scan is of the longest page, and of one more that shows whether there is a next one.
+-- Each kind is read separately through the index by try. Concurrent tries may have their times in
+-- the other order: the page then has the later number at the earlier time, and omits none. A scan
+-- reads the longest page, and one more row that shows whether there is a next page.
 -- name: list_attempts
 select attempted_at as "at", kind, result, remaining_tries as "remainingTries",
   entry_mode as "entryMode", reference, try_number as "tryNumber"
@@ -39,7 +39,7 @@ where card.client_id = :clientId
 order by listed_at desc, kind desc, try_number desc
 limit :limit;
 
--- A try that is older than 30 seconds was lost with its process: it matches no more.
+-- A try that is older than 30 seconds was lost with its process: it can no longer match.
 -- name: list_unreported_blocks
 with clock as materialized (
   select (extract(epoch from clock_timestamp()) * 1000000)::bigint as at

@@ -3,7 +3,7 @@ import type { TryKind } from '../../domain/tries.ts'
 import type { Connection } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** An attempt as it is listed: never the value tried. */
+/** An attempt in a list, without the tried value. */
 export interface AttemptRow {
   readonly at: Date
   readonly kind: TryKind
@@ -30,7 +30,10 @@ interface AttemptPage extends AttemptPosition {
 
 const selectAttempts = declare<AttemptPage, AttemptRow>('list_attempts')
 
-/** Attempts on a client's card, newest first. @param page its limit is at most 101. */
+/**
+ * Lists the attempts on a client's card, newest first.
+ * @param page its limit is at most 101.
+ */
 export const listAttemptRows = (
   connection: Connection,
   publicToken: PublicToken,
@@ -39,7 +42,7 @@ export const listAttemptRows = (
 ): Promise<AttemptRow[]> =>
   selectAttempts(connection, { ...(after ?? newestAttempt), publicToken, clientId, limit })
 
-/** A card whose tries are used up without an event. */
+/** A card whose tries are used up without a recorded event. */
 export interface UnreportedBlock {
   readonly publicToken: PublicToken
   readonly kind: TryKind
@@ -54,7 +57,7 @@ const beforeAllBlocks = { publicToken: null, kind: null }
 
 /**
  * Lists some of the blocks that a lost process did not record, by card.
- * @param after null: from the first.
+ * @param after null for the first page.
  */
 export const listUnreportedBlocks = (
   connection: Connection,

@@ -13,6 +13,9 @@ const declare = loadStatements(import.meta.url)
 
 const deleteExpiries = declare<{ limit: number }, { count: number }>('delete_old_wrong_expiries')
 
-/** Deletes some of the rows that count no longer. @returns how many. */
+/**
+ * Deletes some of the rows that no longer count.
+ * @returns their number.
+ */
 export const expireWrongExpiries = async (connection: Connection, limit: number): Promise<number> =>
   firstRow(await deleteExpiries(connection, { limit }))?.count ?? 0

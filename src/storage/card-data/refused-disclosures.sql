@@ -1,4 +1,4 @@
--- Disclosures that were asked for and refused, counted minute by minute.
+-- Refused disclosures, counted by minute.
 
 -- name: count_refused_disclosures
 select count_refused_disclosures(

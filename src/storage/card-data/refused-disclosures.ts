@@ -3,30 +3,30 @@ import { loadStatements } from '../engine/statements.ts'
 
 const declare = loadStatements(import.meta.url)
 
-/** A disclosure that was refused. */
+/** A refused disclosure. */
 export interface RefusedDisclosure {
   readonly clientId: string
   /**
-   * As it was asked for, whether or not it is the client's card; null where it can be no card's
+   * The token in the request, whether or not it is the client's card; null if it cannot be a card's
    * token.
    */
   readonly publicToken: string | null
   readonly act: 'pin.revealed' | 'card_data.revealed' | 'cardholder.revealed' | 'pan.searched'
   readonly includesPin: boolean
-  /** The thumbprint of the key that it was to be sealed to, where there was one. */
+  /** The thumbprint of the key in the request, if there was one. */
   readonly device: string | null
-  /** `failed` where it may have been put on record as done before. */
+  /** `failed` if it may have been recorded as done before. */
   readonly outcome: 'refused' | 'failed'
   /** The code of the problem. */
   readonly reason: string
 }
 
-/** Several of them that say the same. */
+/** Several equal refusals. */
 export interface CountedRefusal extends RefusedDisclosure {
   readonly count: number
-  /** Of the first. */
+  /** The request id of the first one. */
   readonly requestId: string
-  /** How long ago the first was, in seconds. */
+  /** The age of the first one, in seconds. */
   readonly ageSeconds: number
 }
 
@@ -43,7 +43,7 @@ const upsertRefusals = declare<{
   agesSeconds: readonly number[]
 }>('count_refused_disclosures')
 
-/** Counts refusals, each given once, in the minute in which they came. */
+/** Counts refusals, each given once, by the minute of their arrival. */
 export async function countRefusedDisclosures(
   connection: Connection,
   refusals: readonly CountedRefusal[],

@@ -1,6 +1,6 @@
--- Entries of the audit log that say who was shown what.
+-- Disclosures in the audit log.
 
--- The condition on the act stands as in the index of each list: no other plan is bounded. Erased
+-- The condition on the act equals that of each list's index: no other plan is bounded. Erased
 -- entries name no card and no client.
 
 -- name: list_disclosures
@@ -53,7 +53,7 @@ where act in ('pin.revealed', 'card_data.revealed', 'cardholder.revealed')
 order by log desc, entry_index desc
 limit :limit;
 
--- The condition stands as in the index of a card's disclosures.
+-- The condition equals that of the index of a card's disclosures.
 -- name: was_shown_card
 select exists (
   select 1

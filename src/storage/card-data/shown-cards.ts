@@ -3,13 +3,13 @@ import { loadStatements } from '../engine/statements.ts'
 
 const declare = loadStatements(import.meta.url)
 
-/** Where a page of disclosures ends, newest first. */
+/** The end of a page of disclosures, newest first. */
 export interface DisclosurePosition {
   readonly log: number
   readonly index: number
 }
 
-/** An entry that says who was shown what. Once it is erased its text is null. */
+/** An entry about a disclosure. Its text is null after its erasure. */
 interface DisclosureRow extends DisclosurePosition {
   readonly entryId: string
   readonly clientId: string | null
@@ -26,7 +26,7 @@ const selectShown = declare<
   { isThere: boolean }
 >('was_shown_card')
 
-/** Whether the log has a disclosure of a card to one of these. */
+/** Whether the log has a disclosure of a card to one of these clients. */
 export const wasShownCard = async (
   connection: Connection,
   publicToken: string,
@@ -36,7 +36,7 @@ export const wasShownCard = async (
 
 const newest: DisclosurePosition = { log: 2_147_483_647, index: 0 }
 
-/** Whose disclosures are asked for: one of the two, or everybody's. */
+/** Selects disclosures by client, by card, or all. */
 export interface DisclosureFilter {
   readonly publicToken?: string | undefined
   readonly clientId?: string | undefined
@@ -56,7 +56,7 @@ const selectByClient = declare<Page & { clientId: string }, DisclosureRow>(
   'list_disclosures_of_client',
 )
 
-/** Disclosures that are entered, newest first. */
+/** Lists entered disclosures, newest first. */
 export const listDisclosureRows = (
   connection: Connection,
   { after, clientId, limit, publicToken }: DisclosureFilter,

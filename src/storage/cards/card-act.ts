@@ -2,8 +2,8 @@ import { type EventValues, eventParameters, type NewEvent } from '../events/even
 import { type Claim, type ClaimValues, claimParameters } from '../idempotency/idempotency.ts'
 
 /**
- * Whose card is changed, by what event, and under which claim. An operator's act is on the card of
- * a client, too.
+ * The client, the event and the claim of a change of a card. An operator's act names the card's
+ * client, too.
  */
 export interface CardAct {
   readonly clientId: string
@@ -12,13 +12,13 @@ export interface CardAct {
   readonly claim: Claim | null
 }
 
-/** What every change of a card takes. */
+/** The parameters of every change of a card. */
 export interface CardActValues extends EventValues, ClaimValues {
   readonly clientId: string
   readonly operatorId: string | null
 }
 
-/** A card's act as the statements of changes take it. */
+/** Converts a card's act to the parameters of a change. */
 export const cardActParameters = ({ claim, clientId, event }: CardAct): CardActValues => ({
   ...eventParameters(event),
   ...claimParameters(claim),

@@ -1,6 +1,6 @@
--- Cards that are read by their keys. A row is found through its key, whatever the planner takes the
--- table for: for one row (limit 1) of a list of one key there is nothing better to choose. The
--- reads for several callers answer a row for each caller who has one, with the caller's ordinal.
+-- Reads of cards by key. A row is found through its key whatever size the planner expects: for one
+-- row (limit 1) of a list of one key there is no better plan. The reads for several callers return
+-- a row for each caller with a card, with the caller's ordinal.
 
 -- name: find_card
 select card.public_token as "publicToken", card.product_id as "productId",

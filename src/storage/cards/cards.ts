@@ -4,7 +4,7 @@ import type { CardType } from '../../domain/product.ts'
 import type { Database } from '../engine/database.ts'
 import { loadSharedStatements } from '../engine/statements.ts'
 
-/** A card's own row: what is answered of it, and of whom only the HSM can read. */
+/** A card's own row: the members of answers, and the references for the HSM. */
 export interface CardRow {
   readonly publicToken: PublicToken
   readonly productId: ProductId
@@ -17,7 +17,7 @@ export interface CardRow {
   readonly startDate: string
   /** `YYYY-MM-DD`, the last day of its month. */
   readonly expiryDate: string
-  /** As stored: an expired card may not have been swept yet. */
+  /** The stored status: an expired card may not have been swept yet. */
   readonly statusCode: CardStatusCode
   readonly createdAt: Date
 }
@@ -43,14 +43,14 @@ interface CardOfClient {
 
 const selectCard = shared.declareRead<CardOfClient, CardWithTries>('find_card')
 
-/** A client's card, or null: another client's card is not there. */
+/** Returns a client's card, or null. Another client's card gives null. */
 export const findCard = (
   database: Database,
   publicToken: PublicToken,
   clientId: string,
 ): Promise<CardWithTries | null> => selectCard(database, { publicToken, clientId })
 
-/** A card with what its product asks of a PIN. */
+/** A card with its product's PIN rules. */
 export interface CardWithProduct extends CardRow {
   readonly encryptedPan: Uint8Array
   readonly pinBlock: Uint8Array | null
@@ -67,7 +67,7 @@ const selectWithProduct = shared.declareRead<CardOfClient, CardWithProduct>(
   'find_card_with_product',
 )
 
-/** A client's card as it is now, not locked, or null. */
+/** Returns a client's card as it is now, without a lock, or null. */
 export const findCardWithProduct = (
   database: Database,
   publicToken: PublicToken,

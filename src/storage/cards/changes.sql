@@ -1,5 +1,5 @@
--- Changes of cards, and the PIN envelopes that cards have had. Where a list is joined to its table,
--- it is materialized and joined row by row, so that no plan reads more than its rows.
+-- Changes of cards, and the PIN envelopes that cards have accepted. If a list is joined to its
+-- table, it is materialized and joined row by row, so that no plan reads more than its rows.
 --
 -- The rules of a change are in database/functions/cards and database/functions/tries.
 

@@ -9,7 +9,7 @@ import { type Limit, type LimitValues, limitParameters } from './limits.ts'
 const declare = loadStatements(import.meta.url)
 const shared = loadSharedStatements(import.meta.url)
 
-/** Whether an act was done: all of it, or nothing. */
+/** Whether an act was done, all of it or nothing. */
 interface Done {
   readonly isDone: boolean
 }
@@ -23,7 +23,7 @@ interface StatusChange extends CardActValues {
 
 const changeStatus = shared.declareAct<StatusChange, Done>('change_card_status')
 
-/** Moves a card from the status that is stored to another. */
+/** Moves a card from its stored status to another one. */
 export const updateCardStatus = async (
   database: Database,
   act: CardAct,
@@ -33,22 +33,22 @@ export const updateCardStatus = async (
     await changeStatus(database, act.event.publicToken, { ...cardActParameters(act), from, to }),
   )
 
-/** A PIN as it is kept: one of the two forms, and the key it is kept under. */
+/** A stored PIN: one of the two forms, and its key. */
 interface PinColumns {
   readonly pinBlock: Uint8Array | null
   readonly pvv: string | null
   readonly pinKey: string
 }
 
-/** A sealed PIN that was taken for a card. */
+/** A sealed PIN that a card has accepted. */
 interface PinEnvelope {
   /** SHA-256 of its `jti`. */
   readonly jtiHash: Uint8Array
-  /** From here on its own `iat` refuses it, and it need not be remembered. */
+  /** After this instant, its own `iat` makes it invalid, and it need not be stored. */
   readonly expiresAt: Date
 }
 
-/** A card's new PIN, and the envelope that it came in, which the card takes once. */
+/** A card's new PIN, and its envelope, which the card accepts once. */
 export interface NewPin extends PinColumns {
   readonly envelope: PinEnvelope | null
 }
@@ -61,7 +61,10 @@ interface PinChange extends CardActValues, PinColumns {
 
 const setPin = shared.declareAct<PinChange, Done>('set_pin')
 
-/** Keeps another PIN. The tries stay as they are. @param today `YYYY-MM-DD` */
+/**
+ * Stores another PIN. The tries do not change.
+ * @param today `YYYY-MM-DD`
+ */
 export const updatePin = async (
   database: Database,
   act: CardAct,
@@ -84,7 +87,10 @@ const selectEnvelope = declare<{ publicToken: PublicToken; jtiHash: Uint8Array }
   'find_pin_envelope',
 )
 
-/** Whether a card has received an envelope before. @param envelope null without one. */
+/**
+ * Whether a card has accepted an envelope before.
+ * @param envelope null without one.
+ */
 export const hasPinEnvelope = async (
   connection: Connection,
   publicToken: PublicToken,
@@ -93,12 +99,12 @@ export const hasPinEnvelope = async (
   envelope !== null &&
   (await selectEnvelope(connection, { publicToken, jtiHash: envelope.jtiHash })).length > 0
 
-/** Which tries are given back, and by which limit. */
+/** The tries to restore, and the limit. */
 interface TriesRestoration {
   readonly kind: TryKind
   /** `YYYY-MM-DD` */
   readonly today: string
-  /** Null where there is none. */
+  /** Null without a limit. */
   readonly limit: Limit | null
 }
 
@@ -109,7 +115,7 @@ interface TriesChange extends CardActValues {
 
 const restore = shared.declareAct<TriesChange & LimitValues, Done>('restore_tries')
 
-/** Gives back every try and opens a new epoch. */
+/** Restores every try and opens a new epoch. */
 export const restoreTries = async (
   database: Database,
   act: CardAct,
@@ -126,7 +132,10 @@ export const restoreTries = async (
 
 const spendAll = shared.declareAct<TriesChange, Done>('spend_all_tries')
 
-/** Takes every try away at the client's word and opens a new epoch. @param today `YYYY-MM-DD` */
+/**
+ * Spends every try at the client's request and opens a new epoch.
+ * @param today `YYYY-MM-DD`
+ */
 export const spendAllTries = async (
   database: Database,
   act: CardAct,
@@ -142,7 +151,7 @@ const expire = declare<{ today: string; limit: number }, { count: number }>('exp
 /**
  * Moves some of the cards whose last day is before `today` (`YYYY-MM-DD`) to `54`, each with its
  * event, once, however many processes sweep.
- * @returns how many.
+ * @returns their number.
  */
 export const expireCards = async (
   connection: Connection,
@@ -152,7 +161,10 @@ export const expireCards = async (
 
 const deleteEnvelopes = declare<{ expiredBefore: Date; limit: number }>('prune_pin_envelopes')
 
-/** Forgets at most `limit` envelopes that had expired by then. @returns how many they were. */
+/**
+ * Deletes at most `limit` expired envelopes.
+ * @returns their number.
+ */
 export const expirePinEnvelopes = async (
   connection: Connection,
   expiredBefore: Date,

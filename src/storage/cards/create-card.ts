@@ -12,7 +12,7 @@ import {
 } from '../idempotency/idempotency.ts'
 import type { PanFingerprintColumns } from './keys-of-cards.ts'
 
-/** Everything a card starts with. */
+/** The initial values of a card. */
 export interface NewCardRow {
   readonly clientId: string
   readonly productId: ProductId
@@ -47,12 +47,12 @@ interface CardCreation extends NewCardRow, EventValues, ClaimValues {
 
 const createCard = shared.declareAct<CardCreation, { isDone: boolean }>('create_card')
 
-/** A card under a number that was drawn for it. */
+/** A new card with its number. */
 interface NumberedCard {
   readonly card: NewCardRow
   readonly event: NewEvent
   readonly panFingerprints: readonly PanFingerprintColumns[]
-  /** What its product was when the card was made by it. */
+  /** The version of its product when the card was prepared. */
   readonly productVersion: string
   /** Null without an idempotency key. */
   readonly claim: Claim | null
@@ -60,14 +60,14 @@ interface NumberedCard {
 
 /**
  * Adds a card, its tries and its first event.
- * @returns whether it was done: not where its number or its token is taken, or its product is the
- * client's no more or another than it was made by.
+ * @returns whether it was done: not if its number or its token is taken, or if its product is no
+ *   longer granted to the client or was changed.
  */
 export async function insertCard(
   database: Database,
   { card, claim, event, panFingerprints, productVersion }: NumberedCard,
 ): Promise<boolean> {
-  // In one order, so that two that race for a number wait for each other and never both.
+  // In one order, so that two cards with the same number never deadlock.
   const sorted = panFingerprints.toSorted((one, other) =>
     Buffer.compare(one.fingerprint, other.fingerprint),
   )
@@ -89,7 +89,7 @@ export async function insertCard(
 
 const selectIsFree = declare<{ publicToken: PublicToken; hashes: string }>('is_number_free')
 
-/** Whether neither the token nor the PAN of a drawn number belongs to a card. */
+/** Whether neither the token nor the PAN of a number belongs to a card. */
 export async function isNumberFree(
   connection: Connection,
   publicToken: PublicToken,

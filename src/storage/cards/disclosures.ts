@@ -4,7 +4,7 @@ import { loadSharedStatements } from '../engine/statements.ts'
 import { type EventValues, eventParameters, type NewEvent } from '../events/events.ts'
 import type { CardAndClientLimit } from './limits.ts'
 
-/** What a disclosure shows of a card, as it was when it was put on record. */
+/** The disclosed members of a card, as they were when the disclosure was recorded. */
 export interface DisclosedCard {
   readonly publicToken: PublicToken
   readonly encryptedPan: Uint8Array
@@ -15,16 +15,16 @@ export interface DisclosedCard {
   readonly cvk: string
 }
 
-/** What must be so for a card to be disclosed. */
+/** The conditions of a disclosure. */
 interface DisclosureTerms {
   readonly clientId: string
-  /** `YYYY-MM-DD`: the card is not to be expired by then. */
+  /** `YYYY-MM-DD`, on which the card must not be expired. */
   readonly today: string
-  /** Whether its PIN is disclosed too, and so must be kept to be shown. */
+  /** Whether its PIN is disclosed, too, and must therefore be revealable. */
   readonly includesPin: boolean
-  /** What its event is known by. */
+  /** The id of its event. */
   readonly eventId: string
-  /** Null where there are no limits. */
+  /** Null without limits. */
   readonly limits: CardAndClientLimit | null
 }
 
@@ -48,9 +48,8 @@ const record = shared.declareAct<DisclosureRecord, Omit<DisclosedCard, 'publicTo
 )
 
 /**
- * Puts a disclosure on record and spends a use of the card's limit and of its client's: all of it,
- * or nothing.
- * @returns the card, or null where its state or a limit does not allow it.
+ * Records a disclosure and spends a use of the card's limit and of its client's, all or nothing.
+ * @returns the card, or null if its state or a limit does not allow it.
  */
 export async function recordDisclosure(
   database: Database,

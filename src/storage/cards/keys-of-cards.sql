@@ -1,4 +1,5 @@
--- What of cards lies under the installation's keys, and the fingerprints that cards are found by.
+-- The columns of cards that are encrypted under the installation's keys, and the fingerprints of
+-- cards.
 
 -- name: list_cards_under_keys
 select public_token as "publicToken", encrypted_pan as "encryptedPan",
@@ -26,8 +27,8 @@ set pin_block = :newPinBlock, pin_key = :newPinKey
 where public_token = :publicToken and pin_block = :pinBlock and pin_key = :pinKey
 returning public_token as "publicToken";
 
--- An equation would leave the order nothing to say, and the list might come from anywhere. The list
--- is materialized and joined row by row, so that no plan reads more than its rows.
+-- With an equality, the order by would have no effect, and the list might come from any index. The
+-- list is materialized and joined row by row, so that no plan reads more than its rows.
 -- name: forget_pan_fingerprints
 with old as materialized (
   select pan_fingerprint

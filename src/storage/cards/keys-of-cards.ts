@@ -2,7 +2,7 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Connection } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** What of a card lies under the installation's keys. */
+/** The members of a card that are encrypted under the installation's keys. */
 export interface CardUnderKeys {
   readonly publicToken: PublicToken
   readonly encryptedPan: Uint8Array
@@ -19,7 +19,7 @@ const selectCards = declare<{ afterToken: string; limit: number }, CardUnderKeys
   'list_cards_under_keys',
 )
 
-/** Some cards of any client, in the order of their tokens. */
+/** Lists some cards of all clients, by token. */
 export const listCardsUnderKeys = (
   connection: Connection,
   afterToken: string,
@@ -34,7 +34,10 @@ interface SealedMove {
 
 const updatePan = declare<SealedMove>('move_pan')
 
-/** Puts a PAN under another key, if it is still what it was. @returns whether it was. */
+/**
+ * Stores a PAN under another key, if it is unchanged.
+ * @returns whether it was stored.
+ */
 export const movePan = async (
   connection: Connection,
   publicToken: PublicToken,
@@ -44,7 +47,10 @@ export const movePan = async (
 
 const updatePersonalData = declare<SealedMove>('move_personal_data')
 
-/** Puts personal data under another key, if they are still what they were. @returns whether. */
+/**
+ * Stores personal data under another key, if they are unchanged.
+ * @returns whether they were stored.
+ */
 export const movePersonalData = async (
   connection: Connection,
   publicToken: PublicToken,
@@ -53,7 +59,7 @@ export const movePersonalData = async (
 ): Promise<boolean> =>
   (await updatePersonalData(connection, { publicToken, before, after })).length === 1
 
-/** A PIN as it is kept to be revealed. */
+/** A PIN that can be revealed. */
 interface PinUnderKey {
   readonly pinBlock: Uint8Array
   readonly pinKey: string
@@ -67,7 +73,10 @@ interface PinMove extends PinUnderKey {
 
 const updatePin = declare<PinMove>('move_pin')
 
-/** Puts a PIN under another key, unless another PIN was set since. @returns whether it did. */
+/**
+ * Stores a PIN under another key, unless another PIN was set meanwhile.
+ * @returns whether it was stored.
+ */
 export const movePin = async (
   connection: Connection,
   publicToken: PublicToken,
@@ -88,8 +97,8 @@ const deleteFingerprints = declare<{ keyVersion: number; settleSeconds: number; 
 )
 
 /**
- * Deletes some of the fingerprints under a version that has been retired for so many seconds.
- * @returns how many.
+ * Deletes some of the fingerprints under a version that has been retired for a number of seconds.
+ * @returns their number.
  */
 export const deleteRetiredFingerprints = async (
   connection: Connection,
@@ -101,13 +110,13 @@ export const deleteRetiredFingerprints = async (
 
 const selectFingerprint = declare<{ keyVersion: number }>('count_pan_fingerprints')
 
-/** Whether any card is still found by a version of the fingerprints' key. */
+/** Whether any card has a fingerprint under a version of the key. */
 export const hasPanFingerprints = async (
   connection: Connection,
   keyVersion: number,
 ): Promise<boolean> => (await selectFingerprint(connection, { keyVersion })).length > 0
 
-/** What a PAN is known by, under one version of the fingerprints' key. */
+/** The fingerprint of a PAN under one version of the key. */
 export interface PanFingerprintColumns {
   readonly fingerprint: Uint8Array
   readonly keyVersion: number
@@ -118,8 +127,8 @@ const insertFingerprint = declare<PanFingerprintColumns & { publicToken: PublicT
 )
 
 /**
- * Has a card found by another version of the fingerprints' key.
- * @returns whether it was not before.
+ * Adds a fingerprint under another version of the key to a card.
+ * @returns whether it was new.
  */
 export const addPanFingerprint = async (
   connection: Connection,

@@ -1,6 +1,6 @@
--- Uses of limits: a row for each limit of a card, and of a client over all its cards. Instants are
--- whole microseconds. `forget_on_day` is
--- counted from 1970, in days of 86400000000 microseconds.
+-- Uses of limits: a row for each limit of a card, and for each limit of a client over all its
+-- cards. Instants are whole microseconds. `forget_on_day` is counted from 1970, in days of
+-- 86400000000 microseconds.
 
 -- name: use_card_limit
 select use_card_limit(

@@ -1,10 +1,10 @@
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** Uses allowed within any stretch of time of this length, whenever it begins. */
+/** The number of uses allowed within any period of this length. */
 export interface Limit {
   readonly limitName: string
-  /** What is limited, in the plural, as a caller reads it. */
+  /** The limited act, in the plural, as a caller reads it. */
   readonly purpose: string
   readonly uses: number
   readonly windowSeconds: number
@@ -18,13 +18,14 @@ export interface CardAndClientLimit {
 
 export type LimitKind = 'card' | 'client'
 
-/** Instants that a row keeps. A limit of no more uses is exact. */
+/** The maximum number of instants in a row. A limit with at most this many uses is exact. */
 const instantsMost = 20
 
 /**
- * A limit as it is counted (database/functions/limits/next-uses.sql). Of more uses than a row keeps
- * instants, each instant stands for a few of them, and is that of the last: so never more uses than
- * allowed fit into any window, and none is refused while there were fewer than all but those few.
+ * Returns the parameters of a limit (database/functions/limits/next-uses.sql). If a limit allows
+ * more uses than a row has instants, each instant stands for several uses and is the time of the
+ * last one. So no window ever has more uses than allowed, and a use is refused early by at most
+ * those several.
  */
 export function limitValues({ limitName, uses, windowSeconds }: Limit) {
   const usesEach = Math.ceil(uses / instantsMost)
@@ -33,14 +34,17 @@ export function limitValues({ limitName, uses, windowSeconds }: Limit) {
   return [limitName, usesEach, instants, newestMost, windowSeconds * 1_000_000] as const
 }
 
-/** A limit as SQL functions take it; all members are null without a limit. */
+/** A limit as the SQL functions take it; all members are null without a limit. */
 export interface LimitValues {
   readonly limitName: string | null
   readonly uses: number | null
   readonly windowSeconds: number | null
 }
 
-/** A limit as the statements of acts take it. @param limit null without one. */
+/**
+ * Converts a limit to the parameters of statements.
+ * @param limit null without one.
+ */
 export const limitParameters = (limit: Limit | null): LimitValues => ({
   limitName: limit?.limitName ?? null,
   uses: limit?.uses ?? null,
@@ -61,7 +65,10 @@ const useCardLimit = declare<UsedLimit, { isUsed: boolean }>('use_card_limit')
 const useClientLimit = declare<UsedLimit, { isUsed: boolean }>('use_client_limit')
 const useByKind = { card: useCardLimit, client: useClientLimit }
 
-/** Spends one use of a limit on a card or a client, durably. @returns whether one was left. */
+/**
+ * Spends one use of a limit on a card or a client, durably.
+ * @returns whether one was left.
+ */
 export async function spendLimit(
   connection: Connection,
   kind: LimitKind,
@@ -72,14 +79,14 @@ export async function spendLimit(
   return firstRow(rows)?.isUsed ?? false
 }
 
-/** A limit, and the card or client that it is for. */
+/** A limit with its card or client. */
 export interface LimitOf {
   readonly kind: LimitKind
   readonly subject: string
   readonly limit: Limit
 }
 
-/** The limits that are looked at: a list of each of their values. */
+/** The parameters of several limits: a list of each value. */
 interface LookedAtLimits {
   readonly kinds: readonly LimitKind[]
   readonly subjects: readonly string[]
@@ -95,8 +102,8 @@ const selectUsedUp = declare<LookedAtLimits, { place: number; seconds: number }>
 )
 
 /**
- * Looks at limits, and spends nothing.
- * @returns the one that has no use left for the longest time, and that time; null where each has
+ * Reads limits without spending a use.
+ * @returns the limit that has no use left for the longest time, and that time; null if all have
  *   one.
  */
 export async function findUsedUpLimit(
@@ -122,7 +129,10 @@ const deleteCardLimits = declare<{ limit: number }, { count: number }>('delete_o
 const deleteClientLimits = declare<{ limit: number }, { count: number }>('delete_old_client_limits')
 const deleteByKind = { card: deleteCardLimits, client: deleteClientLimits }
 
-/** Deletes some of the rows whose uses count no longer. @returns how many. */
+/**
+ * Deletes some of the rows whose uses no longer count.
+ * @returns their number.
+ */
 export const expireLimits = async (
   connection: Connection,
   kind: LimitKind,

@@ -4,7 +4,7 @@ import { type Connection, type Database, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 import type { CardWithTries } from './cards.ts'
 
-/** Where a page of cards ends: newest first, then by token. */
+/** The end of a page of cards: newest first, then by token. */
 export interface CardPosition {
   readonly createdAt: string
   readonly publicToken: PublicToken
@@ -13,7 +13,7 @@ export interface CardPosition {
 export interface CardFilter {
   readonly customerReference: string | null
   readonly statusCode: CardStatusCode | null
-  /** `YYYY-MM-DD`: the day by which a card is expired or not. */
+  /** `YYYY-MM-DD`: the day that decides whether a card is expired. */
   readonly today: string
   readonly after: CardPosition | null
   /** At most 100, the longest page. */
@@ -116,7 +116,7 @@ async function listTokens(
       ? selectTokens(database, start)
       : selectOfReference(database, { ...start, customerReference })
   }
-  // Whether a card of the client has expired unswept, where that bears on the cards of the status.
+  // Whether a card of the client has expired unswept, if that matters for the status.
   const isFixed = isFinal(statusCode) && statusCode !== '54'
   const oldest = isFixed ? null : await findNextExpiry(database, clientId, beforeAll)
   const isUnswept = oldest !== null && oldest < today
@@ -174,7 +174,8 @@ const selectNextExpiry = declare<{ clientId: string; after: string }, { expiryDa
 )
 
 /**
- * The first expiry after a date among a client's cards that no sweep or client has ended, or null.
+ * Returns the first expiry after a date among a client's cards that are neither swept nor in a
+ * final status, or null.
  */
 const findNextExpiry = async (
   connection: Connection,

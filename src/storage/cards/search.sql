@@ -1,8 +1,8 @@
--- Cards of all clients, as operators look for them, and their limits.
+-- The search of operators over the cards of all clients, and the limits of cards.
 --
--- A search is one scan backwards through the index that begins with what is looked for: its bounds
--- are row comparisons, and its limit is a number (that of the longest page, and one more), so that
--- no plan reads all that is found and sorts it.
+-- A search is one scan backwards through the index that begins with the criterion: its bounds are
+-- row comparisons, and its limit is a constant (the longest page, and one more), so that no plan
+-- reads and sorts all results.
 
 -- name: search_cards_by_last_four
 select card.public_token as "publicToken", card.client_id as "clientId",
@@ -24,7 +24,7 @@ from (
 order by card.created_at desc, card.public_token desc
 limit :limit;
 
--- Nothing but `is not null` shows the planner that the index has them all.
+-- Only `is not null` shows the planner that the index contains all rows.
 -- name: search_cards_by_reference
 select card.public_token as "publicToken", card.client_id as "clientId",
   card.product_id as "productId", card.card_type as "cardType",
@@ -76,7 +76,7 @@ from client_limit
 where client_id = :clientId
 order by limit_name;
 
--- The reads of one card are written as in cards.sql.
+-- The reads of one card have the form of those in cards.sql.
 
 -- name: find_card_of_any_client
 select card.public_token as "publicToken", card.client_id as "clientId",

@@ -5,7 +5,7 @@ import type { Connection, Database } from '../engine/database.ts'
 import { loadSharedStatements, loadStatements } from '../engine/statements.ts'
 import type { CardPosition } from './lists.ts'
 
-/** A card of any client, as an operator finds it: nothing that is sealed. */
+/** A card of any client in a search result, without sealed data. */
 export interface FoundCardRow {
   readonly publicToken: PublicToken
   readonly clientId: string
@@ -17,9 +17,9 @@ export interface FoundCardRow {
   readonly startDate: string
   /** `YYYY-MM-DD`, the last day of its month. */
   readonly expiryDate: string
-  /** As stored: an expired card may not have been swept yet. */
+  /** The stored status: an expired card may not have been swept yet. */
   readonly statusCode: CardStatusCode
-  /** To the microsecond: where it stands in a list. */
+  /** To the microsecond: the position in a list. */
   readonly createdAt: string
 }
 
@@ -37,19 +37,16 @@ const selectByLastFour = declare<SearchTerm, FoundCardRow>('search_cards_by_last
 const selectByReference = declare<SearchTerm, FoundCardRow>('search_cards_by_reference')
 const searches = { panLastFour: selectByLastFour, customerReference: selectByReference }
 
-/** What many cards may have in common. */
+/** The search criteria that several cards may share. */
 type SharedTerm = keyof typeof searches
 
-/** Where a page of cards begins, and how many it has: at most 101. */
+/** The start of a page of cards, and its length: at most 101. */
 interface SearchPage {
   readonly after: CardPosition | null
   readonly limit: number
 }
 
-/**
- * Cards of all clients that have something in common, newest first. Letters of a reference count in
- * either case.
- */
+/** Searches the cards of all clients, newest first. References match in any case. */
 export const searchCards = (
   connection: Connection,
   term: SharedTerm,
@@ -67,13 +64,13 @@ const selectByTokens = declare<{ publicTokens: readonly PublicToken[] }, FoundCa
   'find_cards_by_tokens',
 )
 
-/** Cards by their tokens, in no order. */
+/** Lists cards by their tokens, in no order. */
 export const listCardsByTokens = (
   connection: Connection,
   publicTokens: readonly PublicToken[],
 ): Promise<FoundCardRow[]> => selectByTokens(connection, { publicTokens })
 
-/** A card as an operator reads it. */
+/** A card as operators read it. */
 interface CardOfAnyClient extends FoundCardRow {
   readonly clientName: string
   readonly productName: string
@@ -96,7 +93,7 @@ interface CardByToken {
 
 const selectCard = shared.declareRead<CardByToken, CardOfAnyClient>('find_card_of_any_client')
 
-/** A card, whichever client it is of, or null. */
+/** Returns a card of any client, or null. */
 export const findCardOfAnyClient = (
   database: Database,
   publicToken: PublicToken,
@@ -104,13 +101,13 @@ export const findCardOfAnyClient = (
 
 const selectOwner = shared.declareRead<CardByToken, { clientId: string }>('find_owner_of_card')
 
-/** The client that a card is of, which never changes; null where there is no such card. */
+/** Returns the client of a card, which never changes; null if the card does not exist. */
 export const findOwner = async (
   database: Database,
   publicToken: PublicToken,
 ): Promise<string | null> => (await selectOwner(database, { publicToken }))?.clientId ?? null
 
-/** Names of a card's holder, sealed, and whose card it is. */
+/** The sealed names of a cardholder, and the card's client. */
 interface SealedNames {
   readonly clientId: string
   readonly personalData: Uint8Array
@@ -119,20 +116,19 @@ interface SealedNames {
 const selectNames = shared.declareRead<CardByToken, SealedNames>('find_sealed_names')
 
 /**
- * Returns the sealed data of a card's holder and the card's client; null when the card does not
- * exist.
+ * Returns the sealed data of a cardholder and the card's client; null if the card does not exist.
  */
 export const findSealedNames = (
   database: Database,
   publicToken: PublicToken,
 ): Promise<SealedNames | null> => selectNames(database, { publicToken })
 
-/** Uses of a limit on a card, as they are kept. */
+/** The stored uses of a limit on a card. */
 export interface LimitInUse {
   readonly limitName: string
-  /** How long ago each was, in seconds, the newest first. */
+  /** The age of each use in seconds, newest first. */
   readonly agesSeconds: readonly number[]
-  /** Uses that the newest stands for. */
+  /** The number of uses that the newest instant stands for. */
   readonly newestUses: number
 }
 
@@ -140,12 +136,12 @@ const selectCardLimits = declare<{ publicToken: PublicToken }, LimitInUse>('list
 
 const selectClientLimits = declare<{ clientId: string }, LimitInUse>('list_limits_of_client')
 
-/** The limits of a card that were used, and when. */
+/** Lists the used limits of a card, and when they were used. */
 export const listCardLimits = (
   connection: Connection,
   publicToken: PublicToken,
 ): Promise<LimitInUse[]> => selectCardLimits(connection, { publicToken })
 
-/** The limits of a client over all its cards that were used, and when. */
+/** Lists the used limits of a client over all its cards, and when they were used. */
 export const listClientLimits = (connection: Connection, clientId: string): Promise<LimitInUse[]> =>
   selectClientLimits(connection, { clientId })

@@ -1,8 +1,8 @@
--- What a card has had, newest first: from each source as many rows as the longest page has, and one
--- more that shows whether there is a next one (101).
+-- The history of a card, newest first: from each source as many rows as the longest page has, and
+-- one more that shows whether there is a next page (101).
 
--- All that lies with the card, each through its own index, in its own order. Of notes there are as
--- many as a page may have events.
+-- All rows that are placed with the card, each source through its own index and in its own order.
+-- There are as many notes as events on a page.
 -- name: list_rows_of_card
 select card.client_id as "clientId",
   (
@@ -81,7 +81,7 @@ from card
 where card.public_token = any(array[:publicToken])
 limit 1;
 
--- Each endpoint by itself: a client has few.
+-- Each endpoint separately: a client has few.
 -- name: list_events_of_card
 with page as materialized (
   select position, event_id, sequence, type, occurred_at, request_id, operator_id, details

@@ -10,17 +10,17 @@ export interface CardEvent {
   readonly sequence: number
   readonly eventId: string
   readonly type: EventType
-  /** RFC 3339 in UTC, to the microsecond, as all instants here. */
+  /** RFC 3339 in UTC, to the microsecond, like all instants here. */
   readonly at: string
-  /** Null where nobody asked for it. */
+  /** Null for an automatic act. */
   readonly requestId: string | null
-  /** Null where it was not an operator who acted. */
+  /** Null unless an operator acted. */
   readonly operatorId: string | null
   /** JSON. */
   readonly details: string
 }
 
-/** A try of a card as it stands in its history. */
+/** A try in the history of a card. */
 export interface HistoricTry {
   readonly at: string
   readonly kind: TryKind
@@ -32,14 +32,14 @@ export interface HistoricTry {
   readonly reference: string
 }
 
-/** What was said of an act, sealed beside its event. */
+/** The note of an act, sealed with its event. */
 interface SealedNote {
   readonly sequence: number
   /** Hexadecimal. */
   readonly note: string
 }
 
-/** How far an event got to one webhook. */
+/** The state of an event's delivery to one webhook. */
 export interface EventDelivery {
   readonly webhookId: string
   readonly position: string
@@ -52,7 +52,7 @@ export interface EventDelivery {
   } | null
 }
 
-/** An act on a card that is numbered among those of operators. */
+/** A numbered act of an operator on a card. */
 export interface ActOnCard {
   readonly actId: string
   readonly number: number
@@ -62,7 +62,10 @@ export interface ActOnCard {
   readonly requestId: string
 }
 
-/** Before all that a card has: of each source, the next page has what is of lower numbers. */
+/**
+ * The position before the whole history of a card. The next page has lower numbers from each
+ * source.
+ */
 export const newestPosition: CardHistoryPosition = {
   sequence: 2_147_483_647,
   pin: 2_147_483_647,
@@ -79,7 +82,7 @@ export interface CardHistoryPosition {
   readonly act: number
 }
 
-/** What lies with a card: each list newest first, one more than the longest page. */
+/** The rows that are placed with a card: each list newest first, one more than the longest page. */
 export interface RowsOfCard {
   readonly clientId: string
   readonly pinTries: readonly HistoricTry[]
@@ -97,14 +100,14 @@ const selectRows = declare<
   RowsOfCard
 >('list_rows_of_card')
 
-/** What a card has before a position; null where there is no such card. */
+/** Returns the history of a card before a position; null if the card does not exist. */
 export const listTimelineRows = async (
   connection: Connection,
   publicToken: PublicToken,
   before: CardHistoryPosition,
 ): Promise<RowsOfCard | null> => firstRow(await selectRows(connection, { ...before, publicToken }))
 
-/** Events of a card that readers see, newest first, and their deliveries. */
+/** Published events of a card, newest first, and their deliveries. */
 export interface PublishedOfCard {
   readonly events: readonly (CardEvent & { readonly position: string })[]
   readonly deliveries: readonly EventDelivery[]
@@ -132,7 +135,7 @@ const selectActs = declare<{ publicToken: PublicToken; beforeNumber: number }, A
   'list_acts_on_card',
 )
 
-/** What operators were shown of a card, newest first. */
+/** Lists the disclosures of a card to operators, newest first. */
 export const listActsOnCard = (
   connection: Connection,
   publicToken: PublicToken,
@@ -144,7 +147,7 @@ const selectUnpublishedStatusEvent = declare<{ publicToken: PublicToken }, CardE
   'find_unpublished_event_of_status',
 )
 
-/** The event that gave a card the status that is stored; null where it is not among its newest. */
+/** Returns the event that set a card's stored status; null if it is not among its newest. */
 export const findStatusEvent = async (
   connection: Connection,
   clientId: string,
@@ -160,7 +163,7 @@ const selectNote = declare<{ publicToken: PublicToken; sequence: number }, { not
   'find_note_of_event',
 )
 
-/** What was said of an act, sealed; hexadecimal, or null. */
+/** Returns the sealed note of an act, in hexadecimal, or null. */
 export const findEventNote = async (
   connection: Connection,
   publicToken: PublicToken,

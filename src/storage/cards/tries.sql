@@ -1,4 +1,4 @@
--- The tries of a card, read as the cards of cards.sql are.
+-- The tries of a card, in the form of the reads in cards.sql.
 
 -- name: find_tries
 select try_counter.try_limit as "limit", try_counter.spent as "spent",

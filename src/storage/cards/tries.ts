@@ -13,7 +13,7 @@ interface TriesOfClient {
 
 const selectTries = shared.declareRead<TriesOfClient, TryCounters>('find_tries')
 
-/** The tries of a client's card, or null. */
+/** Returns the tries of a client's card, or null. */
 export const findTries = (
   database: Database,
   publicToken: PublicToken,

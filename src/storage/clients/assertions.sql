@@ -1,4 +1,4 @@
--- Assertions of `private_key_jwt` that were accepted, each until it expires.
+-- Accepted assertions of `private_key_jwt`, each until it expires.
 
 -- name: remember_client_assertion
 insert into client_assertion (client_id, jti_hash, expires_at)

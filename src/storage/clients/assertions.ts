@@ -1,12 +1,12 @@
 import type { Connection } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** A `private_key_jwt` assertion that was accepted (RFC 7523 section 3, item 7). */
+/** An accepted `private_key_jwt` assertion (RFC 7523 section 3, item 7). */
 interface ClientAssertion {
   readonly clientId: string
   /** SHA-256 of its `jti`, so that a client cannot choose how much is stored. */
   readonly jtiHash: Uint8Array
-  /** From here on its own `exp` refuses it, and it need not be remembered. */
+  /** After this instant, its own `exp` makes it invalid, and it need not be stored. */
   readonly expiresAt: Date
 }
 
@@ -15,8 +15,9 @@ const declare = loadStatements(import.meta.url)
 const insertAssertion = declare<ClientAssertion>('remember_client_assertion')
 
 /**
- * Remembers an assertion, for all processes at once.
- * @returns false where the client has used this `jti` before: of many that race, one gets true.
+ * Stores an assertion for all processes.
+ * @returns false if the client has used this `jti` before: of several concurrent calls, one gets
+ *   true.
  */
 export const rememberAssertion = async (
   connection: Connection,
@@ -25,7 +26,10 @@ export const rememberAssertion = async (
 
 const deleteExpired = declare<{ expiredBefore: Date; limit: number }>('prune_client_assertions')
 
-/** Forgets at most `limit` assertions that had expired by then. @returns how many they were. */
+/**
+ * Deletes at most `limit` expired assertions.
+ * @returns their number.
+ */
 export const expireAssertions = async (
   connection: Connection,
   expiredBefore: Date,

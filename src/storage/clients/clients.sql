@@ -1,4 +1,4 @@
--- Clients: the systems that call this service, as they are registered.
+-- The registered clients: the systems that call this service.
 
 -- name: find_client
 select client_id as "clientId", client_name as "clientName", kind, scopes,
@@ -36,7 +36,7 @@ set client_name = excluded.client_name, kind = excluded.kind, scopes = excluded.
     else client.credentials_changed_at
   end;
 
--- A token for former credentials is good for an hour after they were replaced, and clocks may
+-- A token for former credentials stays valid for an hour after their replacement, and clocks may
 -- differ by a minute.
 -- name: list_clients
 with asked as materialized (

@@ -4,29 +4,29 @@ import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 import { followSuspension } from './suspensions.ts'
 
-/** How a client may prove who it is, and what it may then ask for. */
+/** A client's credentials and scopes. */
 export interface NewClient {
   /** 1 to 64 visible ASCII characters. */
   readonly clientId: string
   readonly clientName: string
   readonly kind: ClientKind
-  /** Scopes that it is registered for. */
+  /** The scopes that it is registered for. */
   readonly scopes: readonly string[]
-  /** SHA-256 of its secret, 32 bytes; null where it has none. */
+  /** SHA-256 of its secret, 32 bytes; null without a secret. */
   readonly secretHash: Uint8Array | null
-  /** Its public keys, a JWK Set as JSON text (RFC 7517 section 5); null where it has none. */
+  /** Its public keys, a JWK Set as JSON text (RFC 7517 section 5); null without keys. */
   readonly jwks: string | null
   /**
-   * Whether its tokens are bound to its TLS certificate (RFC 8705). Left out: they are not, or as
+   * Whether its tokens are bound to its TLS certificate (RFC 8705). By default they are not, or as
    * before.
    */
   readonly certificateBoundTokens?: boolean
 }
 
-/** Someone who calls this service, as it is registered. */
+/** A registered client. */
 export interface Client extends NewClient {
   readonly active: boolean
-  /** SHA-256 of the secret before the last rotation, while it is still taken. */
+  /** SHA-256 of the secret before the last rotation, while it is accepted. */
   readonly previousSecretHash: Uint8Array | null
   readonly certificateBoundTokens: boolean
 }
@@ -35,7 +35,7 @@ const declare = loadStatements(import.meta.url)
 
 const selectClient = declare<{ clientId: string }, Client>('find_client')
 
-/** A client, active or not, or null. */
+/** Returns a client, active or not, or null. */
 export const findClient = async (
   connection: Connection,
   clientId: string,
@@ -52,36 +52,39 @@ const composeColumns = (client: NewClient): ClientColumns => ({
 
 const insert = declare<ClientColumns>('insert_client')
 
-/** Registers an active client. @returns false, and changes nothing, where the id is taken. */
+/**
+ * Registers an active client.
+ * @returns false, and changes nothing, if the id is taken.
+ */
 export const insertClient = async (connection: Connection, client: NewClient): Promise<boolean> =>
   (await insert(connection, composeColumns(client))).length === 1
 
 const upsert = declare<ClientColumns>('upsert_client')
 
-/** Registers a client, or makes the one of this id so. One that is disabled stays disabled. */
+/** Registers a client, or updates the client with this id. A disabled client stays disabled. */
 export const upsertClient = async (connection: Connection, client: NewClient): Promise<void> => {
   await upsert(connection, composeColumns(client))
   await followSuspension(connection, client.clientId)
 }
 
-/** A client as its administrator sees it: no secret, nor anything made of one. */
+/** A client as administrators see it, without its secret and values derived from it. */
 export interface AdministeredClient extends Omit<NewClient, 'secretHash'> {
   readonly active: boolean
   readonly hasSecret: boolean
   readonly certificateBoundTokens: boolean
-  /** Until when the secret before the last rotation is taken; null where it is not. */
+  /** The expiry of the secret before the last rotation; null if it is not accepted. */
   readonly previousSecretUntil: Date | null
   readonly createdAt: Date
-  /** Counts how often it was given other ones. */
+  /** The number of changes of its credentials. */
   readonly credentialsVersion: number
-  /** When it was given those that it has. */
+  /** When its credentials were last changed. */
   readonly credentialsChangedAt: Date
-  /** Until when a token may be good that was given for other credentials; null where none is. */
+  /** The last expiry of tokens for former credentials; null if there are none. */
   readonly formerCredentialsUntil: Date | null
   readonly provenance: readonly ProvenanceAct[]
-  /** Since when its webhooks get nothing, because it may not be notified; null where it may. */
+  /** The start of the suspension of its webhooks; null while it may be notified. */
   readonly deliveriesSuspendedSince: Date | null
-  /** Products that it may issue cards of. */
+  /** The products that it may issue cards of. */
   readonly productIds: readonly ProductId[]
 }
 
@@ -93,7 +96,7 @@ interface ClientsAfter {
 
 const selectClients = declare<ClientsAfter, AdministeredClient>('list_clients')
 
-/** Clients, by their ids; of one kind, or of all. */
+/** Lists clients, by id; of one kind, or of all. */
 export const listClientRows = (
   connection: Connection,
   afterClientId: string,
@@ -105,7 +108,7 @@ const selectAdministered = declare<{ clientId: string }, AdministeredClient>(
   'find_administered_client',
 )
 
-/** A client, active or not, or null. */
+/** Returns a client, active or not, or null. */
 export const findAdministeredClient = async (
   connection: Connection,
   clientId: string,
@@ -120,7 +123,7 @@ type ClientSettings = Pick<
 const update = declare<ClientSettings>('update_client')
 
 /**
- * Makes a client so. One that has keys has no secret; one that may not be notified gets no
+ * Updates a client. A client with keys has no secret; one that may not be notified gets no
  * deliveries.
  */
 export const updateClient = async (
@@ -142,8 +145,8 @@ const updateSecret = declare<SecretReplacement, { previousSecretUntil: Date | nu
 )
 
 /**
- * Gives a client another secret; the one before is taken for so many hours more.
- * @returns until when it is; undefined where the client has keys in place of a secret.
+ * Gives a client another secret; the previous one stays valid for a number of hours.
+ * @returns its expiry; undefined if the client has keys instead of a secret.
  */
 export const replaceClientSecret = async (
   connection: Connection,
@@ -157,6 +160,6 @@ export const replaceClientSecret = async (
 
 const countActive = declare<object, { count: number }>('count_administrators')
 
-/** Clients that may administer. */
+/** Counts the active administrators. */
 export const countAdministrators = async (connection: Connection): Promise<number> =>
   firstRow(await countActive(connection, {}))?.count ?? 0

@@ -1,4 +1,4 @@
--- Provenance of clients: who registered them, gave them credentials, or confirmed them.
+-- Provenance of clients: who registered them, issued their credentials, or confirmed them.
 
 -- name: list_client_provenance
 select client_id as "clientId", act, by_client_id as "by", controlled_by as "controlledBy"
@@ -16,8 +16,8 @@ where client_id in (
 )
 order by client_id, acted_at, by_client_id;
 
--- An act that is done twice keeps all who could have acted for its author at either time. Of
--- confirmations the last one counts.
+-- A repeated act keeps everyone who could act as its author at either time. Of confirmations, the
+-- last one counts.
 -- name: insert_client_provenance
 insert into client_provenance (client_id, act, by_client_id, controlled_by)
 select :clientId, :act, :by, :controlledBy::text[]

@@ -2,7 +2,7 @@ import type { ProvenanceAct } from '../../domain/client.ts'
 import type { Connection } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** What somebody did to which client. */
+/** An act on a client's registration or credentials. */
 interface ProvenanceRow extends ProvenanceAct {
   readonly clientId: string
 }
@@ -13,7 +13,7 @@ const selectProvenance = declare<{ clientIds: readonly string[] }, ProvenanceRow
   'list_client_provenance',
 )
 
-/** Who had a hand in each of these clients. */
+/** Lists the provenance of clients. */
 export const listProvenance = (
   connection: Connection,
   clientIds: readonly string[],
@@ -23,7 +23,10 @@ const selectControlled = declare<{ controllers: readonly string[] }, ProvenanceR
   'list_controlled_provenance',
 )
 
-/** Who had a hand in each client in which one of these, or a client of theirs, had one. */
+/**
+ * Lists the provenance of each client that one of these people, or a client of theirs, registered
+ * or enabled.
+ */
 export const listControlledProvenance = (
   connection: Connection,
   controllers: readonly string[],
@@ -41,14 +44,14 @@ export const insertProvenance = async (
 
 const updateCredentials = declare<{ clientId: string }>('count_credentials')
 
-/** Counts that a client got other credentials, whoever gave them. */
+/** Raises the credentials version of a client. */
 export const countCredentials = async (connection: Connection, clientId: string): Promise<void> => {
   await updateCredentials(connection, { clientId })
 }
 
 const deleteConfirmations = declare<{ clientId: string }>('void_client_confirmations')
 
-/** Lets no confirmation of a client count any more. */
+/** Invalidates all confirmations of a client. */
 export const voidConfirmations = async (
   connection: Connection,
   clientId: string,

@@ -1,7 +1,6 @@
--- Deliveries of clients that may not be notified. The clock of their deliveries stands still.
+-- Suspended deliveries of clients that may not be notified. The clock of their deliveries stops.
 
--- Runs after a change of the client, so that the rule is the database's alone. Done again, it
--- does nothing.
+-- Runs after a change of the client, so that only the database has the rule. A repeat does nothing.
 -- name: follow_delivery_suspension
 with clock as materialized (select now() as at)
 update client

@@ -5,15 +5,12 @@ const declare = loadStatements(import.meta.url)
 
 const updateSuspension = declare<{ clientId: string }>('follow_delivery_suspension')
 
-/**
- * Stops the clock of a client's deliveries, or lets it go on, where a change of the client asks for
- * it.
- */
+/** Stops or restarts the clock of a client's deliveries after a change of the client. */
 export const followSuspension = async (connection: Connection, clientId: string): Promise<void> => {
   await updateSuspension(connection, { clientId })
 }
 
-/** Deliveries that wait for their client to be enabled again. */
+/** Deliveries that wait until their client is enabled again. */
 interface SuspendedDeliveries {
   readonly clientId: string
   readonly suspendedAt: Date | null
@@ -22,7 +19,7 @@ interface SuspendedDeliveries {
 
 const selectSuspended = declare<{ limit: number }, SuspendedDeliveries>('list_suspended_deliveries')
 
-/** Clients with deliveries that are suspended, by their ids. */
+/** Lists clients with suspended deliveries, by id. */
 export const listSuspendedDeliveries = (
   connection: Connection,
   limit: number,

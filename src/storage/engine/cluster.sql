@@ -1,4 +1,4 @@
--- How the tables of a database lie on the nodes of a cluster.
+-- The placement of a database's tables on the nodes of a cluster.
 
 -- name: is_cluster
 select is_cluster as "isCluster"
@@ -34,7 +34,8 @@ where contype = 'f'
   )
 order by conrelid::regclass::text, conname;
 
--- Rows are locked on the nodes, whose sessions know nothing of what the coordinator's is set to.
+-- Rows are locked on the nodes, whose sessions do not share the settings of the coordinator's
+-- session.
 -- name: find_lock_timeout_of_nodes
 select format('alter database %I set lock_timeout = %s', current_database(),
   :lockTimeoutMs::integer) as "set";
@@ -45,7 +46,7 @@ select create_reference_table(:tableName::regclass);
 -- name: spread_table
 select create_distributed_table(:tableName::regclass, :column, colocate_with => :colocated);
 
--- The table itself is empty where its rows are on the nodes.
+-- The table on the coordinator is empty if its rows are on the nodes.
 -- name: list_rows_left_on_coordinator
 select logicalrelid::text as "tableName"
 from pg_dist_partition

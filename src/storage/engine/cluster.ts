@@ -5,20 +5,20 @@ import { lockMigrations } from './migrate.ts'
 import { placement } from './placement.ts'
 import { loadStatements } from './statements.ts'
 
-/** How the tables of a database lie on its nodes. */
+/** The placement of a database's tables on its nodes. */
 interface ClusterFacts {
-  /** Nodes that rows can be spread on, the coordinator among them where it takes some. */
+  /** The number of nodes for rows, including the coordinator if it takes some. */
   readonly nodes: number
-  /** Whether the other nodes know how to reach the coordinator. */
+  /** Whether the other nodes know the address of the coordinator. */
   readonly isCoordinatorKnown: boolean
-  /** Whether they are all there, and answer. */
+  /** Whether all nodes exist and answer. */
   readonly tables: readonly PlacedTable[]
 }
 
-/** A table that is spread or copied. */
+/** A distributed or copied table. */
 interface PlacedTable {
   readonly tableName: string
-  /** What it is spread by; null where each node has all of it. */
+  /** The distribution column; null if each node has the whole table. */
   readonly column: string | null
 }
 
@@ -30,7 +30,7 @@ const selectIsCluster = declare<object, { isCluster: boolean }>('is_cluster')
 const selectNodes = declare<object, NodeFacts>('count_cluster_nodes')
 const selectPlaced = declare<object, PlacedTable>('list_placed_tables')
 
-/** How the tables lie on a cluster; null where the database is none. */
+/** Reads the placement of the tables on a cluster; null if the database is no cluster. */
 export async function examineCluster(connection: Connection): Promise<ClusterFacts | null> {
   const rows = await selectIsCluster(connection, {})
   if (!firstRow(rows)?.isCluster) return null
@@ -39,7 +39,7 @@ export async function examineCluster(connection: Connection): Promise<ClusterFac
   return { ...nodes, tables: await selectPlaced(connection, {}) }
 }
 
-/** What each table is to be spread by; null: each node is to have all of it. */
+/** The distribution column of each table; null for tables that every node copies. */
 const columnsByTable: ReadonlyMap<string, string | null> = new Map([
   ...placement.copied.map((table) => [table, null] as const),
   ...placement.spread.flatMap(({ column, tables }) =>
@@ -47,7 +47,10 @@ const columnsByTable: ReadonlyMap<string, string | null> = new Map([
   ),
 ])
 
-/** Tables that do not lie as they are to, yet. @throws `StartRefusal` where one lies otherwise. */
+/**
+ * Lists the tables that are not yet placed.
+ * @throws `StartRefusal` if one is placed differently.
+ */
 export function listUnplaced({ tables }: ClusterFacts): readonly string[] {
   const placed = new Map(tables.map(({ column, tableName }) => [tableName, column]))
   for (const [table, column] of columnsByTable) {
@@ -64,27 +67,27 @@ export function listUnplaced({ tables }: ClusterFacts): readonly string[] {
   return [...columnsByTable.keys()].filter((table) => !placed.has(table))
 }
 
-/** What a preparation did. */
+/** The results of a preparation. */
 export interface Preparation {
   readonly nodes: number
   readonly copied: readonly string[]
   readonly spread: readonly Required<PlacedTable>[]
-  /** References between tables that were taken away meanwhile, and are there again. */
+  /** The number of foreign keys that were dropped and created again. */
   readonly references: number
-  /** Tables whose rows the coordinator had as well, and has no more. */
+  /** The tables whose rows were removed from the coordinator. */
   readonly cleared: readonly string[]
 }
 
-// What is copied or spread for the first time may take as long as it takes. One node after the
-// other: a reference between tables is checked on connections that made neither.
+// The first distribution of a table takes as long as it needs. The nodes work one after the other:
+// a foreign key is checked on connections that created neither of its tables.
 const prepareTransaction = `set local lock_timeout = 0; set local statement_timeout = 0;
   set local idle_in_transaction_session_timeout = 0;
   set local citus.multi_shard_modify_mode = 'sequential'`
 
 interface TableReference {
-  /** What takes it away, as SQL. */
+  /** Drops the foreign key, as SQL. */
   readonly drop: string
-  /** What makes it again, as SQL. */
+  /** Creates it again, as SQL. */
   readonly add: string
 }
 
@@ -104,9 +107,9 @@ const selectLeftovers = declare<{ tables: readonly string[] }, { tableName: stri
 const clearLeftovers = declare<{ tableName: string }>('clear_rows_left_on_coordinator')
 
 /**
- * Spreads the tables over the nodes of a cluster, those that are not yet: all in one transaction,
- * whatever is in them. Done again it does nothing.
- * @throws `StartRefusal` where the database is no cluster, or one that has no nodes.
+ * Distributes the tables that are not yet placed over the nodes of a cluster, in one transaction,
+ * with their rows. A repeat does nothing.
+ * @throws `StartRefusal` if the database is no cluster, or has no nodes.
  */
 export async function prepareCluster(database: Database): Promise<Preparation> {
   const before = await examineCluster(database)
@@ -132,7 +135,7 @@ export async function prepareCluster(database: Database): Promise<Preparation> {
     await lockMigrations(connection, {})
     const timeouts = await selectLockTimeout(connection, { lockTimeoutMs })
     for (const { set } of timeouts) await connection.script(set)
-    // Another one may have done it while the lock was waited for.
+    // Another process may have done it while this one waited for the lock.
     const spread = await spreadOver(
       connection,
       listUnplaced((await examineCluster(connection)) ?? before),
@@ -151,8 +154,8 @@ export async function prepareCluster(database: Database): Promise<Preparation> {
 
 async function spreadOver(connection: Connection, due: readonly string[]) {
   const isDue = (table: string): boolean => due.includes(table)
-  // The engine takes no reference to a table that lies otherwise: they come back once all lie where
-  // they are to.
+  // The engine does not allow foreign keys between tables that are placed differently, so they are
+  // created again at the end.
   const references = await selectReferences(connection, { tables: due })
   for (const { drop } of references) await connection.script(drop)
   const copied = placement.copied.filter(isDue)

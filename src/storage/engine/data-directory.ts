@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StartRefusal } from '../../domain/problem.ts'
 
-/** Who has locked a data directory, for whoever comes second. */
+/** The process that has locked a data directory. */
 interface Holder {
   readonly pid: number
   readonly startedAt: string
@@ -12,8 +12,8 @@ interface Holder {
 }
 
 /**
- * Makes the directory, readable by its owner alone.
- * @throws Error where this user may not use it, with its path.
+ * Creates the directory, readable only by its owner.
+ * @throws Error with its path if this user cannot use it.
  */
 export const makeDataDirectory = async (folder: string): Promise<void> => {
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -21,14 +21,15 @@ export const makeDataDirectory = async (folder: string): Promise<void> => {
 }
 
 /**
- * Holds a data directory for this process. The lock is the operating system's, on a file opened by
- * SQLite: it ends with the process, however that ends, and no reused pid can be taken for it.
- * @returns what lets it go.
- * @throws `StartRefusal` that says who has locked it.
+ * Locks a data directory for this process. The lock belongs to the operating system, on a file
+ * opened by SQLite: it ends with the process, however that ends, and a reused pid cannot be
+ * mistaken for it.
+ * @returns a function that releases the lock.
+ * @throws `StartRefusal` that names the holder.
  */
 export async function lockDataDirectory(folder: string, holder: Holder): Promise<() => void> {
   const file = join(folder, 'lock')
-  // What SQLite says of a file that it may not open names no file.
+  // SQLite's error for an inaccessible file does not name the file.
   await (await open(file, 'a+', 0o600)).close()
   const lock = new DatabaseSync(file, { timeout: 0 })
   try {
@@ -55,7 +56,7 @@ export function isLocked(folder: string): boolean {
   }
 }
 
-/** Who locked it last, by its own word; null where that was not written yet. */
+/** Returns the process that last locked it; null if it has not yet written its name. */
 export async function readHolder(folder: string): Promise<Holder | null> {
   try {
     return JSON.parse(await readFile(join(folder, 'holder.json'), 'utf8')) as Holder

@@ -1,29 +1,28 @@
 import { StartRefusal } from '../../domain/problem.ts'
 
-/** Which session a server must give, in libpq's words. */
+/** The session that a server must provide, in libpq's terms. */
 const sessionAttributes = ['any', 'read-write', 'primary'] as const
 type SessionAttributes = (typeof sessionAttributes)[number]
 
-/** The servers that may have a database, and which of them has it. */
+/** The servers that may have the database, and the required session. */
 export interface DatabaseServers {
-  /** Of each server the address, as the driver takes it, in the order in which they are tried. */
+  /** The address of each server in the form of the driver, in the order of the attempts. */
   readonly addresses: readonly [string, ...string[]]
   readonly sessions: SessionAttributes
 }
 
 /** Scheme with user and password, hosts, and the rest. */
 const parts = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/i
-/** What the driver takes besides a URL: the folder of a socket. */
+/** The driver also accepts the folder of a socket. */
 const socket = /^(?:\/|socket:)/i
 const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'] as const
 const oneHost = /^(?:\[[0-9a-f:.%]+\]|[^\s,:[\]]+)(?::(?<port>[0-9]{1,5}))?$/i
 
 /**
- * Reads the address of a database. The driver knows one host and nothing of `target_session_attrs`;
- * libpq has both (PostgreSQL manual, 34.1.1.3 and 34.1.2), and what is taken of them is meant as
- * there.
- * @throws `StartRefusal` that says what is wrong, without a word of the address: it may have a
- *   password in it.
+ * Parses the address of a database. The driver supports one host and no `target_session_attrs`;
+ * libpq supports both (PostgreSQL manual, 34.1.1.3 and 34.1.2), and the supported parts have its
+ * meaning.
+ * @throws `StartRefusal` with the fault, but without the address, which may contain a password.
  */
 export function parseDatabaseUrl(url: string): DatabaseServers {
   const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1])
@@ -56,12 +55,12 @@ export function parseDatabaseUrl(url: string): DatabaseServers {
 }
 
 /**
- * What the driver would take for another address, or for another host: of a key and value, it takes
+ * Rejects parts that the driver would read as another address or host: of a key and value, it uses
  * the name `base`.
  */
 function refuseUnreadable(url: string, query: URLSearchParams, hosts: string): void {
   if (socket.test(url)) return
-  // As the driver reads it, an address may have no host; several are looked at one by one.
+  // The driver accepts an address without a host; several hosts are checked one by one.
   const isReadable = URL.canParse(url) || URL.canParse(url.replace('@/', '@host/'))
   if (!/^postgres(?:ql)?:\/\//i.test(url) || (!hosts.includes(',') && !isReadable)) {
     refuse(
@@ -76,8 +75,8 @@ function refuseUnreadable(url: string, query: URLSearchParams, hosts: string): v
 }
 
 /**
- * The driver takes `prefer`, `require` and `verify-ca` for `verify-full`, and warns that a later
- * one will not: so they are named as what they are.
+ * The driver treats `prefer`, `require` and `verify-ca` as `verify-full`, and warns that a later
+ * version will not: so the address states `verify-full`.
  */
 const withFullMode = (address: string, query: URLSearchParams): string =>
   query.get('uselibpqcompat') === 'true'

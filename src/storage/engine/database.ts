@@ -1,8 +1,8 @@
 import { Problem } from '../../domain/problem.ts'
 
 /**
- * A named, prepared statement: its text never changes, values are sent beside it. The name is what
- * the server remembers the plan by, so a name belongs to one text only.
+ * A named, prepared statement: its text never changes, and values are sent separately. The server
+ * stores the plan under the name, so a name belongs to one text only.
  */
 export interface Statement {
   readonly name: string
@@ -11,27 +11,30 @@ export interface Statement {
 
 export type SqlScalar = string | number | boolean | Date | Uint8Array | null
 
-/** A value that a statement may carry. */
+/** A value of a statement's parameter. */
 export type SqlValue = SqlScalar | readonly SqlScalar[]
 
-/** A statement for one who asks, and one that does the same for several at once. */
+/** A statement for one caller, and an equivalent one for several callers at once. */
 export interface SharedStatement {
   readonly one: Statement
   /**
-   * Takes a list of each value; answers a row for each who has one, with its `ordinal`, counted
+   * Takes a list of each value; returns a row for each caller with a result, with its `ordinal`
    * from one.
    */
   readonly several: Statement
-  /** Of whom `several` answers no row, there is none for a read; a change is done for him alone. */
+  /**
+   * Whether a caller without a row has no result. If false, the change of such a caller runs again
+   * alone.
+   */
   readonly isRead: boolean
 }
 
-/** The parts of a key, of its columns' types. */
+/** The values of a key, with the types of its columns. */
 type RowKey = readonly SqlScalar[]
 
-/** What a statement runs on: the database itself, or a transaction on it. */
+/** Runs statements: the database itself, or a transaction. */
 export interface Connection {
-  /** The rows that the statement answers. One round trip. */
+  /** Returns the rows of a statement, in one round trip. */
   query<Row>(statement: Statement, values?: readonly SqlValue[]): Promise<Row[]>
   /** Runs SQL text with several statements: migrations only. */
   script(text: string): Promise<void>
@@ -39,15 +42,14 @@ export interface Connection {
 
 export interface Database extends Connection {
   /**
-   * The row of a key, or null, outside of any transaction and without a lock. Reads of one turn of
-   * the event loop share a round trip, but for those on a cluster.
+   * Returns the row of a key, or null, without a transaction and without a lock. Reads in one turn
+   * of the event loop share a round trip, except on a cluster.
    */
   readRow<Row>(read: SharedStatement, key: RowKey): Promise<Row | null>
   /**
-   * Changes what one subject has, outside of any transaction, as one statement: all of it is done,
-   * or nothing. Changes of several subjects that come in one turn of the event loop share a
-   * statement, and so a commit.
-   * @returns a row where it was done, or null.
+   * Changes the data of one subject in one statement, without a transaction: all or nothing.
+   * Changes of several subjects in one turn of the event loop share a statement, and so a commit.
+   * @returns a row if it was done, otherwise null.
    */
   change<Row>(
     change: SharedStatement,
@@ -55,37 +57,36 @@ export interface Database extends Connection {
     values: readonly SqlScalar[],
   ): Promise<Row | null>
   /**
-   * Runs the work in one transaction: committed when it resolves, rolled back when it throws. The
-   * work may run again from its beginning, where the server undid it for the sake of another
-   * transaction.
-   * @throws whatever the work throws; `Problem` `unavailable` when the database is away.
+   * Runs the work in one transaction: committed if it resolves, rolled back if it throws. If the
+   * server rolls it back because of another transaction, the work runs again from its beginning.
+   * @throws any error of the work; `Problem` `unavailable` during an outage of the database.
    */
   transaction<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result>
   /**
-   * Whether its rows are spread over nodes: what is found by one value only then is asked for by
-   * that value first.
+   * Whether the rows are distributed over nodes. Lookups then use the distribution column first.
    */
   isCluster(): boolean
   /**
-   * Resolves when it has room for changes, as far as is known.
-   * @throws `Problem` `unavailable` once a change has failed for lack of it, until one would not.
+   * Resolves if the database has room for changes, as far as is known.
+   * @throws `Problem` `unavailable` after a change failed for lack of room, until one would
+   *   succeed.
    */
   requireRoom(): Promise<void>
-  /** What its connections are doing now; null where everybody shares one. */
+  /** The load of its connections; null for a single shared connection. */
   readonly load: (() => PoolLoad) | null
   close(): Promise<void>
 }
 
 /**
- * The connections of a process, divided by their users so that none can take another's. On a single
- * connection all three are the same database.
+ * The connections of a process, divided by user so that none can take another's. With a single
+ * connection, all three are the same database.
  */
 export interface Databases {
-  /** What client systems call. */
+  /** For calls of client systems. */
   readonly clients: Database
-  /** What card networks ask. */
+  /** For requests of card networks. */
   readonly networks: Database
-  /** What runs by itself (sweeps, delivery, keys), and what operators ask. */
+  /** For background work (sweeps, delivery, keys) and requests of operators. */
   readonly background: Database
   close(): Promise<void>
 }
@@ -93,7 +94,7 @@ export interface Databases {
 export const poolNames = ['clients', 'networks', 'background'] as const
 export type PoolName = (typeof poolNames)[number]
 
-/** One database for everybody. */
+/** Uses one database for all three. */
 export const undivided = (database: Database): Databases => ({
   clients: database,
   networks: database,
@@ -101,7 +102,7 @@ export const undivided = (database: Database): Databases => ({
   close: () => database.close(),
 })
 
-/** How many connections a pool has, and how many wait for one. */
+/** The number of connections in a pool, and of the callers that wait for one. */
 export interface PoolLoad {
   readonly busy: number
   readonly idle: number
@@ -109,29 +110,29 @@ export interface PoolLoad {
 }
 
 /**
- * A statement is planned once, for any values: each is written so that no plan depends on them.
- * Planned anew for each call, as a server does while it takes that for cheaper, a long one costs
- * more to plan than to run, and its plan rests on a guess.
+ * A statement is planned once, for any values, and is written so that no plan depends on them. By
+ * default, a server plans a statement again for each call while it considers that cheaper: for a
+ * long one that costs more than its execution, and relies on an estimate.
  */
 export const planning = ['plan_cache_mode', 'force_generic_plan'] as const
 
-/** For how long a statement waits for a row that another transaction has locked. */
+/** How long a statement waits for a row that another transaction has locked. */
 export const lockTimeoutMs = 2_000
 
-/** Declares a statement. A tag of its own, so that editors and `grep` find every one. */
+/** Declares a statement. A separate tag, so that editors and `grep` find every one. */
 export const statement = (name: string, text: string): Statement => ({ name, text })
 
-/** The only row of an answer that has one or none. */
+/** Returns the only row of a result with at most one. */
 export const firstRow = <Row>(rows: readonly Row[]): Row | null => rows[0] ?? null
 
-/** Raised by a function that undoes an act which came to nothing halfway. */
+/** Raised by a function that undoes an act because a condition failed halfway. */
 const undoneCode = 'PF001'
 
-/** Whether an act came to nothing halfway, and all of it was undone. */
+/** Whether an act failed halfway and was undone completely. */
 export const isUndone = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === undoneCode
 
-/** Another transaction kept the row locked for longer than this one was ready to wait. */
+/** Another transaction held a lock for longer than the timeout. */
 export class LockTimeout extends Problem {
   constructor(cause: unknown) {
     super('unavailable', { detail: 'Another request is changing the same resource.', cause })

@@ -8,11 +8,10 @@ import { Problem } from '../../domain/problem.ts'
 type Opened = Awaited<ReturnType<NodeFS['init']>>
 
 /**
- * The files of an embedded database, in a folder of this machine. The engine asks for what is
- * committed to be on the disk (`fsync`), but its own bridge to the files has no answer to that and
- * lets it pass: here the disk is asked. Where the disk refuses, nothing is answered any more until
- * the next start, as a server would end itself: what lies in memory and what lies on the disk are
- * no longer the same.
+ * The files of an embedded database, in a folder of this machine. The engine calls `fsync` for
+ * committed data, but its bridge to the files ignores the call; this class writes the data to the
+ * disk. After a failure of the disk, all answers are refused until the next start, because memory
+ * and disk differ; a server would end itself.
  */
 export class DurableFiles extends NodeFS {
   #fault: Problem | null = null
@@ -30,7 +29,7 @@ export class DurableFiles extends NodeFS {
   }
 
   /**
-   * @throws Error where the engine has another bridge: nothing would say that commits are not kept.
+   * @throws Error if the engine has another bridge, because commits would silently not be durable.
    */
   #answerFsync(bridge: object): void {
     if (!isFileBridge(bridge)) throw new Error('This engine does not support durable commits.')
@@ -50,27 +49,27 @@ export class DurableFiles extends NodeFS {
     Object.assign(bridge.stream_ops, { fsync })
   }
 
-  // Every message goes by here, also the one that would roll a transaction back.
+  // Every message passes here, including a rollback.
   #answerNothingAfterFault(engine: PGlite): void {
     const execute = engine.execProtocolRawSync.bind(engine)
     engine.execProtocolRawSync = (message) => {
       if (this.#fault) throw this.#fault
       const answer = execute(message)
-      // The engine takes what is thrown through it for its own, and goes on.
+      // The engine catches errors that are thrown through it, and continues.
       if (this.#fault) throw this.#fault
       return answer
     }
   }
 }
 
-/** What of the engine's bridge to the files (Emscripten's NODEFS) is needed here. */
+/** The parts of the engine's bridge to the files (Emscripten's NODEFS) that are used here. */
 interface FileBridge {
-  /** Has an `fsync` where one is to be called for a file that is open. */
+  /** Gets an `fsync` that is called for an open file. */
   readonly stream_ops: object
   realPath(node: unknown): string
 }
 
-/** A file has a descriptor of this machine; a folder that is open has none. */
+/** An open file has a descriptor of this machine; an open folder has none. */
 interface OpenFile {
   readonly nfd?: number
   readonly node: unknown
@@ -79,7 +78,7 @@ interface OpenFile {
 const isFileBridge = (value: object): value is FileBridge =>
   'stream_ops' in value && typeof value.stream_ops === 'object' && 'realPath' in value
 
-/** Puts a file, or the names in a folder, on the disk. */
+/** Writes a file, or the names in a folder, to the disk. */
 export function syncPath(path: string): void {
   const descriptor = openSync(path, 'r')
   try {

@@ -4,18 +4,19 @@ import { type Connection, firstRow } from './database.ts'
 import { loadStatements } from './statements.ts'
 
 /**
- * The functions of the database, one a file: `<noun>/<act>.sql` (docs/decisions/0037-functions.md).
+ * The functions of the database, one per file: `<noun>/<act>.sql`
+ * (docs/decisions/0037-functions.md).
  */
 const functionFiles = new URL('../../../database/functions/', import.meta.url)
 
-/** Remembers which text of a file was installed last. */
+/** Stores the text of each file that was installed last. */
 export const createFunctionTable = `create table if not exists installed_function (
   file_name text primary key,
   content_hash text not null,
   installed_at timestamptz not null default now()
 )`
 
-/** A file with the definition of one function, which is called as the file is. */
+/** A file with the definition of one function of the same name. */
 interface FunctionFile {
   /** `cards/change-card-status.sql` */
   readonly fileName: string
@@ -24,18 +25,18 @@ interface FunctionFile {
   readonly text: string
   readonly contentHash: string
   /**
-   * The parameter whose value says on which node of a cluster the function runs; null: where it is
-   * called.
+   * The parameter whose value determines the node of a cluster on which the function runs; null for
+   * the coordinator.
    */
   readonly distributedBy: string | null
-  /** The table beside whose rows it runs. */
+  /** The table that the function is placed with. */
   readonly beside: string | null
 }
 
-/** How a file says where its function runs on a cluster. */
+/** The line in a file that states the placement of its function on a cluster. */
 const distribution = /^-- Distributed by (p_\w+), beside (\w+)\.$/m
 
-/** All of them, in the order of their names. */
+/** Reads all function files, by name. */
 export async function readFunctionFiles(): Promise<readonly FunctionFile[]> {
   const paths = await readdir(functionFiles, { recursive: true })
   const fileNames = paths.filter((path) => path.endsWith('.sql')).sort()
@@ -65,10 +66,10 @@ const upsertInstalled = declare<{ fileName: string; contentHash: string }>(
 )
 
 /**
- * Installs the functions whose text differs from what is installed. The caller holds the lock of
+ * Installs the functions whose text differs from the installed one. The caller holds the lock of
  * the migrations.
- * @param isNewer whether a newer program migrated the database: then its functions stay, and only
- *   what is missing is installed.
+ * @param isNewer whether a newer program migrated the database: its functions then stay, and only
+ *   missing ones are installed.
  */
 export async function installFunctions(connection: Connection, isNewer: boolean): Promise<void> {
   const installed = await readInstalled(connection)
@@ -81,7 +82,7 @@ export async function installFunctions(connection: Connection, isNewer: boolean)
   }
 }
 
-/** Which of this program's functions are not installed. */
+/** Lists the functions of this program that are not installed. */
 export async function listMissingFunctions(connection: Connection): Promise<readonly string[]> {
   const installed = await readInstalled(connection)
   const files = await readFunctionFiles()
@@ -103,19 +104,19 @@ const copy = declare<{ signature: string }>('copy_function_to_nodes')
 
 const selectIsSpread = declare<object, { isSpread: boolean }>('is_card_spread')
 
-/** Distributes what was installed where the tables of a cluster lie on its nodes already. */
+/** Distributes the installed functions if the tables of a cluster are already placed. */
 export async function distributeInstalled(connection: Connection): Promise<void> {
   const isSpread = firstRow(await selectIsSpread(connection, {}))?.isSpread
   if (isSpread) await distributeFunctions(connection)
 }
 
 /**
- * The functions that run on the nodes of a cluster: those that are distributed, and whatever they
+ * Lists the functions that run on the nodes of a cluster: the distributed ones, and those that they
  * call.
  */
 function listNodeFunctions(files: readonly FunctionFile[]): readonly FunctionFile[] {
   const needed = new Set(files.filter(({ distributedBy }) => distributedBy !== null))
-  // What is added while the set is gone through is looked at, too.
+  // Functions that are added during the loop are visited, too.
   for (const { text } of needed) {
     for (const file of files) {
       if (new RegExp(`\\b${file.functionName}\\(`).test(text)) needed.add(file)
@@ -125,12 +126,12 @@ function listNodeFunctions(files: readonly FunctionFile[]): readonly FunctionFil
 }
 
 /**
- * Has each node of a cluster know the functions that run on it, and run those that belong to a row
- * beside that row. All others run where they are called, on the coordinator.
+ * Creates the functions on each node of a cluster, and places those that belong to a row with the
+ * row. All other functions run on the coordinator.
  */
 export async function distributeFunctions(connection: Connection): Promise<void> {
   const files = listNodeFunctions(await readFunctionFiles())
-  // Those that are called come first.
+  // Called functions come before their callers.
   for (const { beside, distributedBy, functionName } of files.toReversed()) {
     const found = firstRow(await selectSignature(connection, { functionName }))
     if (!found) throw new Error(`The function ${functionName} is not installed.`)

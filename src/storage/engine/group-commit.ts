@@ -1,29 +1,26 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises'
 
-/**
- * What a turn on the connection came to, and whether it committed anything that is not on the disk
- * yet.
- */
+/** The result of a turn, and whether it committed data that is not yet on the disk. */
 export interface TurnEnd<Result> {
   readonly result: Result
   readonly isUnsynced: boolean
 }
 
 interface GroupCommitOptions {
-  /** Puts on the disk all that was committed. */
+  /** Writes all committed data to the disk. */
   sync(): Promise<void>
-  /** How long what is committed may wait for others; 25 milliseconds unless it is given. */
+  /** How long committed data may wait for further commits, in milliseconds; default 25. */
   readonly togetherMaxMs?: number
 }
 
-/** How long this process may work for the database without looking at anything else. */
+/** How long this process may work for the database before it yields to the event loop. */
 const breathAfterMs = 10
 
 /**
- * Turns on one connection, in the order in which they were asked for. The disk is asked once for
- * all that was committed while others waited for their turn, as a server does it for those that
- * commit at the same time. Nothing is answered before what it may rest on is on the disk: neither a
- * commit, nor a read or a failure that came after one.
+ * Runs turns on one connection in the order of their calls. One write to the disk serves all turns
+ * that committed since the last one, as in the group commit of a server. No result is returned
+ * before the data that it may depend on is on the disk; this includes reads and failures after a
+ * commit.
  */
 export function createGroupCommit({ sync, togetherMaxMs = 25 }: GroupCommitOptions): {
   take<Result>(turn: () => Promise<TurnEnd<Result>>): Promise<Result>
@@ -39,7 +36,7 @@ export function createGroupCommit({ sync, togetherMaxMs = 25 }: GroupCommitOptio
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       await breathe(breathAfterMs)
       await next()
-      // Whoever has just got an answer asks for the next turn in a moment.
+      // Callers that have just got a result may call again at once.
       if (commits.ageMs() !== null && waiting.length === 0) await breathe(0)
       const ageMs = commits.ageMs()
       if (ageMs !== null && (waiting.length === 0 || ageMs >= togetherMaxMs)) await commits.sync()
@@ -64,7 +61,7 @@ export function createGroupCommit({ sync, togetherMaxMs = 25 }: GroupCommitOptio
   }
 }
 
-/** What is committed and not on the disk yet. */
+/** Tracks the commits that are not yet on the disk. */
 function collectCommits(sync: () => Promise<void>) {
   let nextSync: PromiseWithResolvers<void> | null = null
   let sinceMs: number | null = null
@@ -72,9 +69,9 @@ function collectCommits(sync: () => Promise<void>) {
     add() {
       sinceMs ??= performance.now()
     },
-    /** For how long the oldest of them has waited; null where there is none. */
+    /** The age of the oldest of them in milliseconds; null if there is none. */
     ageMs: () => (sinceMs === null ? null : performance.now() - sinceMs),
-    /** Resolves when all that was committed until now is on the disk; null where it is. */
+    /** Resolves when all present commits are on the disk; null if they already are. */
     synced(): Promise<void> | null {
       if (sinceMs === null) return null
       nextSync ??= Promise.withResolvers()
@@ -95,8 +92,8 @@ function collectCommits(sync: () => Promise<void>) {
 }
 
 /**
- * The engine answers without ever waiting, so a burst would keep timers and sockets waiting until
- * its end: now and then the event loop gets its turn.
+ * Yields to the event loop at intervals: the engine works synchronously, so a burst would delay
+ * timers and sockets until its end.
  */
 function breather(): (afterMs: number) => Promise<void> {
   let breathedAtMs = performance.now()

@@ -1,4 +1,4 @@
--- What a database remembers of its installation, and what it says of itself.
+-- The facts that a database stores about its installation, and facts about the server.
 
 -- name: insert_installation
 insert into installation (kind, master_key_check_value)
@@ -9,7 +9,7 @@ on conflict (singleton) do nothing;
 select kind, master_key_check_value as "masterKeyCheckValue"
 from installation;
 
--- A role to which nothing was granted yet sees no table.
+-- A role without any privileges sees no table.
 -- name: has_installation_table
 select coalesce(has_table_privilege(to_regclass('installation'), 'SELECT'), false) as "isThere";
 
@@ -44,8 +44,8 @@ select current_setting('server_version_num')::integer as "versionNumber",
 -- name: has_migration_table
 select coalesce(has_table_privilege(to_regclass('migration'), 'SELECT'), false) as "isThere";
 
--- `worksFrom` is the newest migration that a program must know to work on the schema. The oldest
--- databases have no such column. They are refused by the names of their migrations.
+-- `worksFrom` is the newest migration that a program must know to work with the schema. The oldest
+-- databases have no such column. They are rejected by the names of their migrations.
 -- name: find_newest_migration
 select max(migration_number) as "newestMigration",
   (array_agg(file_name order by migration_number))[1] as "firstFileName",

@@ -2,7 +2,7 @@ import { Problem } from '../../domain/problem.ts'
 import { type Connection, type Database, firstRow } from './database.ts'
 import { loadStatements } from './statements.ts'
 
-/** What a database remembers of the installation it belongs to. */
+/** The facts that a database stores about its installation. */
 export interface Installation {
   readonly kind: 'sandbox' | 'production'
   readonly masterKeyCheckValue: string
@@ -15,13 +15,16 @@ const selectInstallation = declare<object, Installation>('find_installation')
 
 const selectHasTable = declare<object, { isThere: boolean }>('has_installation_table')
 
-/** What a database remembers, or null: it may be new, even to having no tables. */
+/** Returns the stored facts, or null: the database may be new, even without tables. */
 export async function findInstallation(connection: Connection): Promise<Installation | null> {
   const table = firstRow(await selectHasTable(connection, {}))
   return table?.isThere ? firstRow(await selectInstallation(connection, {})) : null
 }
 
-/** Makes a new database remember this installation. @returns what it remembers: the first one. */
+/**
+ * Stores this installation in a new database.
+ * @returns the stored facts: the first ones.
+ */
 export async function rememberInstallation(
   connection: Connection,
   installation: Installation,
@@ -34,15 +37,16 @@ export async function rememberInstallation(
 
 const selectCheckValue = declare<object, { checkValue: string }>('find_master_key_check_value')
 
-/** Check value of the master key that this installation is under. */
+/** Returns the check value of the installation's master key. */
 export const findMasterKeyCheckValue = async (connection: Connection): Promise<string> =>
   checkValueIn(await selectCheckValue(connection, {}))
 
 const lockCheckValue = declare<object, { checkValue: string }>('lock_installation')
 
 /**
- * Holds the installation until the transaction ends: who keeps, takes away or wraps keys does so
- * one at a time. @returns the check value of the master key.
+ * Locks the installation until the transaction ends, so that keys are stored, deleted or wrapped by
+ * one process at a time.
+ * @returns the check value of the master key.
  */
 export const lockInstallation = async (connection: Connection): Promise<string> =>
   checkValueIn(await lockCheckValue(connection, {}))
@@ -55,7 +59,7 @@ function checkValueIn(rows: readonly { readonly checkValue: string }[]): string 
 
 const updateCheckValue = declare<{ checkValue: string }>('set_master_key_check_value')
 
-/** Puts the installation under another master key. */
+/** Sets another master key for the installation. */
 export const setMasterKeyCheckValue = async (
   connection: Connection,
   checkValue: string,
@@ -66,7 +70,7 @@ export const setMasterKeyCheckValue = async (
 const ping = declare<object, { takesChanges: boolean }>('ping')
 
 /**
- * Resolves when the database answers, takes changes and has room for them.
+ * Resolves if the database answers, accepts changes and has room for them.
  * @throws `Problem` `unavailable` otherwise.
  */
 export const pingDatabase = async (database: Database): Promise<void> => {
@@ -77,35 +81,32 @@ export const pingDatabase = async (database: Database): Promise<void> => {
   await database.requireRoom()
 }
 
-/** What a database server says of itself. */
+/** Facts about a database server. */
 export interface DatabaseFacts {
   /** `180001` for 18.1. */
   readonly versionNumber: number
-  /** Of the database's texts: `UTF8`. */
+  /** The encoding of texts: `UTF8`. */
   readonly encoding: string
   readonly clock: Date
   readonly fsync: string
   readonly fullPageWrites: string
   readonly synchronousCommit: string
-  /** Of those that a commit waits for; empty where it waits for none. */
+  /** The standbys that a commit waits for; empty if it waits for none. */
   readonly synchronousStandbys: string
   readonly isStandby: boolean
-  /**
-   * Whether a transaction may change nothing unless it says so itself: on a standby, and by a
-   * setting.
-   */
+  /** Whether transactions are read-only by default: on a standby, and by a setting. */
   readonly isReadOnly: boolean
   /** `origin`, unless foreign keys and triggers are off. */
   readonly replicationRole: string
-  /** The first schema of `search_path` that is there; null where none is. */
+  /** The first existing schema of `search_path`; null if none exists. */
   readonly schemaName: string | null
-  /** Whether this user may make tables, as a migration does. */
+  /** Whether this user may create tables, as a migration does. */
   readonly mayCreate: boolean
-  /** The file name of the first migration that was applied; null before it. */
+  /** The file name of the first applied migration; null before it. */
   readonly firstFileName: string | null
-  /** The newest migration that was applied; null before the first. */
+  /** The newest applied migration; null before the first. */
   readonly newestMigration: number | null
-  /** The newest one that a program must know to work on it. */
+  /** The newest migration that a program must know to work with the schema. */
   readonly worksFrom: number
 }
 
@@ -115,7 +116,7 @@ const selectFacts = declare<object, Omit<DatabaseFacts, keyof Applied>>('examine
 const selectHasMigrations = declare<object, { isThere: boolean }>('has_migration_table')
 const selectNewestMigration = declare<object, Applied>('find_newest_migration')
 
-/** Looks at a database, and changes nothing. */
+/** Examines a database without changing it. */
 export async function examineDatabase(connection: Connection): Promise<DatabaseFacts> {
   const row = firstRow(await selectFacts(connection, {}))
   if (!row) throw new Error('The database returned no facts about itself.')
@@ -129,21 +130,21 @@ async function findApplied(connection: Connection): Promise<Applied> {
   return { firstFileName, newestMigration, worksFrom: worksFrom ?? 0 }
 }
 
-/** The newest migration that was applied; null before the first. */
+/** Returns the newest applied migration; null before the first. */
 export const findNewestMigration = async (connection: Connection): Promise<number | null> =>
   (await findApplied(connection)).newestMigration
 
 const insertSecret = declare<{ secretName: string; sealed: Uint8Array }>('insert_sandbox_secret')
 const selectSecret = declare<{ secretName: string }, { sealed: Uint8Array }>('find_sandbox_secret')
 
-/** A sealed secret of the sandbox, or null. */
+/** Returns a sealed secret of the sandbox, or null. */
 export const findSandboxSecret = async (
   connection: Connection,
   secretName: string,
 ): Promise<Uint8Array | null> =>
   firstRow(await selectSecret(connection, { secretName }))?.sealed ?? null
 
-/** Keeps a sealed secret, unless another process was first. */
+/** Stores a sealed secret, unless another process was first. */
 export const insertSandboxSecret = async (
   connection: Connection,
   secretName: string,

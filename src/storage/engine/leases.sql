@@ -1,8 +1,9 @@
--- Leases of work that one process at a time does.
+-- Leases for work that one process at a time does.
 
--- One that ends far later than it could have been given until is of a clock that was set back
--- since, as when a standby takes over: no process is to wait until that clock has caught up. A
--- statement that waited for another's counts from before it, which the minute allows for.
+-- A lease that ends later than any valid one was given by a clock that was set back since, for
+-- example after a failover: it is ignored, so that no process waits for the clock to catch up. The
+-- time of a statement that waited for another one is from before the wait, which the minute allows
+-- for.
 -- name: claim_lease
 insert into lease (lease_name, holder, leased_until)
 values (:leaseName, :holder, now() + make_interval(secs => :seconds))

@@ -6,8 +6,9 @@ const declare = loadStatements(import.meta.url)
 const upsertLease = declare<{ leaseName: string; holder: string; seconds: number }>('claim_lease')
 
 /**
- * Takes a lease that is free, or renews its own, for so many seconds: the same for all who ask.
- * It spares work, and no more: its holder may lose it early. @returns whether the caller has it.
+ * Takes a free lease, or renews the caller's own, for a number of seconds, the same for all
+ * callers. A lease only saves work: its holder may lose it early.
+ * @returns whether the caller has it.
  */
 export const claimLease = async (
   connection: Connection,
@@ -18,7 +19,7 @@ export const claimLease = async (
 
 const deleteLease = declare<{ leaseName: string; holder: string }>('release_lease')
 
-/** Lets another process have the lease at once. */
+/** Releases a lease, so that another process can have it at once. */
 export const releaseLease = async (
   connection: Connection,
   leaseName: string,
@@ -31,7 +32,7 @@ const deleteLeases = declare<object>('free_leases')
 const deleteStreams = declare<object>('free_event_streams')
 const freeQueues = declare<object>('free_delivery_queues')
 
-/** Frees what an earlier process had leased: only for one that has the database to itself. */
+/** Releases all leases of earlier processes. Only for a process that is alone on the database. */
 export async function freeEveryLease(connection: Connection): Promise<void> {
   await deleteLeases(connection, {})
   await deleteStreams(connection, {})

@@ -25,18 +25,16 @@ export async function findMadeDatabase(): Promise<Buffer | null> {
   return null
 }
 
-/** What is in a folder, in the order in which it is written: a folder before its files. */
+/** An entry of a folder, in the order of writing: a folder before its files. */
 interface Entry {
   readonly path: string
-  /** Null: a folder. */
+  /** Null for a folder. */
   readonly bytes: number | null
 }
 
 const headerLengthBytes = 4
 
-/**
- * The files of a database that was closed, as one: a list of what there is, and then their bytes.
- */
+/** Packs the files of a closed database into one: a list of the entries, then their bytes. */
 export async function packDatabase(folder: string): Promise<Buffer> {
   const found = await readdir(folder, { recursive: true, withFileTypes: true })
   const paths = found.map((entry) => ({
@@ -57,15 +55,15 @@ export async function packDatabase(folder: string): Promise<Buffer> {
   return promisify(brotliCompress)(whole, {
     params: {
       [constants.BROTLI_PARAM_QUALITY]: 9,
-      // Its three databases begin as copies of each other: far enough back, each is found in the
-      // one before.
+      // The three databases begin as copies of each other: with a large window, each is found in
+      // the one before.
       [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
       [constants.BROTLI_PARAM_SIZE_HINT]: whole.length,
     },
   })
 }
 
-/** Writes those files into a folder, for its owner alone. */
+/** Writes those files into a folder, readable only by its owner. */
 export async function unpackDatabase(packed: Buffer, folder: string): Promise<void> {
   const whole = await promisify(brotliDecompress)(packed)
   const start = headerLengthBytes + whole.readUInt32BE()

@@ -1,8 +1,8 @@
 import { syncTree } from './durable-files.ts'
 import { findMadeDatabase, unpackDatabase } from './made-database.ts'
 
-// Run as a program of its own: making a database takes several hundred megabytes, which this
-// process gives back by ending.
+// A separate program: making a database takes several hundred megabytes, which the operating system
+// gets back when this process ends.
 const [, , folder] = process.argv
 if (folder === undefined) throw new Error('The folder to make a database in is missing.')
 const packed = await findMadeDatabase()
@@ -13,6 +13,5 @@ if (packed) {
   const engine = await PGlite.create(folder)
   await engine.close()
 }
-// Files that the server never writes again would otherwise reach the disk when the machine sees
-// fit.
+// The server never writes some files again, so they are written to the disk here.
 await syncTree(folder)

@@ -3,7 +3,7 @@
 -- name: lock_migrations
 lock table migration in access exclusive mode;
 
--- The oldest databases have no column `works_from`. They are refused by the names of their
+-- The oldest databases have no column `works_from`. They are rejected by the names of their
 -- migrations.
 -- name: list_applied_migrations
 select migration_number as "number", file_name as "fileName",

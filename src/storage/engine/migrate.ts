@@ -11,16 +11,16 @@ import { findNewestMigration } from './installation.ts'
 import { grantPrivileges } from './privileges.ts'
 import { loadStatements } from './statements.ts'
 
-// Null in `works_from`: the migration leaves no program working that does not know it.
+// `works_from` is null if a program that does not know the migration cannot work with the schema.
 export const createMigrationTable = `create table if not exists migration (
   migration_number integer primary key,
   file_name text not null,
   works_from integer,
   applied_at timestamptz not null default now()
 )`
-// A migration may take its time, and so may the one of another process that is waited for.
+// A migration may take long, and so may the wait for another process's migration.
 const waitLong = 'set local lock_timeout = 0; set local statement_timeout = 0'
-/** Behind the `;` that ends a line which is no comment. */
+/** The position after a `;` that ends a line, except in comments. */
 const endOfCommand = /(?<=^(?!\s*--).*;)$/m
 
 interface Migration {
@@ -29,7 +29,7 @@ interface Migration {
 }
 
 interface AppliedMigration extends Migration {
-  /** The newest migration that a program must know to work on the schema that this one left. */
+  /** The newest migration that a program must know to work with the schema after this one. */
   readonly worksFrom: number
 }
 
@@ -40,19 +40,19 @@ const selectApplied = declare<object, AppliedMigration>('list_applied_migrations
 const insertMigration = declare<Migration & { worksFrom: number | null }>('record_migration')
 
 /**
- * How a migration says that it takes nothing from a program that knows none newer than the one
- * named: it expands the schema, and that program goes on beside this one
+ * The line by which a migration declares that it only expands the schema: a program that knows
+ * migrations up to the named one continues to work beside this program
  * (docs/decisions/0028-side-by-side.md).
  */
 const expands = /^-- Works with programs from migration ([0-9]{4}) on\.$/m
 
 /**
- * Brings the schema up to this program's version and installs its functions: forward only, all in
- * one transaction, and safe when several processes start on one database at once (the second waits,
- * then finds nothing to do).
- * @param service the role of the service, where it is another than the one that migrates.
+ * Brings the schema to this program's version and installs its functions: forward only, in one
+ * transaction, and safe for concurrent starts on one database (the second waits, then finds nothing
+ * to do).
+ * @param service the role of the service, if another role migrates.
  * @returns the file names applied now.
- * @throws `StartRefusal` when the database is too new for this program, or has the schema of before
+ * @throws `StartRefusal` if the database is too new for this program, or has a schema from before
  *   the first release.
  */
 export async function migrate(
@@ -61,8 +61,8 @@ export async function migrate(
   service: string | null = null,
 ): Promise<string[]> {
   const migrations = await readMigrations(folder)
-  // `create table if not exists` itself can lose a race with another process: then the table is
-  // there.
+  // `create table if not exists` can fail if another process creates the table at the same time:
+  // then it exists.
   const createTables = `${createMigrationTable}; ${createFunctionTable}`
   await database.script(createTables).catch(() => database.script(createTables))
   return database.transaction(async (connection) => {
@@ -78,8 +78,8 @@ export async function migrate(
         fileName,
         worksFrom: worksFrom ? Number(worksFrom) : null,
       })
-      // One by one, each up to the `;` that ends its line: a cluster sends to its nodes the text
-      // that it was given.
+      // One command at a time, each up to the `;` that ends its line: a cluster sends the text of a
+      // command to its nodes.
       for (const command of text.split(endOfCommand)) await connection.script(command)
     }
     const known = migrations.at(-1)?.number ?? 0
@@ -91,8 +91,8 @@ export async function migrate(
 }
 
 /**
- * Leaves the database as it is. @throws `StartRefusal` unless this program works on its schema,
- * with what to do.
+ * Checks the schema without changing it.
+ * @throws `StartRefusal` with instructions, unless this program works with the schema.
  */
 export async function requireSchema(
   connection: Connection,
@@ -123,7 +123,7 @@ async function readMigrations(folder: URL): Promise<Migration[]> {
   return fileNames.map((fileName) => ({ number: Number(fileName.slice(0, 4)), fileName }))
 }
 
-/** What is wrong with a database whose migrations are not this program's, and what to do. */
+/** The faults of a database whose migrations differ from this program's, and what to do. */
 export const otherSchema = {
   found:
     'A version from before the first release created this database, and this version cannot ' +
@@ -133,7 +133,7 @@ export const otherSchema = {
     'docs/guides/moving-over.md describes how to transfer data.',
 } as const
 
-/** @returns the number of the newest migration that was applied, 0 where none was. */
+/** @returns the number of the newest applied migration, 0 if none was applied. */
 function refuseOtherDatabase(
   applied: readonly AppliedMigration[],
   migrations: readonly Migration[],

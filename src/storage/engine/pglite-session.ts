@@ -3,31 +3,31 @@ import type { SqlValue, Statement } from './database.ts'
 
 const { serialize } = protocol
 
-/** What a session uses of an embedded PostgreSQL. */
+/** The functions of an embedded PostgreSQL that a session uses. */
 type SessionEngine = Pick<PGlite, 'execProtocolStream' | 'parsers' | 'ready' | 'serializers'>
 
 /** The single session of an embedded engine. It runs one statement at a time; callers queue. */
 export interface PgliteSession {
-  /** The rows that a statement answers. */
+  /** Returns the rows of a statement. */
   query<Row>(statement: Statement, values?: readonly SqlValue[]): Promise<Row[]>
   /**
    * Runs SQL text with any number of statements.
-   * @returns what the engine calls the last thing it did.
+   * @returns the engine's name of the last command.
    */
   script(text: string): Promise<string>
 }
 
-/** A statement as the engine knows it. */
+/** A prepared statement. */
 interface Prepared {
   readonly text: string
-  /** The types of its values, as the engine has found them to be. */
+  /** The types of its parameters, as the engine inferred them. */
   readonly valueTypes: readonly number[]
   readonly fields: readonly messages.Field[]
 }
 
 /**
- * Speaks to the engine by its protocol, as a client of a server would. A statement is parsed once
- * and is then run by its name, in one exchange; the engine's own call parses, plans and describes
+ * Opens a session that uses the engine's protocol, like a client of a server. A statement is parsed
+ * once and then executed by name in one exchange; the engine's own call parses, plans and describes
  * it each time, in six.
  */
 export function openSession(engine: SessionEngine): PgliteSession {
@@ -43,7 +43,7 @@ export function openSession(engine: SessionEngine): PgliteSession {
     if (known?.text === text) return known
     if (known) throw new Error(`Two statements have the name ${name}.`)
     const answered = await exchange(
-      // One of this name that was refused halfway.
+      // Closes a statement of this name whose preparation failed.
       serialize.close({ type: 'S', name }),
       serialize.parse({ name, text }),
       serialize.describe({ type: 'S', name }),
@@ -64,7 +64,7 @@ export function openSession(engine: SessionEngine): PgliteSession {
       const answered = await exchange(
         serialize.bind({
           statement: statement.name,
-          // Bytes are sent as they are, all else as the text that its type has.
+          // Bytes are sent as they are, other values as text in the form of their type.
           values: values.map((value, at) => {
             if (value === null || value instanceof Uint8Array) return value
             const serializeValue = engine.serializers[valueTypes[at] ?? -1]
@@ -89,7 +89,7 @@ export function openSession(engine: SessionEngine): PgliteSession {
   }
 }
 
-/** What the engine answers, by the name that each message has. */
+/** The engine's messages, by type. */
 interface Answers {
   readonly parameterDescription: messages.ParameterDescriptionMessage
   readonly rowDescription: messages.RowDescriptionMessage

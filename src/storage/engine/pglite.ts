@@ -25,42 +25,40 @@ import { createSharing } from './sharing.ts'
 const bytesOid = 17
 const dateOid = 1082
 
-/** PGlite's own default of 128 MB serves a server; a laptop's cards fit in far less. */
+/** PGlite's default of 128 MB is meant for a server; an embedded database needs far less. */
 const settings = ['-c', 'shared_buffers=16MB', '-c', planning.join('=')]
 
 /**
- * What is committed can be put on the disk. PGlite turns that off (`-F`); and of the ways to do it,
- * `fsync` alone is handed on to the files. A commit does not do it by itself: one call does it for
- * several, before any of them is acknowledged.
+ * Allows writes to the disk. PGlite turns them off (`-F`), and its file layer supports only
+ * `fsync`. A commit does not write to the disk: one call does so for several commits, before any of
+ * them is acknowledged.
  */
 const durable = ['-c', 'fsync=on', '-c', 'wal_sync_method=fsync', '-c', 'synchronous_commit=off']
 
-// An empty message in the log of the database; the last value says that the log is on the disk when
-// it returns.
+// An empty message in the write-ahead log; the last argument makes the call return after the log is
+// on the disk.
 const syncStatement = statement(
   'sync_commits',
   "select pg_logical_emit_message(false, 'pinfold', '', true) as position",
 )
 
 /**
- * Below this the engine is compiled once, quickly, and stays as it is: reads take half as long
- * again, and lists twice as long. Compiled a second time to run faster, one function of it alone
- * takes 600 MiB for as long as that lasts.
+ * Below this memory, the engine is compiled once, quickly, without optimization: reads take half as
+ * long again, and lists twice as long. The optimizing compiler needs 600 MiB for a single function
+ * of it.
  */
 const roomyBytes = 1.5 * 2 ** 30
-// Both: while a program runs, V8 does not conclude the one from the other, as it would at its
-// start.
+// Both flags: at run time, V8 does not derive one from the other as it does at its start.
 const compiledOnce = ['--no-wasm-tier-up', '--no-wasm-dynamic-tiering']
 
-/** What there is of it in every runtime, and in no types of Node. */
+/** WebAssembly exists in every runtime, but not in the types of Node. */
 declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> }
 
 let compiled: Promise<object> | undefined
 
 /**
- * The engine's code: compiled once, for all engines of this process, and kept. Where the code of
- * one that was closed is given up while it is still being compiled to run faster, V8 may end the
- * process (nodejs/node#64500).
+ * Returns the engine's code, compiled once for all engines of this process, and cached. If the code
+ * of a closed engine is released while V8 still optimizes it, V8 may crash (nodejs/node#64500).
  */
 function engineCode(): Promise<object> {
   compiled ??= readFile(new URL('pglite.wasm', import.meta.resolve('@electric-sql/pglite'))).then(
@@ -70,16 +68,16 @@ function engineCode(): Promise<object> {
 }
 
 /**
- * PostgreSQL in this process. One connection: transactions take turns.
- * @param folder where its files lie. Null: in memory, and they end with the process.
- * @param archive of another database, which a new one in memory is loaded from.
+ * Opens PostgreSQL in this process. There is one connection: transactions take turns.
+ * @param folder the location of its files. Null: in memory, until the process ends.
+ * @param archive of another database, from which a new one in memory is loaded.
  */
 export async function openPglite(folder: string | null, archive?: Blob): Promise<Database> {
   return databaseOn(await startEngine(folder, archive), folder)
 }
 
 async function startEngine(folder: string | null, archive?: Blob): Promise<PGlite> {
-  // What this process may take: of the machine, or of the container or unit that it runs in.
+  // The memory limit of the machine, or of this process's container or unit.
   const memoryBytes = Math.min(process.constrainedMemory() || Infinity, totalmem())
   if (memoryBytes < roomyBytes) for (const flag of compiledOnce) setFlagsFromString(flag)
   return PGlite.create({
@@ -88,7 +86,7 @@ async function startEngine(folder: string | null, archive?: Blob): Promise<PGlit
     ...(archive && { loadDataDir: archive }),
     startParams: [...PGlite.defaultStartParams, ...settings, ...(folder === null ? [] : durable)],
     parsers: {
-      // The engine's own reads them digit by digit.
+      // The engine's own parser reads bytes digit by digit.
       [bytesOid]: (text: string) => Buffer.from(text.slice(2), 'hex'),
       [dateOid]: (text: string) => text,
     },
@@ -96,8 +94,8 @@ async function startEngine(folder: string | null, archive?: Blob): Promise<PGlit
 }
 
 /**
- * @param folder where its files lie: what is committed is put on the disk before it is
- *   acknowledged. Null: in memory.
+ * @param folder the location of its files: committed data is on the disk before it is acknowledged.
+ *   Null: in memory.
  */
 function databaseOn(engine: PGlite, folder: string | null): Database {
   const room = guardRoom(folder)
@@ -124,7 +122,7 @@ function databaseOn(engine: PGlite, folder: string | null): Database {
     requireRoom: async () => room.requireRoom(),
     close: () =>
       take(async () => {
-        // What has ended itself does not answer this, either.
+        // An engine that has ended itself does not answer this call.
         if (!session.hasEnded()) await engine.close()
         return unchanged(undefined)
       }),
@@ -132,8 +130,8 @@ function databaseOn(engine: PGlite, folder: string | null): Database {
 }
 
 /**
- * A session that refuses changes while the disk has no room for them, and everything once the
- * engine has ended itself, as it does where its log cannot be written.
+ * Wraps a session: it rejects changes while the disk has no room for them, and everything after the
+ * engine has ended itself, which it does if it cannot write its log.
  */
 function guarded(session: PgliteSession, requireRoom: () => void) {
   let end: Problem | null = null
@@ -172,8 +170,8 @@ const functionNames = (await readFunctionFiles()).map(({ functionName }) => func
 const writes = new RegExp(`\\b(insert|update|delete|merge|${functionNames.join('|')})\\b`, 'i')
 
 /**
- * Whether a statement may leave something to be put on the disk. A lock on rows is taken for it,
- * and so is each call of a function of the database.
+ * Whether a statement may leave data to write to the disk. Row locks and calls of database
+ * functions count as writes.
  */
 const mayWrite = ({ text }: Statement): boolean =>
   !/^\s*(select|with)\b/i.test(text) || writes.test(text)
@@ -205,10 +203,10 @@ async function inTransaction<Result>(
   }
 }
 
-/** What a new database takes, and what must be free for its changes. */
+/** The size of a new database, and the free space for its changes. */
 const newDatabaseBytes = 64 * 2 ** 20
 
-/** @throws `StartRefusal` where a new database would not fit. */
+/** @throws `StartRefusal` if a new database would not fit. */
 function refuseSmallDisk(folder: string): void {
   if (hasRoom(dirname(folder), newDatabaseBytes)) return
   throw new StartRefusal(
@@ -217,7 +215,7 @@ function refuseSmallDisk(folder: string): void {
   )
 }
 
-/** The names in a folder; nothing where there is none. */
+/** Lists the names in a folder; empty if the folder does not exist. */
 async function listFolder(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder)
@@ -228,8 +226,8 @@ async function listFolder(folder: string): Promise<readonly string[]> {
 }
 
 /**
- * Makes an empty database in a folder, unless there is one: whole or not at all, so that a start
- * that was cut short leaves nothing behind that looks like a database.
+ * Makes an empty database in a folder, unless there is one. It is complete or absent, so that an
+ * interrupted start leaves no partial database.
  */
 export async function makePgliteFolder(folder: string): Promise<void> {
   const found = await listFolder(folder)
@@ -241,10 +239,10 @@ export async function makePgliteFolder(folder: string): Promise<void> {
     )
   }
   refuseSmallDisk(folder)
-  // Never the folder of an earlier start: its program may still be writing there.
+  // Never the folder of an earlier start, whose program may still be writing.
   const draft = await mkdtemp(`${folder}.new-`)
   const program = fileURLToPath(new URL('make-pglite.ts', import.meta.url))
-  // It ends before the engine would run faster for being compiled a second time.
+  // The program ends before optimized code would make the engine faster.
   try {
     await promisify(execFile)(process.execPath, ['--liftoff-only', program, draft])
     await rename(draft, folder)
@@ -254,7 +252,8 @@ export async function makePgliteFolder(folder: string): Promise<void> {
     throw error
   }
   syncPath(dirname(folder))
-  // What an earlier start left. One that is still being written to stays: it does no harm.
+  // Removes the remains of earlier starts. One that is still being written to stays, which is
+  // harmless.
   const names = await readdir(dirname(folder))
   for (const name of names.filter((each) => each.startsWith(`${basename(folder)}.new-`))) {
     await rm(join(dirname(folder), name), { recursive: true }).catch(() => undefined)

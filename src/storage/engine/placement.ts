@@ -1,17 +1,17 @@
 /**
- * Tables whose rows lie on the nodes by one column: equal ones together, whichever of the tables
- * they are in.
+ * Tables that are distributed over the nodes by one column. Rows with equal values are on the same
+ * node, whatever their table.
  */
 interface SpreadTables {
   readonly column: string
-  /** Those that others refer to come first. */
+  /** Referenced tables come first. */
   readonly tables: readonly string[]
 }
 
 /**
- * By what rows are spread: what a card has by its token, what a client reads in order by the
- * client, and by itself what only has to be unique. A unique key of a spread table contains the
- * column, which is how the nodes keep it.
+ * The distributed tables by distribution column: rows of a card by its token, rows that a client
+ * reads in order by the client, and unique values by themselves. A unique key of a distributed
+ * table must contain the column.
  */
 const spread: readonly SpreadTables[] = [
   {
@@ -51,8 +51,8 @@ const spread: readonly SpreadTables[] = [
 ]
 
 /**
- * Small tables that are read beside spread ones, or refer to each other: whole on each node.
- * Referred ones first.
+ * Small tables that are read together with distributed ones, or have foreign keys to each other:
+ * each node has all rows. Referenced tables come first.
  */
 const copied: readonly string[] = [
   'client',
@@ -70,7 +70,7 @@ const copied: readonly string[] = [
   'link_process',
 ]
 
-/** What is never read beside others: on the coordinator alone. */
+/** Tables that are never joined to others: on the coordinator only. */
 const coordinator: readonly string[] = [
   'migration',
   'installed_function',
@@ -94,5 +94,5 @@ const coordinator: readonly string[] = [
   'authorization_count',
 ]
 
-/** Where each table lies on a cluster, all of them. */
+/** The placement of every table on a cluster. */
 export const placement = { spread, copied, coordinator } as const

@@ -19,7 +19,7 @@ import {
 } from './sessions.ts'
 import { createSharing } from './sharing.ts'
 
-/** A PostgreSQL server, or a cluster that speaks its protocol, behind a pool of connections. */
+/** Opens a PostgreSQL server, or a cluster with its protocol, through a pool of connections. */
 export function openPostgres(
   options: SessionsOptions,
   shortage: Shortage = watchShortage(),
@@ -53,10 +53,10 @@ export function openPostgres(
 }
 
 /**
- * Whether two sessions of this address share one backend, as they do behind a pooler in transaction
- * or statement mode: what a session sets there, prepares or locks belongs to another one a moment
- * later.
- * @throws `Problem` `unavailable` where the database does not answer.
+ * Whether two sessions of this address share one backend, as behind a pooler in transaction or
+ * statement mode. Settings, prepared statements and locks of a session then soon belong to another
+ * one.
+ * @throws `Problem` `unavailable` if the database does not answer.
  */
 export const sharesBackends = (connectionString: string): Promise<boolean> =>
   answering(() => compareBackends(connectionString))
@@ -77,7 +77,7 @@ async function inTransaction<Result>(
     await answering(() => session.ask({ text: 'commit' }))
     return result
   } catch (error) {
-    // A server rolls back by itself where the connection is thrown away.
+    // The server rolls back a transaction whose connection is closed.
     if (session.isSound) await session.ask({ text: 'rollback' }).catch(() => undefined)
     throw error
   }
@@ -87,8 +87,8 @@ const attemptsMax = 3
 const pauseMaxMs = 50
 
 /**
- * Does again, from its beginning, what the server undid for the sake of others. Locks are taken in
- * one order, so that this is rare; a distributed engine does it where nobody could know beforehand.
+ * Runs work again from its beginning if the server rolled it back because of other transactions.
+ * Locks are taken in one order, so this is rare; a distributed engine does it unpredictably.
  */
 async function persistently<Result>(attempt: () => Promise<Result>): Promise<Result> {
   for (let attempts = 1; ; attempts += 1) {
@@ -103,7 +103,7 @@ async function persistently<Result>(attempt: () => Promise<Result>): Promise<Res
   }
 }
 
-/** What the server answers is passed on; no answer from it is `unavailable`. */
+/** Passes on errors of the server; a missing answer is `unavailable`. */
 async function answering<Result>(ask: () => Promise<Result>): Promise<Result> {
   try {
     return await ask()
@@ -126,14 +126,15 @@ async function answering<Result>(ask: () => Promise<Result>): Promise<Result> {
 const lockNotAvailable = '55P03'
 
 /**
- * `serialization_failure` and `deadlock_detected`: all of it was rolled back (PostgreSQL manual,
- * 13.5). And what a server refused that takes no changes any more: another one may by now.
+ * `serialization_failure` and `deadlock_detected`: everything was rolled back (PostgreSQL manual,
+ * 13.5). Also the refusal of a server that has become read-only: another server may have taken
+ * over.
  */
 const undone: ReadonlySet<string | undefined> = new Set(['40001', '40P01', readOnly])
 
 /**
- * Classes of SQLSTATE that say that the server, not the statement, is at fault: 08 connection, 53
+ * Classes of SQLSTATE for which the server, not the statement, is at fault: 08 connection, 53
  * resources, 57 operator intervention, 40 transaction rolled back (PostgreSQL manual, appendix A);
- * and a server that takes no changes. What is FATAL ended the session, or refused to begin one.
+ * and a read-only server. FATAL means that the session ended or was refused.
  */
 const serverAway = new RegExp(`^(?:08|53|57|40|${readOnly})`)

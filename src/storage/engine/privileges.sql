@@ -1,4 +1,4 @@
--- Roles of a database, and what they may do (database/privileges.sql).
+-- The roles of a database, and their privileges (database/privileges.sql).
 
 -- name: examine_role
 select current_user::text as "role", current_database()::text as "databaseName",

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { type Connection, firstRow } from './database.ts'
 import { loadStatements } from './statements.ts'
 
-/** What a role of the service may do, as SQL. */
+/** The privileges of the service's role, as SQL. */
 const privileges = new URL('../../../database/privileges.sql', import.meta.url)
 
-/** Tables that the service writes by functions alone, where another role owns the schema. */
+/** Tables that the service writes only by functions, if another role owns the schema. */
 export const protectedTables = [
   'audit_act',
   'audit_act_number',
@@ -31,19 +31,19 @@ export const protectedTables = [
   'wrong_expiry',
 ] as const
 
-/** The role of a session, and what it may do. */
+/** The role of a session, and its privileges. */
 export interface RoleFacts {
   readonly role: string
   readonly databaseName: string
-  /** Null where the search path names no schema that the role may use. */
+  /** Null if the search path names no schema that the role may use. */
   readonly schemaName: string | null
   /** When the server started. */
   readonly startedAt: Date
-  /** The role that owns the tables; null before they are made. */
+  /** The role that owns the tables; null before they are created. */
   readonly owner: string | null
   /** Whether the role is the owner, or may become it. */
   readonly actsAsOwner: boolean
-  /** Those of the protected tables that the role may write itself. */
+  /** The protected tables that the role may write directly. */
   readonly writableTables: readonly string[]
 }
 
@@ -58,8 +58,8 @@ export async function examineRole(connection: Connection): Promise<RoleFacts> {
 }
 
 /**
- * Grants a role what the service needs, and nothing else. The owner of the schema does, in its
- * transaction.
+ * Grants a role the privileges that the service needs, and no others. The owner of the schema calls
+ * it, in its transaction.
  */
 export async function grantPrivileges(connection: Connection, service: string): Promise<void> {
   const { schemaName } = await examineRole(connection)

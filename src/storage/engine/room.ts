@@ -3,8 +3,7 @@ import { Problem } from '../../domain/problem.ts'
 import type { Connection } from './database.ts'
 
 /**
- * SQLSTATE class 53, insufficient resources (PostgreSQL manual, appendix A): the disk is full, most
- * often.
+ * SQLSTATE class 53, insufficient resources (PostgreSQL manual, appendix A): usually a full disk.
  */
 const insufficient = /^53/
 
@@ -16,7 +15,7 @@ const isInsufficient = (error: unknown): boolean => insufficient.test(findErrorC
 const noRoom = (cause?: unknown): Problem =>
   new Problem('unavailable', { detail: 'The database has no free space for changes.', cause })
 
-/** What a database is short of. */
+/** Describes the missing resource of a database. */
 const describeShortage = (error: unknown): string =>
   findErrorCode(error) === diskFull
     ? 'The database has no free space for changes.'
@@ -24,14 +23,14 @@ const describeShortage = (error: unknown): string =>
 
 const diskFull = '53100'
 
-/** What a process knows of a server that ran out of resources. Its connections share it. */
+/** The shortage of a server that ran out of resources, shared by all connections of a process. */
 export interface Shortage {
   note(error: unknown): void
-  /** @throws `Problem` `unavailable` while a change would fail, once one has. */
+  /** @throws `Problem` `unavailable` after a change has failed, while another one would fail. */
   requireRoom(connection: Pick<Connection, 'script'>): Promise<void>
 }
 
-// One transaction, of which nothing is left.
+// One transaction, which leaves no data.
 const takeRoom = 'select probe_room()'
 
 export function watchShortage(): Shortage {
@@ -51,7 +50,7 @@ export function watchShortage(): Shortage {
       } catch (error) {
         const cause = error instanceof Problem ? error.cause : error
         if (isInsufficient(cause)) throw noRoom(cause)
-        // Nothing is known where it cannot be tried.
+        // If the probe itself cannot run, nothing is known.
       }
       isNoted = false
     },
@@ -59,17 +58,17 @@ export function watchShortage(): Shortage {
 }
 
 /**
- * What the disk of an embedded database must have free. Its log takes 16 MiB at a time, and where
- * that cannot be had the engine ends itself: changes are refused before.
+ * The minimum free space on the disk of an embedded database. Its log grows by 16 MiB at a time,
+ * and the engine ends itself if it cannot: changes are rejected before that.
  */
 const roomLeastBytes = 32 * 1024 * 1024
 const lookAgainMs = 250
 
-/** The room on the disk where an embedded database lies; null: it lies in memory. */
+/** Guards the free space on the disk of an embedded database; null for one in memory. */
 export function guardRoom(folder: string | null) {
   let [isShort, lookAtMs] = [false, 0]
   return {
-    /** @throws `Problem` `unavailable` where a change may not fit. */
+    /** @throws `Problem` `unavailable` if a change may not fit. */
     requireRoom(): void {
       if (folder === null) return
       if (performance.now() >= lookAtMs) {
@@ -81,13 +80,13 @@ export function guardRoom(folder: string | null) {
   }
 }
 
-/** Whether the disk that a folder lies on has room for an embedded database to go on. */
+/** Whether the disk of a folder has enough free space for an embedded database. */
 export function hasRoom(folder: string, bytes = roomLeastBytes): boolean {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize >= bytes
 }
 
-/** A failure as the caller is answered: what there is no room for is `unavailable`. */
+/** Converts a failure for lack of room to `unavailable`. */
 export const withoutRoom = (error: unknown): unknown =>
   isInsufficient(error)
     ? new Problem('unavailable', { detail: describeShortage(error), cause: error })

@@ -11,31 +11,26 @@ import { lockTimeoutMs, type PoolLoad, planning } from './database.ts'
 import { type DatabaseServers, parseDatabaseUrl } from './database-url.ts'
 
 export interface SessionsOptions {
-  /** Of one server, or of several as `parseDatabaseUrl` takes them. */
+  /** The address of one server, or of several as `parseDatabaseUrl` accepts them. */
   readonly connectionString: string
-  /** Connections that this pool may have. */
+  /** The maximum number of connections in this pool. */
   readonly poolSize: number
-  /** For one statement; 10 seconds unless it is given. */
+  /** The time limit of a statement; default 10 seconds. */
   readonly statementTimeoutMs?: number
-  /** Called with what breaks on a connection that nobody is using. */
+  /** Called with errors of an idle connection. */
   onIdleError(error: Error): void
 }
 
-/** A connection to the server that has the database, of one who uses it until it is released. */
+/** A connection to the server with the database. It belongs to one user until it is released. */
 export interface Session {
   /**
-   * Resolves when the server has done it, and the standby has it that was to.
-   * @throws `UnconfirmedCommit`; what the driver throws.
+   * Resolves when the server, and its synchronous standby, has executed the statement.
+   * @throws `UnconfirmedCommit`; errors of the driver.
    */
   ask(asked: Asked): Promise<{ readonly rows: unknown[] }>
-  /**
-   * Runs SQL text, which may take as long as it likes, and so may what is asked after it: it says
-   * itself how long.
-   */
+  /** Runs SQL text. It and the following statements have no time limit except their own. */
   script(text: string): Promise<void>
-  /**
-   * False once it was found broken, or to lead to a server that is not the one: it is thrown away.
-   */
+  /** False after it was found broken, or connected to a wrong server: it is then closed. */
   readonly isSound: boolean
   release(isSpent: boolean): void
 }
@@ -50,8 +45,8 @@ interface Asked {
 interface Sessions {
   take(): Promise<Session>
   /**
-   * Whether the server found last is that of a cluster; so is one that is not known yet, which is
-   * right on both.
+   * Whether the last known server is a cluster. True before a server is known, which is correct on
+   * both.
    */
   isCluster(): boolean
   load(): PoolLoad
@@ -59,35 +54,32 @@ interface Sessions {
   close(): Promise<void>
 }
 
-/**
- * A commit that may be lost with its server: a standby should have it, and it is unknown whether it
- * does.
- */
+/** A commit that may be lost with its server: whether the synchronous standby has it is unknown. */
 export class UnconfirmedCommit extends Error {}
 
-/** How long one waits for a connection: for one that is made, and for one that others have. */
+/** How long a caller waits for a new or a free connection. */
 const connectTimeoutMs = 5_000
-/** One of several servers that does not answer is left for the next. */
+/** With several servers, one that does not answer is skipped after this time. */
 const connectTimeoutOfSeveralMs = 2_000
 /**
- * A server says by itself that a statement took too long. One that has not said so by then says
- * nothing any more.
+ * A server reports a statement timeout itself. After this additional time without a report, it is
+ * considered silent.
  */
 const silenceMs = 1_000
 const dateOid = 1082
 
-/** Dates stay `YYYY-MM-DD`: they have no time zone to be moved by. */
+/** Dates stay `YYYY-MM-DD`, so that no time zone shifts them. */
 const parsers: CustomTypesConfig = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
     oid === dateOid ? (text: string) => text : types.getTypeParser(oid, format as 'text'),
 }
 
-/** Connections to that of the servers which can be written to. */
+/** Opens connections to the server that accepts writes. */
 export function openSessions(options: SessionsOptions): Sessions {
   const { onIdleError, poolSize, statementTimeoutMs = 10_000 } = options
   const choice = createChoice(parseDatabaseUrl(options.connectionString), statementTimeoutMs)
   const pool = new Pool({
-    // The types want a class that takes a configuration; this one has its own.
+    // The types require a class with a constructor for configurations; this one has its own.
     Client: createClientClass(
       choice,
       statementTimeoutMs + silenceMs,
@@ -117,19 +109,19 @@ export function openSessions(options: SessionsOptions): Sessions {
 
 type ServerClient = Session & {
   isPatient: boolean
-  /** For how long its user has waited for it, and not asked anything yet. */
+  /** How long its user waited for the connection before the first statement. */
   waitedMs: number
   readonly generation: number
 }
 
-/** A connection to the server that is asked first, or to the next one that has the database. */
+/** Takes a connection to the first server, or to the next one that has the database. */
 async function take(pool: Pool, choice: Choice): Promise<Session> {
   const beganMs = performance.now()
   const untilMs = beganMs + connectTimeoutMs
   for (let tries = 1; ; ) {
     const address = choice.address()
     try {
-      // The pool makes clients of the class that it was given, and types them as its own.
+      // The pool creates clients of the given class, but types them as its own.
       const client = (await pool.connect()) as unknown as ServerClient
       client.isPatient = false
       client.waitedMs = performance.now() - beganMs
@@ -147,8 +139,8 @@ async function take(pool: Pool, choice: Choice): Promise<Session> {
 type Choice = ReturnType<typeof createChoice>
 
 /**
- * Which server is asked next. The one that was found last is the first, so that nobody waits for
- * one that is gone.
+ * Chooses the server of the next attempt. The last known server comes first, so that no caller
+ * waits for one that is down.
  */
 function createChoice({ addresses, sessions }: DatabaseServers, statementTimeoutMs: number) {
   const faults = new Map<string, Error>()
@@ -162,31 +154,34 @@ function createChoice({ addresses, sessions }: DatabaseServers, statementTimeout
     timeoutMs,
     address,
     isCluster: () => isCluster,
-    /** Connections of an earlier one are not used any more. */
+    /** Connections of an earlier generation are not used any more. */
     generation: () => generation,
     /**
-     * A connection leads nowhere, or to a server that takes no changes: so may all that were made
-     * before now.
+     * Called if a connection fails or leads to a read-only server: all earlier connections may,
+     * too.
      */
     distrust() {
       generation += 1
     },
     leave(left: string, fault: Error) {
       faults.set(left, fault)
-      // Others may have gone on already.
+      // Other callers may have moved to the next server already.
       if (left === address()) current = (current + 1) % addresses.length
     },
-    /** Why there is no connection. Of several servers, what was found last of each. */
+    /** Why there is no connection. With several servers, the last fault of each. */
     fault(): Error | undefined {
       if (addresses.length === 1) return faults.get(addresses[0])
       const told = addresses.map((each) => `${new URL(each).host}: ${faults.get(each)?.message}`)
       return new Error(told.join('; '))
     },
-    /** Sets up a new connection. @throws Error where its server is not the one that is wanted. */
+    /**
+     * Sets up a new connection.
+     * @throws Error if its server does not have the required role.
+     */
     async greet(client: ClientBase): Promise<void> {
       const text = `set statement_timeout = ${statementTimeoutMs}; ${greeting}`
       const asked = { text, query_timeout: timeoutMs }
-      // A text of several statements gets a list of results, which the types do not know.
+      // A text of several statements returns a list of results, which the types do not express.
       const results = (await client.query(asked)) as unknown as readonly { rows: Nature[] }[]
       const nature = results.at(-1)?.rows[0]
       isCluster = nature?.isCluster ?? isCluster
@@ -197,7 +192,7 @@ function createChoice({ addresses, sessions }: DatabaseServers, statementTimeout
   }
 }
 
-/** What a server is to those who connect to it. */
+/** The role of a server for its clients. */
 interface Nature {
   readonly isStandby: boolean
   readonly isReadOnly: boolean
@@ -205,9 +200,9 @@ interface Nature {
 }
 
 /**
- * What a session depends on, whatever the server, the database and the user have set. It is set
- * here and not as the session starts, because poolers refuse parameters of the start that they do
- * not know. The driver reads dates, intervals and bytes in these forms only.
+ * The settings that a session depends on, whatever the defaults of the server, the database and the
+ * user are. They are set here and not in the start-up packet, because poolers reject parameters
+ * that they do not know. The driver reads dates, intervals and bytes only in these forms.
  */
 const sessionSettings = `set client_encoding = 'UTF8';
   set standard_conforming_strings = on;
@@ -227,10 +222,10 @@ const sessionSettings = `set client_encoding = 'UTF8';
   where name in ('idle_session_timeout', 'transaction_timeout');`
 
 /**
- * Warnings are asked for whatever the user's own setting is: one of them says that a commit is
- * unconfirmed. Statements are planned once, but on a cluster: it finds the node of a statement by
- * its values. And it has one connection to each node for what is sent to several shards of it: only
- * so may what else is in the transaction come after.
+ * Warnings are enabled whatever the user's setting is: one of them reports an unconfirmed commit.
+ * Statements are planned once, except on a cluster, which finds the node of a statement by its
+ * values. A cluster uses one connection to each node for statements over several shards, so that
+ * later statements of the transaction can follow.
  */
 const greeting = `${sessionSettings}
   set client_min_messages = warning;
@@ -247,8 +242,8 @@ const greeting = `${sessionSettings}
   ) as asked`
 
 /**
- * A connection that knows what became of it.
- * @param silenceMaxMs how long its server may say nothing.
+ * Creates the class of connections that detect the loss of their server.
+ * @param silenceMaxMs how long its server may be silent.
  */
 const createClientClass = (choice: Choice, silenceMaxMs: number) =>
   class extends Client {
@@ -264,19 +259,20 @@ const createClientClass = (choice: Choice, silenceMaxMs: number) =>
       this.on('notice', ({ routine }) => {
         if (routine === standbyWait) this.isUnconfirmed = true
       })
-      // A break shows in the statement that it meets. Unheard, it would end the process.
+      // A broken connection shows in the next statement. An unhandled error event would end the
+      // process.
       this.on('error', () => {
         this.isSound = false
       })
     }
 
     async ask(asked: Asked): Promise<{ readonly rows: unknown[] }> {
-      // Who waited for the connection waits for the first answer on it for as much less.
+      // A caller that waited for the connection waits shorter for its first answer.
       const isHurried = this.waitedMs > silenceMs
       const silenceLeftMs = Math.max(silenceMs, silenceMaxMs - this.waitedMs)
       this.waitedMs = 0
       try {
-        // No time-out of the server ends a wait for a standby.
+        // Timeouts of the server do not end a wait for a standby.
         const bounded = this.isPatient ? asked : { ...asked, query_timeout: silenceLeftMs }
         const answer = await this.query(bounded)
         if (this.isUnconfirmed) throw new UnconfirmedCommit('A wait for a standby was cancelled.')
@@ -293,11 +289,11 @@ const createClientClass = (choice: Choice, silenceMaxMs: number) =>
     }
 
     /**
-     * Goes by what its server said, or by that it said nothing: in too short a time, nothing
-     * follows for the others.
+     * Reacts to an error of the server, or to its silence. A silence after a shortened time says
+     * nothing about other connections.
      */
     judge(said: DatabaseError | null, isHurried: boolean): void {
-      // Its server shuts down, or has ended it: it is of no use any more.
+      // The server is shutting down, or has ended the session: the connection is unusable.
       const isOver = said?.severity === 'FATAL' || /^(?:08|57P)/.test(said?.code ?? '')
       if (said === null || isOver) this.isSound = false
       if (said === null ? !isHurried : said.code === readOnly) choice.distrust()
@@ -305,16 +301,16 @@ const createClientClass = (choice: Choice, silenceMaxMs: number) =>
   }
 
 /**
- * The routine of a server that warns of a wait for a standby that was cancelled: the commit is
- * answered as done all the same. The words of the warning are in the server's language.
+ * The routine that warns of a cancelled wait for a standby. The commit is reported as successful
+ * all the same. The routine is compared because the text is in the server's language.
  */
 const standbyWait = 'SyncRepWaitForLSN'
 
 export const readOnly = '25006'
 
 /**
- * Takes two sessions of an address, and compares their backends.
- * @returns whether one had that of the other.
+ * Opens two sessions of an address, and compares their backends.
+ * @returns whether both had the same one.
  */
 export async function compareBackends(connectionString: string): Promise<boolean> {
   const onIdleError = (): void => undefined
@@ -334,7 +330,7 @@ export async function compareBackends(connectionString: string): Promise<boolean
 
 const roundsOfComparison = 3
 
-/** Compares the backends of two sessions, and gives the other one back. */
+/** Compares the backends of two sessions, and returns the second one. */
 async function isBackendShared(one: Session, other: Session): Promise<boolean> {
   try {
     for (let round = 0; round < roundsOfComparison; round += 1) {
@@ -342,12 +338,12 @@ async function isBackendShared(one: Session, other: Session): Promise<boolean> {
     }
     return false
   } finally {
-    // Behind a pooler the transaction of a session may have outlived it.
+    // Behind a pooler, the transaction of a session may have outlived it.
     other.release(true)
   }
 }
 
-/** Whether a transaction of one session takes the backend that another session had. */
+/** Whether a transaction of one session takes the backend of another session. */
 async function takesBackend(one: Session, other: Session): Promise<boolean> {
   const before = await readBackend(one)
   try {
@@ -357,13 +353,15 @@ async function takesBackend(one: Session, other: Session): Promise<boolean> {
     throw error
   }
   const taken = await readBackend(other)
-  // The session that lost its backend would wait for another one, so it is not asked again.
+  // The session that lost its backend would wait for another one, so it is not used again.
   const isShared = taken === before || (await readBackend(one)) !== before
   await other.ask({ text: 'rollback' })
   return isShared
 }
 
-/** How PgBouncer in statement mode refuses a transaction (PostgreSQL manual, appendix A). */
+/**
+ * PgBouncer in statement mode rejects a transaction with this code (PostgreSQL manual, appendix A).
+ */
 const protocolViolation = '08P01'
 
 async function readBackend(session: Session): Promise<number | undefined> {

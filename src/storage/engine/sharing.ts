@@ -3,44 +3,42 @@ import { firstRow, isUndone, LockTimeout } from './database.ts'
 
 type Query = <Row>(statement: Statement, values: readonly SqlValue[]) => Promise<Row[]>
 
-/** Somebody who waits for a row. */
+/** A call that waits for its row. */
 interface Waiter {
   readonly values: readonly SqlScalar[]
-  /** Whose change it is; null for a read. */
+  /** The subject of a change; null for a read. */
   readonly subject: string | null
   resolve(row: unknown): void
   reject(error: unknown): void
 }
 
-/** Those who ask for the same kind of thing. */
+/** The waiting calls of one statement. */
 interface Queue {
   readonly shared: SharedStatement
   waiters: Waiter[]
   /**
-   * Whose changes are under way. Another one of theirs waits here, rather than on a connection for
-   * their lock.
+   * The subjects with a running change. A second change of a subject waits here, rather than on a
+   * connection for the lock.
    */
   readonly subjects: Set<string | null>
-  /** Statements that are under way. */
+  /** The number of running statements. */
   sent: number
-  /** Whether those who wait are sent at the end of this turn of the event loop. */
+  /** Whether the waiting calls are sent at the end of this turn of the event loop. */
   isDue: boolean
-  /** When they are sent though others are under way; null where that is not waited for. */
+  /** The timer after which calls are sent despite running statements; null without one. */
   patience: NodeJS.Timeout | null
 }
 
-/** Who goes into one statement: more would make those that came first wait for the last. */
+/** The maximum number of calls in one statement. More would delay the first of them. */
 const togetherMost = 64
-/**
- * With so many statements under way, those who come then go together with the next that is sent.
- */
+/** With this many running statements, further calls wait and share the next statement. */
 const sentMost = 2
 /**
- * How long they wait for one of them at most: a slow statement, or a lock, delays nobody else by
+ * The maximum wait for a running statement: a slow statement, or a lock, delays other calls by no
  * more.
  */
 const patienceMs = 2
-/** Impatient ones, too, leave connections to others. */
+/** The maximum number of running statements after that wait, which leaves connections to others. */
 const sentLimit = 8
 
 const askAlone = async <Row>(
@@ -52,20 +50,20 @@ const askAlone = async <Row>(
   return row && (withoutOrdinal(row) as Row)
 }
 
-/** Answers those who wait, by one statement where that can be, and else one by one. */
+/** Answers waiting calls with one statement if possible, otherwise one by one. */
 function createAnswering(query: Query) {
   const answerAlone = (shared: SharedStatement, { reject, resolve, values }: Waiter) =>
     askAlone(query, shared, values).then(resolve, reject)
 
   async function answerTogether(shared: SharedStatement, waiters: readonly Waiter[]) {
-    // Their values, each as a list.
+    // One list for each parameter, with the values of all calls.
     const lists = (waiters[0]?.values ?? []).map((_, at) =>
       waiters.map(({ values }) => values[at] ?? null),
     )
     const rows = await query<{ ordinal: number }>(shared.several, lists)
     const found = new Map(rows.map((row) => [row.ordinal, withoutOrdinal(row)]))
     for (const [at, waiter] of waiters.entries()) {
-      // They are counted from one.
+      // Ordinals start at one.
       const row = found.get(at + 1)
       if (row || shared.isRead) waiter.resolve(row ?? null)
       else void answerAlone(shared, waiter)
@@ -76,9 +74,9 @@ function createAnswering(query: Query) {
     const [first] = waiters
     if (first && waiters.length === 1) return answerAlone(shared, first)
     await answerTogether(shared, waiters).catch((error) => {
-      // Whether what failed was undone for the sake of one, and is no matter of the others: its
-      // values (SQLSTATE class 22), what it may not do (21, 23), an act that came to nothing
-      // halfway, or a lock that it waited for.
+      // Whether a single call caused the failure: its values (SQLSTATE class 22), a cardinality or
+      // constraint (21, 23), an act that was undone halfway, or a lock that it waited for. Each
+      // call is then repeated alone.
       const isOfOne =
         error instanceof LockTimeout ||
         isUndone(error) ||
@@ -92,13 +90,13 @@ function createAnswering(query: Query) {
 }
 
 /**
- * Reads and changes that share statements. A round trip costs about as much as all else that a
- * short act does, and a commit more, so those that are asked for in one turn of the event loop go
- * to the server as one statement, and under load those that come while others are under way. Nobody
- * joins a statement that was sent: a read that begins after a change sees it. Whoever a statement
- * for several left out, or whom one of the others undid, is done alone.
- * @param isWorthwhile not on a cluster: it sends what names one key to the node that has it, and
- *   what several share to all.
+ * Creates reads and changes that share statements. A round trip costs about as much as the rest of
+ * a short act, and a commit more. So the calls of one turn of the event loop go to the server as
+ * one statement, and under load also those that arrive while others are running. No call joins a
+ * statement that was already sent: a read that begins after a change sees it. A call that a shared
+ * statement omitted, or that failed because of another call, is repeated alone.
+ * @param isWorthwhile false on a cluster, which sends a statement with one key to one node, and a
+ *   shared statement to all.
  */
 export function createSharing(
   query: Query,
@@ -121,8 +119,8 @@ export function createSharing(
   }
 
   /**
-   * Sends those who wait, soon or in a moment. Whoever waits for one of his own changes goes on
-   * when it is done.
+   * Schedules the waiting calls. A call that waits for another change of its subject is sent after
+   * that one.
    */
   function goOn(queue: Queue): void {
     if (queue.waiters.length === 0 || queue.isDue) return
@@ -160,7 +158,7 @@ export function createSharing(
 
 const withoutOrdinal = ({ ordinal: _, ...row }: { ordinal?: number }): object => row
 
-/** Those who can go in one statement now, first come first; and those who cannot. */
+/** Chooses the calls for the next statement, in the order of arrival, and returns the others. */
 function chooseTogether({ subjects, waiters }: Queue) {
   const chosen: Waiter[] = []
   const others: Waiter[] = []

@@ -8,7 +8,7 @@ import {
   statement,
 } from './database.ts'
 
-/** Runs a statement with a value for each of its parameters. One round trip. */
+/** Runs a statement with a value for each of its parameters, in one round trip. */
 type RunStatement<Parameters, Row> = (
   connection: Pick<Connection, 'query'>,
   values: Parameters,
@@ -18,10 +18,10 @@ type Values<Parameters> = { readonly [Name in keyof Parameters]: SqlValue }
 
 /**
  * Reads the statements of the `.sql` file beside a module. A line `-- name: find_link` precedes
- * each statement, which takes its parameters by name, as `:linkName`.
+ * each statement, which names its parameters, as `:linkName`.
  * @param moduleUrl the module's `import.meta.url`.
- * @returns a function that gives a statement by its name. `npm run check:statements` compares the
- * types named there with the parameters and columns that the database knows.
+ * @returns a function that returns a statement by name. `npm run check:statements` compares the
+ *   types in its call with the parameters and columns of the database.
  */
 export function loadStatements(moduleUrl: string) {
   const findText = readTexts(moduleUrl)
@@ -46,7 +46,7 @@ function readTexts(moduleUrl: string): (name: string) => string {
   }
 }
 
-/** The values of a statement's parameters, in the order of the parameters. */
+/** Lists the values of a statement's parameters, in the order of the parameters. */
 const listValues = <Value>(name: string, parameters: readonly string[], values: object): Value[] =>
   parameters.map((parameter) => {
     const value = (values as Readonly<Record<string, Value | undefined>>)[parameter]
@@ -54,10 +54,10 @@ const listValues = <Value>(name: string, parameters: readonly string[], values: 
     return value
   })
 
-/** Reads the row of a key, together with those who read others in the same turn. */
+/** Reads the row of a key, together with other reads in the same turn. */
 type ReadShared<Key, Row> = (database: Pick<Database, 'readRow'>, key: Key) => Promise<Row | null>
 
-/** Does an act of one subject, together with the same act of others in the same turn. */
+/** Does an act of one subject, together with the same act of other subjects in the same turn. */
 type ActShared<Parameters, Row> = (
   database: Pick<Database, 'change'>,
   subject: string,
@@ -67,10 +67,10 @@ type ActShared<Parameters, Row> = (
 type Scalars<Parameters> = { readonly [Name in keyof Parameters]: SqlScalar }
 
 /**
- * Reads statements that several callers share. Each stands in the `.sql` file beside the module
- * twice: `find_card` for one caller, and `find_card_several` for several. The second takes a list
- * in the place of each value, under the plural of its name (`:publicTokens`), and answers the
- * caller's `ordinal` in each row.
+ * Reads statements that several callers share. Each has two texts in the `.sql` file beside the
+ * module: `find_card` for one caller, and `find_card_several` for several. The second takes a list
+ * instead of each value, under the plural of its name (`:publicTokens`), and returns the caller's
+ * `ordinal` in each row.
  */
 export function loadSharedStatements(moduleUrl: string) {
   const findText = readTexts(moduleUrl)
@@ -101,13 +101,13 @@ export function loadSharedStatements(moduleUrl: string) {
   }
 }
 
-/** How the list of a parameter's values is called: `publicTokens`. */
+/** Returns the name of a list of values: `publicTokens`. */
 export const pluralize = (parameter: string): string =>
   parameter.endsWith('s') ? parameter : `${parameter}s`
 
 /**
- * The statements of a file, by their names, without comments. A comment has a line of its own.
- * @throws Error where a name is given twice.
+ * Splits a file into its statements by name, without comments. A comment has a line of its own.
+ * @throws Error if a name occurs twice.
  */
 export function splitStatements(source: string): ReadonlyMap<string, string> {
   const [, ...parts] = source.split(/^-- name: /m)
@@ -122,8 +122,8 @@ export function splitStatements(source: string): ReadonlyMap<string, string> {
 }
 
 /**
- * What would be read wrongly beside names of parameters: other quotes, comments behind code, a
- * second statement, and the end of a slice that touches its colon (`[1:n]` is written `[1 : n]`).
+ * Texts that would be misread as parameters or hide them: other quotes, comments after code, a
+ * second statement, and the end of a slice that touches its colon (write `[1 : n]` for `[1:n]`).
  */
 const unreadable = /\$\$|--|\/\*|;|(?<!\barray)\[(?:[^\]:]+:[a-z]|:\w+\])/i
 
@@ -131,14 +131,13 @@ const escapedQuote = /\be'[^']*\\'/i
 
 const quotedOrCast = /'(?:[^']|'')*'|"[^"]*"|::/g
 
-/** The same, which are left as they are, and named parameters. */
+/** Quoted texts, which stay unchanged, and named parameters. */
 const parameterPattern = new RegExp(`${quotedOrCast.source}|:([a-z]\\w*)`, 'g')
 
 /**
- * Gives parameters the numbers that the server knows them by: in the order that is given, or else
- * in that in which they first appear.
- * @throws Error where the text holds what cannot be told from a parameter, or a parameter that is
- *   not in the order.
+ * Numbers the parameters for the server: in the given order, or in the order of their first
+ * occurrence.
+ * @throws Error if the text has an ambiguous part, or a parameter that is not in the order.
  */
 export function numberParameters(
   written: string,

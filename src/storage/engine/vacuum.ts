@@ -1,11 +1,14 @@
 import { type Connection, type Database, firstRow } from './database.ts'
 import { loadStatements } from './statements.ts'
 
-/** Dead or changed rows from which on a table is tidied, beside a share of its rows. */
+/**
+ * The number of dead or changed rows, in addition to a share of all rows, after which a table is
+ * vacuumed.
+ */
 const rowsLeast = 2_000
 
 interface UntidyTable {
-  /** As SQL names it. */
+  /** The table's name in SQL. */
   readonly tableName: string
   readonly hasDeadRows: boolean
 }
@@ -15,8 +18,8 @@ const declare = loadStatements(import.meta.url)
 const selectUntidy = declare<{ rowsLeast: number }, UntidyTable>('list_untidy_tables')
 
 /**
- * Vacuums and analyzes each table of an embedded database that has many dead or changed rows: it
- * has no autovacuum. Each is a turn of its own, and others have theirs in between.
+ * Vacuums and analyzes each table of an embedded database with many dead or changed rows, because
+ * it has no autovacuum. Each table is a separate turn, so that others can run in between.
  * @returns the tables.
  */
 export async function vacuumTables(
@@ -34,16 +37,16 @@ export async function vacuumTables(
   return done
 }
 
-/** As much as is replayed within seconds by a start after a crash. */
+/** The amount that a start after a crash replays within seconds. */
 const logMostBytes = 128 * 2 ** 20
 
 const measureLog = declare<object, { logBytes: number }>('measure_log_to_replay')
 
 /**
- * Has an embedded database make a checkpoint once its log has grown by 128 MiB since the last one:
- * it has no checkpointer, so that its log would grow until the service stops, and a start after a
- * crash would replay all of it.
- * @returns whether it made one.
+ * Runs a checkpoint of an embedded database after its log has grown by 128 MiB: it has no
+ * checkpointer, so the log would grow until the service stops, and a start after a crash would
+ * replay all of it.
+ * @returns whether it ran.
  */
 export async function shortenLog(database: Database, mostBytes = logMostBytes): Promise<boolean> {
   const row = firstRow(await measureLog(database, {}))
@@ -54,6 +57,6 @@ export async function shortenLog(database: Database, mostBytes = logMostBytes): 
 
 const selectLastVacuum = declare<object, { lastVacuumAt: Date | null }>('find_last_vacuum')
 
-/** When a table was last tidied, of those of an embedded database; null: none since it was made. */
+/** Returns when a table of an embedded database was last vacuumed; null if never. */
 export const findLastVacuum = async (connection: Connection): Promise<Date | null> =>
   firstRow(await selectLastVacuum(connection, {}))?.lastVacuumAt ?? null

@@ -4,23 +4,25 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 
 export type { EventType }
 
-/** One act on a card, as it enters the outbox. */
+/** An act on a card, as it is written to the outbox. */
 export interface NewEvent {
   readonly publicToken: PublicToken
   readonly type: EventType
   readonly requestId: string | null
-  /** Of an operator who acted on a client's card; left out where somebody else did. */
+  /** The operator who acted on a client's card; absent for other actors. */
   readonly operatorId?: string
   /**
-   * Members of the event's `data` beside `publicToken` and `sequence`. No secret, no personal data.
+   * The members of the event's `data` except `publicToken` and `sequence`, without secrets and
+   * personal data.
    */
   readonly details: Readonly<Record<string, string | number | boolean>>
-  /** What the client said of the act, sealed; nobody reads it from the event. */
+  /** The client's sealed note on the act. Readers of events do not see it. */
   readonly note: Uint8Array | null
 }
 
 /**
- * An id for an event, where it is to be known before: as the database would make it (RFC 9562 5.7).
+ * Generates an id of an event that is needed before its insert, in the database's form (RFC 9562
+ * 5.7).
  */
 export function newEventId(): string {
   const bytes = randomBytes(16)
@@ -31,7 +33,7 @@ export function newEventId(): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** An event as the statement of an act takes it. */
+/** An event as the parameters of a statement. */
 export interface EventValues {
   readonly publicToken: PublicToken
   readonly eventType: EventType

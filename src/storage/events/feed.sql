@@ -1,8 +1,8 @@
--- The feed of a client: its events at their positions, as readers see them. And the slots that
--- a client's event streams hold.
+-- The feed of a client: its events at their positions, as readers see them, and the slots of its
+-- event streams.
 
--- Bounds are row comparisons and limits are numbers, so that no plan reads a whole feed and
--- sorts it, whatever the planner knows of the client. A page has at most 101 events.
+-- Bounds are row comparisons and limits are constants, so that no plan reads and sorts a whole
+-- feed, whatever its statistics are. A page has at most 101 events.
 -- name: list_placed_events
 select position::text as "position", event_id as "eventId", public_token as "publicToken", sequence,
   type, occurred_at as "occurredAt", details
@@ -16,8 +16,7 @@ from (
 order by published_event.position
 limit :limit;
 
--- Each type is scanned by itself, in its order: however rare its events are, no others are
--- looked at.
+-- Each type is scanned separately, in its order: however rare its events are, no others are read.
 -- name: list_placed_events_of_types
 select position::text as "position", event_id as "eventId", public_token as "publicToken", sequence,
   type, occurred_at as "occurredAt", details

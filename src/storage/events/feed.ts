@@ -3,7 +3,10 @@ import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 import type { EventType } from './events.ts'
 
-/** A position in a client's feed: digits. Later is greater, and nothing ever comes before it. */
+/**
+ * A position in a client's feed: digits. Positions ascend, and no event is ever inserted before
+ * another.
+ */
 export type FeedPosition = string
 
 /** An event as readers see it. */
@@ -20,10 +23,10 @@ export interface PublishedEvent {
 
 const declare = loadStatements(import.meta.url)
 
-/** Which of a client's events are read. */
+/** Selects a client's events. */
 interface PublishedEventFilter {
   readonly after: FeedPosition
-  /** Null for all of them. */
+  /** Null for all types. */
   readonly types: readonly EventType[] | null
   /** At most 101: the longest page, and one more that shows whether there is a next one. */
   readonly limit: number
@@ -38,7 +41,7 @@ const selectEventsByType = declare<EventsAfter & { types: readonly EventType[] }
   'list_placed_events_of_types',
 )
 
-/** A client's events after a position, oldest first. */
+/** Lists a client's events after a position, oldest first. */
 export const listPublishedEvents = (
   connection: Connection,
   clientId: string,
@@ -52,7 +55,7 @@ const selectPosition = declare<{ clientId: string; eventId: string }, { position
   'find_event_position',
 )
 
-/** Where an event of the client is, or null when it has none of this id, or keeps it no longer. */
+/** Returns the position of an event, or null if the client has no stored event with this id. */
 export const findEventPosition = async (
   connection: Connection,
   clientId: string,
@@ -64,7 +67,7 @@ type NewestEvent = Pick<PublishedEvent, 'position' | 'eventId'>
 
 const selectNewest = declare<{ clientId: string }, NewestEvent>('find_newest_event')
 
-/** The client's last event, or null. */
+/** Returns the client's last event, or null. */
 export const findNewestEvent = async (
   connection: Connection,
   clientId: string,
@@ -77,13 +80,13 @@ interface EventHead {
 
 const selectHeads = declare<{ clientIds: readonly string[] }, EventHead>('list_event_heads')
 
-/** The last position of each of these clients that has one. */
+/** Lists the last position of each of these clients that has one. */
 export const listEventHeads = (
   connection: Connection,
   clientIds: readonly string[],
 ): Promise<EventHead[]> => selectHeads(connection, { clientIds })
 
-/** A stream that is to hold one of its client's slots. */
+/** A stream that claims one of its client's slots. */
 interface StreamClaim {
   readonly clientId: string
   readonly holder: string
@@ -94,9 +97,9 @@ interface StreamClaim {
 const claimSlot = declare<StreamClaim>('claim_event_stream')
 
 /**
- * Takes one of a client's slots for a stream. Of several that ask for one slot at once a single one
- * gets it.
- * @returns whether a slot was had.
+ * Claims one of a client's slots for a stream. Of several concurrent claims of a slot, one
+ * succeeds.
+ * @returns whether it succeeded.
  */
 export const claimStream = async (
   connection: Connection,
@@ -111,8 +114,8 @@ const renewSlots = declare<{ holders: readonly string[]; seconds: number }, { ho
 )
 
 /**
- * Keeps the slots of streams whose clients may still read.
- * @returns the holders that keep theirs.
+ * Renews the slots of streams whose clients may still read.
+ * @returns the holders whose slots were renewed.
  */
 export const renewStreams = async (
   connection: Connection,
@@ -125,7 +128,7 @@ export const renewStreams = async (
 
 const deleteSlot = declare<{ clientId: string; holder: string }>('release_event_stream')
 
-/** Frees the slot of a stream that has ended. */
+/** Releases the slot of a stream that has ended. */
 export const releaseStream = async (
   connection: Connection,
   clientId: string,

@@ -1,4 +1,4 @@
--- The outbox: events that were recorded with their acts and that readers do not see yet.
+-- The outbox: events that were recorded with their acts and are not yet published.
 
 -- name: list_unplaced_events
 select client_id as "clientId", public_token as "publicToken", sequence, event_id as "eventId",

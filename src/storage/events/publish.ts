@@ -2,30 +2,30 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Connection } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** An event of the outbox that readers do not see yet. */
+/** An unpublished event of the outbox. */
 export interface UnpublishedEvent {
   readonly clientId: string
   readonly publicToken: PublicToken
   readonly sequence: number
   readonly eventId: string
   readonly type: string
-  /** As the database writes it, to the microsecond. */
+  /** In the database's form, to the microsecond. */
   readonly occurredAt: string
   readonly details: string
   readonly requestId: string | null
   readonly operatorId: string | null
-  /** Whether the card's event before it is not published either. */
+  /** Whether the card's previous event is unpublished, too. */
   readonly followsUnpublished: boolean
 }
 
 const declare = loadStatements(import.meta.url)
 
-/** Where a list of events goes on, in its order. */
+/** The position from which a list of events continues. */
 interface OutboxPosition extends Pick<UnpublishedEvent, 'occurredAt' | 'sequence'> {
   readonly publicToken: PublicToken | ''
 }
 
-/** Before all events. */
+/** The position before all events. */
 export const outboxStart: OutboxPosition = { occurredAt: '-infinity', publicToken: '', sequence: 0 }
 
 interface UnpublishedFilter extends OutboxPosition {
@@ -36,8 +36,8 @@ interface UnpublishedFilter extends OutboxPosition {
 const selectUnpublished = declare<UnpublishedFilter, UnpublishedEvent>('list_unplaced_events')
 
 /**
- * The oldest of the events after a position that are not published, oldest first.
- * @param leftClientIds whose are left out.
+ * Lists the oldest unpublished events after a position, oldest first.
+ * @param leftClientIds the clients whose events are omitted.
  */
 export const listUnpublishedEvents = (
   connection: Connection,
@@ -57,8 +57,8 @@ interface EventsToPublish {
 const publishEvents = declare<EventsToPublish>('publish_events')
 
 /**
- * Gives events of one client, in this order, the positions after the last one, and queues them for
- * the webhooks that want them. Doing it again, or at once in two processes, publishes none twice.
+ * Publishes events of one client, in this order, at the positions after the last one, and queues
+ * them for the subscribed webhooks. A repeat, or a concurrent call, publishes none twice.
  */
 export const insertPublishedEvents = async (
   connection: Connection,

@@ -1,4 +1,4 @@
--- What is deleted of the outbox, of the feeds and of the event streams, some rows at a time.
+-- Deletion from the outbox, the feeds and the event streams, some rows at a time.
 
 -- name: delete_old_outbox_events
 select delete_old_outbox_events(p_days => :days, p_limit => :limit) as "count";

@@ -9,8 +9,9 @@ const deletePublished = declare<{ days: number; limit: number }, { count: number
 )
 
 /**
- * Forgets some of the outbox's events that no slice has, are published and older than so many days.
- * @returns how many.
+ * Deletes some of the published events of the outbox that are in no slice and older than a number
+ * of days.
+ * @returns their number.
  */
 export const expireOutbox = async (
   connection: Connection,
@@ -20,7 +21,10 @@ export const expireOutbox = async (
 
 const selectFeeds = declare<{ after: string; limit: number }, { clientId: string }>('list_feeds')
 
-/** Clients that have a feed, by id. @param after `''` stands before all. */
+/**
+ * Lists clients with a feed, by id.
+ * @param after `''` for the first page.
+ */
 export const listFeeds = async (
   connection: Connection,
   after: string,
@@ -28,11 +32,11 @@ export const listFeeds = async (
 ): Promise<string[]> =>
   (await selectFeeds(connection, { after, limit })).map(({ clientId }) => clientId)
 
-/** How far one step of pruning a feed goes. */
+/** The extent of one step of deleting from a feed. */
 interface FeedStep {
   readonly after: FeedPosition
   readonly days: number
-  /** Since 1970: events from then on go with their slices. Null: all are looked at. */
+  /** Since 1970: events from this day on are deleted with their slices. Null: all are read. */
   readonly beforeDay: number | null
   readonly limit: number
 }
@@ -44,10 +48,10 @@ const deleteStep = declare<FeedStepOfClient, { position: FeedPosition | null }>(
 )
 
 /**
- * Deletes some of a client's events after a position that are older than so many days, are in the
- * audit log and have no open delivery. This covers events without a slice and events in a slice
+ * Deletes some of a client's events after a position that are older than a number of days, are in
+ * the audit log and have no open delivery. This covers events without a slice and events in a slice
  * that must stay.
- * @returns the position of the last old event that was read, or null when there was none.
+ * @returns the position of the last old event that was read, or null if there was none.
  */
 export const expireFeed = async (
   connection: Connection,
@@ -66,7 +70,7 @@ export const expireFeed = async (
 
 const deleteEndedStreams = declare('prune_event_streams')
 
-/** Forgets slots of streams that ended without saying so. */
+/** Releases the slots of streams that ended without releasing them. */
 export const expireStreams = async (connection: Connection): Promise<void> => {
   await deleteEndedStreams(connection, {})
 }

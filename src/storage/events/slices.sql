@@ -1,9 +1,9 @@
--- Slices: the partitions of event and published_event, each of some days.
+-- Slices: the partitions of event and published_event, each of several days.
 
 -- name: find_database_day
 select floor(extract(epoch from now()) / 86400)::integer as "day";
 
--- The bounds of a partition are kept as an expression, which the catalogue shows as text.
+-- The bounds of a partition are stored as an expression, which the catalogue shows as text.
 -- name: list_slices
 select (extract(epoch from bounds[1]::timestamptz) / 86400)::integer as "fromDay",
   (extract(epoch from bounds[2]::timestamptz) / 86400)::integer as "untilDay"
@@ -37,8 +37,8 @@ where not published
   and occurred_at < to_timestamp(:untilDay::integer * 86400.0)
 limit 1;
 
--- Of a client's events in the slice the last was published last. Settled deliveries are deleted
--- before, and so whatever delivery an event has keeps the slice.
+-- The last of a client's events in the slice was published last. Settled deliveries were deleted
+-- before, so any remaining delivery of an event keeps the slice.
 -- name: is_feed_slice_kept
 with first as materialized (
   select position

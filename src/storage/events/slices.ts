@@ -2,7 +2,7 @@ import { type Connection, type Database, firstRow, lockTimeoutMs } from '../engi
 import { loadStatements } from '../engine/statements.ts'
 import { listFeeds } from './retention.ts'
 
-/** The tables whose rows lie in slices, by when their act took place. */
+/** The tables that are divided into slices by the time of the act. */
 export const slicedTables = ['event', 'published_event'] as const
 export type SlicedTable = (typeof slicedTables)[number]
 
@@ -18,7 +18,7 @@ const declare = loadStatements(import.meta.url)
 
 const selectDay = declare<object, { day: number }>('find_database_day')
 
-/** The day, since 1970 (UTC), by the clock that rows are dated by. */
+/** Returns the day, since 1970 (UTC), by the clock that dates the rows. */
 export async function findDatabaseDay(connection: Connection): Promise<number> {
   const row = firstRow(await selectDay(connection, {}))
   if (!row) throw new Error('The database has no clock.')
@@ -33,14 +33,14 @@ const selectSlices = declare<{ table: SlicedTable; boundsPattern: string }, Slic
   'list_slices',
 )
 
-/** The slices of a table, the oldest first. */
+/** Lists the slices of a table, oldest first. */
 export const listSlices = async (connection: Connection, table: SlicedTable): Promise<Slice[]> =>
   (await selectSlices(connection, { table, boundsPattern })).map((bounds) => ({ table, ...bounds }))
 
 /**
- * How long others may wait for a change of slices. It takes the whole table, for a moment, once
- * nobody uses it: who comes meanwhile waits behind it. Where that takes longer it is left for the
- * next time. A cluster takes it on every node.
+ * The maximum wait for a change of slices. It locks the whole table for a moment, once no other
+ * transaction uses it, and later ones wait behind it. If that takes longer, the change is left for
+ * the next time. A cluster locks it on every node.
  */
 const waitMsOn = (database: Database): number => (database.isCluster() ? lockTimeoutMs : 250)
 
@@ -49,9 +49,8 @@ type SliceChange = Slice & { readonly waitMs: number }
 const make = declare<SliceChange, { isThere: boolean }>('make_slice')
 
 /**
- * Makes a slice, unless it is there.
- * @returns whether it could be: rows of its time may be kept already where those lie that have no
- *   slice.
+ * Makes a slice, unless it exists.
+ * @returns false if the default partition already has rows of its time.
  */
 export const makeSlice = async (
   database: Database,
@@ -81,12 +80,13 @@ type FeedSlice = SliceBounds & { readonly clientId: string; readonly days: numbe
 
 const selectKept = declare<FeedSlice>('is_feed_slice_kept')
 
-/** Clients that are listed at once. */
+/** The number of clients that are listed at once. */
 const clientsEach = 500
 
 /**
- * Deletes a slice of the feeds, unless an event in it was published within so many days, is to be
- * published or entered in the audit log, or has a delivery. @returns whether it was deleted.
+ * Deletes a slice of the feeds, unless an event in it was published within a number of days, is not
+ * yet published or entered in the audit log, or has a delivery.
+ * @returns whether it was deleted.
  */
 export async function deleteFeedSlice(
   database: Database,
@@ -94,11 +94,11 @@ export async function deleteFeedSlice(
   days: number,
 ): Promise<boolean> {
   const { fromDay, untilDay } = slice
-  // Whatever was published late is seen below; from here on nothing of this time is.
+  // Late events are visible to the checks below; from here on, none of this time is published.
   if ((await selectUnpublished(database, { fromDay, untilDay })).length > 0) return false
   for (let after = ''; ; ) {
     const clients = await listFeeds(database, after, clientsEach)
-    // One by one: what one client has lies together, and is found by it.
+    // One client at a time: its rows are on one node, found by the client.
     for (const clientId of clients) {
       const kept = await selectKept(database, { clientId, fromDay, untilDay, days })
       if (kept.length > 0) return false

@@ -1,4 +1,4 @@
--- Requests that are remembered under their idempotency keys, for 24 hours.
+-- Requests that are stored under their idempotency keys, for 24 hours.
 
 -- name: claim_idempotency_key
 select claim_idempotency_key(
@@ -9,10 +9,10 @@ select claim_idempotency_key(
   p_answer => :answer
 ) as "isClaimed";
 
--- Beside a hash that only the one who claimed knew of there may be none. A client that gets an
--- answer again reads that its act was done. Where a commit's wait for a standby was cut short, that
--- may be gone with its server: so the answer leaves a trace, whose own commit waits until the
--- standby has all of it.
+-- If the key was claimed under a hash that only the claiming process knew, there may be no row. A
+-- client that gets a stored answer assumes that its act was done. If a commit's wait for a standby
+-- was cancelled, the act may be lost with its server: so the answer writes a trace, whose own
+-- commit waits until the standby has everything.
 -- name: find_idempotency_record
 select encode(request_fingerprint, 'hex') = any (:requestFingerprints::text[]) as "isSameRequest",
   retired, claim_id as "claimId", answer,

@@ -3,22 +3,25 @@ import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 import type { NewOriginal } from '../links/transactions.ts'
 
-/** Names one remembered request. */
+/** Identifies one stored request. */
 export interface IdempotencyReference {
   readonly clientId: string
-  /** Keyed hashes of its idempotency key, one for each version of their key, the active first. */
+  /**
+   * Keyed hashes of its idempotency key, one for each version of their key, the active version
+   * first.
+   */
   readonly keyHashes: readonly [Uint8Array, ...Uint8Array[]]
 }
 
 const toHex = (bytes: readonly Uint8Array[]): string[] =>
   bytes.map((each) => Buffer.from(each).toString('hex'))
 
-/** Bytes as one text that a statement reads as a list: `\\x01,\\x02`. */
+/** Joins bytes to one text that a statement reads as a list: `\\x01,\\x02`. */
 export const joinBytes = (all: readonly Uint8Array[]): string => toByteaTexts(all).join(',')
 
 /**
- * Hashes as a list that says before it runs which they are: a cluster asks only the nodes that have
- * them.
+ * Joins hashes to a list that is constant before execution, so that a cluster asks only the nodes
+ * with these hashes.
  */
 const toByteaTexts = (hashes: readonly Uint8Array[]): string[] =>
   toHex(hashes).map((hex) => `\\x${hex}`)
@@ -30,22 +33,22 @@ interface NewClaim {
   readonly keyHashes: string
   readonly requestFingerprint: Uint8Array
   readonly claimId: string
-  /** Null where it is not known yet. */
+  /** Null if it is not known yet. */
   readonly answer: Uint8Array | null
 }
 
 const insertClaim = declare<NewClaim, { isClaimed: boolean }>('claim_idempotency_key')
 
-/** The hashes of a key in one order, so that two that race wait for each other and never both. */
+/** Sorts the hashes of a key, so that two concurrent claims never deadlock. */
 const joinHashes = (keyHashes: readonly Uint8Array[]): string =>
   joinBytes(keyHashes.toSorted(Buffer.compare))
 
 /**
- * Claims a key until the transaction ends; a request that has claimed it already is waited for. It
- * is claimed under every version of the hash's key: of two processes that differ on the active one,
- * one must wait.
- * @returns the claim, or null where the key was not free: it was used within 24 hours.
- * @throws `LockTimeout` when the other request takes too long.
+ * Claims a key until the transaction ends; waits for a request that has claimed it already. The key
+ * is claimed under every version of the hash's key, so that processes with different active
+ * versions exclude each other.
+ * @returns the claim, or null if the key was not free: it was used within 24 hours.
+ * @throws `LockTimeout` if the other request takes too long.
  */
 export async function claimIdempotencyKey(
   connection: Connection,
@@ -58,42 +61,40 @@ export async function claimIdempotencyKey(
   return firstRow(rows)?.isClaimed ? claimId : null
 }
 
-/**
- * The only hash of a request's idempotency key, while that hash's own key is not being replaced.
- */
+/** The only hash of a request's idempotency key, unless the hash's own key is being rotated. */
 export interface OnlyHash {
   readonly clientId: string
   readonly keyHash: Uint8Array
 }
 
-/** A claim as the statement of an act makes it. */
+/** A claim as a parameter of an act's statement. */
 export interface Claim extends IdempotencyReference {
   readonly requestFingerprint: Uint8Array
   readonly claimId: string
-  /** What is answered if the act is done; null where that is not known yet. */
+  /** The answer if the act is done; null if it is not known yet. */
   readonly answer: Uint8Array | null
   /**
-   * The transaction that a network begins with it: where a reversal has overtaken that, nothing is
-   * done.
+   * The transaction that a network begins with the request. If a reversal has overtaken it, nothing
+   * is done.
    */
   readonly original?: NewOriginal
 }
 
-/** A claim as the statement of an act takes it. */
+/** A claim as the parameters of a statement. */
 export interface ClaimValues {
-  /** Who claims the key: the client, or an operator. */
+  /** The claimant: the client, or an operator. */
   readonly claimantId: string | null
-  /**
-   * In ascending order, so that two that race wait for each other and never both; separated by
-   * commas.
-   */
+  /** In ascending order, so that two concurrent claims never deadlock; separated by commas. */
   readonly keyHashes: string | null
   readonly requestFingerprint: Uint8Array | null
   readonly claimId: string | null
   readonly answer: Uint8Array | null
 }
 
-/** The claim of an act. @param claim null without an idempotency key. */
+/**
+ * Converts the claim of an act to parameters.
+ * @param claim null without an idempotency key.
+ */
 export const claimParameters = (claim: Claim | null): ClaimValues => ({
   claimantId: claim?.clientId ?? null,
   keyHashes: claim && joinHashes(claim.keyHashes),
@@ -102,7 +103,10 @@ export const claimParameters = (claim: Claim | null): ClaimValues => ({
   answer: claim?.answer ?? null,
 })
 
-/** Remembers the answer of an act that found nothing to do. @returns whether the key was free. */
+/**
+ * Stores the answer of an act that changed nothing.
+ * @returns whether the key was free.
+ */
 export const rememberAnswer = async (
   connection: Connection,
   claim: Claim | null,
@@ -123,7 +127,7 @@ export interface RememberedRequest {
   readonly claimId: string
   readonly isSameRequest: boolean
   readonly retired: boolean
-  /** Null while the request that claimed the key has not finished, or if it never did. */
+  /** Null while the request that claimed the key is running, or if it was lost. */
   readonly answer: Uint8Array | null
   readonly ageSeconds: number
 }
@@ -139,8 +143,8 @@ const selectRemembered = declare<
 >('find_idempotency_record')
 
 /**
- * What is remembered under a key for 24 hours, swept or not, compared with the request at hand: it
- * was remembered by its fingerprint under the key of that day.
+ * Returns the stored request of a key within 24 hours, swept or not, compared with the present
+ * request. Its fingerprint is under the key of that time.
  */
 export const findRememberedRequest = async (
   connection: Connection,
@@ -155,7 +159,7 @@ export const findRememberedRequest = async (
     }),
   )
 
-/** The answer that is remembered, and whether it is the one that was brought. */
+/** The stored answer, and whether it is that of this call. */
 interface StoredAnswer {
   readonly answer: Uint8Array
   readonly isOwn: boolean
@@ -171,8 +175,8 @@ interface NewAnswer {
 const updateAnswer = declare<NewAnswer, StoredAnswer>('store_answer')
 
 /**
- * Remembers an answer under a claim, unless one is remembered: the first one stays.
- * @returns null where the claim has been forgotten, or the key is another request's by now.
+ * Stores an answer under a claim, unless one is stored: the first one stays.
+ * @returns null if the claim was deleted, or the key belongs to another request by now.
  */
 export const storeAnswer = async (
   connection: Connection,
@@ -191,7 +195,7 @@ export const storeAnswer = async (
 
 const updateRetired = declare<KnownKey>('retire_idempotency_key')
 
-/** Retires a key: it answers no repeat until it is deleted. */
+/** Retires a key: repeats get no answer until it is deleted. */
 export const retireIdempotencyKey = async (
   connection: Connection,
   { clientId, keyHashes }: IdempotencyReference,
@@ -201,7 +205,10 @@ export const retireIdempotencyKey = async (
 
 const deleteOld = declare<{ limit: number }, { count: number }>('delete_old_idempotency_records')
 
-/** Deletes some of the requests older than 24 hours. @returns how many. */
+/**
+ * Deletes some of the requests older than 24 hours.
+ * @returns their number.
+ */
 export const expireIdempotencyRecords = async (
   connection: Connection,
   limit: number,

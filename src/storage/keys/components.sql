@@ -1,4 +1,4 @@
--- Keys that several people bring, each a component, and the components so far.
+-- Keys that are entered in components by several people, and the components so far.
 
 -- name: insert_component_entry
 insert into component_entry (target, algorithm, length_bytes, component_count, key_check_value,

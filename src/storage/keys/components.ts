@@ -1,14 +1,14 @@
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** A key that several people bring, each a component. */
+/** A key that several people enter in components. */
 interface NewComponentEntry {
-  /** What the combined key is to become, as JSON. */
+  /** The purpose of the combined key, as JSON. */
   readonly target: string
   readonly algorithm: 'TDES' | 'AES'
   readonly lengthBytes: number
   readonly componentCount: number
-  /** Of the combined key, as its sender gave it. */
+  /** The check value of the combined key from its sender. */
   readonly keyCheckValue: string
   readonly openedBy: string
 }
@@ -24,7 +24,7 @@ const insertEntry = declare<NewComponentEntry & { seconds: number }, ComponentEn
   'insert_component_entry',
 )
 
-/** Opens an entry for so many seconds. */
+/** Opens an entry for a number of seconds. */
 export const insertComponentEntry = async (
   connection: Connection,
   entry: NewComponentEntry,
@@ -37,7 +37,7 @@ export const insertComponentEntry = async (
 
 const lockEntry = declare<{ entryId: string }, ComponentEntryRow>('lock_component_entry')
 
-/** An open entry, locked until the transaction ends, or null. */
+/** Returns an open entry, locked until the transaction ends, or null. */
 export const lockComponentEntry = async (
   connection: Connection,
   entryId: string,
@@ -45,19 +45,19 @@ export const lockComponentEntry = async (
 
 const selectEntry = declare<{ entryId: string }, ComponentEntryRow>('find_component_entry')
 
-/** An open entry, or null. */
+/** Returns an open entry, or null. */
 export const findComponentEntry = async (
   connection: Connection,
   entryId: string,
 ): Promise<ComponentEntryRow | null> => firstRow(await selectEntry(connection, { entryId }))
 
-/** Where a page of entries ends: the next to expire first. */
+/** The end of a page of entries: the next to expire first. */
 export interface EntryPosition {
   readonly at: string
   readonly entryId: string
 }
 
-/** Before all entries. */
+/** The position before all entries. */
 export const firstEntry: EntryPosition = {
   at: '-infinity',
   entryId: '00000000-0000-0000-0000-000000000000',
@@ -69,7 +69,7 @@ const selectEntries = declare<{ at: string; entryId: string; limit: number }, Li
   'list_component_entries',
 )
 
-/** Open entries. */
+/** Lists open entries. */
 export const listComponentEntries = (
   connection: Connection,
   after: EntryPosition,
@@ -78,7 +78,7 @@ export const listComponentEntries = (
 
 const deleteEntry = declare<{ entryId: string }>('delete_component_entry')
 
-/** Forgets an entry with its components. */
+/** Deletes an entry with its components. */
 export const deleteComponentEntry = async (
   connection: Connection,
   entryId: string,
@@ -90,7 +90,10 @@ type LateEntry = Pick<ComponentEntryRow, 'entryId' | 'target'>
 
 const deleteLateEntries = declare<object, LateEntry>('forget_component_entries')
 
-/** Deletes every expired entry with its components. @returns the entries. */
+/**
+ * Deletes every expired entry with its components.
+ * @returns the entries.
+ */
 export const expireComponentEntries = (connection: Connection): Promise<LateEntry[]> =>
   deleteLateEntries(connection, {})
 
@@ -99,7 +102,7 @@ export interface KeyComponentRow {
   readonly componentNumber: number
   readonly person: string
   readonly clientId: string
-  /** Everybody who could have acted for that client when the component came. */
+  /** Everyone who could act as that client when the component was entered. */
   readonly controlledBy: readonly string[]
   readonly keyBlock: string
   readonly keyCheckValue: string
@@ -109,7 +112,7 @@ type EntryComponentRow = KeyComponentRow & { readonly entryId: string }
 
 const insertComponent = declare<EntryComponentRow>('insert_key_component')
 
-/** Keeps a component of an entry that is locked. */
+/** Stores a component of a locked entry. */
 export const insertKeyComponent = async (
   connection: Connection,
   entryId: string,
@@ -122,7 +125,7 @@ const selectComponents = declare<{ entryIds: readonly string[] }, EntryComponent
   'list_key_components',
 )
 
-/** The components of entries so far. */
+/** Lists the components of entries so far. */
 export const listKeyComponents = (
   connection: Connection,
   entryIds: readonly string[],

@@ -1,4 +1,4 @@
--- The versions of the installation's keys, from their making to their end.
+-- The versions of the installation's keys.
 
 -- name: list_hsm_keys
 select key_name as "keyName", key_version as "keyVersion", state, key_block as "keyBlock",
@@ -105,7 +105,7 @@ where key_name = :keyName and key_version < :keyVersion and state = 'active'
   )
 returning key_name as "keyName", key_version as "keyVersion";
 
--- A program from before there were numbers may have made a version without taking one.
+-- A program from before numbers existed may have added a version without a number.
 -- name: take_key_number
 insert into hsm_key_number (key_name, last_version)
 select :keyName, 1 + coalesce(max(key_version), 0)

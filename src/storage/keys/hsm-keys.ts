@@ -3,7 +3,7 @@ import { loadStatements } from '../engine/statements.ts'
 
 export type HsmKeyState = 'pending' | 'active' | 'retired'
 
-/** One version of a key: of use only to the HSM that holds the master key. */
+/** One version of a key. Only an HSM with the master key can use it. */
 interface HsmKeyRow {
   readonly keyName: string
   readonly keyVersion: number
@@ -12,18 +12,18 @@ interface HsmKeyRow {
   readonly keyCheckValue: string
 }
 
-/** A version with the instants of its life. */
+/** A version with the times of its states. */
 export interface DatedHsmKeyRow extends HsmKeyRow {
   readonly createdAt: Date
-  /** When it is to become active; null where nobody has asked for it. */
+  /** When it becomes active; null if it is not scheduled. */
   readonly activatesAt: Date | null
   readonly activatedAt: Date | null
   readonly retiredAt: Date | null
-  /** Uses by all processes, and those that the ones at work have set aside. */
+  /** The uses by all processes, including those recorded in advance. */
   readonly uses: number
 }
 
-/** Names one version of a key. */
+/** Identifies one version of a key. */
 interface HsmKeyVersion {
   readonly keyName: string
   readonly keyVersion: number
@@ -33,13 +33,13 @@ const declare = loadStatements(import.meta.url)
 
 const selectKeys = declare<object, DatedHsmKeyRow>('list_hsm_keys')
 
-/** Every key of the installation. */
+/** Lists every key of the installation. */
 export const listHsmKeys = (connection: Connection): Promise<DatedHsmKeyRow[]> =>
   selectKeys(connection, {})
 
 const selectKey = declare<HsmKeyVersion, DatedHsmKeyRow>('find_hsm_key')
 
-/** One version of a key, or null. */
+/** Returns one version of a key, or null. */
 export const findHsmKey = async (
   connection: Connection,
   keyName: string,
@@ -49,15 +49,15 @@ export const findHsmKey = async (
 const insertKey = declare<HsmKeyRow, { keyName: string }>('insert_hsm_key')
 
 /**
- * Keeps a key, unless another process was first with this version.
- * @returns whether it was kept.
+ * Stores a key, unless another process stored this version first.
+ * @returns whether it was stored.
  */
 export const insertHsmKey = async (connection: Connection, key: HsmKeyRow): Promise<boolean> =>
   (await insertKey(connection, key)).length === 1
 
 const updateUses = declare<HsmKeyVersion & { uses: number }>('add_hsm_key_uses')
 
-/** Adds to the uses of a version; fewer than none gives some back. */
+/** Adds to the uses of a version; a negative number returns some. */
 export const addHsmKeyUses = async (
   connection: Connection,
   { keyName, keyVersion }: HsmKeyVersion,
@@ -69,8 +69,9 @@ export const addHsmKeyUses = async (
 const scheduleKey = declare<HsmKeyVersion & { pendingSeconds: number }>('schedule_hsm_key')
 
 /**
- * Lets a pending version become active, once it has been pending for so many seconds. @returns
- * false where it was to become so already, or is not pending.
+ * Schedules the activation of a pending version for when it has been pending for a number of
+ * seconds.
+ * @returns false if it was already scheduled, or is not pending.
  */
 export const scheduleHsmKey = async (
   connection: Connection,
@@ -88,13 +89,19 @@ export const hasDueHsmKeys = async (connection: Connection): Promise<boolean> =>
 
 const activateDueKeys = declare<object, HsmKeyVersion>('activate_due_hsm_keys')
 
-/** Makes the versions active that are due. @returns which. */
+/**
+ * Activates the versions that are due.
+ * @returns these versions.
+ */
 export const activateDueHsmKeys = (connection: Connection): Promise<HsmKeyVersion[]> =>
   activateDueKeys(connection, {})
 
 const retireOlderKeys = declare<HsmKeyVersion, HsmKeyVersion>('retire_older_hsm_keys')
 
-/** Retires every active version before this one. @returns which. */
+/**
+ * Retires every active version before this one.
+ * @returns these versions.
+ */
 export const retireOlderHsmKeys = (
   connection: Connection,
   keyName: string,
@@ -105,7 +112,7 @@ type SettledKeyVersion = HsmKeyVersion & { readonly settleSeconds: number }
 
 const selectKeyToRetire = declare<SettledKeyVersion>('may_retire_hsm_key')
 
-/** Whether a version is active whose successor has been so for so many seconds. */
+/** Whether a version is active and its successor has been active for a number of seconds. */
 export const mayRetireHsmKey = async (
   connection: Connection,
   keyName: string,
@@ -117,8 +124,8 @@ export const mayRetireHsmKey = async (
 const retireKey = declare<SettledKeyVersion>('retire_hsm_key')
 
 /**
- * Retires a version whose successor has been active for so many seconds.
- * @returns whether it did.
+ * Retires a version whose successor has been active for a number of seconds.
+ * @returns whether it was retired.
  */
 export const retireHsmKey = async (
   connection: Connection,
@@ -131,8 +138,9 @@ export const retireHsmKey = async (
 const deleteKey = declare<SettledKeyVersion>('delete_hsm_key')
 
 /**
- * Deletes a version that has been retired for so many seconds, or an unclaimed pending one beside
- * an active one. @returns whether it was deleted.
+ * Deletes a version that has been retired for a number of seconds, or an unclaimed pending one
+ * beside an active one.
+ * @returns whether it was deleted.
  */
 export const deleteHsmKey = async (
   connection: Connection,
@@ -147,8 +155,8 @@ const retireOutlivedKeys = declare<HsmKeyVersion & { seconds: number }, HsmKeyVe
 )
 
 /**
- * Retires every active version whose successor has been active for so many seconds.
- * @returns which.
+ * Retires every active version whose successor has been active for a number of seconds.
+ * @returns these versions.
  */
 export const retireOutlivedHsmKeys = (
   connection: Connection,
@@ -159,7 +167,9 @@ export const retireOutlivedHsmKeys = (
 
 const takeNumber = declare<{ keyName: string }, { keyVersion: number }>('take_key_number')
 
-/** The number of a key's next version: one that none had, also of those that were deleted. */
+/**
+ * Returns the number of a key's next version, which no version ever had, including deleted ones.
+ */
 export async function drawKeyNumber(connection: Connection, keyName: string): Promise<number> {
   const row = firstRow(await takeNumber(connection, { keyName }))
   if (!row) throw new Error('The database gave no number.')

@@ -1,6 +1,6 @@
--- Key blocks under the master key, of every table that has some, and the zone master keys.
+-- The key blocks under the master key in every table, and the zone master keys.
 
--- The keys of the installation each have a name; of the other tables all keys are for the same.
+-- The keys of the installation have names; in each other table, all keys have the same purpose.
 -- name: list_key_blocks_hsm_key
 select key_block as "keyBlock", key_name as "purpose"
 from hsm_key

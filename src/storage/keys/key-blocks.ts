@@ -5,7 +5,7 @@ import { loadStatements } from '../engine/statements.ts'
 export const keyBlockTables = ['hsm_key', 'zone_key', 'zone_master_key', 'key_component'] as const
 type KeyBlockTable = (typeof keyBlockTables)[number]
 
-/** A key block, and what its key is for. */
+/** A key block with the purpose of its key. */
 interface KeyBlockRow {
   readonly keyBlock: string
   readonly purpose: string
@@ -24,7 +24,7 @@ const selectKeyBlocks = {
   key_component: selectComponents,
 }
 
-/** Every key block of a table, locked until the transaction ends. */
+/** Lists every key block of a table, locked until the transaction ends. */
 export const listKeyBlocks = (
   connection: Connection,
   table: KeyBlockTable,
@@ -32,7 +32,7 @@ export const listKeyBlocks = (
 
 const selectIsKept = declare<{ keyBlock: string }, { isKept: boolean }>('is_key_block_kept')
 
-/** Whether a row names this key. */
+/** Whether a row has this key block. */
 export const isKeyBlockKept = async (connection: Connection, keyBlock: string): Promise<boolean> =>
   firstRow(await selectIsKept(connection, { keyBlock }))?.isKept ?? true
 
@@ -52,7 +52,10 @@ const updateKeyBlocks = {
   key_component: updateComponents,
 }
 
-/** Replaces a key block. @returns how many rows had it. */
+/**
+ * Replaces a key block.
+ * @returns the number of rows with it.
+ */
 export const moveKeyBlock = async (
   connection: Connection,
   table: KeyBlockTable,
@@ -60,14 +63,14 @@ export const moveKeyBlock = async (
   after: string,
 ): Promise<number> => (await updateKeyBlocks[table](connection, { before, after })).length
 
-/** A key that other keys are exchanged under, between this installation and another. */
+/** A key that encrypts other keys for exchange with another installation. */
 interface ZoneMasterKeyRow {
   readonly keyName: string
   readonly keyBlock: string
   readonly keyCheckValue: string
 }
 
-/** A zone master key with the instants of its life. */
+/** A zone master key with the times of its states. */
 export interface DatedZoneMasterKeyRow extends ZoneMasterKeyRow {
   readonly createdAt: Date
   readonly retiredAt: Date | null
@@ -77,7 +80,7 @@ const selectZoneMasterKey = declare<{ keyName: string }, DatedZoneMasterKeyRow>(
   'find_zone_master_key',
 )
 
-/** A zone master key in use, or null. */
+/** Returns an active zone master key, or null. */
 export const findZoneMasterKey = async (
   connection: Connection,
   keyName: string,
@@ -86,7 +89,10 @@ export const findZoneMasterKey = async (
 
 const insertMasterKey = declare<ZoneMasterKeyRow>('insert_zone_master_key')
 
-/** Keeps a zone master key. @returns false where the name is taken. */
+/**
+ * Stores a zone master key.
+ * @returns false if the name is taken.
+ */
 export const insertZoneMasterKey = async (
   connection: Connection,
   key: ZoneMasterKeyRow,
@@ -95,8 +101,8 @@ export const insertZoneMasterKey = async (
 const retireMasterKey = declare<{ keyName: string }>('retire_zone_master_key')
 
 /**
- * Retires a zone master key: no key is exchanged under it any more.
- * @returns false when it does not exist.
+ * Retires a zone master key, so that no keys are exchanged under it.
+ * @returns false if it does not exist.
  */
 export const retireZoneMasterKey = async (
   connection: Connection,

@@ -1,4 +1,4 @@
--- Keys of each kind, as they are listed.
+-- Lists of keys by kind.
 
 -- name: list_hsm_keys_after
 select key_name as "keyName", key_version as "keyVersion", state, key_block as "keyBlock",

@@ -4,7 +4,7 @@ import type { DatedHsmKeyRow } from './hsm-keys.ts'
 import type { DatedZoneMasterKeyRow } from './key-blocks.ts'
 import type { DatedZoneKeyRow } from './zone-keys.ts'
 
-/** A version of a key, and whether new things are made under it. */
+/** A version of a key, and whether it protects new data. */
 interface ListedHsmKeyRow extends DatedHsmKeyRow {
   readonly current: boolean
 }
@@ -16,7 +16,7 @@ const selectHsmKeys = declare<
   ListedHsmKeyRow
 >('list_hsm_keys_after')
 
-/** Versions of the installation's keys after this one, by name and number. */
+/** Lists versions of the installation's keys after this one, by name and number. */
 export const listHsmKeysAfter = (
   connection: Connection,
   keyName: string,
@@ -28,7 +28,7 @@ const selectZoneMasterKeys = declare<{ keyName: string; limit: number }, DatedZo
   'list_zone_master_keys_after',
 )
 
-/** Zone master keys after this one, by name. */
+/** Lists zone master keys after this one, by name. */
 export const listZoneMasterKeysAfter = (
   connection: Connection,
   keyName: string,
@@ -40,7 +40,7 @@ const selectZoneKeys = declare<
   DatedZoneKeyRow
 >('list_zone_keys_after')
 
-/** Zone keys after this one, by network and name. */
+/** Lists zone keys after this one, by network and name. */
 export const listZoneKeysAfter = (
   connection: Connection,
   clientId: string,
@@ -53,10 +53,7 @@ const selectNewestZoneKeys = declare<
   DatedZoneKeyRow
 >('list_newest_zone_keys')
 
-/**
- * So many keys of each network: those in use before those that are retired, the newest first of
- * each.
- */
+/** Lists keys of each network up to a limit: active ones before retired ones, each newest first. */
 export const listNewestZoneKeys = (
   connection: Connection,
   clientIds: readonly string[],

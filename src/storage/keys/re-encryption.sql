@@ -1,5 +1,5 @@
--- Passes that put everything under the newest version of a key. A pass is one process's for
--- 15 seconds after its last step.
+-- Re-encryptions of all data under the newest version of a key. A process holds one until 15
+-- seconds after its last step.
 
 -- name: list_re_encryptions
 select key_name as "keyName", key_version as "keyVersion", column_name as "columnName", position,

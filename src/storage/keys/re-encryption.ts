@@ -1,19 +1,19 @@
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** The re-encryption of everything that is under older versions of a key. */
+/** The re-encryption of all data under older versions of a key. */
 export interface ReEncryptionRow {
   readonly keyName: string
-  /** The version that everything moves to. */
+  /** The version for all data. */
   readonly keyVersion: number
   readonly columnName: string
-  /** After which row of the column to go on. */
+  /** The row of the column after which it continues. */
   readonly position: string
   readonly round: number
   readonly roundStartedAt: Date
   readonly examined: number
   readonly reEncrypted: number
-  /** Rows that this round found under an older version. */
+  /** The rows that this round found under an older version. */
   readonly leftInRound: number
   readonly startedAt: Date
   readonly finishedAt: Date | null
@@ -21,14 +21,14 @@ export interface ReEncryptionRow {
 
 const declare = loadStatements(import.meta.url)
 
-/** The version that a re-encryption moves everything to. */
+/** The target version of a re-encryption. */
 type Target = Pick<ReEncryptionRow, 'keyName' | 'keyVersion'>
 
 const selectReEncryptions = declare<Target & { limit: number }, ReEncryptionRow>(
   'list_re_encryptions',
 )
 
-/** Passes to versions after this one, by name and number. */
+/** Lists re-encryptions to versions after this one, by name and number. */
 export const listReEncryptions = (
   connection: Connection,
   keyName: string,
@@ -38,7 +38,7 @@ export const listReEncryptions = (
 
 const insertReEncryption = declare<Target>('start_re_encryption')
 
-/** Begins a re-encryption, unless it was begun. */
+/** Begins a re-encryption, unless it has begun. */
 export const startReEncryption = async (
   connection: Connection,
   keyName: string,
@@ -51,7 +51,7 @@ const updateHolder = declare<Target & { holder: string }, ReEncryptionRow>('clai
 
 /**
  * Claims an unclaimed re-encryption, or renews this process's own claim.
- * @returns null when another process has claimed it.
+ * @returns null if another process has claimed it.
  */
 export const claimReEncryption = async (
   connection: Connection,
@@ -61,7 +61,7 @@ export const claimReEncryption = async (
 ): Promise<ReEncryptionRow | null> =>
   firstRow(await updateHolder(connection, { keyName, keyVersion, holder }))
 
-/** Where a step of a re-encryption ended, and what it found. */
+/** The end of a step of a re-encryption, and its findings. */
 interface ReEncryptionStep {
   readonly columnName: string
   readonly position: string
@@ -74,7 +74,10 @@ const updatePosition = declare<Target & { holder: string } & ReEncryptionStep, R
   'record_re_encryption_step',
 )
 
-/** Puts a step on record. @returns null where the re-encryption has become another process's. */
+/**
+ * Records a step.
+ * @returns null if another process has claimed the re-encryption.
+ */
 export const recordReEncryptionStep = async (
   connection: Connection,
   { keyName, keyVersion }: ReEncryptionRow,
@@ -84,13 +87,15 @@ export const recordReEncryptionStep = async (
   firstRow(await updatePosition(connection, { ...step, keyName, keyVersion, holder }))
 
 /**
- * Whose re-encryption it is, and how many seconds after the version became active a round counts.
+ * The holder of a re-encryption, and the seconds after the activation from which a round counts.
  */
 type SettledTarget = Target & { readonly holder: string; readonly settleSeconds: number }
 
 const updateRound = declare<SettledTarget>('begin_re_encryption_round')
 
-/** Begins another round, at the earliest so many seconds after the version became active. */
+/**
+ * Begins another round, not earlier than a number of seconds after the activation of the version.
+ */
 export const beginReEncryptionRound = async (
   connection: Connection,
   { keyName, keyVersion }: ReEncryptionRow,
@@ -103,8 +108,9 @@ export const beginReEncryptionRound = async (
 const updateFinished = declare<SettledTarget>('finish_re_encryption')
 
 /**
- * Ends a re-encryption whose round began so many seconds after the version became active, and found
- * nothing left. @returns whether it did.
+ * Ends a re-encryption whose round began a number of seconds after the activation of the version,
+ * and found nothing left.
+ * @returns whether it ended.
  */
 export const finishReEncryption = async (
   connection: Connection,

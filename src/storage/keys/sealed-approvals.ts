@@ -1,7 +1,7 @@
 import type { Connection } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** The columns of an approval that are sealed. */
+/** The sealed columns of an approval. */
 export type SealedApprovalColumn = 'payload' | 'outcome'
 
 /** One sealed column of an approval. */
@@ -18,7 +18,7 @@ const selectPayloads = declare<Page, SealedApproval>('list_sealed_approvals_payl
 const selectOutcomes = declare<Page, SealedApproval>('list_sealed_approvals_outcome')
 const selectSealed = { payload: selectPayloads, outcome: selectOutcomes }
 
-/** Some approvals that have something in a sealed column, in the order of their ids. */
+/** Lists some approvals with a value in a sealed column, by id. */
 export const listSealedApprovals = (
   connection: Connection,
   column: SealedApprovalColumn,
@@ -32,7 +32,10 @@ const updatePayload = declare<SealedMove>('move_sealed_approval_payload')
 const updateOutcome = declare<SealedMove>('move_sealed_approval_outcome')
 const updateSealed = { payload: updatePayload, outcome: updateOutcome }
 
-/** Puts a sealed column under another key, if it is still what it was. @returns whether it was. */
+/**
+ * Stores a sealed column under another key, if it is unchanged.
+ * @returns whether it was stored.
+ */
 export const moveSealedApproval = async (
   connection: Connection,
   column: SealedApprovalColumn,

@@ -1,5 +1,5 @@
--- Sealed columns of several tables, for a re-encryption: some rows after one, and one row put under
--- another key, if it is still what it was.
+-- Sealed columns of several tables, for a re-encryption: lists after a row, and the replacement of
+-- one value, if it is unchanged.
 
 -- name: list_sealed_notes
 select public_token as "publicToken", sequence, note

@@ -2,14 +2,14 @@ import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** A note beside an event. */
+/** The note of an event. */
 interface SealedNote {
   readonly publicToken: PublicToken
   readonly sequence: number
   readonly note: Uint8Array
 }
 
-/** Where a page of notes begins. `''` stands before all cards. */
+/** The start of a page of notes. `''` precedes all cards. */
 interface NotePosition {
   readonly publicToken: PublicToken | ''
   readonly sequence: number
@@ -19,7 +19,7 @@ const declare = loadStatements(import.meta.url)
 
 const selectNotes = declare<NotePosition & { limit: number }, SealedNote>('list_sealed_notes')
 
-/** Some notes, in the order of their cards and events. */
+/** Lists some notes, by card and event. */
 export const listSealedNotes = (
   connection: Connection,
   after: NotePosition,
@@ -28,14 +28,17 @@ export const listSealedNotes = (
 
 const updateNote = declare<SealedNote & { after: Uint8Array }, { isMoved: boolean }>('move_note')
 
-/** Puts a note under another key. @returns whether it was still there. */
+/**
+ * Stores a note under another key.
+ * @returns whether it was unchanged.
+ */
 export const moveNote = async (
   connection: Connection,
   note: SealedNote,
   after: Uint8Array,
 ): Promise<boolean> => firstRow(await updateNote(connection, { ...note, after }))?.isMoved ?? false
 
-/** A remembered answer. */
+/** A stored answer. */
 interface SealedAnswer {
   readonly clientId: string
   readonly keyHash: Uint8Array
@@ -47,7 +50,7 @@ type AnswerKey = Pick<SealedAnswer, 'clientId' | 'keyHash'>
 
 const selectAnswers = declare<AnswerKey & { limit: number }, SealedAnswer>('list_sealed_answers')
 
-/** Some remembered answers, in the order of their clients and keys. */
+/** Lists some stored answers, by client and key. */
 export const listSealedAnswers = (
   connection: Connection,
   after: AnswerKey,
@@ -59,7 +62,10 @@ const updateAnswer = declare<
   { isMoved: boolean }
 >('move_answer')
 
-/** Puts an answer under another key. @returns whether it was still that one. */
+/**
+ * Stores an answer under another key.
+ * @returns whether it was unchanged.
+ */
 export const moveAnswer = async (
   connection: Connection,
   answer: SealedAnswer,
@@ -77,7 +83,7 @@ const selectSecrets = declare<{ afterName: string; limit: number }, SealedSecret
   'list_sandbox_secrets',
 )
 
-/** Some of the sandbox's secrets, in the order of their names. */
+/** Lists some of the sandbox's secrets, by name. */
 export const listSandboxSecrets = (
   connection: Connection,
   afterName: string,
@@ -86,14 +92,17 @@ export const listSandboxSecrets = (
 
 const updateSecret = declare<SealedSecret & { after: Uint8Array }>('move_sandbox_secret')
 
-/** Puts a secret under another key. @returns whether it was still that one. */
+/**
+ * Stores a secret under another key.
+ * @returns whether it was unchanged.
+ */
 export const moveSandboxSecret = async (
   connection: Connection,
   secret: SealedSecret,
   after: Uint8Array,
 ): Promise<boolean> => (await updateSecret(connection, { ...secret, after })).length === 1
 
-/** The columns of a webhook that are sealed. */
+/** The sealed columns of a webhook. */
 export type SealedWebhookColumn = 'secret' | 'description'
 
 /** One sealed column of a webhook. */
@@ -110,7 +119,7 @@ const selectWebhookSecrets = declare<WebhookPage, SealedWebhook>('list_sealed_we
 const selectDescriptions = declare<WebhookPage, SealedWebhook>('list_sealed_webhooks_description')
 const selectWebhooks = { secret: selectWebhookSecrets, description: selectDescriptions }
 
-/** Some webhooks that have something in a sealed column, in the order of their clients and ids. */
+/** Lists some webhooks with a value in a sealed column, by client and id. */
 export const listSealedWebhooks = (
   connection: Connection,
   column: SealedWebhookColumn,
@@ -124,7 +133,10 @@ const updateWebhookSecret = declare<WebhookMove>('move_sealed_webhook_secret')
 const updateDescription = declare<WebhookMove>('move_sealed_webhook_description')
 const updateWebhook = { secret: updateWebhookSecret, description: updateDescription }
 
-/** Puts a sealed column under another key, if it is still what it was. @returns whether it was. */
+/**
+ * Stores a sealed column under another key, if it is unchanged.
+ * @returns whether it was stored.
+ */
 export const moveSealedWebhook = async (
   connection: Connection,
   column: SealedWebhookColumn,
@@ -132,7 +144,7 @@ export const moveSealedWebhook = async (
   after: Uint8Array,
 ): Promise<boolean> => (await updateWebhook[column](connection, { ...webhook, after })).length === 1
 
-/** A secret that was replaced and may still sign. */
+/** A replaced secret that may still sign. */
 interface SealedFormerSecret extends SealedWebhook {
   readonly formerSecretId: string
 }
@@ -143,7 +155,7 @@ const selectFormerSecrets = declare<FormerSecretKey & { limit: number }, SealedF
   'list_sealed_former_secrets',
 )
 
-/** Some secrets that were replaced, in the order of their webhooks. */
+/** Lists some replaced secrets, by webhook. */
 export const listSealedFormerSecrets = (
   connection: Connection,
   after: FormerSecretKey,
@@ -154,7 +166,10 @@ const updateFormerSecret = declare<SealedFormerSecret & { after: Uint8Array }>(
   'move_sealed_former_secret',
 )
 
-/** Puts a secret that was replaced under another key. @returns whether it was still what it was. */
+/**
+ * Stores a replaced secret under another key.
+ * @returns whether it was unchanged.
+ */
 export const moveSealedFormerSecret = async (
   connection: Connection,
   secret: SealedFormerSecret,

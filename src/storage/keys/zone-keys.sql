@@ -1,4 +1,4 @@
--- Zone keys: the keys that card networks encipher PIN blocks under.
+-- Zone keys, with which card networks encipher PIN blocks.
 
 -- name: insert_zone_key
 insert into zone_key

@@ -1,12 +1,12 @@
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** A key that a card network enciphers PIN blocks under. Of use only to the HSM. */
+/** A key with which a card network enciphers PIN blocks. Only the HSM can use it. */
 export interface ZoneKeyRow {
   readonly clientId: string
   readonly keyName: string
   readonly algorithm: 'TDES' | 'AES'
-  /** Such as `ISO_FORMAT_0`: the only formats taken under this key. */
+  /** Such as `ISO_FORMAT_0`: the only formats accepted under this key. */
   readonly pinBlockFormats: readonly string[]
   readonly keyBlock: string
   readonly keyCheckValue: string
@@ -16,7 +16,10 @@ const declare = loadStatements(import.meta.url)
 
 const insert = declare<ZoneKeyRow>('insert_zone_key')
 
-/** Keeps a zone key. @returns false where the network has one of this name. */
+/**
+ * Stores a zone key.
+ * @returns false if the network has one with this name.
+ */
 export const insertZoneKey = async (connection: Connection, key: ZoneKeyRow): Promise<boolean> =>
   (await insert(connection, key)).length === 1
 
@@ -31,7 +34,7 @@ export const hasZoneKey = async (
   keyName: string,
 ): Promise<boolean> => (await selectName(connection, { clientId, keyName })).length > 0
 
-/** A zone key with the instants of its life. */
+/** A zone key with the times of its states. */
 export interface DatedZoneKeyRow extends ZoneKeyRow {
   readonly createdAt: Date
   readonly retiredAt: Date | null
@@ -39,7 +42,7 @@ export interface DatedZoneKeyRow extends ZoneKeyRow {
 
 const selectZoneKeys = declare<{ clientId: string }, DatedZoneKeyRow>('list_zone_keys')
 
-/** Every zone key of a network. */
+/** Lists every zone key of a network. */
 export const listZoneKeys = (
   connection: Connection,
   clientId: string,
@@ -47,7 +50,10 @@ export const listZoneKeys = (
 
 const updateRetired = declare<ZoneKeyReference>('retire_zone_key')
 
-/** Retires a zone key: PIN blocks under it are refused. @returns false when it does not exist. */
+/**
+ * Retires a zone key: PIN blocks under it are rejected.
+ * @returns false if it does not exist.
+ */
 export const retireZoneKey = async (
   connection: Connection,
   clientId: string,
@@ -56,7 +62,7 @@ export const retireZoneKey = async (
 
 const selectZoneKey = declare<ZoneKeyReference, ZoneKeyRow>('find_zone_key')
 
-/** A network's zone key, or null. */
+/** Returns a network's zone key, or null. */
 export const findZoneKey = async (
   connection: Connection,
   clientId: string,

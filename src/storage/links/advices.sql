@@ -1,4 +1,4 @@
--- What networks said that they did by themselves, or took back.
+-- Advices and reversals of networks.
 
 -- name: record_network_advice
 insert into network_advice (network_id, advice_hash, link_name, message_type, public_token, trace,

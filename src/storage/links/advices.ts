@@ -1,13 +1,13 @@
 import type { Connection } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** What a network says that it did by itself, or took back. */
+/** An advice or reversal of a network. */
 export interface NewAdvice {
   readonly networkId: string
   readonly adviceHash: Uint8Array
   readonly linkName: string
   readonly messageType: string
-  /** Of the card that it is about; null where there is none. */
+  /** The card; null if it is unknown. */
   readonly publicToken: string | null
   readonly trace: string | null
   readonly transmittedAt: string | null
@@ -18,22 +18,22 @@ export interface NewAdvice {
   readonly isMatched: boolean
 }
 
-/** Where a page of advices ends: newest first. */
+/** The end of a page of advices, newest first. */
 export interface AdvicePosition {
-  /** With microseconds, which a JavaScript date would lose. */
+  /** To the microsecond, which a JavaScript date would lose. */
   readonly receivedAt: string
   /** In hexadecimal. */
   readonly adviceHash: string
 }
 
-/** An advice that is on record. */
+/** A recorded advice. */
 export interface KnownAdvice extends Omit<NewAdvice, keyof AdvicePosition>, AdvicePosition {}
 
 const declare = loadStatements(import.meta.url)
 
 const insertAdvice = declare<NewAdvice>('record_network_advice')
 
-/** Puts an advice on record, unless it is there. */
+/** Records an advice, unless it is already recorded. */
 export const recordAdvice = async (connection: Connection, advice: NewAdvice): Promise<void> => {
   await insertAdvice(connection, advice)
 }
@@ -42,10 +42,13 @@ const selectAdvices = declare<AdvicePosition & { linkName: string; limit: number
   'list_network_advices',
 )
 
-/** Before all advices. */
+/** The position before all advices. */
 const newestAdvice: AdvicePosition = { receivedAt: 'infinity', adviceHash: '' }
 
-/** What a network said on a link, the newest first. @param before null: the newest. */
+/**
+ * Lists the advices on a link, newest first.
+ * @param before null for the first page.
+ */
 export const listAdviceRows = (
   connection: Connection,
   linkName: string,
@@ -56,6 +59,9 @@ export const listAdviceRows = (
 
 const deleteAdvices = declare<{ limit: number }>('prune_network_advices')
 
-/** Forgets some of the advices older than 30 days. @returns how many. */
+/**
+ * Deletes some of the advices older than 30 days.
+ * @returns their number.
+ */
 export const expireAdvices = async (connection: Connection, limit: number): Promise<number> =>
   (await deleteAdvices(connection, { limit })).length

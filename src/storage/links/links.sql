@@ -1,4 +1,4 @@
--- A link of ISO 8583: its configuration, and the connections on which it is signed on now.
+-- ISO 8583 links: the configuration, and the present connections.
 
 -- name: find_link
 select link.link_name as "linkName", link.network_id as "networkId", link.direction, link.host,
@@ -40,7 +40,7 @@ where link.link_name > :after
 order by link.link_name
 limit :limit;
 
--- Links that connect or listen now, of networks that may send authorization requests.
+-- Active links of networks that may send authorization requests.
 -- name: list_active_links
 select link.link_name as "linkName", link.network_id as "networkId", link.direction, link.host,
   link.port, link.profile, link.tls, link.certificates, link.peers,
@@ -86,7 +86,7 @@ where link_name = :linkName and (signed_on_at is null or signed_on_at < :signedO
 delete from link_session
 where link_name = :linkName and session_id = :sessionId;
 
--- Sessions whose process has ended without deleting them.
+-- Sessions of processes that ended without deleting them.
 -- name: forget_lost_link_sessions
 delete from link_session
 where link_name = :linkName and seen_at < now() - interval '1 minute';

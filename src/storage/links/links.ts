@@ -1,7 +1,7 @@
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** A connection on which a card network speaks ISO 8583, as it is configured. */
+/** The configuration of a connection on which a card network uses ISO 8583. */
 export interface LinkRow {
   readonly linkName: string
   readonly networkId: string
@@ -10,19 +10,19 @@ export interface LinkRow {
   readonly port: number
   readonly profile: string
   readonly tls: boolean
-  /** SHA-256 of the certificates that the other side may have, base64url. */
+  /** SHA-256 of the certificates that the peer may present, base64url. */
   readonly certificates: readonly string[]
-  /** Addresses and networks that may come without TLS. */
+  /** Addresses and networks that may connect without TLS. */
   readonly peers: readonly string[]
   readonly zoneMasterKey: string | null
   readonly active: boolean
 }
 
-/** A link with what became of it. */
+/** A link with its state. */
 export interface KnownLinkRow extends LinkRow {
   readonly createdAt: Date
   readonly lastSignedOnAt: Date | null
-  /** Sessions that were alive within half a minute, in all processes. */
+  /** The sessions that were renewed within half a minute, in all processes. */
   readonly sessions: number
   readonly signedOnSessions: number
   /** Processes that listen or connect, and were alive within half a minute. */
@@ -42,7 +42,7 @@ export const findLink = async (
 
 const selectLinks = declare<{ after: string; limit: number }, KnownLinkRow>('list_links')
 
-/** Links after this name, by their names. */
+/** Lists links after this name, by name. */
 export const listLinksAfter = (
   connection: Connection,
   after: string,
@@ -51,7 +51,7 @@ export const listLinksAfter = (
 
 const selectActiveLinks = declare<{ limit: number }, LinkRow>('list_active_links')
 
-/** The links that are to be up, of networks that may ask. */
+/** Lists the active links of networks that may send requests. */
 export const listActiveLinks = (connection: Connection, limit: number): Promise<LinkRow[]> =>
   selectActiveLinks(connection, { limit })
 
@@ -59,7 +59,7 @@ type LinkAddress = Pick<LinkRow, 'host' | 'port'>
 
 const selectListeningLink = declare<LinkAddress, { linkName: string }>('find_listening_link')
 
-/** The link that is listened for at an address; null where none is. */
+/** Returns the link that listens at an address; null if there is none. */
 export const findListeningLink = async (
   connection: Connection,
   address: LinkAddress,
@@ -68,7 +68,10 @@ export const findListeningLink = async (
 
 const insert = declare<LinkRow, { linkName: string }>('insert_link')
 
-/** Keeps a link. @returns false where the name is taken. */
+/**
+ * Stores a link.
+ * @returns false if the name is taken.
+ */
 export const insertLink = async (connection: Connection, link: LinkRow): Promise<boolean> =>
   (await insert(connection, link)).length === 1
 
@@ -78,11 +81,11 @@ export const updateLink = async (connection: Connection, link: LinkRow): Promise
   await update(connection, link)
 }
 
-/** A connection of a link, of this process. */
+/** A connection of a link in this process. */
 export interface LinkSession {
   readonly linkName: string
   readonly sessionId: string
-  /** The address of the other side. */
+  /** The address of the peer. */
   readonly peer: string
   readonly connectedAt: Date
   readonly signedOnAt: Date | null
@@ -91,7 +94,7 @@ export interface LinkSession {
 const upsertSession = declare<LinkSession>('see_link_session')
 const updateSignedOn = declare<{ linkName: string; signedOnAt: Date }>('set_link_signed_on')
 
-/** Notes that a session lives. */
+/** Records that a session is open. */
 export async function noteLinkSession(connection: Connection, session: LinkSession): Promise<void> {
   await upsertSession(connection, session)
   const { linkName, signedOnAt } = session

@@ -1,5 +1,5 @@
--- Transactions of networks, and which of them were reversed. After 24 hours a row counts no more,
--- and is taken. Where a list is joined to its table, it is materialized and joined row by row, so
+-- Transactions of networks, and which of them were reversed. After 24 hours, a row no longer counts
+-- and can be reused. If a list is joined to its table, it is materialized and joined row by row, so
 -- that no plan reads more than its rows.
 
 -- name: find_mark_of_reversal
@@ -9,7 +9,7 @@ where transaction_hash = any(array[:transactionHash::bytea]) and network_id = :n
   and message_class is null and clock_timestamp() - created_at <= interval '24 hours'
 limit 1;
 
--- A trace number comes again after a million messages: the newest that fits is meant.
+-- A trace number is reused after a million messages: the newest match is used.
 -- name: reverse_by_original_elements
 with named as materialized (
   select network_id, transaction_hash, created_at

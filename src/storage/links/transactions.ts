@@ -2,7 +2,7 @@ import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
 /**
- * What a transaction is known by to a reversal: a hash of its network's own numbers and the PAN's
+ * The identifier of a transaction for its reversal: a hash of the network's numbers and the PAN's
  * fingerprint.
  */
 interface TransactionReference {
@@ -11,7 +11,8 @@ interface TransactionReference {
 }
 
 /**
- * What a reversal may name of its original (ISO 8583:1987, field 90). An empty text is not known.
+ * The elements by which a reversal can identify its original (ISO 8583:1987, field 90). An empty
+ * text is unknown.
  */
 export interface OriginalElements {
   /** `1` of authorizations, `2` of financial messages. */
@@ -21,18 +22,15 @@ export interface OriginalElements {
   readonly acquirer: string
 }
 
-/** A transaction that a network begins with a request, as its reversal may name it. */
+/** A transaction that a network begins with a request, with the elements of its reversal. */
 export interface NewOriginal extends OriginalElements {
   /** One for each version of the key of the PAN's fingerprint. */
   readonly transactionHashes: readonly Uint8Array[]
 }
 
-/** The transaction that a request begins, as the statement of an act takes it. */
+/** The transaction of a request as the parameters of a statement. */
 export interface TransactionValues {
-  /**
-   * In ascending order, so that two that race wait for each other and never both; separated by
-   * commas.
-   */
+  /** In ascending order, so that two concurrent calls never deadlock; separated by commas. */
   readonly transactionHashes: string | null
   readonly messageClass: string | null
   readonly trace: string | null
@@ -40,7 +38,10 @@ export interface TransactionValues {
   readonly acquirer: string | null
 }
 
-/** The transaction of a request. @param original null where it begins none. */
+/**
+ * Converts the transaction of a request to parameters.
+ * @param original null if the request begins none.
+ */
 export function transactionParameters(original: NewOriginal | null): TransactionValues {
   const hashes = original?.transactionHashes
     .toSorted(Buffer.compare)
@@ -75,7 +76,10 @@ const updateNamed = declare<OriginalElements & { networkId: string }>(
   'reverse_by_original_elements',
 )
 
-/** Marks the original as reversed that these elements name. @returns whether there is one. */
+/**
+ * Marks the original with these elements as reversed.
+ * @returns whether it exists.
+ */
 export const reverseByElements = async (
   connection: Connection,
   networkId: string,
@@ -87,8 +91,8 @@ const upsertReversal = declare<TransactionReference, { isMatched: boolean }>(
 )
 
 /**
- * Marks an original as reversed, or leaves the mark behind that it will find.
- * @returns whether the original was there.
+ * Marks an original as reversed, or stores the mark for a later original.
+ * @returns whether the original exists.
  */
 export const reverseTransaction = async (
   connection: Connection,
@@ -97,6 +101,9 @@ export const reverseTransaction = async (
 
 const deleteTransactions = declare<{ limit: number }>('prune_network_transactions')
 
-/** Forgets some of the transactions older than 24 hours. @returns how many. */
+/**
+ * Deletes some of the transactions older than 24 hours.
+ * @returns their number.
+ */
 export const expireTransactions = async (connection: Connection, limit: number): Promise<number> =>
   (await deleteTransactions(connection, { limit })).length

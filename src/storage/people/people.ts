@@ -10,7 +10,7 @@ export interface PersonRow {
   readonly roles: readonly string[]
   readonly firstSignedInAt: Date
   readonly lastSignedInAt: Date
-  /** Sessions that are neither ended nor over. */
+  /** The number of open sessions. */
   readonly openSessions: number
 }
 
@@ -34,7 +34,7 @@ export const findPerson = async (
 
 const selectPeople = declare<{ after: string; limit: number }, PersonRow>('list_people')
 
-/** People by their ids, after one of them. */
+/** Lists people after one of them, by id. */
 export const listPersonRows = (
   connection: Connection,
   after: string,

@@ -1,6 +1,5 @@
 -- Sessions of the console. An open session has not ended, was used within 15 minutes and began
--- within 8 hours. Its person is looked up session by session, whatever the planner takes the
--- tables for.
+-- within 8 hours. Its person is looked up session by session, whatever sizes the planner expects.
 
 -- name: insert_console_session
 insert into console_session (secret_hash, sign_in_hash, person_id, roles, authenticated_at)

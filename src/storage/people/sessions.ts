@@ -3,7 +3,7 @@ import { loadStatements } from '../engine/statements.ts'
 
 const declare = loadStatements(import.meta.url)
 
-/** A session that begins. */
+/** A new session. */
 interface NewSession {
   readonly secretHash: Uint8Array
   readonly signInHash: Uint8Array
@@ -16,14 +16,14 @@ const insert = declare<NewSession, { sessionId: string }>('insert_console_sessio
 
 /**
  * Begins a session.
- * @returns its id; null where the sign-in that it comes from has made one before.
+ * @returns its id; null if its sign-in has already begun one.
  */
 export const insertSession = async (
   connection: Connection,
   session: NewSession,
 ): Promise<string | null> => firstRow(await insert(connection, session))?.sessionId ?? null
 
-/** An open session, and whose it is. */
+/** An open session with its person. */
 export interface SessionRow {
   readonly sessionId: string
   readonly personId: string
@@ -34,15 +34,15 @@ export interface SessionRow {
   readonly authenticatedAt: Date
   readonly startedAt: Date
   readonly seenAt: Date
-  /** What is shown once, sealed; null where there is nothing to show. */
+  /** The sealed notice that is shown once; null without a notice. */
   readonly notice: Uint8Array | null
-  /** Whether it is long enough since it was last put on record that it is used. */
+  /** Whether the last recorded use is old enough to record another one. */
   readonly isToBeSeen: boolean
 }
 
 const selectSession = declare<{ secretHash: Uint8Array }, SessionRow>('find_console_session')
 
-/** The open session of a cookie, by the hash of its secret. */
+/** Returns the open session of a cookie, by the hash of its secret. */
 export const findSession = async (
   connection: Connection,
   secretHash: Uint8Array,
@@ -50,7 +50,7 @@ export const findSession = async (
 
 const updateSeen = declare<{ secretHash: Uint8Array }>('see_console_session')
 
-/** Puts on record that a session is used now. What has ended meanwhile stays ended. */
+/** Records that a session is used now. An ended session stays ended. */
 export async function seeSession(connection: Connection, secretHash: Uint8Array): Promise<void> {
   await updateSeen(connection, { secretHash })
 }
@@ -85,7 +85,7 @@ export const consumeSessionNotice = async (
 
 const selectOpenSessions = declare<{ personId: string }, SessionRow>('list_console_sessions')
 
-/** Lists the open sessions of a person, newest first; at most 100. */
+/** Lists the open sessions of a person, newest first, at most 100. */
 export const listOpenSessions = async (
   connection: Connection,
   personId: string,
@@ -96,7 +96,10 @@ export const listOpenSessions = async (
 
 const updateEnded = declare<{ secretHash: Uint8Array }, { personId: string }>('end_console_session')
 
-/** Ends one session. @returns the id of its person; null when it had ended before. */
+/**
+ * Ends one session.
+ * @returns the id of its person; null if it had already ended.
+ */
 export const endSession = async (
   connection: Connection,
   secretHash: Uint8Array,
@@ -105,12 +108,18 @@ export const endSession = async (
 
 const updateAllEnded = declare<{ personId: string }>('end_console_sessions')
 
-/** Ends every session of a person. @returns how many. */
+/**
+ * Ends every session of a person.
+ * @returns their number.
+ */
 export const endSessions = async (connection: Connection, personId: string): Promise<number> =>
   (await updateAllEnded(connection, { personId })).length
 
 const deleteOldSessions = declare<{ limit: number }>('prune_console_sessions')
 
-/** Deletes at most `limit` sessions that ended long ago. @returns how many. */
+/**
+ * Deletes at most `limit` sessions that ended long ago.
+ * @returns their number.
+ */
 export const expireSessions = async (connection: Connection, limit: number): Promise<number> =>
   (await deleteOldSessions(connection, { limit })).length

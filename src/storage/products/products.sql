@@ -1,4 +1,4 @@
--- Products: what cards are issued of, and which clients may issue them.
+-- Products, and which clients may issue cards of them.
 
 -- name: list_granted_products
 select product_id as "productId", product_name as "productName", scheme_name as "schemeName",
@@ -48,7 +48,7 @@ from product
 where product_id = :productId
 for no key update;
 
--- A transaction that makes a card holds one of these rows. Cards that are made later find
+-- A transaction that creates a card locks one of these rows. Cards that are created later see
 -- another version.
 -- name: lock_grants_of_product
 update client_product
@@ -71,8 +71,8 @@ where product_id <> :productId and (starts_with(bin, :bin) or starts_with(:bin, 
 order by product_id
 limit 1;
 
--- The next card in the order of its index: to find any card of a product, the planner would
--- rather read the table, as if such a card came soon.
+-- The next card in the order of its index. Without it, the planner would scan the table for any
+-- card of a product, as if one came soon.
 -- name: has_cards_of_product
 select exists (
   select

@@ -10,20 +10,20 @@ const shared = loadSharedStatements(import.meta.url)
 export interface ProductFilter {
   readonly cardType: CardType | null
   readonly currencyCode: string | null
-  /** Only products with a greater id; null: all of them. */
+  /** Only products with a greater id; null for all. */
   readonly afterProductId: ProductId | null
   readonly limit: number
 }
 
 interface GrantedFilter extends Omit<ProductFilter, 'afterProductId'> {
   readonly clientId: string
-  /** 0 stands before all. */
+  /** 0 precedes all ids. */
   readonly afterProductId: number
 }
 
 const selectGranted = declare<GrantedFilter, ListedProduct>('list_granted_products')
 
-/** The active products granted to a client, by `productId`. */
+/** Lists the active products granted to a client, by `productId`. */
 export const listGrantedProducts = (
   connection: Connection,
   clientId: string,
@@ -39,7 +39,7 @@ export const listGrantedProducts = (
 
 /** A product as it was read. */
 export interface GrantedProduct extends Product {
-  /** Another one whenever it is to be changed. */
+  /** Changes before every change of the product. */
   readonly version: string
 }
 
@@ -52,7 +52,7 @@ const selectGrantedProduct = shared.declareRead<GrantedProductKey, GrantedProduc
   'find_granted_product',
 )
 
-/** An active product granted to a client as it is now, or null. */
+/** Returns an active product granted to a client as it is now, or null. */
 export const findGrantedProduct = (
   database: Database,
   clientId: string,
@@ -74,7 +74,7 @@ interface ProductsAfter {
 
 const selectProducts = declare<ProductsAfter, Product>('list_all_products')
 
-/** Products with greater ids than this one, active or not, by `productId`; null: all of them. */
+/** Lists products with ids greater than this one, active or not, by `productId`; null for all. */
 export const listProductRows = (
   connection: Connection,
   afterProductId: ProductId | null,
@@ -83,7 +83,7 @@ export const listProductRows = (
 
 const selectProduct = declare<{ productId: ProductId }, Product>('find_product')
 
-/** A product, active or not, or null. */
+/** Returns a product, active or not, or null. */
 export const findProduct = async (
   connection: Connection,
   productId: ProductId,
@@ -92,7 +92,9 @@ export const findProduct = async (
 const lock = declare<{ productId: ProductId }, Product>('lock_product')
 const updateGrants = declare<{ productId: ProductId; version: string }>('lock_grants_of_product')
 
-/** A product, locked until the transaction ends: cards of it are made before or after. */
+/**
+ * Returns a product, locked until the transaction ends, so that no card of it is created meanwhile.
+ */
 export const lockProduct = async (
   connection: Connection,
   productId: ProductId,
@@ -104,7 +106,7 @@ export const lockProduct = async (
 
 const update = declare<Product>('update_product')
 
-/** Makes the product of this id so. Cards keep the limits of tries that they were issued with. */
+/** Updates a product. Cards keep the limits of tries that they were issued with. */
 export const updateProduct = async (connection: Connection, product: Product): Promise<void> => {
   await update(connection, product)
 }
@@ -113,10 +115,7 @@ const selectOverlapping = declare<{ productId: number; bin: string }, { productI
   'find_overlapping_product',
 )
 
-/**
- * Another product than this one, if it is any yet, whose card numbers begin as those of a BIN do,
- * or null.
- */
+/** Returns another product whose card numbers can begin with a BIN, or null. */
 export const findOverlappingProduct = async (
   connection: Connection,
   productId: ProductId | null,
@@ -130,7 +129,7 @@ const selectHasCards = declare<{ productId: ProductId }, { hasCards: boolean }>(
   'has_cards_of_product',
 )
 
-/** Whether a card was ever made of a product. */
+/** Whether any card of a product exists. */
 export const hasCards = async (connection: Connection, productId: ProductId): Promise<boolean> =>
   firstRow(await selectHasCards(connection, { productId }))?.hasCards === true
 
@@ -138,7 +137,7 @@ const selectKnown = declare<{ productIds: readonly ProductId[] }, { productId: P
   'list_known_product_ids',
 )
 
-/** Which of these ids are products'. */
+/** Lists the existing products among these ids. */
 export const listKnownProductIds = async (
   connection: Connection,
   productIds: readonly ProductId[],
@@ -154,7 +153,7 @@ interface Grant {
 
 const insertGrant = declare<Grant>('grant_product')
 
-/** Lets a client issue cards of a product. */
+/** Allows a client to issue cards of a product. */
 export const grantProduct = async (
   connection: Connection,
   clientId: string,
@@ -165,7 +164,7 @@ export const grantProduct = async (
 
 const deleteGrant = declare<Grant>('revoke_product')
 
-/** Lets a client issue no cards of a product any more. */
+/** Removes a client's permission to issue cards of a product. */
 export const revokeProduct = async (
   connection: Connection,
   clientId: string,

@@ -1,10 +1,10 @@
--- What became of delivery attempts.
+-- Results of delivery attempts.
 
--- Groups are locked before their deliveries, in their order, as everywhere, so that no two
--- transactions wait in a ring. A delivery that was sent again, replayed or given up since the
--- attempt began keeps its present status; but an event that arrived has arrived, unless it was
--- requested once more. Rows are named by arrays, so that each is found by the index, also where
--- the planner takes a table for empty that has filled up meanwhile.
+-- Groups are locked before their deliveries, in order, as everywhere, so that transactions never
+-- deadlock. A delivery that was sent again, replayed or given up since the attempt began keeps its
+-- present status; but an event that arrived counts as delivered, unless it was requested again.
+-- Rows are named by arrays, so that the index finds each, even if the planner believes a table to
+-- be empty that has grown meanwhile.
 -- name: record_delivery_tries
 with result as (
   select *

@@ -4,31 +4,31 @@ import type { FeedPosition } from '../events/feed.ts'
 import { deleteIdleDeliveryGroups } from './delivery-groups.ts'
 import type { WebhookReference } from './webhooks.ts'
 
-/** One try of a delivery, as it stays on record. */
+/** A recorded delivery attempt. */
 export interface DeliveryTry {
   readonly at: string
   readonly durationMs: number
-  /** `delivered`, or in a word why not. */
+  /** `delivered`, or the reason in one word. */
   readonly outcome: string
   readonly statusCode?: number
   /** The first bytes of a text or JSON answer. */
   readonly response?: string
 }
 
-/** What became of a try, and when its group is due again. */
+/** The result of an attempt, and when its group is due again. */
 export interface TriedDelivery {
   readonly position: FeedPosition
   readonly groupKey: string
-  /** As they were when it was tried: the two show whether it was queued anew since. */
+  /** The values at the attempt: together they show whether it was queued again since. */
   readonly round: number
   readonly failures: number
-  /** `Pending`: it is to be tried again. */
+  /** `Pending`: another attempt follows. */
   readonly status: 'Pending' | 'Delivered' | 'Failed'
   readonly dueInSeconds: number
   readonly try: DeliveryTry
 }
 
-/** Ten times three days of tries: a delivery may be sent again for as long as it is kept. */
+/** Ten times the attempts of three days: a stored delivery can be sent again. */
 const triesMax = 300
 
 interface RecordedTry {
@@ -49,7 +49,7 @@ const declare = loadStatements(import.meta.url)
 const updateTried = declare<TriesToRecord, RecordedTry>('record_delivery_tries')
 
 /**
- * Records delivery attempts, at most one a group.
+ * Records delivery attempts, at most one per group.
  * @returns the deliveries that the attempts decided. The others were queued again or given up
  *   meanwhile.
  */

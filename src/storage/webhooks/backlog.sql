@@ -1,5 +1,5 @@
--- What has yet to be sent. Each statement reads the first 10,000 rows of an index that holds
--- only the rows that are counted.
+-- Unsent events. Each statement reads the first 10,000 rows of an index that holds only the counted
+-- rows.
 
 -- name: measure_unpublished_events
 select count(*)::integer as "count",

@@ -1,17 +1,17 @@
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
-/** What has yet to go out. Counts stop at 10,000: what is longer is long. */
+/** The unsent events. Counts stop at 10,000. */
 export interface Backlog {
-  /** Events that are not in the feed of their client yet. */
+  /** Events that are not yet in the feed of their client. */
   readonly unpublishedEvents: number
   readonly oldestUnpublishedSeconds: number
   /** Deliveries that are pending, due or not. */
   readonly pendingDeliveries: number
-  /** Webhooks that have something due which nobody sends, but for failing ones. */
+  /** Webhooks with due deliveries that no process serves, except failing ones. */
   readonly dueWebhooks: number
   readonly oldestDueSeconds: number
-  /** The same of those that fail, which wait behind the others. */
+  /** The same for failing webhooks, which wait behind the others. */
   readonly failingWebhooks: number
   readonly oldestFailingSeconds: number
 }
@@ -27,7 +27,7 @@ const measureEvents = declare<object, Measured>('measure_unpublished_events')
 const measureDeliveries = declare<object, Measured>('measure_pending_deliveries')
 const measureQueues = declare<{ failing: boolean }, Measured>('measure_due_delivery_queues')
 
-/** Measures what has yet to go out, by reads that end however much there is. */
+/** Measures the backlog, with reads of bounded size. */
 export async function measureBacklog(connection: Connection): Promise<Backlog> {
   const events = await readMeasure(measureEvents(connection, {}))
   const deliveries = await readMeasure(measureDeliveries(connection, {}))

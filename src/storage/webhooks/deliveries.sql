@@ -85,9 +85,8 @@ select ping_webhook(
 -- name: lock_feed_head
 select lock_feed_head(p_client_id => :clientId);
 
--- Locks are taken in the order of all statements: head, webhook, groups, deliveries. Rows are
--- named by arrays, so that each is found by the index, whatever the planner takes the table
--- for.
+-- Locks are taken in the common order of all statements: head, webhook, groups, deliveries. Rows
+-- are named by arrays, so that the index finds each, whatever size the planner expects.
 -- name: replay_deliveries
 with asked as (
   select replay_after, events

@@ -30,7 +30,7 @@ const selectDeliveries = declare<DeliveriesBefore, DeliveryRow>('list_deliveries
 
 const afterAll = '9223372036854775807'
 
-/** An endpoint's deliveries before a position, newest first. */
+/** Lists an endpoint's deliveries before a position, newest first. */
 export const listDeliveryRows = (
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
@@ -45,7 +45,7 @@ const requeueDelivery = declare<DeliveryReference, Pick<DeliveryRow, 'eventId'>>
 
 /**
  * Queues a delivery again, whatever its state.
- * @returns its event's id, or null when the delivery or its event does not exist any more.
+ * @returns its event's id, or null if the delivery or its event no longer exists.
  */
 export const queueDelivery = async (
   connection: Connection,
@@ -61,7 +61,10 @@ interface Ping extends WebhookReference {
 
 const insertPing = declare<Ping, { isQueued: boolean }>('ping_webhook')
 
-/** Queues a ping. @returns whether there is such a webhook. */
+/**
+ * Queues a ping.
+ * @returns whether the webhook exists.
+ */
 export const queuePing = async (
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
@@ -77,9 +80,9 @@ const replayDeliveries = declare<WebhookReference & { limit: number }, { hasMore
 )
 
 /**
- * Queues the next stretch of what a client asked to have replayed: all of it that was not
- * delivered, each with all its time before it, and what waits to be tried again at once.
- * @returns whether there is more.
+ * Queues the next part of a replay: every event that was not delivered, with the full number of
+ * attempts, and pending retries at once.
+ * @returns whether more parts follow.
  */
 export const queueUndelivered = (
   database: Database,
@@ -87,8 +90,8 @@ export const queueUndelivered = (
   limit: number,
 ): Promise<boolean> =>
   database.transaction(async (connection) => {
-    // Events that are being published, perhaps for a webhook that was not yet enabled, are seen or
-    // come after.
+    // Events that are being published now, perhaps for a webhook that was still disabled, are seen
+    // here or come later.
     await lockHead(connection, { clientId })
     const replayed = await replayDeliveries(connection, { clientId, webhookId, limit })
     return firstRow(replayed)?.hasMore ?? false

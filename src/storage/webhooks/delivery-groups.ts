@@ -6,19 +6,19 @@ import type { WebhookReference } from './webhooks.ts'
 /** The group of pings, which belong to no card. */
 export const pingGroup = 'ping'
 
-/** The next event that an endpoint is to get on a group. */
+/** The next event of a group for an endpoint. */
 export interface DueDelivery {
   readonly groupKey: string
   readonly position: FeedPosition
   readonly eventId: string
   readonly type: string
-  /** Raised whenever it is queued anew. */
+  /** Raised whenever it is queued again. */
   readonly round: number
-  /** Tries that failed, since it was queued or sent again. */
+  /** The failed attempts since it was queued or sent again. */
   readonly failures: number
   readonly firstTriedAt: Date | null
   readonly createdAt: Date
-  /** Null for a ping, which is in no feed; and so are the two after it. */
+  /** Null for a ping, which is in no feed; so are the next two members. */
   readonly sequence: number | null
   readonly occurredAt: Date | null
   readonly details: string | null
@@ -33,7 +33,7 @@ interface DueFilter extends WebhookReference {
 
 const selectDueDeliveries = declare<DueFilter, DueDelivery>('list_due_deliveries')
 
-/** The first pending delivery of each of some groups that are due, but for those that are busy. */
+/** Lists the first pending delivery of each due group, except busy groups. */
 export const listDueDeliveries = (
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
@@ -46,7 +46,7 @@ const deleteIdleGroups = declare<WebhookReference & { groupKeys: readonly string
   'drop_idle_delivery_groups',
 )
 
-/** Forgets those of some groups that have nothing pending, and still have not. */
+/** Deletes the groups that still have no pending deliveries. */
 export async function deleteIdleDeliveryGroups(
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
@@ -66,9 +66,9 @@ const updatePending = declare<PendingFilter, { groupKey: string; pending: number
 )
 
 /**
- * Gives up some of what is pending for an endpoint.
- * @param keptGroup is left.
- * @returns whether any was.
+ * Gives up some of the pending deliveries of an endpoint.
+ * @param keptGroup is not changed.
+ * @returns whether there were any.
  */
 export async function failPending(
   connection: Connection,

@@ -1,5 +1,5 @@
 -- Delivery queues: one for each endpoint. A process holds a queue for a while and drains it. A
--- queue is failing after 5 failures in a row (failingThreshold).
+-- queue is failing after 5 consecutive failures (failingThreshold).
 
 -- name: list_due_delivery_queues
 select client_id as "clientId", webhook_id as "webhookId"
@@ -19,8 +19,8 @@ where client_id = :clientId and webhook_id = :webhookId and due_at <= now()
 returning client_id as "clientId", webhook_id as "webhookId",
   consecutive_failures as "consecutiveFailures";
 
--- The arrivals are of the same moment as the webhook. Those that the update returns may be
--- later: it waits for a change of the webhook, whose columns are read as they were before the
+-- The arrivals are read at the same moment as the webhook. The values that the update returns may
+-- be later: it waits for a change of the webhook, whose columns are read as they were before the
 -- change. A process would then release the queue without having seen the change.
 -- name: renew_delivery_queue
 with renewed as (
@@ -47,7 +47,7 @@ join delivery_queue
 left join client on client.client_id = :clientId
 where webhook.client_id = :clientId and webhook.webhook_id = :webhookId;
 
--- A cluster takes no time of its own within a case of a change. So `clock` reads it.
+-- A cluster does not allow clock functions within a case of a change, so `clock` reads it.
 -- name: release_delivery_queue
 with clock as materialized (select now() as at)
 update delivery_queue
@@ -77,9 +77,8 @@ set holder = null, leased_until = '-infinity', due_at = clock.at,
 from clock
 where client_id = :clientId and webhook_id = :webhookId and holder = :holder;
 
--- The answer of an address that the endpoint no longer has holds nothing back. A cluster computes
--- no time from the columns of a change: `rest` computes it, and an instant of milliseconds is a
--- range.
+-- The answer of a former address does not pause the endpoint. A cluster cannot compute a time from
+-- the columns of a change: `rest` computes it, and an instant to the millisecond is a range.
 -- name: rest_delivery_queue
 with rest as materialized (select now() + make_interval(secs => :seconds) as until)
 update delivery_queue

@@ -2,13 +2,14 @@ import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 import type { WebhookReference, WebhookStatus } from './webhooks.ts'
 
-/** How an endpoint does, as it is handed on. */
+/** The state of an endpoint that one holder passes to the next. */
 interface QueueHealth {
   readonly consecutiveFailures: number
 }
 
 /**
- * So many failures in a row make an endpoint a failing one. The statements name the number, too.
+ * The number of consecutive failures after which an endpoint is failing. The statements contain the
+ * number, too.
  */
 export const failingThreshold = 5
 
@@ -18,7 +19,7 @@ const selectDueQueues = declare<{ failing: boolean; limit: number }, WebhookRefe
   'list_due_delivery_queues',
 )
 
-/** An endpoint that a process is to hold. */
+/** A claim of an endpoint by a process. */
 interface QueueLease extends WebhookReference {
   readonly holder: string
   readonly seconds: number
@@ -27,8 +28,8 @@ interface QueueLease extends WebhookReference {
 const claimQueue = declare<QueueLease, WebhookReference & QueueHealth>('claim_delivery_queue')
 
 /**
- * Claims some endpoints with due deliveries that no process serves. It ignores endpoints of clients
- * whose deliveries are suspended.
+ * Claims some endpoints with due deliveries that no process serves. Endpoints of clients with
+ * suspended deliveries are ignored.
  */
 export async function claimQueues(
   connection: Connection,
@@ -38,42 +39,41 @@ export async function claimQueues(
 ): Promise<(WebhookReference & QueueHealth)[]> {
   const due = await selectDueQueues(connection, filter)
   const claimed: (WebhookReference & QueueHealth)[] = []
-  // One at a time: whoever locked several rows at once could wait in a ring with one who publishes
-  // events.
+  // One at a time: a lock on several rows at once could deadlock with a publisher of events.
   for (const { clientId, webhookId } of due) {
     claimed.push(...(await claimQueue(connection, { clientId, webhookId, holder, seconds })))
   }
   return claimed
 }
 
-/** What a process needs to know of an endpoint to deliver to it. */
+/** The facts about an endpoint that delivery needs. */
 export interface DrainedWebhook {
-  /** Changes whenever there may be something new to do. */
+  /** Changes whenever there may be new work. */
   readonly arrivals: string
   readonly url: string
-  /**
-   * When it got this address, or was enabled again, on the clock that stands still while it is
-   * suspended.
-   */
+  /** When it got this address or was enabled again, on the clock that stops during suspensions. */
   readonly urlSince: Date
-  /** How far that clock is behind. */
+  /** The seconds by which that clock is behind. */
   readonly suspendedSeconds: number
   /** Whether its client may be notified now. */
   readonly receivesEvents: boolean
   readonly status: WebhookStatus
   readonly isDeleted: boolean
   readonly isReplaying: boolean
-  /** Its receiver has said when to come back, and that is not yet. */
+  /** Whether its receiver requested a pause that has not ended. */
   readonly isResting: boolean
   /** Sealed. */
   readonly secret: Uint8Array
-  /** Those before it that still sign, sealed, in hexadecimal, the latest first. */
+  /** The former secrets that still sign, sealed, in hexadecimal, latest first. */
   readonly formerSecrets: readonly string[]
 }
 
 const renewLease = declare<QueueLease, DrainedWebhook>('renew_delivery_queue')
 
-/** Keeps an endpoint for so many seconds more. @returns null when another process has it. */
+/**
+ * Extends the lease of an endpoint by a number of seconds.
+ * @returns null if another process has it.
+ */
 export const renewQueue = async (
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
@@ -83,7 +83,7 @@ export const renewQueue = async (
   firstRow(await renewLease(connection, { clientId, webhookId, holder, seconds }))
 
 interface SeenQueue extends QueueHealth {
-  /** What was seen before the groups were looked at. */
+  /** The arrivals that were read before the groups. */
   readonly arrivals: string
 }
 
@@ -92,8 +92,8 @@ type HeldQueue = WebhookReference & { readonly holder: string }
 const releaseLease = declare<HeldQueue & SeenQueue>('release_delivery_queue')
 
 /**
- * Lets go of an endpoint until its next group is due.
- * @returns false, and keeps it, when something came in since.
+ * Releases an endpoint until its next group is due.
+ * @returns false, and keeps it, if new work has arrived.
  */
 export const releaseQueue = async (
   connection: Connection,
@@ -107,7 +107,7 @@ export const releaseQueue = async (
 
 const abandonLease = declare<HeldQueue & QueueHealth>('abandon_delivery_queue')
 
-/** Lets another process have an endpoint at once, whatever is left to do. */
+/** Releases an endpoint at once, whatever work is left. */
 export const abandonQueue = async (
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
@@ -117,7 +117,7 @@ export const abandonQueue = async (
   await abandonLease(connection, { clientId, webhookId, holder, consecutiveFailures })
 }
 
-/** The receiver of an endpoint asks to be left alone for a while. */
+/** A pause that the receiver of an endpoint requested. */
 interface Rest extends WebhookReference {
   readonly urlSince: Date
   readonly seconds: number
@@ -125,7 +125,7 @@ interface Rest extends WebhookReference {
 
 const restEndpoint = declare<Rest>('rest_delivery_queue')
 
-/** Has nothing sent to an endpoint for so many seconds, unless it has another address by now. */
+/** Pauses an endpoint for a number of seconds, unless its address was changed. */
 export const restQueue = async (
   connection: Connection,
   { clientId, webhookId }: WebhookReference,

@@ -1,4 +1,4 @@
--- What is deleted of webhooks and of deliveries, some rows at a time.
+-- Deletion of webhooks and deliveries, some rows at a time.
 
 -- name: list_all_webhooks
 select webhook_id as "webhookId",

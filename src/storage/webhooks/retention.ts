@@ -11,7 +11,7 @@ interface KeptWebhook {
 
 const selectAllWebhooks = declare<{ clientId: string }, KeptWebhook>('list_all_webhooks')
 
-/** A client's webhooks, those that are gone with them. */
+/** Lists a client's webhooks, including deleted ones. */
 export const listAllWebhooks = (connection: Connection, clientId: string): Promise<KeptWebhook[]> =>
   selectAllWebhooks(connection, { clientId })
 
@@ -22,7 +22,10 @@ interface SettledFilter extends WebhookReference {
 
 const deleteSettled = declare<SettledFilter>('prune_deliveries')
 
-/** Forgets some of an endpoint's settled deliveries older than so many days. @returns how many. */
+/**
+ * Deletes some of an endpoint's settled deliveries older than a number of days.
+ * @returns their number.
+ */
 export const expireDeliveries = async (
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
@@ -32,7 +35,10 @@ export const expireDeliveries = async (
 
 const deleteDeliveries = declare<WebhookReference & { limit: number }>('remove_deliveries')
 
-/** Removes some of the deliveries of a webhook that is gone. @returns how many. */
+/**
+ * Deletes some of the deliveries of a deleted webhook.
+ * @returns their number.
+ */
 export const removeDeliveries = async (
   connection: Connection,
   { clientId, webhookId }: WebhookReference,
@@ -41,7 +47,7 @@ export const removeDeliveries = async (
 
 const deleteWebhook = declare<WebhookReference>('remove_webhook')
 
-/** Removes the last of a webhook that is gone. */
+/** Deletes the last rows of a deleted webhook. */
 export const removeWebhook = async (
   connection: Connection,
   reference: WebhookReference,

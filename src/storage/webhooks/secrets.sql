@@ -1,5 +1,4 @@
--- Secrets that a webhook's deliveries are signed with. A replaced secret signs for 24 hours
--- more.
+-- Secrets that sign a webhook's deliveries. A replaced secret signs for another 24 hours.
 
 -- name: lock_webhook_secret
 select webhook_id as "webhookId"

@@ -14,13 +14,13 @@ const updateSecret = declare<WebhookReference & { secret: Uint8Array }>('replace
 interface SecretReplacement {
   /** Sealed. */
   readonly secret: Uint8Array
-  /** How many sign beside the present one. */
+  /** The maximum number of former secrets that sign. */
   readonly formerMax: number
 }
 
 /**
- * Signs with another secret, and for 24 hours with the one before it, too. In a transaction.
- * @returns 0, or the seconds until there is room for one more; null where there is no such webhook.
+ * Sets another secret; the previous one also signs for 24 hours. In a transaction.
+ * @returns 0, or the seconds until another secret is possible; null if the webhook does not exist.
  */
 export async function replaceWebhookSecret(
   connection: Connection,
@@ -40,7 +40,7 @@ export async function replaceWebhookSecret(
 
 const deleteFormerSecrets = declare('prune_former_secrets')
 
-/** Forgets the secrets that sign no more, of clients without any event, too. */
+/** Deletes the secrets that no longer sign, including those of clients without events. */
 export const expireFormerSecrets = async (connection: Connection): Promise<void> => {
   await deleteFormerSecrets(connection, {})
 }

@@ -1,5 +1,4 @@
--- Webhooks of all clients, with the state of their delivery queues, for the service's own
--- staff.
+-- Webhooks of all clients with the state of their delivery queues, for operators.
 
 -- name: list_watched_webhooks
 select webhook.client_id as "clientId", webhook.webhook_id as "webhookId", url, events, description,
@@ -43,7 +42,7 @@ left join delivery_queue
   and delivery_queue.webhook_id = webhook.webhook_id
 where webhook.client_id = :clientId and webhook.webhook_id = :webhookId and deleted_at is null;
 
--- A webhook is a finding after 20 failures in a row, however short the time, and after 10
+-- A webhook counts as failing after 20 consecutive failures, however short the time, and after 10
 -- minutes of failures, however few they are.
 -- name: list_failing_webhooks
 select webhook.client_id as "clientId", webhook.webhook_id as "webhookId",

@@ -7,15 +7,15 @@ export interface WatchedWebhookRow extends WebhookRow {
   readonly clientId: string
   readonly consecutiveFailures: number
   readonly failing: boolean
-  /** When something is due to be sent; null while nothing is. */
+  /** When the next delivery is due; null without one. */
   readonly dueAt: Date | null
 }
 
 const declare = loadStatements(import.meta.url)
 
-/** Which webhooks are asked for, after one of them, by client and id. */
+/** Selects webhooks after one of them, by client and id. */
 export interface WatchedFilter {
-  /** Null: everybody's. */
+  /** Null for all clients. */
   readonly clientId: string | null
   readonly after: { readonly clientId: string; readonly webhookId: string } | null
   readonly limit: number
@@ -56,8 +56,8 @@ export const findWatchedWebhook = async (
   firstRow(await selectWatchedWebhook(connection, { clientId, webhookId }))
 
 /**
- * An enabled webhook whose deliveries have failed for so long, or so often in a row, that a person
- * has to look.
+ * An enabled webhook that has failed for so long, or so many times in a row, that an operator
+ * should look.
  */
 export interface FailingWebhookRow {
   readonly clientId: string
@@ -67,7 +67,10 @@ export interface FailingWebhookRow {
 
 const selectFailing = declare<{ limit: number }, FailingWebhookRow>('list_failing_webhooks')
 
-/** The enabled webhooks of all clients that fail, the one with the most failures in a row first. */
+/**
+ * Lists the enabled webhooks of all clients that fail, the one with the most consecutive failures
+ * first.
+ */
 export const listFailingWebhooks = (
   connection: Connection,
   limit: number,

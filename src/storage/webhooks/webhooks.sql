@@ -1,7 +1,7 @@
--- Webhooks: the endpoints that a client's events are sent to. A change of a webhook marks its
--- delivery queue, so that the process that drains the queue reads the webhook again.
+-- Webhooks: the endpoints for a client's events. A change of a webhook marks its delivery queue, so
+-- that the process that drains the queue reads the webhook again.
 
--- `url_since` is on the clock that stands still while the client's deliveries are suspended.
+-- `url_since` is on the clock that stops while the client's deliveries are suspended.
 -- name: insert_webhook
 with queue as (
   insert into delivery_queue (client_id, webhook_id)
@@ -154,10 +154,10 @@ returning webhook_id as "webhookId", url, events, description, status,
   created_at as "createdAt", disabled_at as "disabledAt",
   disabled_reason as "disabledReason";
 
--- A replay that still runs and includes the asked time is not begun anew: a client that asks
--- often would otherwise never see its end. Positions follow the times, except for acts that ran
--- at once, none of them for minutes. So the first position is among those of the first ten
--- minutes, and no more are looked at.
+-- A running replay that includes the requested time is not begun again: a client that repeats its
+-- request often would otherwise never see the end. Positions follow the times, except for
+-- concurrent acts, none of which lasts minutes. So the first position is among those of the first
+-- ten minutes, and no more are read.
 -- name: replay_webhook
 with earliest as (
   select min(occurred_at) as occurred_at

@@ -4,18 +4,18 @@ import { loadStatements } from '../engine/statements.ts'
 export type WebhookStatus = 'Enabled' | 'Disabled'
 
 /**
- * Who or what disabled a webhook: its receiver by 410, attempts that failed for three days, an
- * operator, or its client.
+ * The reason for which a webhook was disabled: its receiver answered 410, attempts failed for three
+ * days, an operator did, or its client.
  */
 export type DisabledReason = 'receiver_gone' | 'not_delivered' | 'operator' | 'client'
 
-/** Names one endpoint. */
+/** Identifies one endpoint. */
 export interface WebhookReference {
   readonly clientId: string
   readonly webhookId: string
 }
 
-/** What a client may set of a webhook. */
+/** The members of a webhook that its client sets. */
 interface WebhookColumns {
   readonly url: string
   /** Types of events, or `*` alone. */
@@ -41,7 +41,7 @@ interface NewWebhook extends WebhookColumns {
 
 const insert = declare<WebhookReference & NewWebhook, WebhookRow>('insert_webhook')
 
-/** Adds a webhook under an id that is new. */
+/** Adds a webhook under a new id. */
 export const insertWebhook = async (
   connection: Connection,
   clientId: string,
@@ -74,7 +74,7 @@ interface WebhooksAfter {
 
 const selectWebhooks = declare<WebhooksAfter, WebhookRow>('list_webhooks')
 
-/** A client's webhooks after one of them, by id. */
+/** Lists a client's webhooks after one of them, by id. */
 export const listWebhookRows = (
   connection: Connection,
   clientId: string,
@@ -84,7 +84,7 @@ export const listWebhookRows = (
 
 const selectWebhook = declare<WebhookReference, WebhookRow>('find_webhook')
 
-/** A client's webhook, or null. */
+/** Returns a client's webhook, or null. */
 export const findWebhook = async (
   connection: Connection,
   clientId: string,
@@ -93,7 +93,10 @@ export const findWebhook = async (
 
 const update = declare<WebhookReference & WebhookColumns, WebhookRow>('update_webhook')
 
-/** Replaces what a client may set. @returns null where there is no such webhook. */
+/**
+ * Replaces the client's settings.
+ * @returns null if the webhook does not exist.
+ */
 export const updateWebhookRow = async (
   connection: Connection,
   clientId: string,
@@ -104,7 +107,7 @@ export const updateWebhookRow = async (
   return firstRow(await update(connection, webhook))
 }
 
-/** Where a webhook's events go: the same since an instant. */
+/** The address of a webhook, unchanged since an instant. */
 interface WebhookTarget {
   readonly status: WebhookStatus
   readonly urlSince: Date
@@ -112,7 +115,7 @@ interface WebhookTarget {
 
 const lockTarget = declare<WebhookReference, WebhookTarget>('lock_webhook_target')
 
-/** Holds a webhook and its queue until the transaction ends. */
+/** Locks a webhook and its queue until the transaction ends. */
 export const lockWebhookTarget = async (
   connection: Connection,
   clientId: string,
@@ -125,7 +128,7 @@ interface Disabling extends WebhookReference {
 
 const disable = declare<Disabling, WebhookRow>('disable_webhook')
 
-/** Sends nothing more to an endpoint until its client enables it again. */
+/** Disables an endpoint until its client enables it again. */
 export const disableWebhook = async (
   connection: Connection,
   clientId: string,
@@ -137,7 +140,10 @@ export const disableWebhook = async (
 
 const markDeleted = declare<WebhookReference, WebhookRow>('delete_webhook')
 
-/** Makes a webhook be gone. @returns whether it was there. */
+/**
+ * Marks a webhook as deleted.
+ * @returns whether it existed.
+ */
 export const markWebhookDeleted = async (
   connection: Connection,
   clientId: string,
@@ -149,8 +155,8 @@ const replay = declare<WebhookReference & { since: string }, { webhookId: string
 )
 
 /**
- * Has everything since an instant that was not delivered queued again.
- * @returns whether it is there.
+ * Requests a replay of every event since an instant that was not delivered.
+ * @returns whether the webhook exists.
  */
 export const replayWebhook = async (
   connection: Connection,

@@ -185,6 +185,7 @@ test('a search finds the sections that have every word, the best first, and show
   assert.equal(first.exec(await search('weak_pin'))?.[1], '/docs/reference/errors#weak_pin')
   assert.equal(first.exec(await search('Idempotency'))?.[1], '/docs/reference/api#idempotency')
   assert.equal(first.exec(await search('create card'))?.[1], '/docs/api/public/cards#createCard')
+  assert.match(await search('nameOnCard'), /\/docs\/api\/public\/cards#createCard/)
   assert.match(await search('zzz-nothing'), /No section contains “zzz-nothing”\./)
   assert.match(await search('  '), /Enter one or several words\./)
   const hostile = await search('"><script>alert(1)</script> (a+)+$')

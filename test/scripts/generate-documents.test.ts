@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import Schema from 'typebox/schema'
 import { findStale, generateDocuments } from '../../scripts/generate-documents.ts'
 import { problemKinds } from '../../src/domain/problem-kinds.ts'
 import { shortLived } from '../support/node-flags.ts'
@@ -20,7 +21,13 @@ interface Operation {
     readonly required: boolean
     readonly content: Record<string, { schema: { $ref?: string }; example?: object }>
   }
-  readonly responses: Record<string, { $ref?: string; headers?: Record<string, object> }>
+  readonly responses: Record<string, Answer>
+}
+
+interface Answer {
+  readonly $ref?: string
+  readonly headers?: Record<string, object>
+  readonly content?: Record<string, { schema: object; example?: unknown }>
 }
 
 interface Document {
@@ -117,6 +124,37 @@ test('an integrator finds the scope of every operation, and what it refuses', ()
 test('a created card is found by its Location', () => {
   const responses = document.paths['/thr/processor/cards']?.post?.responses
   assert.ok(responses?.['201']?.headers?.Location)
+})
+
+test('every body has an example, in both documents, and every example is one that its schema allows', () => {
+  let checked = 0
+  for (const path of ['api/public.openapi.json', 'api/private.openapi.json']) {
+    const { components, paths }: Document = JSON.parse(documents[path] ?? '')
+    for (const operation of Object.values(paths).flatMap((item) => Object.values(item))) {
+      const { operationId, requestBody, responses } = operation
+      if (requestBody) {
+        const [media] = Object.values(requestBody.content)
+        assert.ok(media?.example, `${operationId} has no example`)
+      }
+      const bodies = [requestBody, ...Object.values(responses)].flatMap((each) =>
+        Object.values(each?.content ?? {}),
+      )
+      for (const { example, schema } of bodies) {
+        if (example === undefined) continue
+        assert.ok(Schema.Check({ ...schema, components }, example), operationId)
+        checked += 1
+      }
+    }
+  }
+  assert.ok(checked > 70, `${checked}`)
+})
+
+test('every JSON answer of the public document has an example', () => {
+  for (const [name, { responses }] of operations) {
+    const [first] = Object.entries(responses)
+    const media = first?.[1].content?.['application/json']
+    if (media) assert.ok(media.example !== undefined, `${name} is not in answer-examples.ts`)
+  }
 })
 
 test('bodies have names and examples', () => {

@@ -7,6 +7,7 @@ import {
   type PlacedOperation,
 } from './openapi.ts'
 import { operationContent } from './operation.ts'
+import { listMemberNames } from './schema.ts'
 
 /** The pages of an interface by their addresses, the one that all of it begins with first. */
 export type ApiPages = ReadonlyMap<string, RenderedDocument>
@@ -47,17 +48,21 @@ function tagPage(
       ${operations.map((operation) => operationContent(operation, document))}`,
     sections: [
       { id: 'top', level: 1, title: name, text: description },
-      ...operations.map((operation) => operationSection(operation)),
+      ...operations.map((operation) => operationSection(operation, document)),
     ],
   }
 }
 
-const operationSection = (operation: PlacedOperation): Section => ({
-  id: operation.operationId,
-  level: 2,
-  title: operation.summary,
-  text: `${operation.method} ${operation.path} ${operation.description ?? ''}`,
-})
+/** What a search finds an operation by: its call, its description and the names of its members. */
+function operationSection(operation: PlacedOperation, { components }: ApiDocument): Section {
+  const { description = '', method, operationId, path, requestBody, responses, summary } = operation
+  const media = [requestBody ?? {}, ...Object.values(responses)].flatMap((each) =>
+    'content' in each ? Object.values(each.content ?? {}) : [],
+  )
+  const names = media.flatMap(({ schema }) => listMemberNames(schema, components.schemas))
+  const text = [method, path, description, ...new Set(names)].join(' ')
+  return { id: operationId, level: 2, title: summary, text }
+}
 
 function overview(
   document: ApiDocument,

@@ -53,6 +53,7 @@ export interface ApiResponse {
       string,
       {
         readonly schema: Schema
+        readonly example?: unknown
         readonly examples?: Readonly<Record<string, { readonly value: { readonly title: string } }>>
       }
     >

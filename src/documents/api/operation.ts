@@ -8,7 +8,7 @@ import {
   type PlacedOperation,
   resolveReference,
 } from './openapi.ts'
-import { membersContent, sampleValue, schemaContent } from './schema.ts'
+import { membersContent, schemaContent } from './schema.ts'
 
 /** Renders an operation: its call, what it takes, what it returns, and its errors. */
 export function operationContent(operation: PlacedOperation, document: ApiDocument): Html {
@@ -79,11 +79,11 @@ function answerContent(status: string, response: ApiResponse, { components }: Ap
     schema: { type: 'header' },
     description: components.headers[name]?.description ?? '',
   }))
-  const [schema] = Object.values(response.content ?? {}).map((media) => media.schema)
+  const [media] = Object.values(response.content ?? {})
   return html`<h3>${status} ${response.description.replace(/\.$/, '')}</h3>
     ${headers.length > 0 && membersContent(described, schemas)}
-    ${schema && schemaContent(schema, schemas)}
-    ${schema && codeBlock(JSON.stringify(sampleValue(schema, schemas), null, 2))}`
+    ${media && schemaContent(media.schema, schemas)}
+    ${media?.example !== undefined && codeBlock(JSON.stringify(media.example, null, 2))}`
 }
 
 function errorsContent(operation: PlacedOperation, document: ApiDocument): Content {

@@ -112,6 +112,13 @@ function rangeText(least: number | undefined, most: number | undefined): string 
   return least === most ? `${least}` : `${least} to ${most}`
 }
 
+/** The names of all members, on every level. */
+export function listMemberNames(schema: Schema, named: NamedSchemas): readonly string[] {
+  const { anyOf = [], items, properties = {} } = resolveSchema(schema, named)
+  const inner = [...anyOf, ...Object.values(properties), ...(items ? [items] : [])]
+  return [...Object.keys(properties), ...inner.flatMap((each) => listMemberNames(each, named))]
+}
+
 /** A value that a schema allows: its first example where it has one. */
 export function sampleValue(schema: Schema, named: NamedSchemas): unknown {
   const resolved = resolveSchema(schema, named)

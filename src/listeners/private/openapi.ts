@@ -2,6 +2,7 @@ import { AuthorizationSchema } from '../../operations/authorizations/authorizati
 import type { Description } from '../http/openapi/document.ts'
 import { apiVersion } from '../http/request.ts'
 import type { StringFormat } from '../http/server.ts'
+import { bodyExamples } from './body-examples.ts'
 import * as approvals from './schemas/approvals.ts'
 import * as erasures from './schemas/audit-erasures.ts'
 import * as auditLog from './schemas/audit-log.ts'
@@ -85,7 +86,8 @@ export const privateDescription = (
     ...webhooks,
     AuthorizationSchema,
   },
-  examples: {},
+  bodyExamples,
+  answerExamples: {},
   formats,
   tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
 })

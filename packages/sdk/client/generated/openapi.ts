@@ -1295,6 +1295,25 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "productId": 1001,
+                     *         "productName": "Everyday Debit",
+                     *         "schemeName": "Visa",
+                     *         "currencyCode": "EUR",
+                     *         "cardTypes": [
+                     *           "Physical",
+                     *           "Virtual"
+                     *         ],
+                     *         "validityMonths": 48,
+                     *         "pinLength": 4,
+                     *         "pinRevealable": true,
+                     *         "pinTryLimit": 3,
+                     *         "cvvTryLimit": 3
+                     *       }
+                     *     ]
+                     */
                     readonly "application/json": readonly components["schemas"]["Product"][];
                 };
             };
@@ -1335,6 +1354,34 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "publicToken": "4820117360",
+                     *         "customerReference": "C-1",
+                     *         "cardType": "Virtual",
+                     *         "cardProduct": 1001,
+                     *         "embossName": "ANA LIM",
+                     *         "maskedPan": "400000******1234",
+                     *         "startDate": "2026-11-20",
+                     *         "expiryDate": "2030-11-30",
+                     *         "status": "Active",
+                     *         "cardStatusCode": "00",
+                     *         "cardStatusDescription": "Active",
+                     *         "pinStatus": {
+                     *           "status": "Unblocked",
+                     *           "description": "The PIN can be used.",
+                     *           "remainingTries": 3
+                     *         },
+                     *         "cvvStatus": {
+                     *           "status": "Unblocked",
+                     *           "description": "The CVV can be used.",
+                     *           "remainingTries": 3
+                     *         },
+                     *         "createdAt": "2026-11-20T08:00:00.000Z"
+                     *       }
+                     *     ]
+                     */
                     readonly "application/json": readonly components["schemas"]["Card"][];
                 };
             };
@@ -1394,6 +1441,21 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "publicToken": "4820117360",
+                     *       "customerReference": "C-1",
+                     *       "cardType": "Virtual",
+                     *       "cardProduct": 1001,
+                     *       "embossName": "ANA LIM",
+                     *       "maskedPan": "400000******1234",
+                     *       "startDate": "2026-11-20",
+                     *       "expiryDate": "2030-11-30",
+                     *       "status": "Active",
+                     *       "cardStatusCode": "00",
+                     *       "cardStatusDescription": "Active"
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["CreatedCard"];
                 };
             };
@@ -1448,6 +1510,32 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "publicToken": "4820117360",
+                     *       "customerReference": "C-1",
+                     *       "cardType": "Virtual",
+                     *       "cardProduct": 1001,
+                     *       "embossName": "ANA LIM",
+                     *       "maskedPan": "400000******1234",
+                     *       "startDate": "2026-11-20",
+                     *       "expiryDate": "2030-11-30",
+                     *       "status": "Active",
+                     *       "cardStatusCode": "00",
+                     *       "cardStatusDescription": "Active",
+                     *       "pinStatus": {
+                     *         "status": "Unblocked",
+                     *         "description": "The PIN can be used.",
+                     *         "remainingTries": 3
+                     *       },
+                     *       "cvvStatus": {
+                     *         "status": "Unblocked",
+                     *         "description": "The CVV can be used.",
+                     *         "remainingTries": 3
+                     *       },
+                     *       "createdAt": "2026-11-20T08:00:00.000Z"
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["Card"];
                 };
             };
@@ -1484,6 +1572,13 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "status": "Active",
+                     *       "cardStatusCode": "00",
+                     *       "cardStatusDescription": "Active"
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["CardStatus"];
                 };
             };
@@ -1600,6 +1695,11 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "pin": "4821"
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["Pin"];
                 };
             };
@@ -1734,6 +1834,13 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "status": "Unblocked",
+                     *       "description": "The PIN can be used.",
+                     *       "remainingTries": 3
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["TryStatus"];
                 };
             };
@@ -1845,6 +1952,13 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "status": "Unblocked",
+                     *       "description": "The CVV can be used.",
+                     *       "remainingTries": 3
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["TryStatus"];
                 };
             };
@@ -1966,6 +2080,18 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "at": "2026-11-20T08:00:00.000Z",
+                     *         "kind": "pin",
+                     *         "result": "mismatch",
+                     *         "remainingTries": 2,
+                     *         "entryMode": "chip",
+                     *         "reference": "512345678901"
+                     *       }
+                     *     ]
+                     */
                     readonly "application/json": readonly components["schemas"]["Attempt"][];
                 };
             };
@@ -2125,6 +2251,20 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "id": "0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11",
+                     *         "type": "pin.blocked",
+                     *         "timestamp": "2026-11-20T08:00:00.000Z",
+                     *         "data": {
+                     *           "publicToken": "4820117360",
+                     *           "sequence": 7,
+                     *           "blockedBy": "tries"
+                     *         }
+                     *       }
+                     *     ]
+                     */
                     readonly "application/json": readonly components["schemas"]["Event"][];
                 };
             };
@@ -2163,6 +2303,20 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "webhookId": "5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11",
+                     *         "url": "https://client.example/pinfold",
+                     *         "events": [
+                     *           "pin.blocked",
+                     *           "cvv.blocked"
+                     *         ],
+                     *         "status": "Enabled",
+                     *         "createdAt": "2026-11-20T08:00:00.000Z"
+                     *       }
+                     *     ]
+                     */
                     readonly "application/json": readonly components["schemas"]["Webhook"][];
                 };
             };
@@ -2213,6 +2367,19 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "webhookId": "5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11",
+                     *       "url": "https://client.example/pinfold",
+                     *       "events": [
+                     *         "pin.blocked",
+                     *         "cvv.blocked"
+                     *       ],
+                     *       "status": "Enabled",
+                     *       "createdAt": "2026-11-20T08:00:00.000Z",
+                     *       "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["CreatedWebhook"];
                 };
             };
@@ -2265,6 +2432,18 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "webhookId": "5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11",
+                     *       "url": "https://client.example/pinfold",
+                     *       "events": [
+                     *         "pin.blocked",
+                     *         "cvv.blocked"
+                     *       ],
+                     *       "status": "Enabled",
+                     *       "createdAt": "2026-11-20T08:00:00.000Z"
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["Webhook"];
                 };
             };
@@ -2319,6 +2498,18 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "webhookId": "5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11",
+                     *       "url": "https://client.example/pinfold",
+                     *       "events": [
+                     *         "pin.blocked",
+                     *         "cvv.blocked"
+                     *       ],
+                     *       "status": "Enabled",
+                     *       "createdAt": "2026-11-20T08:00:00.000Z"
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["Webhook"];
                 };
             };
@@ -2415,6 +2606,12 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "webhookId": "5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11",
+                     *       "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["RotatedSecret"];
                 };
             };
@@ -2477,6 +2674,11 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "eventId": "0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11"
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["Queued"];
                 };
             };
@@ -2536,6 +2738,25 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "deliveryId": "1042",
+                     *         "eventId": "0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11",
+                     *         "type": "pin.blocked",
+                     *         "status": "Delivered",
+                     *         "createdAt": "2026-11-20T08:00:00.000Z",
+                     *         "tries": [
+                     *           {
+                     *             "at": "2026-11-20T08:00:00.000Z",
+                     *             "durationMs": 42,
+                     *             "outcome": "delivered",
+                     *             "statusCode": 204
+                     *           }
+                     *         ]
+                     *       }
+                     *     ]
+                     */
                     readonly "application/json": readonly components["schemas"]["Delivery"][];
                 };
             };
@@ -2583,6 +2804,11 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "eventId": "0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11"
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["Queued"];
                 };
             };
@@ -2649,6 +2875,11 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "since": "2026-11-20T08:00:00Z"
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["Replaying"];
                 };
             };
@@ -2718,6 +2949,11 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "jwe": "eyJhbGciOiJFQ0RILUVTIiwiZW5jIjoiQTI1NkdDTSJ9..…"
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["CardData"];
                 };
             };
@@ -2842,6 +3078,22 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "approved": false,
+                     *       "responseCode": "55",
+                     *       "publicToken": "4820117360",
+                     *       "reference": "SIMULATOR",
+                     *       "pin": {
+                     *         "result": "mismatch",
+                     *         "remainingTries": 2
+                     *       },
+                     *       "cvv": {
+                     *         "result": "not_checked",
+                     *         "remainingTries": 3
+                     *       }
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["Authorization"];
                 };
             };

@@ -12,7 +12,9 @@ export interface Finishing {
   /** The schemas of bodies, as they are exported: `CreateCardSchema` is `CreateCard`. */
   readonly sources: Readonly<Record<string, unknown>>
   /** A body for operations that take one, by `operationId`. */
-  readonly examples: Readonly<Record<string, object>>
+  readonly bodyExamples: Readonly<Record<string, object>>
+  /** The first answer of operations that return JSON, by `operationId`. */
+  readonly answerExamples: Readonly<Record<string, unknown>>
   /** Those that the schemas name. */
   readonly formats: Readonly<Record<string, StringFormat>>
 }
@@ -68,7 +70,7 @@ export const finishDocument = (finishing: Finishing): SwaggerTransformObject => 
     const { openapiObject: document } = input
     // The generator's types say less of a document than it makes.
     const paths = mapValues(document.paths as unknown as Paths, (item) =>
-      mapValues(item, (operation) => finishOperation(operation, finishing.examples, referring)),
+      mapValues(item, (operation) => finishOperation(operation, finishing, referring)),
     )
     const components = {
       schemas: Object.fromEntries(
@@ -86,14 +88,18 @@ export const finishDocument = (finishing: Finishing): SwaggerTransformObject => 
 
 function finishOperation(
   operation: Operation,
-  examples: Finishing['examples'],
+  { answerExamples, bodyExamples }: Finishing,
   { schema: referring }: Referring,
 ): object {
   const { [notesMember]: notes, parameters = [], requestBody, responses, ...rest } = operation
   if (!notes) return operation
-  const finishContent = (content: Content): Record<string, object> =>
-    mapValues(content, (media) => ({ schema: referring(media.schema) }))
-  const example = examples[operation.operationId]
+  const finishContent = (content: Content, example: unknown): Record<string, object> =>
+    mapValues(content, (media) => ({
+      schema: referring(media.schema),
+      ...(example !== undefined && { example }),
+    }))
+  const { operationId } = operation
+  const [firstStatus] = Object.keys(responses)
   const allParameters = [
     ...parameters.map(({ name, schema, ...parameter }) => ({
       name,
@@ -111,7 +117,12 @@ function finishOperation(
       ...(notes.isDisclosure ? ['Audit-Entry'] : []),
       ...(notes.isOpen ? [] : ['RateLimit', 'RateLimit-Policy']),
     ]),
-    ...(response.content && { content: finishContent(response.content) }),
+    ...(response.content && {
+      content: finishContent(
+        response.content,
+        status === firstStatus ? answerExamples[operationId] : undefined,
+      ),
+    }),
   }))
   return {
     ...rest,
@@ -119,10 +130,7 @@ function finishOperation(
     ...(requestBody && {
       requestBody: {
         required: notes.isBodyRequired,
-        content: mapValues(finishContent(requestBody.content), (media) => ({
-          ...media,
-          ...(example && { example }),
-        })),
+        content: finishContent(requestBody.content, bodyExamples[operationId]),
       },
     }),
     // A status that the route itself answers with is described as its own.

@@ -8,6 +8,7 @@ import * as cardData from '../schemas/card-data.ts'
 import * as cards from '../schemas/cards.ts'
 import { EventSchema } from '../schemas/events.ts'
 import * as webhooks from '../schemas/webhooks.ts'
+import { answerExamples } from './answer-examples.ts'
 import { bodyExamples } from './examples.ts'
 
 const description = `A card-issuing core: products, cards, PINs, PIN and CVV status with the
@@ -41,7 +42,8 @@ export const publicDescription = (
     ...webhooks,
     EventSchema,
   },
-  examples: bodyExamples,
+  bodyExamples,
+  answerExamples,
   formats,
   tags: [
     { name: 'Products', description: 'The card products that cards are created from.' },

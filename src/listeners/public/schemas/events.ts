@@ -17,10 +17,16 @@ const blocked = {
   }),
 }
 const revealed = {
-  clientId: Type.String({ description: 'The client that received the data.' }),
-  requestId: Type.String({ description: 'The request of the disclosure.' }),
+  clientId: Type.String({
+    description: 'The client that received the data.',
+    examples: ['demo-client'],
+  }),
+  requestId: Type.String({
+    description: 'The request of the disclosure.',
+    examples: ['3f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11'],
+  }),
 }
-const cardStatusCode = Type.Enum([...cardStatusCodes])
+const cardStatusCode = (example: string) => Type.Enum([...cardStatusCodes], { examples: [example] })
 
 const timestamp = Type.String({
   format: 'date-time',
@@ -53,11 +59,11 @@ export const messageSchemas = {
   'card.created': messageSchema('card.created', {
     cardProduct: Type.Integer({ examples: [1001] }),
     cardType: Type.Enum([...cardTypes]),
-    cardStatusCode,
+    cardStatusCode: cardStatusCode('00'),
   }),
   'card.status_changed': messageSchema('card.status_changed', {
-    from: cardStatusCode,
-    to: cardStatusCode,
+    from: cardStatusCode('00'),
+    to: cardStatusCode('62'),
   }),
   'card_data.revealed': messageSchema('card_data.revealed', {
     ...revealed,

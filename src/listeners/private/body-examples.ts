@@ -1,0 +1,98 @@
+const publicToken = '4820117360'
+const reason = 'The cardholder called and was identified.'
+const act = { reason }
+
+const zoneKey = {
+  family: 'zone',
+  key: 'zone-a',
+  clientId: 'demo-network',
+  pinBlockFormats: ['ISO_FORMAT_0'],
+}
+const keyCheckValue = '08D7B4'
+
+/** A body for each operation that takes one, by `operationId`. */
+export const bodyExamples: Readonly<Record<string, object>> = {
+  authorize: { publicToken, entryMode: 'chip', reference: '512345678901' },
+  searchCards: { panLastFour: '1234' },
+  freezeCard: act,
+  unfreezeCard: act,
+  unblockPinAsOperator: act,
+  unblockCvvAsOperator: act,
+  unblockCards: { publicTokens: [publicToken], kind: 'pin', reason },
+  revealCardholder: {},
+  generateKey: { ...zoneKey, algorithm: 'AES', lengthBytes: 16 },
+  rotateKey: {},
+  rotateMasterKey: {},
+  importKey: {
+    ...zoneKey,
+    zoneMasterKey: 'zone-master-a',
+    // The example of X9.143.
+    keyBlock:
+      'D0112P0AE00E0000B82679114F470F540165EDFBF7E250FCEA43F810D215F8D2' +
+      '07E2E417C07156A27E8E31DA05F7425509593D03A457DC34',
+    keyCheckValue,
+  },
+  exportKey: { key: 'zone-a', clientId: 'demo-network', zoneMasterKey: 'zone-master-a' },
+  retireKey: {},
+  retireZoneKey: { key: 'zone-a', clientId: 'demo-network' },
+  openComponentEntry: {
+    family: 'zone-master',
+    key: 'zone-master-a',
+    clientId: 'demo-network',
+    algorithm: 'AES',
+    lengthBytes: 16,
+    componentCount: 2,
+    keyCheckValue,
+  },
+  enterComponent: {
+    person: 'Kim Keys',
+    component: '0123456789ABCDEFFEDCBA9876543210',
+    keyCheckValue,
+  },
+  createProduct: {
+    productId: 2001,
+    productName: 'Travel Debit',
+    schemeName: 'Visa',
+    bin: '400001',
+    currencyCode: 'EUR',
+    cardTypes: ['Virtual'],
+  },
+  changeProduct: { productName: 'Travel Debit Plus' },
+  createClient: {
+    clientId: 'client-1',
+    clientName: 'Example back end',
+    kind: 'client',
+    scopes: ['cards.read', 'cards.write'],
+    productIds: [1001],
+  },
+  changeClient: { scopes: ['cards.read'] },
+  rotateClientSecret: { overlapHours: 24 },
+  confirmClient: { credentialsVersion: 1 },
+  grantProduct: {},
+  createZone: { clientId: 'network-1', clientName: 'Example network' },
+  retireZone: {},
+  createLink: {
+    linkName: 'switch-1',
+    networkId: 'demo-network',
+    direction: 'listen',
+    host: '127.0.0.1',
+    port: 8590,
+    profile: 'ascii-1987',
+  },
+  changeLink: { active: false },
+  signPersonOut: {},
+  approveApproval: {
+    payloadHash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  },
+  refuseApproval: act,
+  withdrawApproval: {},
+  breakGlass: act,
+  resendAnyDelivery: act,
+  replayAnyWebhook: { since: '2026-11-20T08:00:00Z', reason },
+  disableAnyWebhook: act,
+  enableAnyWebhook: act,
+  succeedAuditLog: { reason: 'The database was restored from a backup.' },
+  requestAuditErasure: { publicToken, reason: 'The retention period has ended.' },
+  moveClock: { now: '2030-12-01T00:00:00Z' },
+  simulateAnyAuthorization: { publicToken, pin: '1357' },
+}

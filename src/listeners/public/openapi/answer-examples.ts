@@ -1,0 +1,99 @@
+const publicToken = '4820117360'
+const createdAt = '2026-11-20T08:00:00.000Z'
+const pinStatus = { status: 'Unblocked', description: 'The PIN can be used.', remainingTries: 3 }
+const cvvStatus = { status: 'Unblocked', description: 'The CVV can be used.', remainingTries: 3 }
+const cardStatus = { status: 'Active', cardStatusCode: '00', cardStatusDescription: 'Active' }
+
+const createdCard = {
+  publicToken,
+  customerReference: 'C-1',
+  cardType: 'Virtual',
+  cardProduct: 1001,
+  embossName: 'ANA LIM',
+  maskedPan: '400000******1234',
+  startDate: '2026-11-20',
+  expiryDate: '2030-11-30',
+  ...cardStatus,
+}
+const card = { ...createdCard, pinStatus, cvvStatus, createdAt }
+
+const webhookId = '5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11'
+const eventId = '0b6f1f5e-3c0e-4a55-9d36-2f5f0a9c7d11'
+const secret = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD'
+const webhook = {
+  webhookId,
+  url: 'https://client.example/pinfold',
+  events: ['pin.blocked', 'cvv.blocked'],
+  status: 'Enabled',
+  createdAt,
+}
+
+/** The first answer of each operation that returns JSON, by `operationId`. */
+export const answerExamples: Readonly<Record<string, unknown>> = {
+  listProducts: [
+    {
+      productId: 1001,
+      productName: 'Everyday Debit',
+      schemeName: 'Visa',
+      currencyCode: 'EUR',
+      cardTypes: ['Physical', 'Virtual'],
+      validityMonths: 48,
+      pinLength: 4,
+      pinRevealable: true,
+      pinTryLimit: 3,
+      cvvTryLimit: 3,
+    },
+  ],
+  createCard: createdCard,
+  findCard: card,
+  listCards: [card],
+  getCardStatus: cardStatus,
+  getCurrentPin: { pin: '4821' },
+  getPinStatus: pinStatus,
+  getCvvStatus: cvvStatus,
+  listAttempts: [
+    {
+      at: createdAt,
+      kind: 'pin',
+      result: 'mismatch',
+      remainingTries: 2,
+      entryMode: 'chip',
+      reference: '512345678901',
+    },
+  ],
+  listEvents: [
+    {
+      id: eventId,
+      type: 'pin.blocked',
+      timestamp: createdAt,
+      data: { publicToken, sequence: 7, blockedBy: 'tries' },
+    },
+  ],
+  createWebhook: { ...webhook, secret },
+  listWebhooks: [webhook],
+  findWebhook: webhook,
+  updateWebhook: webhook,
+  rotateWebhookSecret: { webhookId, secret },
+  pingWebhook: { eventId },
+  listDeliveries: [
+    {
+      deliveryId: '1042',
+      eventId,
+      type: 'pin.blocked',
+      status: 'Delivered',
+      createdAt,
+      tries: [{ at: createdAt, durationMs: 42, outcome: 'delivered', statusCode: 204 }],
+    },
+  ],
+  resendDelivery: { eventId },
+  replayWebhook: { since: '2026-11-20T08:00:00Z' },
+  getCardData: { jwe: 'eyJhbGciOiJFQ0RILUVTIiwiZW5jIjoiQTI1NkdDTSJ9..…' },
+  simulateAuthorization: {
+    approved: false,
+    responseCode: '55',
+    publicToken,
+    reference: 'SIMULATOR',
+    pin: { result: 'mismatch', remainingTries: 2 },
+    cvv: { result: 'not_checked', remainingTries: 3 },
+  },
+}

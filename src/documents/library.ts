@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname, posix } from 'node:path'
+import { Problem } from '../domain/problem.ts'
 import {
   type LinkGroup,
   type RenderedDocument,
@@ -59,7 +60,10 @@ export async function readLibrary(): Promise<Library> {
 const isDocument = (path: string): boolean => path.endsWith('.md')
 
 /** Finds a file of the project by its path from the root. */
-export const locate = (path: string): URL => new URL(path, projectRoot)
+export function locate(path: string): URL {
+  if (!projectRoot) throw new Problem('not_found', { detail: 'The documents are not installed.' })
+  return new URL(path, projectRoot)
+}
 
 /** `docs/reference/api.md` is at `/docs/reference/api`, `SECURITY.md` at `/docs/SECURITY`. */
 function toAddress(path: string): string {

@@ -6,7 +6,7 @@ import { before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { problemKinds } from '../../src/domain/problem-kinds.ts'
 import { type Answer, openTestService, type TestService } from '../support/service.ts'
-import { readPage } from './page.ts'
+import { followFragments, readPage, walkPages } from './page.ts'
 
 const projectRoot = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -18,30 +18,11 @@ let files: ReadonlyMap<string, string>
 
 before(async () => {
   service = await openTestService({ env: { RATE_LIMIT: 'off' } })
-  ;({ files, pages } = await walk())
+  ;({ files, pages } = await walkPages(open))
 })
 
 const open = (address: string, listener: 'public' | 'private' = 'public'): Promise<Answer> =>
   service.call('GET', `/${address}`, { token: null, listener })
-
-/** Opens every page and file that can be reached from `/docs`, and fails at the first dead one. */
-async function walk() {
-  const pages = new Map<string, string>()
-  const files = new Map<string, string>()
-  let wanted: readonly string[] = ['/docs']
-  while (wanted.length > 0) {
-    for (const address of wanted) {
-      const { headers, status, text } = await open(address)
-      assert.equal(status, 200, address)
-      const type = String(headers['content-type'])
-      if (type.startsWith('text/html')) pages.set(address, text)
-      else files.set(address, type)
-    }
-    const linked = [...pages.values()].flatMap((text) => readPage(text).addresses)
-    wanted = [...new Set(linked)].filter((address) => !pages.has(address) && !files.has(address))
-  }
-  return { pages, files }
-}
 
 test('every document is found from /docs, and every link on every page is alive', () => {
   const documents = globSync(['*.md', 'docs/**/*.md', 'packages/{sdk,card-element}/README.md'], {
@@ -66,16 +47,12 @@ test('every document is found from /docs, and every link on every page is alive'
 })
 
 test('every link with a fragment leads to a place of its page, and no page has an id twice', () => {
-  const ids = new Map([...pages].map(([address, text]) => [address, readPage(text).ids] as const))
-  for (const [address, own] of ids) assert.equal(new Set(own).size, own.length, address)
-  let followed = 0
   for (const [address, text] of pages) {
-    for (const [page, fragment] of readPage(text).fragments) {
-      const target = page === '' ? address : page
-      assert.ok(ids.get(target)?.includes(fragment), `${address}: ${target}#${fragment}`)
-      followed += 1
-    }
+    const { ids } = readPage(text)
+    assert.equal(new Set(ids).size, ids.length, address)
   }
+  const { dead, followed } = followFragments(pages)
+  assert.deepEqual(dead, [])
   assert.ok(followed > 1_000, `${followed}`)
 })
 

@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict'
+
 /** What a page of the documents has in it. */
 export interface ReadPage {
   readonly ids: readonly string[]
@@ -29,4 +31,48 @@ export function readPage(markup: string): ReadPage {
     loaded,
     scripts,
   }
+}
+
+/** What an address answers with. */
+export interface Opened {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly text: string
+}
+
+/**
+ * Opens every page and file that can be reached from `/docs`, and fails at the first dead one.
+ * @returns the text of each page and the media type of each file, by their addresses
+ */
+export async function walkPages(open: (address: string) => Promise<Opened>) {
+  const pages = new Map<string, string>()
+  const files = new Map<string, string>()
+  let wanted: readonly string[] = ['/docs']
+  while (wanted.length > 0) {
+    for (const address of wanted) {
+      const { headers, status, text } = await open(address)
+      assert.equal(status, 200, address)
+      const type = String(headers['content-type'])
+      if (type.startsWith('text/html')) pages.set(address, text)
+      else files.set(address, type)
+    }
+    const linked = [...pages.values()].flatMap((text) => readPage(text).addresses)
+    wanted = [...new Set(linked)].filter((address) => !pages.has(address) && !files.has(address))
+  }
+  return { pages, files }
+}
+
+/** Looks for the place of every link with a fragment. */
+export function followFragments(pages: ReadonlyMap<string, string>) {
+  const ids = new Map([...pages].map(([address, text]) => [address, readPage(text).ids] as const))
+  const dead: string[] = []
+  let followed = 0
+  for (const [address, text] of pages) {
+    for (const [page, fragment] of readPage(text).fragments) {
+      const target = page === '' ? address : page
+      if (!ids.get(target)?.includes(fragment)) dead.push(`${address}: ${target}#${fragment}`)
+      followed += 1
+    }
+  }
+  return { dead, followed }
 }

@@ -1,4 +1,5 @@
-import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { globSync } from 'node:fs'
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root, writeProgram } from '../../scripts/package/program.ts'
 import { packDatabase } from '../../src/storage/engine/made-database.ts'
@@ -22,7 +23,11 @@ export const installPackage = async (): Promise<{
   await writeProgram(join(own, 'dist/program'))
   const packed = join(own, 'dist/program/made-database/empty.br')
   await writeFile(packed, await packDatabase(await pgliteImage('empty')))
-  for (const path of ['bin', 'deploy', 'package.json']) {
+  const { files }: { files: readonly string[] } = JSON.parse(
+    await readFile(join(root, 'package.json'), 'utf8'),
+  )
+  const others = files.filter((pattern) => !pattern.startsWith('dist/'))
+  for (const path of globSync(['package.json', 'README.md', 'LICENSE', ...others], { cwd: root })) {
     await cp(join(root, path), join(own, path), { recursive: true })
   }
   await symlink(join(root, 'node_modules'), join(own, 'node_modules'))

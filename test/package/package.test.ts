@@ -12,6 +12,7 @@ import { root } from '../../scripts/package/program.ts'
 import { formatLine } from '../../src/service/log.ts'
 import { unpackDatabase } from '../../src/storage/engine/made-database.ts'
 import { makePgliteFolder } from '../../src/storage/engine/pglite.ts'
+import { followFragments, walkPages } from '../documents/page.ts'
 import { shortLived } from '../support/node-flags.ts'
 import { pgliteImage } from '../support/pglite-image.ts'
 import { bareEnvironment, makeFolder, type Program, startProgram } from '../support/process.ts'
@@ -29,6 +30,7 @@ before(async () => {
   program = await startProgram({
     dataDir: await makeFolder(),
     words: [process.execPath, ...shortLived, launcher, 'start'],
+    env: { RATE_LIMIT: 'off' },
   })
 })
 
@@ -92,6 +94,17 @@ test('pages of the package are made of JavaScript that is there', async () => {
       assert.doesNotMatch(await answer.text(), /from '[^']*\.ts'/)
     }
   }
+})
+
+test('the package serves its documents, and every link in them is alive', async () => {
+  const { files, pages } = await walkPages(async (address) => {
+    const answer = await fetch(`${program.baseUrl}${address}`)
+    const { headers, status } = answer
+    return { status, headers: Object.fromEntries(headers), text: await answer.text() }
+  })
+  assert.ok(pages.size > 100, `${pages.size}`)
+  assert.equal(files.get('/docs/assets/web/documents/main.js'), 'text/javascript; charset=utf-8')
+  assert.deepEqual(followFragments(pages).dead, [])
 })
 
 test('no script of the package names a source, and every one that it names is there', () => {

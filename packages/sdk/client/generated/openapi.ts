@@ -2131,6 +2131,40 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "authorizationId": "3b1f6f0e-7a51-4c58-9d7e-6f1f3f2b9a10",
+                     *         "publicToken": "4820117360",
+                     *         "approved": false,
+                     *         "responseCode": "55",
+                     *         "declineReason": "wrong_pin",
+                     *         "declinedBy": "pin",
+                     *         "advice": "Enter your PIN again with care: a few wrong PINs block it.",
+                     *         "retry": "with_other_data",
+                     *         "entryMode": "chip",
+                     *         "reference": "512345678901",
+                     *         "requestedAt": "2026-11-20T08:00:00.000Z",
+                     *         "decidedAt": "2026-11-20T08:00:00.012Z",
+                     *         "checks": [
+                     *           {
+                     *             "check": "card",
+                     *             "result": "passed"
+                     *           },
+                     *           {
+                     *             "check": "status",
+                     *             "result": "passed",
+                     *             "cardStatusCode": "00"
+                     *           },
+                     *           {
+                     *             "check": "pin",
+                     *             "result": "failed",
+                     *             "remainingTries": 2
+                     *           }
+                     *         ]
+                     *       }
+                     *     ]
+                     */
                     readonly "application/json": readonly components["schemas"]["RecordedAuthorization"][];
                 };
             };
@@ -2172,6 +2206,40 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "authorizationId": "3b1f6f0e-7a51-4c58-9d7e-6f1f3f2b9a10",
+                     *         "publicToken": "4820117360",
+                     *         "approved": false,
+                     *         "responseCode": "55",
+                     *         "declineReason": "wrong_pin",
+                     *         "declinedBy": "pin",
+                     *         "advice": "Enter your PIN again with care: a few wrong PINs block it.",
+                     *         "retry": "with_other_data",
+                     *         "entryMode": "chip",
+                     *         "reference": "512345678901",
+                     *         "requestedAt": "2026-11-20T08:00:00.000Z",
+                     *         "decidedAt": "2026-11-20T08:00:00.012Z",
+                     *         "checks": [
+                     *           {
+                     *             "check": "card",
+                     *             "result": "passed"
+                     *           },
+                     *           {
+                     *             "check": "status",
+                     *             "result": "passed",
+                     *             "cardStatusCode": "00"
+                     *           },
+                     *           {
+                     *             "check": "pin",
+                     *             "result": "failed",
+                     *             "remainingTries": 2
+                     *           }
+                     *         ]
+                     *       }
+                     *     ]
+                     */
                     readonly "application/json": readonly components["schemas"]["RecordedAuthorization"][];
                 };
             };
@@ -2208,6 +2276,38 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "authorizationId": "3b1f6f0e-7a51-4c58-9d7e-6f1f3f2b9a10",
+                     *       "publicToken": "4820117360",
+                     *       "approved": false,
+                     *       "responseCode": "55",
+                     *       "declineReason": "wrong_pin",
+                     *       "declinedBy": "pin",
+                     *       "advice": "Enter your PIN again with care: a few wrong PINs block it.",
+                     *       "retry": "with_other_data",
+                     *       "entryMode": "chip",
+                     *       "reference": "512345678901",
+                     *       "requestedAt": "2026-11-20T08:00:00.000Z",
+                     *       "decidedAt": "2026-11-20T08:00:00.012Z",
+                     *       "checks": [
+                     *         {
+                     *           "check": "card",
+                     *           "result": "passed"
+                     *         },
+                     *         {
+                     *           "check": "status",
+                     *           "result": "passed",
+                     *           "cardStatusCode": "00"
+                     *         },
+                     *         {
+                     *           "check": "pin",
+                     *           "result": "failed",
+                     *           "remainingTries": 2
+                     *         }
+                     *       ]
+                     *     }
+                     */
                     readonly "application/json": components["schemas"]["RecordedAuthorization"];
                 };
             };

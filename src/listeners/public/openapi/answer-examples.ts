@@ -28,6 +28,26 @@ const webhook = {
   createdAt,
 }
 
+const authorization = {
+  authorizationId: '3b1f6f0e-7a51-4c58-9d7e-6f1f3f2b9a10',
+  publicToken,
+  approved: false,
+  responseCode: '55',
+  declineReason: 'wrong_pin',
+  declinedBy: 'pin',
+  advice: 'Enter your PIN again with care: a few wrong PINs block it.',
+  retry: 'with_other_data',
+  entryMode: 'chip',
+  reference: '512345678901',
+  requestedAt: createdAt,
+  decidedAt: '2026-11-20T08:00:00.012Z',
+  checks: [
+    { check: 'card', result: 'passed' },
+    { check: 'status', result: 'passed', cardStatusCode: '00' },
+    { check: 'pin', result: 'failed', remainingTries: 2 },
+  ],
+}
+
 /** The first answer of each operation that returns JSON, by `operationId`. */
 export const answerExamples: Readonly<Record<string, unknown>> = {
   listProducts: [
@@ -61,6 +81,9 @@ export const answerExamples: Readonly<Record<string, unknown>> = {
       reference: '512345678901',
     },
   ],
+  listAuthorizations: [authorization],
+  listCardAuthorizations: [authorization],
+  findAuthorization: authorization,
   listEvents: [
     {
       id: eventId,

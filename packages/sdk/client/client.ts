@@ -27,4 +27,4 @@ export type { FollowOptions, FollowQuery, ListEvents } from './resources/events.
 export { RevealedPin } from './resources/pins.ts'
 export type { FetchedReceipt, ReceiptOptions } from './resources/receipts.ts'
 export type { ChangeOptions, Listing, Page } from './transport/calls.ts'
-export type { CallOptions } from './transport/transport.ts'
+export type { AnswerHead, CallOptions } from './transport/transport.ts'

@@ -71,6 +71,15 @@ export interface ProblemAnswer {
   readonly retryAfterSeconds?: number | undefined
 }
 
+/** Says what happened, and what is wrong with which member or parameter. */
+function composeMessage({ detail, errors = [], title }: ProblemAnswer): string {
+  const faults = errors.map(({ detail: fault, parameter, pointer }) => {
+    const name = parameter ?? (pointer === '' ? 'The body' : pointer)
+    return `${name} ${fault.replace(/\.$/, '')}.`
+  })
+  return [detail ?? title, ...faults].join(' ')
+}
+
 /**
  * A refusal of the service. Each code has a class of its own below this one; a code that this
  * version does not know comes as this class.
@@ -88,7 +97,7 @@ export class Problem extends PinfoldError {
   readonly retryAfterSeconds: number | undefined
 
   constructor(answer: ProblemAnswer) {
-    super(answer.detail ?? answer.title)
+    super(composeMessage(answer))
     this.code = answer.code
     this.status = answer.status
     this.title = answer.title

@@ -5,7 +5,8 @@ import type { components } from './generated/openapi.ts'
 type Schemas = components['schemas']
 
 export type Product = Schemas['Product']
-export type CreateCard = Schemas['CreateCard']
+export type CardType = CreatedCard['cardType']
+export type CreateCard = Schemas['CreateCard'] & { readonly cardType: CardType }
 export type CreatedCard = Schemas['CreatedCard']
 /** A card as it is shown and listed: with no number, PIN or CVV in it. */
 export type Card = Schemas['Card']

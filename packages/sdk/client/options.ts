@@ -50,13 +50,14 @@ export interface Settings {
 
 /** @throws CallFailed `invalid_argument`, `insecure_service`. */
 export function parseSettings(options: PinfoldOptions): Settings {
+  requireOptions(options)
   const { allowHttp = false, clientId, clientSecret, privateKey, tokenEndpoint } = options
   const { processorPath = 'processor', retries = 2, scope, timeoutMs = 30_000 } = options
   const baseUrl = secureUrl(options.baseUrl, 'baseUrl', allowHttp).replace(/\/+$/, '')
   if (baseUrl.includes('?')) refuse('baseUrl must be a URL without a query.')
   if (typeof clientId !== 'string' || clientId === '') refuse('clientId is missing.')
   if ((clientSecret === undefined) === (privateKey === undefined)) {
-    refuse('Give either clientSecret or privateKey.')
+    refuse('Give either clientSecret or privateKey, not both.')
   }
   if (!/^[A-Za-z0-9._~-]+$/.test(processorPath))
     refuse('processorPath must be one segment of a path.')
@@ -77,6 +78,19 @@ export function parseSettings(options: PinfoldOptions): Settings {
     // Looked up at each call: what is put in its place later counts, too.
     fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
   }
+}
+
+/** Names all that is missing, also for callers without TypeScript. */
+function requireOptions(options: Partial<PinfoldOptions> = {}): void {
+  const { baseUrl, clientId, clientSecret, privateKey } = options
+  const missing = [
+    ...(baseUrl === undefined ? ['baseUrl'] : []),
+    ...(clientId === undefined ? ['clientId'] : []),
+    ...(clientSecret === undefined && privateKey === undefined
+      ? ['clientSecret or privateKey']
+      : []),
+  ]
+  if (missing.length > 0) refuse(`Missing: ${missing.join(', ')}.`)
 }
 
 /** @throws CallFailed `invalid_argument`. */

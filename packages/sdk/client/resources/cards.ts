@@ -2,6 +2,7 @@ import type {
   Attempt,
   Card,
   CardStatus,
+  CardType,
   ChangeCardStatus,
   CreateCard,
   CreatedCard,
@@ -81,7 +82,10 @@ export const cardData = ({ reveal }: Calls): CardDataRelay => ({
 
 export interface Products {
   /** The active products granted to the client. Scope `cards.read`. */
-  list(query?: Query<'listProducts'>, options?: CallOptions): Listing<Product>
+  list(
+    query?: Query<'listProducts'> & { readonly cardType?: CardType },
+    options?: CallOptions,
+  ): Listing<Product>
 }
 
 export const products = ({ page }: Calls): Products => ({

@@ -3,7 +3,7 @@ import { CallFailed, Problem } from '../errors.ts'
 /** One request, as it goes out. */
 export interface Outgoing {
   readonly url: string
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
   /** Ends the attempt from outside: its reason is thrown as it is. */

@@ -69,7 +69,7 @@ export function createCalls({ send }: Transport): Calls {
 /**
  * One key for all tries of a call, made here unless the caller has one that outlives this process.
  */
-function keyed({ idempotencyKey = crypto.randomUUID(), ...options }: ChangeOptions = {}) {
+export function keyed({ idempotencyKey = crypto.randomUUID(), ...options }: ChangeOptions = {}) {
   if (!/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) {
     const detail = 'idempotencyKey must have 1 to 255 visible ASCII characters.'
     throw new CallFailed('invalid_argument', { detail })

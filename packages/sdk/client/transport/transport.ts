@@ -11,6 +11,16 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined
   /** Tries after the first. */
   readonly retries?: number | undefined
+  /** Called with the head of each successful answer, such as for its `requestId`. */
+  readonly onAnswer?: ((head: AnswerHead) => void) | undefined
+}
+
+/** What a successful answer says beside its content. */
+export interface AnswerHead {
+  readonly status: number
+  /** What the operator needs to find the request. */
+  readonly requestId: string | undefined
+  readonly headers: Headers
 }
 
 /** A request, before it has an address and a token. */
@@ -55,9 +65,13 @@ export function createTransport(settings: Settings): Transport {
       // Before the tries of the call: asking for a token has tries of its own, and is not to have
       // their product.
       await exchange.authenticate(call.signal)
-      return repeat({ ...call, retries: call.retries ?? settings.retries }, async () =>
-        requireSuccess(await exchange.send(request)),
+      const answer = await repeat(
+        { ...call, retries: call.retries ?? settings.retries },
+        async () => requireSuccess(await exchange.send(request)),
       )
+      const { headers, status } = answer
+      call.onAnswer?.({ status, headers, requestId: headers.get('x-request-id') ?? undefined })
+      return answer
     },
     async open(call) {
       const request = createRequest(call)

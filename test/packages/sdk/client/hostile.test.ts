@@ -141,7 +141,7 @@ test('a problem is taken for what it is, and no more', async () => {
   const { pinfold } = pretend(() => Response.json({ ...problem, errors }, { status: 422 }))
   await assert.rejects(pinfold.cards.retrieve('1'), (error) => {
     assert.ok(error instanceof Problem)
-    assert.equal(error.message, 'No.')
+    assert.equal(error.message, 'No. /pin Four digits.')
     assert.equal(error.requestId, undefined)
     assert.deepEqual(error.errors, [{ pointer: '/pin', detail: 'Four digits.' }])
     return true

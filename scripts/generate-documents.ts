@@ -13,6 +13,7 @@ import { migrate } from '../src/storage/engine/migrate.ts'
 import { openPglite } from '../src/storage/engine/pglite.ts'
 import { generateAsyncapi } from './generate-asyncapi.ts'
 import { generateConfiguration } from './generate-configuration.ts'
+import { generateOperations } from './generate-operations.ts'
 import { drawArrows } from './structure/arrows.ts'
 
 /**
@@ -24,7 +25,7 @@ import { drawArrows } from './structure/arrows.ts'
  * - docs/reference/errors.md from the table of failures,
  * - docs/reference/production.md from the table of refusals,
  * - the arrows of ARCHITECTURE.md from the table that the check of the structure reads,
- * - the types of the SDK from api/public.openapi.json.
+ * - the types of the SDK from both OpenAPI documents, and its table of administrative operations.
  *
  * With `--check` it writes nothing, and fails if a file differs. The last argument names another
  * folder than the project.
@@ -40,17 +41,23 @@ type Documents = Readonly<Record<string, string>>
  * @param open a database at this program's schema in place of a new one, which takes seconds to
  *   make.
  */
-export const generateDocuments = async (
+export async function generateDocuments(
   folder: string = root,
   open: () => Promise<Database> = openMigrated,
-): Promise<Documents> => ({
-  ...(await generateOpenapi(open)),
-  'api/events.asyncapi.json': generateAsyncapi(),
-  'docs/reference/configuration.md': generateConfiguration(),
-  'docs/reference/errors.md': generateErrors(),
-  'docs/reference/production.md': generateRefusals(),
-  'ARCHITECTURE.md': insertArrows(await readFile(join(folder, 'ARCHITECTURE.md'), 'utf8')),
-})
+): Promise<Documents> {
+  const documents = await generateOpenapi(open)
+  return {
+    ...documents,
+    'packages/sdk/admin/generated/operations.ts': generateOperations(
+      documents['api/private.openapi.json'] ?? '',
+    ),
+    'api/events.asyncapi.json': generateAsyncapi(),
+    'docs/reference/configuration.md': generateConfiguration(),
+    'docs/reference/errors.md': generateErrors(),
+    'docs/reference/production.md': generateRefusals(),
+    'ARCHITECTURE.md': insertArrows(await readFile(join(folder, 'ARCHITECTURE.md'), 'utf8')),
+  }
+}
 
 /** The documents of the real servers, with nothing configured. */
 async function generateOpenapi(open: () => Promise<Database>): Promise<Documents> {
@@ -232,7 +239,7 @@ export async function findStale(folder: string, documents: Documents): Promise<r
 /** @returns whether the types could be written, or are what the document says. */
 function generateSdkTypes(isCheck: boolean): boolean {
   const script = isCheck ? 'check:generated' : 'generate'
-  const words = ['run', '--silent', script, '--workspace', 'pinfold-sdk']
+  const words = ['run', '--silent', script, '--workspace', '@pinfold/sdk']
   return spawnSync('npm', words, { cwd: root, stdio: 'inherit' }).status === 0
 }
 

@@ -158,6 +158,7 @@ export const arrows = {
   // itself.
   'examples/demo': ['web', 'packages'],
   'packages/audit': [],
+  'packages/sdk/admin': ['packages/sdk/client'],
   'packages/sdk/client': ['packages/audit', 'packages/sdk/webhooks/event.ts'],
   'packages/sdk/device': [],
   'packages/sdk/webhooks': [],
@@ -174,6 +175,7 @@ const outsidePureRooms: Readonly<Record<string, readonly string[]>> = {
   domain: ['node:util', 'node:crypto'],
   'listeners/iso8583/codec': [],
   'packages/audit': ['@noble/hashes'],
+  'packages/sdk/admin': [],
   'packages/sdk/client': ['jose'],
   'packages/sdk/device': ['jose'],
   'packages/sdk/webhooks': [],

@@ -69,7 +69,7 @@ export type Source = {
 const folders = '{src,web,packages,examples/demo,test,scripts,bench}/**/*.{ts,tsx,mts,js,mjs}'
 
 /** What no person wrote here. */
-const made = ['**/node_modules/**', 'packages/*/dist/**', 'packages/sdk/client/generated/**']
+const made = ['**/node_modules/**', 'packages/*/dist/**', 'packages/sdk/*/generated/**']
 
 export const readSources = (root: string): Source[] => {
   const paths = globSync(folders, { cwd: root, exclude: [...made] })

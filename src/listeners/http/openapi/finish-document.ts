@@ -154,9 +154,24 @@ const unnamed = /^(?:.*(?:Params|Query)|NoContent|Nothing)$/
 const listBodySchemas = ({ sources }: Pick<Finishing, 'sources'>) =>
   Object.entries<unknown>({ ...sources, EmptyBodySchema, ProblemSchema })
     .filter((entry): entry is [string, object] => entry[0].endsWith('Schema'))
-    .map(([name, schema]) => [name.slice(0, -'Schema'.length), schema] as const)
+    .map(([name, schema]) => [name.slice(0, -'Schema'.length), writeRecords(schema)] as const)
     .filter(([name]) => !unnamed.test(name))
     .sort(([one], [other]) => (one < other ? -1 : 1))
+
+/** A record as the generator writes it: by `additionalProperties`, not by patterns of names. */
+function writeRecords<Schema>(schema: Schema): Schema {
+  const write = (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null) return value
+    if (Array.isArray(value)) return value.map(write)
+    const members = Object.entries(value).map(([member, content]) =>
+      member === 'patternProperties'
+        ? ['additionalProperties', write(Object.values(content)[0])]
+        : [member, write(content)],
+    )
+    return Object.fromEntries(members)
+  }
+  return write(schema) as Schema
+}
 
 /** What a schema is known by, wherever it was copied to. */
 const composeIdentity = (schema: unknown): string => stringify(schema) ?? ''

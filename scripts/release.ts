@@ -57,6 +57,11 @@ function findSection(changelog: string): string | null {
   return after?.split(/^## /m)[0]?.trim() ?? null
 }
 
+interface LockedPackage {
+  version: string
+  dependencies?: Record<string, string>
+}
+
 /** Puts the version everywhere, and the date where the changelog says “unreleased”. */
 function setVersion(folder: string): string {
   const change = (path: string, changed: (text: string) => string) => {
@@ -72,12 +77,17 @@ function setVersion(folder: string): string {
     const path = `${own}package.json`
     change(path, (text) => text.replace(`"version": "${current}"`, `"version": "${version}"`))
   }
+  change('examples/client-backend/package.json', (text) =>
+    text.replace(`"@pinfold/sdk": "${current}"`, `"@pinfold/sdk": "${version}"`),
+  )
   change('package-lock.json', (text) =>
     json(text, (lock) => {
       lock.version = version
-      const { packages } = lock as unknown as { packages: Record<string, { version: string }> }
+      const { packages } = lock as unknown as { packages: Record<string, LockedPackage> }
       for (const own of ['', 'packages/sdk', 'packages/card-element'])
         Object.assign(packages[own] ?? {}, { version })
+      const { dependencies = {} } = packages['examples/client-backend'] ?? {}
+      dependencies['@pinfold/sdk'] = version
     }),
   )
   // Commands that name the file of a package.
@@ -109,7 +119,8 @@ function makeArtifacts(folder: string, target: string, notes: string): string {
   rmSync(target, { recursive: true, force: true })
   mkdirSync(target, { recursive: true })
   run(folder, 'npm', 'pack', '--silent', '--pack-destination', target)
-  run(folder, 'npm', 'pack', '--silent', '--workspaces', '--pack-destination', target)
+  const libraries = ['--workspace', '@pinfold/sdk', '--workspace', '@pinfold/card-element']
+  run(folder, 'npm', 'pack', '--silent', ...libraries, '--pack-destination', target)
   for (const name of ['sbom.cdx.json', 'THIRD-PARTY-NOTICES.txt'])
     cpSync(join(folder, name), join(target, name))
   writeFileSync(join(target, 'NOTES.md'), `${notes}\n`)

@@ -2,7 +2,7 @@
 // naming the sandbox.json of a service: node backend.mjs, then http://127.0.0.1:3000.
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
-import { CallFailed, createPinfold, Problem } from 'pinfold-sdk'
+import { CallFailed, createPinfold, Problem } from '@pinfold/sdk'
 
 const { PINFOLD_CONFIG = 'sandbox.json', PORT = '3000' } = process.env
 const pinfold = createPinfold(JSON.parse(await readFile(PINFOLD_CONFIG, 'utf8')))

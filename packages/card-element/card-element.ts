@@ -2,7 +2,7 @@
  * The card element: importing it defines `<pinfold-card>`.
  *
  * ```ts
- * import { PinfoldCard, pinKeys } from 'pinfold-card-element'
+ * import { PinfoldCard, pinKeys } from '@pinfold/card-element'
  *
  * const card = new PinfoldCard()
  * card.service = pinKeys('https://cards.example', keysOfThisBuild)

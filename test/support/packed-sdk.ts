@@ -3,7 +3,7 @@
  *
  * ```ts
  * const project = await openProject()
- * await project.run('npm pack --workspace pinfold-sdk')
+ * await project.run('npm pack --workspace @pinfold/sdk')
  * ```
  */
 import { execFile, spawn } from 'node:child_process'
@@ -53,20 +53,20 @@ export const openProject = async (): Promise<Project> => {
 /** Builds and packs it, unless a run before has packed these very sources. @returns the file. */
 export const packSdk = async ({ folder, run }: Project): Promise<string> => {
   const kept = await keep('sdk', await sdkVersion(folder), async () => {
-    const printed = await run('npm pack --silent --workspace pinfold-sdk')
+    const printed = await run('npm pack --silent --workspace @pinfold/sdk')
     return join(folder, printed.trim().split('\n').at(-1) ?? '')
   })
   const { name, version } = JSON.parse(
     await readFile(join(folder, 'packages/sdk/package.json'), 'utf8'),
   )
-  const file = join(folder, `${name}-${version}.tgz`)
+  const file = join(folder, `${name.replace('@', '').replace('/', '-')}-${version}.tgz`)
   await cp(kept, file)
   return file
 }
 
 /** Builds and packs the card element. @returns the file. */
 export const packCardElement = async ({ folder, run }: Project): Promise<string> => {
-  const printed = await run('npm pack --silent --workspace pinfold-card-element')
+  const printed = await run('npm pack --silent --workspace @pinfold/card-element')
   return join(folder, printed.trim().split('\n').at(-1) ?? '')
 }
 

@@ -29,7 +29,7 @@ export interface Pinfold {
   readonly simulator: Simulator
   /**
    * The receipt of what you did, proven against keys of the audit log (`parseVerifierKeys` of
-   * `pinfold-sdk/audit`). Scope `events.read`.
+   * `@pinfold/sdk/audit`). Scope `events.read`.
    * @param entry `Audit-Entry` of the answer to a disclosure, or the `id` of an event
    */
   receipt(

@@ -44,7 +44,7 @@ test('its types are found by every way of resolving that knows ES modules, and b
     [...new Set(told)].sort(),
     Object.entries(known).map(([resolution, kind]) => `${resolution}: ${kind}`),
   )
-  for (const entry of ['.', './audit', './device', './webhooks']) {
+  for (const entry of ['.', './admin', './audit', './device', './webhooks']) {
     const { bundler, 'node16-esm': modules } = entrypoints[entry]?.resolutions ?? assert.fail(entry)
     assert.ok(bundler.resolution?.isTypeScript && modules.resolution?.isTypeScript, entry)
   }
@@ -64,8 +64,15 @@ test('only what it needs is in it', async () => {
   assert.deepEqual(Object.keys(dependencies), ['@noble/hashes', 'jose'])
 })
 
+test('the package is built and checked by the least TypeScript that its README names', async () => {
+  const readme = await readFile(join(root, 'packages/sdk/README.md'), 'utf8')
+  const manifest = JSON.parse(await readFile(join(root, 'packages/sdk/package.json'), 'utf8'))
+  const [, least] = /TypeScript ([0-9]+\.[0-9]+) or later/.exec(readme) ?? []
+  assert.equal(manifest.devDependencies.typescript.split('.').slice(0, 2).join('.'), least)
+})
+
 const compilers: [name: string, modules: string, options: string][] = [
-  ['TypeScript 5.9', 'packages/sdk/node_modules', '--module nodenext'],
+  ['the least TypeScript', 'packages/sdk/node_modules', '--module nodenext'],
   ['TypeScript 7', 'node_modules', '--module esnext --moduleResolution bundler'],
 ]
 

@@ -8,10 +8,11 @@ import {
   type ProblemCode,
   type TryStatus,
   WeakPin,
-} from 'pinfold-sdk'
-import { parseVerifierKeys, verifyFolder } from 'pinfold-sdk/audit'
-import { type CardData, fetchKeys, requestCardData, sealPin } from 'pinfold-sdk/device'
-import { type PinfoldMessage, verifyWebhook } from 'pinfold-sdk/webhooks'
+} from '@pinfold/sdk'
+import { createAdministration, type OperationResult } from '@pinfold/sdk/admin'
+import { parseVerifierKeys, verifyFolder } from '@pinfold/sdk/audit'
+import { type CardData, fetchKeys, requestCardData, sealPin } from '@pinfold/sdk/device'
+import { type PinfoldMessage, verifyWebhook } from '@pinfold/sdk/webhooks'
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const holds = <_Claim extends true>(): void => undefined
@@ -26,10 +27,13 @@ createPinfold({ baseUrl, clientId: 'a', privateKey: { kty: 'EC' } })
 
 const cardHolder = { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-04-17' }
 const address = { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' }
-const asked = { cardType: 'Virtual', cardProduct: 1001, cardHolder, address }
+const asked = { cardType: 'Virtual', cardProduct: 1001, cardHolder, address } as const
 const created = await pinfold.cards.create(asked)
 holds<Same<typeof created.publicToken, string>>()
 holds<Same<typeof created.customerReference, string | undefined>>()
+holds<Same<typeof created.cardType, 'Physical' | 'Virtual'>>()
+// @ts-expect-error no such type of card
+await pinfold.cards.create({ ...asked, cardType: 'Paper' })
 // @ts-expect-error the holder is required
 await pinfold.cards.create({ cardType: 'Virtual', cardProduct: 1001, address })
 // @ts-expect-error unknown members are refused by the service, too
@@ -102,3 +106,25 @@ holds<Same<typeof receipt.file, string>>()
 await pinfold.receipt('01900000-0000-7000-8000-000000000000')
 const { findings } = await verifyFolder(async () => null, { keys: auditKeys })
 holds<Same<(typeof findings)[number]['where'], string>>()
+
+const privateUrl = 'https://cards.internal'
+const admin = createAdministration({ baseUrl, privateUrl, clientId: 'a', clientSecret: 'b' })
+for await (const link of admin.listLinks({ query: { limit: 10 } })) {
+  holds<Same<typeof link.direction, 'listen' | 'dial'>>()
+  holds<Same<typeof link.fault, string | null>>()
+}
+const changed = await admin.changeProduct({ productId: 1001, body: { pinTryLimit: 4 } })
+holds<Same<typeof changed, OperationResult<'changeProduct'>>>()
+const entry = { algorithm: 'TDES', componentCount: 2, keyCheckValue: '08D7B4' } as const
+const target = { family: 'zone-master', key: 'zmk' } as const
+await admin.openComponentEntry({ body: { ...target, ...entry, lengthBytes: 16 } })
+// @ts-expect-error a number of bytes is a number
+await admin.openComponentEntry({ body: { ...target, ...entry, lengthBytes: '16' } })
+// @ts-expect-error the link must be named
+await admin.getLink()
+await pinfold.pins.unblock(created.publicToken, undefined, {
+  onAnswer: ({ requestId, status: code }) => {
+    holds<Same<typeof requestId, string | undefined>>()
+    holds<Same<typeof code, number>>()
+  },
+})

@@ -11,7 +11,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Whether the process lives */
+        /** Report that the process is alive */
         readonly get: operations["live"];
         readonly put?: never;
         readonly post?: never;
@@ -28,7 +28,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Whether requests may be sent here */
+        /** Report whether requests can be sent here */
         readonly get: operations["ready"];
         readonly put?: never;
         readonly post?: never;
@@ -49,7 +49,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Authorize
-         * @description Exactly one of `pan` and `publicToken`. 200 for every well-formed question.
+         * @description Exactly one of `pan` and `publicToken`. Every well-formed request is answered with 200.
          */
         readonly post: operations["authorize"];
         readonly delete?: never;
@@ -87,7 +87,7 @@ export interface paths {
         };
         /**
          * Read a card of any client
-         * @description Its status with the reason, its tries and its limits. No personal data.
+         * @description The status with its reason, the tries and the limits, without personal data.
          */
         readonly get: operations["readCardOfAnyClient"];
         readonly put?: never;
@@ -106,7 +106,7 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List all that happened to a card
+         * List the history of a card
          * @description Changes with their deliveries, disclosures, tries and authorizations in one list, newest first.
          */
         readonly get: operations["listCardTimeline"];
@@ -129,7 +129,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Freeze a card
-         * @description Sets the status `62` Restricted, in which authorizations are declined. A frozen card is not changed.
+         * @description Sets the status `62` Restricted, in which authorizations are declined. A frozen card stays unchanged.
          */
         readonly post: operations["freezeCard"];
         readonly delete?: never;
@@ -149,7 +149,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Unfreeze a card
-         * @description Moves it from `62` Restricted to `00` Active. A card of another status is refused.
+         * @description Moves the card from `62` Restricted to `00` Active. Cards with another status are rejected.
          */
         readonly post: operations["unfreezeCard"];
         readonly delete?: never;
@@ -169,7 +169,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Unblock the PIN of a card of any client
-         * @description All tries are there again. The card's limit of unblocks holds for operators, too.
+         * @description Restores all tries. The card's limit of unblocks applies to operators, too.
          */
         readonly post: operations["unblockPinAsOperator"];
         readonly delete?: never;
@@ -189,7 +189,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Unblock the CVV of a card of any client
-         * @description All tries are there again. The card's limit of unblocks holds for operators, too.
+         * @description Restores all tries. The card's limit of unblocks applies to operators, too.
          */
         readonly post: operations["unblockCvvAsOperator"];
         readonly delete?: never;
@@ -209,7 +209,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Unblock the PIN or CVV of many cards
-         * @description Each card is an act of its own. Sent again with the same idempotency key it goes on where it stopped, and none is unblocked twice. The answer says of each card whether it was unblocked and, if not, why.
+         * @description Each card is a separate act. A repeat with the same idempotency key resumes where the first request stopped, and unblocks no card twice. The answer states for each card whether it was unblocked and, if not, why.
          */
         readonly post: operations["unblockCards"];
         readonly delete?: never;
@@ -229,7 +229,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Read the names of a card's holder
-         * @description The names and nothing more. Its disclosure is recorded before it is sent; `Audit-Entry` names the entry. Sent again with the same idempotency key within a minute it is the same disclosure, with the same entry; later it is another one.
+         * @description Returns the names and no other personal data. The disclosure is recorded before it is sent; `Audit-Entry` names the entry. A repeat with the same idempotency key within a minute is the same disclosure, with the same entry; a later one is another disclosure.
          */
         readonly post: operations["revealCardholder"];
         readonly delete?: never;
@@ -247,7 +247,7 @@ export interface paths {
         };
         /**
          * List authorizations of a card
-         * @description Approved and declined, newest first, each with the verdict of every check.
+         * @description Approved and declined, newest first, each with the result of every check.
          */
         readonly get: operations["listCardAuthorizations"];
         readonly put?: never;
@@ -267,7 +267,7 @@ export interface paths {
         };
         /**
          * Explain an authorization
-         * @description Every check in the order in which it was made, what it came to and when. The one with a `responseCode` is what declined it.
+         * @description Every check in the order in which it ran, with its result and time. The check with a `responseCode` declined the request.
          */
         readonly get: operations["readCardAuthorization"];
         readonly put?: never;
@@ -287,7 +287,7 @@ export interface paths {
         };
         /**
          * Count approvals and declines over time
-         * @description By stretches of a `minute` (a day at most), an `hour` (31 days) or a `day` (100 days). A stretch in which nothing was asked is left out. Questions about cards that are not there are not counted.
+         * @description By intervals of a `minute` (at most a day), an `hour` (31 days) or a `day` (100 days). Intervals without requests are omitted. Requests about unknown cards are not counted.
          */
         readonly get: operations["countAuthorizations"];
         readonly put?: never;
@@ -323,7 +323,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List what was done to keys */
+        /** List acts on keys */
         readonly get: operations["listKeyActs"];
         readonly put?: never;
         readonly post?: never;
@@ -538,7 +538,7 @@ export interface paths {
         readonly head?: never;
         /**
          * Change a product
-         * @description Members that are left out stay as they are. `active` false retires it.
+         * @description Absent members do not change. `active` false retires the product.
          */
         readonly patch: operations["changeProduct"];
         readonly trace?: never;
@@ -555,7 +555,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Register a client
-         * @description Without `jwks` it gets a secret, which is shown this once.
+         * @description Without `jwks`, the answer has a secret, which is shown only now.
          */
         readonly post: operations["createClient"];
         readonly delete?: never;
@@ -580,7 +580,7 @@ export interface paths {
         readonly head?: never;
         /**
          * Change a client
-         * @description Members that are left out stay as they are. `active` false disables it within 60 seconds.
+         * @description Absent members do not change. `active` false disables the client within 60 seconds.
          */
         readonly patch: operations["changeClient"];
         readonly trace?: never;
@@ -596,7 +596,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Change a client's secret
-         * @description The new one is shown this once, unless you made it and give its hash. Both are accepted for `overlapHours`, 24 unless given.
+         * @description The answer shows the new secret once, unless you generated it and sent its hash. Both secrets are accepted for `overlapHours`, by default 24.
          */
         readonly post: operations["rotateClientSecret"];
         readonly delete?: never;
@@ -616,7 +616,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Confirm who holds the credentials of an administrator
-         * @description By another administrator who had no hand in it, after looking at its keys with their owner.
+         * @description For another administrator who did not register the client or issue its credentials, after comparing its keys with their owner.
          */
         readonly post: operations["confirmClient"];
         readonly delete?: never;
@@ -655,7 +655,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Register a card network
-         * @description Without `jwks` its secret is shown this once. Its keys are added at /keys.
+         * @description Without `jwks`, the answer has a secret, which is shown only now. Add its keys at /keys.
          */
         readonly post: operations["createZone"];
         readonly delete?: never;
@@ -693,7 +693,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Register a link of a card network
-         * @description It comes up within seconds, in every process.
+         * @description Every process connects it within seconds.
          */
         readonly post: operations["createLink"];
         readonly delete?: never;
@@ -718,7 +718,7 @@ export interface paths {
         readonly head?: never;
         /**
          * Change, disable or enable a link
-         * @description Members that are left out stay as they are. Its connections end.
+         * @description Absent members do not change. Its connections end.
          */
         readonly patch: operations["changeLink"];
         readonly trace?: never;
@@ -732,7 +732,7 @@ export interface paths {
         };
         /**
          * List advices and reversals of a link
-         * @description What the network said in the last 30 days that it did by itself, or took back, the newest first. No try was moved by it.
+         * @description The advices and reversals that the network sent in the last 30 days, newest first. They never change tries.
          */
         readonly get: operations["listLinkAdvices"];
         readonly put?: never;
@@ -750,7 +750,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List what operators did */
+        /** List the acts of operators */
         readonly get: operations["listActs"];
         readonly put?: never;
         readonly post?: never;
@@ -784,7 +784,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Read a person, with the sessions that are open */
+        /** Read a person with the open sessions */
         readonly get: operations["getPerson"];
         readonly put?: never;
         readonly post?: never;
@@ -805,7 +805,7 @@ export interface paths {
         readonly put?: never;
         /**
          * End every session of a person
-         * @description In whatever browser they are open. Whether the person may sign in again is up to the issuer of identities.
+         * @description In every browser. The identity provider decides whether the person can sign in again.
          */
         readonly post: operations["signPersonOut"];
         readonly delete?: never;
@@ -822,8 +822,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List approvals, the newest first
-         * @description Callers with `approve`, `audit.read` or `admin` see all approvals, others only their own requests.
+         * List approvals, newest first
+         * @description Callers with `approve`, `audit.read` or `admin` get all approvals, others only their own requests.
          */
         readonly get: operations["listApprovals"];
         readonly put?: never;
@@ -841,7 +841,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Read an approval, with its exact payload */
+        /** Read an approval with its exact payload */
         readonly get: operations["readApproval"];
         readonly put?: never;
         readonly post?: never;
@@ -862,7 +862,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Approve the request of another person
-         * @description By a person who signed in within five minutes. It is carried out behind this, once.
+         * @description For a person who signed in within five minutes. The request is executed in the background, once.
          */
         readonly post: operations["approveApproval"];
         readonly delete?: never;
@@ -916,7 +916,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Execute your own request in an emergency
-         * @description An act of its own kind in the audit log; `/health` and the metrics tell of it for 30 days.
+         * @description The audit log records the act as break-glass; `/health` and the metrics report it for 30 days.
          */
         readonly post: operations["breakGlass"];
         readonly delete?: never;
@@ -933,8 +933,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List who was shown what
-         * @description Newest first, of all clients and operators: those that were refused, too.
+         * List disclosures
+         * @description Newest first, of all clients and operators, including refused ones.
          */
         readonly get: operations["listDisclosures"];
         readonly put?: never;
@@ -954,7 +954,7 @@ export interface paths {
         };
         /**
          * Read the receipt of a disclosure
-         * @description Of any entry of the audit log (c2sp.org/tlog-proof). 202 until it is under a checkpoint.
+         * @description For any entry of the audit log (c2sp.org/tlog-proof). The answer is 202 until a checkpoint covers the entry.
          */
         readonly get: operations["readDisclosureReceipt"];
         readonly put?: never;
@@ -1007,8 +1007,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List what a webhook got, and did not get
-         * @description Newest first, each with its tries.
+         * List the deliveries of a webhook
+         * @description Newest first, each with its attempts.
          */
         readonly get: operations["listAnyDeliveries"];
         readonly put?: never;
@@ -1030,7 +1030,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Send a delivery of any client again
-         * @description At once, whether or not it was delivered, and with the same `webhook-id`.
+         * @description At once, whether or not it was delivered, with the same `webhook-id`.
          */
         readonly post: operations["resendAnyDelivery"];
         readonly delete?: never;
@@ -1048,7 +1048,7 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Deliver what a webhook of any client did not get */
+        /** Deliver the missed events of a webhook of any client */
         readonly post: operations["replayAnyWebhook"];
         readonly delete?: never;
         readonly options?: never;
@@ -1067,7 +1067,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Disable a webhook
-         * @description A webhook with this status is not changed. Its client can reverse the act. Disabling cancels pending deliveries.
+         * @description A webhook that has this status already is not changed. The client can reverse the act. Disabling cancels pending deliveries.
          */
         readonly post: operations["disableAnyWebhook"];
         readonly delete?: never;
@@ -1087,7 +1087,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Enable a webhook
-         * @description A webhook with this status is not changed. Its client can reverse the act. Disabling cancels pending deliveries.
+         * @description A webhook that has this status already is not changed. The client can reverse the act. Disabling cancels pending deliveries.
          */
         readonly post: operations["enableAnyWebhook"];
         readonly delete?: never;
@@ -1104,8 +1104,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the limits that hold
-         * @description Each with where it comes from. Tries are limited by products: see `/products`.
+         * List the limits in effect
+         * @description Each with its source. Products limit the tries: see `/products`.
          */
         readonly get: operations["listLimits"];
         readonly put?: never;
@@ -1124,8 +1124,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Read what is left of the limits on a card
-         * @description And of its tries. Limits that are turned off are not among them.
+         * Read the remaining uses of the limits on a card
+         * @description Also the remaining tries. Limits that are off are omitted.
          */
         readonly get: operations["readCardLimits"];
         readonly put?: never;
@@ -1144,8 +1144,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Read what is left of the limits of a client
-         * @description Of those over all its cards, and of its calls. Limits that are turned off are not among them.
+         * Read the remaining uses of the limits on a client
+         * @description Over all its cards, and for its calls. Limits that are off are omitted.
          */
         readonly get: operations["readClientLimits"];
         readonly put?: never;
@@ -1163,7 +1163,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Measure what has yet to go out */
+        /** Measure the queues */
         readonly get: operations["measureQueues"];
         readonly put?: never;
         readonly post?: never;
@@ -1181,8 +1181,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Measure how long calls take
-         * @description From the first byte of a request to the end of its answer, by the bounds of the histograms of `/metrics`.
+         * Measure the latency of calls
+         * @description From the first byte of a request to the end of its answer, by the buckets of the histograms in `/metrics`.
          */
         readonly get: operations["measureLatency"];
         readonly put?: never;
@@ -1201,8 +1201,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Measure how worn keys are
-         * @description Of each of the installation's keys the version that makes new things.
+         * Measure the age and uses of keys
+         * @description For each key of the installation, the version that protects new data.
          */
         readonly get: operations["measureKeys"];
         readonly put?: never;
@@ -1237,7 +1237,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List the audit logs, the one in use first */
+        /** List the audit logs, the current one first */
         readonly get: operations["listAuditLogs"];
         readonly put?: never;
         readonly post?: never;
@@ -1254,7 +1254,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Read what 256 entries of an audit log say */
+        /** Read the texts of 256 entries of an audit log */
         readonly get: operations["readAuditOpenings"];
         readonly put?: never;
         readonly post?: never;
@@ -1274,7 +1274,7 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Let a successor of the audit log begin
+         * Begin the successor of an audit log
          * @description For a log that must not be signed any more, because the database was restored or lags behind.
          */
         readonly post: operations["succeedAuditLog"];
@@ -1311,7 +1311,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Read how far an erasure is */
+        /** Read the progress of an erasure */
         readonly get: operations["findAuditErasure"];
         readonly put?: never;
         readonly post?: never;
@@ -1333,7 +1333,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Move the sandbox's clock forward
-         * @description And let everything due happen.
+         * @description Everything that is due by then happens.
          */
         readonly post: operations["moveClock"];
         readonly delete?: never;
@@ -1353,7 +1353,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Simulate an authorization of a card of any client
-         * @description As a terminal or a shop would have it asked, with a real PIN block.
+         * @description As for a terminal or a shop, with a real PIN block.
          */
         readonly post: operations["simulateAnyAuthorization"];
         readonly delete?: never;
@@ -1373,15 +1373,15 @@ export interface components {
             readonly subjectKind: string;
             readonly subject: string;
             readonly details: unknown;
-            /** @description Whose token it was done with. */
+            /** @description The client of the access token. */
             readonly clientId: string;
             readonly requestId: string;
         };
         readonly AdministeredProduct: {
             readonly productId: number;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly productName: string;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly schemeName: string;
             /** @description The first 6 or 8 digits of its card numbers. */
             readonly bin: string;
@@ -1412,9 +1412,9 @@ export interface components {
             readonly transmittedAt: string | null;
             readonly amount: string | null;
             readonly currency: string | null;
-            /** @description What the network had answered for the issuer. */
+            /** @description The network's answer on behalf of the issuer. */
             readonly responseCode: string | null;
-            /** @description Of a reversal: whether its original was found. */
+            /** @description For a reversal: whether its original was found. */
             readonly isMatched: boolean;
         };
         readonly Approval: {
@@ -1424,18 +1424,18 @@ export interface components {
             readonly kind: "key-export" | "key-retirement" | "key-deletion" | "master-key-rotation" | "disclosure-scopes" | "client-credentials" | "network" | "network-retirement" | "link" | "administrator" | "unblock-cards" | "erasure" | "audit-successor";
             readonly description: string;
             /**
-             * @description `waiting` for another person, `approved` and about to be carried out; ended as `done`, `failed`, `refused`, `withdrawn`, `expired` or `stale`.
+             * @description `waiting` for another person, `approved` and about to be executed; final: `done`, `failed`, `refused`, `withdrawn`, `expired` or `stale`.
              * @enum {string}
              */
             readonly state: "waiting" | "approved" | "done" | "failed" | "refused" | "withdrawn" | "expired" | "stale";
             readonly method: string;
             readonly path: string;
-            /** @description Who approves it has one of these, beside `approve`. */
+            /** @description The approver needs one of these, and `approve`. */
             readonly scopes: readonly string[];
             /** @description SHA-256 of `payload`, in hexadecimal. */
             readonly payloadHash: string;
             readonly requestedBy: {
-                /** @description A client, or the id that a person acts under. */
+                /** @description A client, or the id of a person. */
                 readonly id: string;
                 readonly name: string | null;
                 readonly isPerson: boolean;
@@ -1445,14 +1445,14 @@ export interface components {
             /** Format: date-time */
             readonly expiresAt: string;
             readonly decidedBy: {
-                /** @description A client, or the id that a person acts under. */
+                /** @description A client, or the id of a person. */
                 readonly id: string;
                 readonly name: string | null;
                 readonly isPerson: boolean;
             } | null;
             readonly decidedAt: string | null;
             readonly decisionReason: string | null;
-            /** @description Whether its own requester let it pass. */
+            /** @description Whether the requester approved it in an emergency. */
             readonly brokeGlass: boolean;
             readonly outcomeStatus: number | null;
             readonly endedAt: string | null;
@@ -1463,19 +1463,19 @@ export interface components {
                 readonly active: boolean;
                 readonly scopes: readonly string[];
                 /**
-                 * @description By what it proves who it is. Who set its secret may still know it.
+                 * @description How it authenticates. The people who issued its secret may still know it.
                  * @enum {string}
                  */
                 readonly authentication: "client_secret" | "private_key_jwt" | "none";
                 readonly credentialsVersion: number;
                 /** Format: date-time */
                 readonly credentialsChangedAt: string;
-                /** @description Who registered it or gave it credentials; the latest is the last. */
+                /** @description The people who registered it or issued its credentials, the latest last. */
                 readonly credentialsGivenBy: readonly string[];
                 /** @description Thumbprints of public keys: SHA-256, base64url (RFC 7638). */
                 readonly keyThumbprints: readonly string[];
             } | null;
-            /** @description Of the public keys in the request (RFC 7638). */
+            /** @description Thumbprints of the public keys in the request (RFC 7638). */
             readonly keyThumbprints: readonly string[];
             readonly payload: string | null;
             /** @description The body of the answer. Null before it, and for callers without the scope of that route. */
@@ -1488,7 +1488,7 @@ export interface components {
         readonly AuditLog: {
             /** @description Counts the logs of this database from 1. */
             readonly log: number;
-            /** @description What its checkpoints name it by. */
+            /** @description The origin in its checkpoints. */
             readonly origin: string;
             readonly beganAt: string;
             readonly closedAt: string | null;
@@ -1496,10 +1496,10 @@ export interface components {
             readonly reason: string | null;
             /** @description Its entries. */
             readonly size: number;
-            /** @description Those under its newest checkpoint. */
+            /** @description The entries that its newest checkpoint covers. */
             readonly signedSize: number;
             readonly signedAt: string | null;
-            /** @description Why no checkpoint is signed. */
+            /** @description Why the log is not signed. */
             readonly refusal: string | null;
         };
         readonly Authorization: {
@@ -1531,9 +1531,9 @@ export interface components {
                 readonly [key: string]: number;
             };
         };
-        /** @description What has yet to go out. No more than 10 000 rows are counted. */
+        /** @description The queues. At most 10 000 rows are counted. */
         readonly Backlog: {
-            /** @description Events that are not in their client's feed yet. */
+            /** @description Events that are not yet in their client's feed. */
             readonly unpublishedEvents: number;
             readonly oldestUnpublishedSeconds: number;
             /** @description Due or not. */
@@ -1541,7 +1541,7 @@ export interface components {
             /** @description Webhooks with due deliveries that no process sends, except failing webhooks. */
             readonly dueWebhooks: number;
             readonly oldestDueSeconds: number;
-            /** @description The same, of those that fail. */
+            /** @description The same for failing webhooks. */
             readonly failingWebhooks: number;
             readonly oldestFailingSeconds: number;
         };
@@ -1553,10 +1553,10 @@ export interface components {
             readonly lastName: string;
         };
         readonly ChangeClient: {
-            /** @description Must have no control characters and no unpaired surrogates. */
+            /** @description Must not contain control characters or unpaired surrogates. */
             readonly clientName?: string;
             readonly scopes?: readonly string[];
-            /** @description Its public key (JWK), or a set of them. */
+            /** @description Its public key (JWK), or a set of public keys. */
             readonly jwks?: {
                 readonly [key: string]: unknown;
             };
@@ -1571,25 +1571,25 @@ export interface components {
              * @enum {string}
              */
             readonly direction?: "listen" | "dial";
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly host?: string;
             readonly port?: number;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly profile?: string;
             /** @description With the certificates of the private listener. */
             readonly tls?: boolean;
-            /** @description SHA-256 of the certificates that the other side may have, base64url (RFC 8705). */
+            /** @description SHA-256 of the certificates that the network may present, base64url (RFC 8705). */
             readonly certificates?: readonly string[];
-            /** @description Addresses that may connect, beside loopback, where no certificate says who it is. */
+            /** @description Addresses that may connect without a certificate, in addition to loopback. */
             readonly peers?: readonly string[];
-            /** @description What keys are exchanged under on the link. */
+            /** @description The zone master key for key exchange on the link. */
             readonly zoneMasterKey?: string | null;
             readonly active?: boolean;
         };
         readonly ChangeProduct: {
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly productName?: string;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly schemeName?: string;
             /** @description The first 6 or 8 digits of its card numbers. */
             readonly bin?: string;
@@ -1629,7 +1629,7 @@ export interface components {
             readonly createdBy: string | null;
             readonly credentialsVersion: number;
             readonly confirmedBy: readonly string[];
-            /** @description Other administrators who count as able to act for it. */
+            /** @description The other administrators who could act as it. */
             readonly controlledBy: readonly string[];
             readonly deliveriesSuspendedSince: string | null;
         };
@@ -1637,7 +1637,7 @@ export interface components {
             readonly entryId: string;
             /** @enum {string} */
             readonly family: "master" | "installation" | "zone-master" | "zone";
-            /** @description What the key is to become. */
+            /** @description The purpose of the key. */
             readonly target: string;
             readonly openedBy: string;
             readonly componentCount: number;
@@ -1647,7 +1647,7 @@ export interface components {
                 readonly clientId: string;
                 readonly createdBy: string | null;
                 readonly confirmedBy: readonly string[];
-                /** @description Administrators who could act for that client when it brought the component. */
+                /** @description Administrators who could act as that client when it entered the component. */
                 readonly controlledBy: readonly string[];
             }[];
             /** Format: date-time */
@@ -1655,18 +1655,18 @@ export interface components {
             readonly key: components["schemas"]["KeptVersion"] | null;
         };
         readonly ConfirmClient: {
-            /** @description Of the credentials that were looked at. */
+            /** @description The version of the compared credentials. */
             readonly credentialsVersion: number;
         };
         readonly CreateClient: {
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly clientId: string;
-            /** @description Must have no control characters and no unpaired surrogates. */
+            /** @description Must not contain control characters or unpaired surrogates. */
             readonly clientName: string;
             /** @enum {string} */
             readonly kind: "client" | "network" | "admin";
             readonly scopes: readonly string[];
-            /** @description Its public key (JWK), or a set of them. */
+            /** @description Its public key (JWK), or a set of public keys. */
             readonly jwks?: {
                 readonly [key: string]: unknown;
             };
@@ -1675,7 +1675,7 @@ export interface components {
             readonly certificateBoundTokens?: boolean;
         };
         readonly CreateLink: {
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly linkName: string;
             readonly networkId: string;
             /**
@@ -1683,25 +1683,25 @@ export interface components {
              * @enum {string}
              */
             readonly direction: "listen" | "dial";
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly host: string;
             readonly port: number;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly profile: string;
             /** @description With the certificates of the private listener. */
             readonly tls?: boolean;
-            /** @description SHA-256 of the certificates that the other side may have, base64url (RFC 8705). */
+            /** @description SHA-256 of the certificates that the network may present, base64url (RFC 8705). */
             readonly certificates?: readonly string[];
-            /** @description Addresses that may connect, beside loopback, where no certificate says who it is. */
+            /** @description Addresses that may connect without a certificate, in addition to loopback. */
             readonly peers?: readonly string[];
-            /** @description What keys are exchanged under on the link. */
+            /** @description The zone master key for key exchange on the link. */
             readonly zoneMasterKey?: string | null;
         };
         readonly CreateProduct: {
             readonly productId: number;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly productName: string;
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly schemeName: string;
             /** @description The first 6 or 8 digits of its card numbers. */
             readonly bin: string;
@@ -1719,11 +1719,11 @@ export interface components {
             readonly active?: boolean;
         };
         readonly CreateZone: {
-            /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+            /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly clientId: string;
-            /** @description Must have no control characters and no unpaired surrogates. */
+            /** @description Must not contain control characters or unpaired surrogates. */
             readonly clientName: string;
-            /** @description Its public key (JWK), or a set of them. */
+            /** @description Its public key (JWK), or a set of public keys. */
             readonly jwks?: {
                 readonly [key: string]: unknown;
             };
@@ -1751,10 +1751,10 @@ export interface components {
             readonly createdBy: string | null;
             readonly credentialsVersion: number;
             readonly confirmedBy: readonly string[];
-            /** @description Other administrators who count as able to act for it. */
+            /** @description The other administrators who could act as it. */
             readonly controlledBy: readonly string[];
             readonly deliveriesSuspendedSince: string | null;
-            /** @description Shown this once. */
+            /** @description Shown only in this answer. */
             readonly clientSecret?: string;
         };
         readonly DecisionReason: {
@@ -1764,11 +1764,11 @@ export interface components {
         readonly Disclosure: {
             /**
              * Format: uuid
-             * @description Its entry of the audit log.
+             * @description Its entry in the audit log.
              */
             readonly entry: string;
             readonly log: number;
-            /** @description Where the entry stands in the log. */
+            /** @description The position of the entry in the log. */
             readonly index: number;
             /**
              * @example pin.revealed
@@ -1785,39 +1785,39 @@ export interface components {
              * @example erased
              */
             readonly outcome: string;
-            /** @description The client system or the operator; null where the entry is erased. */
+            /** @description The client system or the operator; null after the erasure of the entry. */
             readonly shownTo: string | null;
             readonly publicToken: string | null;
             readonly requestId: string | null;
-            /** @description The thumbprint of the key that it was sealed to (RFC 7638). */
+            /** @description The thumbprint of the device's key (RFC 7638). */
             readonly device: string | null;
             readonly reason: string | null;
             /** @description Refused disclosures of one minute are counted together. */
             readonly count: number;
-            /** @description Whether it is under a checkpoint, and has a receipt. */
+            /** @description Whether a checkpoint covers it, so that it has a receipt. */
             readonly isSigned: boolean;
             readonly isErased: boolean;
         };
         readonly EffectiveLimit: {
             /** @example reveals-per-card */
             readonly name: string;
-            /** @description Null: there is no such limit, because limits are turned off. */
+            /** @description Null: the limit is off. */
             readonly value: number | null;
             /** @example disclosures an hour */
             readonly unit: string;
             /**
-             * @description Where the value comes from.
+             * @description The source of the value.
              * @enum {string}
              */
             readonly origin: "default" | "variable" | "product";
-            /** @description The variable that it comes from, or by which it is changed. */
+            /** @description The variable of the value. */
             readonly variable: string;
         };
         readonly EmptyBody: Record<string, never>;
         readonly Erasure: {
             /** Format: uuid */
             readonly erasure: string;
-            /** @description Entries that are erased by now. */
+            /** @description The number of erased entries so far. */
             readonly erased: number;
             /** Format: date-time */
             readonly requestedAt: string;
@@ -1827,7 +1827,7 @@ export interface components {
         readonly FoundCard: {
             /** @example 4820117360 */
             readonly publicToken: string;
-            /** @description The client system that the card is of. */
+            /** @description The client system of the card. */
             readonly clientId: string;
             /** @example 1001 */
             readonly productId: number;
@@ -1853,7 +1853,7 @@ export interface components {
             readonly cardStatusDescription: string;
             /** Format: date-time */
             readonly createdAt: string;
-            /** @description Where it was found by the reference of one. */
+            /** @description The authorization with the reference. */
             readonly authorization?: {
                 /** Format: uuid */
                 readonly authorizationId: string;
@@ -1910,29 +1910,29 @@ export interface components {
             readonly rotationDue: ("age" | "uses") | null;
         };
         readonly LatencyFigures: {
-            /** @description Of all processes, each since it began. */
+            /** @description Of all processes, each since its start. */
             readonly routes: readonly {
                 readonly listener: string;
                 readonly method: string;
                 readonly route: string;
                 readonly calls: number;
-                /** @description Milliseconds; null where there were no calls. */
+                /** @description Milliseconds; null without calls. */
                 readonly p50Ms: number | null;
-                /** @description Milliseconds; null where there were no calls. */
+                /** @description Milliseconds; null without calls. */
                 readonly p95Ms: number | null;
-                /** @description Milliseconds; null where there were no calls. */
+                /** @description Milliseconds; null without calls. */
                 readonly p99Ms: number | null;
             }[];
-            /** @description The calls of each minute, of 24 hours at most, of the process that answers. */
+            /** @description The calls of each minute, for at most 24 hours, in the answering process. */
             readonly overTime: readonly {
                 /** Format: date-time */
                 readonly at: string;
                 readonly calls: number;
-                /** @description Milliseconds; null where there were no calls. */
+                /** @description Milliseconds; null without calls. */
                 readonly p50Ms: number | null;
-                /** @description Milliseconds; null where there were no calls. */
+                /** @description Milliseconds; null without calls. */
                 readonly p95Ms: number | null;
-                /** @description Milliseconds; null where there were no calls. */
+                /** @description Milliseconds; null without calls. */
                 readonly p99Ms: number | null;
             }[];
         };
@@ -1968,18 +1968,18 @@ export interface components {
             readonly kind: "key-export" | "key-retirement" | "key-deletion" | "master-key-rotation" | "disclosure-scopes" | "client-credentials" | "network" | "network-retirement" | "link" | "administrator" | "unblock-cards" | "erasure" | "audit-successor";
             readonly description: string;
             /**
-             * @description `waiting` for another person, `approved` and about to be carried out; ended as `done`, `failed`, `refused`, `withdrawn`, `expired` or `stale`.
+             * @description `waiting` for another person, `approved` and about to be executed; final: `done`, `failed`, `refused`, `withdrawn`, `expired` or `stale`.
              * @enum {string}
              */
             readonly state: "waiting" | "approved" | "done" | "failed" | "refused" | "withdrawn" | "expired" | "stale";
             readonly method: string;
             readonly path: string;
-            /** @description Who approves it has one of these, beside `approve`. */
+            /** @description The approver needs one of these, and `approve`. */
             readonly scopes: readonly string[];
             /** @description SHA-256 of `payload`, in hexadecimal. */
             readonly payloadHash: string;
             readonly requestedBy: {
-                /** @description A client, or the id that a person acts under. */
+                /** @description A client, or the id of a person. */
                 readonly id: string;
                 readonly name: string | null;
                 readonly isPerson: boolean;
@@ -1989,14 +1989,14 @@ export interface components {
             /** Format: date-time */
             readonly expiresAt: string;
             readonly decidedBy: {
-                /** @description A client, or the id that a person acts under. */
+                /** @description A client, or the id of a person. */
                 readonly id: string;
                 readonly name: string | null;
                 readonly isPerson: boolean;
             } | null;
             readonly decidedAt: string | null;
             readonly decisionReason: string | null;
-            /** @description Whether its own requester let it pass. */
+            /** @description Whether the requester approved it in an emergency. */
             readonly brokeGlass: boolean;
             readonly outcomeStatus: number | null;
             readonly endedAt: string | null;
@@ -2025,10 +2025,10 @@ export interface components {
             readonly activatesAt: string | null;
             readonly activatedAt: string | null;
             readonly retiredAt: string | null;
-            /** @description By all processes, with what running ones have reserved. */
+            /** @description By all processes, including uses that running ones have reserved. */
             readonly uses?: number;
             readonly rotationDueAt?: string | null;
-            /** @description Why the version in use for new values is due for rotation. */
+            /** @description Why a rotation of the active version is due. */
             readonly rotationDue?: ("age" | "uses") | null;
             readonly reEncryption: {
                 readonly columnName: string;
@@ -2036,7 +2036,7 @@ export interface components {
                 readonly examined: number;
                 readonly reEncrypted: number;
                 readonly leftInRound: number;
-                /** @description Of the cards, how many this round has come by. */
+                /** @description The share of the cards that this round has processed. */
                 readonly shareOfCards: number;
                 /** @description Estimated remaining time, at the present rate. */
                 readonly secondsLeft: number | null;
@@ -2046,17 +2046,17 @@ export interface components {
         };
         readonly Person: {
             /**
-             * @description What acts of this person are recorded under.
+             * @description The id of this person in records.
              * @example person-5f2b0c1d9e8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c
              */
             readonly personId: string;
-            /** @description `iss`: who knows the person. */
+            /** @description `iss`: the identity provider. */
             readonly issuer: string;
-            /** @description `sub`: as whom. */
+            /** @description `sub`: the person's id at the identity provider. */
             readonly subject: string;
-            /** @description As the issuer said at the last sign-in. */
+            /** @description As the identity provider stated it at the last sign-in. */
             readonly name: string;
-            /** @description Of the last sign-in. */
+            /** @description At the last sign-in. */
             readonly roles: readonly string[];
             /**
              * Format: date-time
@@ -2068,22 +2068,22 @@ export interface components {
              * @description The last sign-in.
              */
             readonly lastSignedInAt: string;
-            /** @description Sessions that are neither ended nor over. */
+            /** @description The number of open sessions. */
             readonly openSessions: number;
         };
         readonly PersonDetail: {
             /**
-             * @description What acts of this person are recorded under.
+             * @description The id of this person in records.
              * @example person-5f2b0c1d9e8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c
              */
             readonly personId: string;
-            /** @description `iss`: who knows the person. */
+            /** @description `iss`: the identity provider. */
             readonly issuer: string;
-            /** @description `sub`: as whom. */
+            /** @description `sub`: the person's id at the identity provider. */
             readonly subject: string;
-            /** @description As the issuer said at the last sign-in. */
+            /** @description As the identity provider stated it at the last sign-in. */
             readonly name: string;
-            /** @description Of the last sign-in. */
+            /** @description At the last sign-in. */
             readonly roles: readonly string[];
             /**
              * Format: date-time
@@ -2095,25 +2095,25 @@ export interface components {
              * @description The last sign-in.
              */
             readonly lastSignedInAt: string;
-            /** @description Sessions that are neither ended nor over. */
+            /** @description The number of open sessions. */
             readonly openSessions: number;
-            /** @description The newest first, 100 at most. */
+            /** @description Newest first, at most 100. */
             readonly sessions: readonly {
                 readonly sessionId: string;
                 readonly roles: readonly string[];
                 /**
                  * Format: date-time
-                 * @description When the issuer last made sure who it is.
+                 * @description When the identity provider last authenticated the person.
                  */
                 readonly authenticatedAt: string;
                 /**
                  * Format: date-time
-                 * @description It ends 8 hours later.
+                 * @description The session ends 8 hours later.
                  */
                 readonly startedAt: string;
                 /**
                  * Format: date-time
-                 * @description The last visit, to 20 seconds. It ends 15 minutes later.
+                 * @description The last visit, to 20 seconds. The session ends 15 minutes later.
                  */
                 readonly seenAt: string;
             }[];
@@ -2131,18 +2131,18 @@ export interface components {
             readonly errors?: readonly {
                 /** @description A JSON Pointer to the member or parameter; `""` is the whole body. */
                 readonly pointer: string;
-                /** @description The query parameter or header at fault. Absent for a body member. */
+                /** @description The faulty query parameter or header. Absent for a body member. */
                 readonly parameter?: string;
                 readonly detail: string;
             }[];
         };
         readonly QueueFigures: {
             readonly now: components["schemas"]["Backlog"];
-            /** @description A sample a minute, of 24 hours at most, since this process began. */
+            /** @description One sample per minute, for at most 24 hours since the start of this process. */
             readonly overTime: readonly {
                 /** Format: date-time */
                 readonly at: string;
-                /** @description Events that are not in their client's feed yet. */
+                /** @description Events that are not yet in their client's feed. */
                 readonly unpublishedEvents: number;
                 readonly oldestUnpublishedSeconds: number;
                 /** @description Due or not. */
@@ -2150,7 +2150,7 @@ export interface components {
                 /** @description Webhooks with due deliveries that no process sends, except failing webhooks. */
                 readonly dueWebhooks: number;
                 readonly oldestDueSeconds: number;
-                /** @description The same, of those that fail. */
+                /** @description The same for failing webhooks. */
                 readonly failingWebhooks: number;
                 readonly oldestFailingSeconds: number;
             }[];
@@ -2209,7 +2209,7 @@ export interface components {
              * @description When it was answered.
              */
             readonly decidedAt: string;
-            /** @description From the arrival of the request to its last check; the commit comes after. */
+            /** @description From the arrival of the request to its last check, without the commit. */
             readonly durationMs: number;
             readonly networkId: string;
             readonly requestId: string;
@@ -2230,14 +2230,14 @@ export interface components {
                 readonly remainingTries?: number;
                 /** @description From the arrival of the request. */
                 readonly afterMs: number;
-                /** @description What it declined with. */
+                /** @description The response code of the decline. */
                 readonly responseCode?: string;
-                /** @description Of the try that it spent. */
+                /** @description The number of the spent try. */
                 readonly tryNumber?: number;
             }[];
         };
         readonly ReplayAsOperator: {
-            /** @description From when on. */
+            /** @description The instant from which events are delivered. */
             readonly since: string;
             /** @description The reason. It is stored enciphered beside the event; the client cannot read it. */
             readonly reason: string;
@@ -2254,7 +2254,7 @@ export interface components {
              */
             readonly publicToken?: string;
             /**
-             * @description A client system: every entry about what it did. No network, administrator or person, and no client of the requester.
+             * @description A client system: every entry about its acts. Not a network, an administrator, a person, or a client of the requester.
              * @example client-1
              */
             readonly clientId?: string;
@@ -2263,36 +2263,36 @@ export interface components {
         };
         readonly RotateSecret: {
             readonly overlapHours?: number;
-            /** @description SHA-256, in hexadecimal, of a secret of 43 characters that you drew from 256 random bits. Needed where another person approves this. */
+            /** @description SHA-256, in hexadecimal, of a secret of 43 characters that you generated from 256 random bits. Required if another person approves this. */
             readonly secretHash?: string;
         };
         readonly RotatedClientSecret: {
             readonly clientId: string;
-            /** @description Shown this once. */
+            /** @description Shown only in this answer. */
             readonly clientSecret?: string;
             readonly previousSecretUntil: string | null;
         };
         /** @description Exactly one member. */
         readonly SearchCards: {
-            /** @description Must have no control characters and no unpaired surrogates. */
+            /** @description Must not contain control characters or unpaired surrogates. */
             readonly publicToken?: string;
-            /** @description Found by its keyed fingerprint. It is neither kept nor logged. */
+            /** @description Found by its keyed fingerprint. It is neither stored nor logged. */
             readonly pan?: string;
             readonly panLastFour?: string;
-            /** @description The client's own reference, in whole. Letters count in either case. */
+            /** @description The client's own reference, complete, in any case. */
             readonly customerReference?: string;
             /**
-             * @description What a card network called an authorization by (ISO 8583, field 37).
+             * @description The network's reference of an authorization (ISO 8583, field 37).
              * @example 512345678901
              */
             readonly authorizationReference?: string;
         };
         readonly SessionsEnded: {
-            /** @description How many there were. */
+            /** @description The number of ended sessions. */
             readonly sessionsEnded: number;
         };
         readonly SucceedAuditLog: {
-            /** @description What happened. Give no personal data: the text is published to auditors. */
+            /** @description The reason. Give no personal data: the text is published to auditors. */
             readonly reason: string;
         };
         readonly Succession: {
@@ -2303,7 +2303,7 @@ export interface components {
         readonly SupportedCard: {
             /** @example 4820117360 */
             readonly publicToken: string;
-            /** @description The client system that the card is of. */
+            /** @description The client system of the card. */
             readonly clientId: string;
             /** @example 1001 */
             readonly productId: number;
@@ -2346,7 +2346,7 @@ export interface components {
                 readonly description: string;
                 readonly remainingTries: number;
             };
-            /** @description What gave it its status; null where that is not kept any more. */
+            /** @description The event that set its status; null if it was deleted. */
             readonly statusReason: {
                 /** Format: date-time */
                 readonly at: string;
@@ -2361,14 +2361,14 @@ export interface components {
                 };
                 readonly reason: string | null;
             } | null;
-            /** @description Limits on this card that were used. */
+            /** @description The used limits on this card. */
             readonly limits: readonly {
                 /** @example unblock-pin */
                 readonly limitName: string;
                 readonly used: number;
                 readonly allowed: number | null;
                 readonly windowSeconds: number | null;
-                /** @description Until there is a use again; 0: there is one. */
+                /** @description Seconds until a use becomes free; 0: one is free. */
                 readonly freeInSeconds: number;
             }[];
         };
@@ -2383,7 +2383,7 @@ export interface components {
                 readonly entryId: string;
                 /** @example card.status_changed */
                 readonly type: string;
-                /** @description Its place among the card's events. */
+                /** @description Its number among the card's events. */
                 readonly sequence: number | null;
                 /** @description Who acted. */
                 readonly by: {
@@ -2396,7 +2396,7 @@ export interface components {
                 };
                 readonly requestId: string | null;
                 readonly details: unknown;
-                /** @description What an operator gave as the reason. */
+                /** @description The reason that an operator gave. */
                 readonly reason: string | null;
                 readonly deliveries: readonly {
                     readonly webhookId: string;
@@ -2464,14 +2464,14 @@ export interface components {
         readonly UnblockedCard: {
             readonly publicToken: string;
             readonly unblocked: boolean;
-            /** @description Why not: the code of a problem. */
+            /** @description The code of the problem. */
             readonly code?: string;
             readonly detail?: string;
         };
         readonly UsedLimit: {
             /** @example reveals-per-card */
             readonly name: string;
-            /** @description Null: it is turned off. */
+            /** @description Null: the limit is off. */
             readonly allowed: number | null;
             readonly used: number;
             readonly left: number | null;
@@ -2480,12 +2480,12 @@ export interface components {
             /** @description Seconds until the next use. 0: a use is left. Null: an act has to restore the uses. */
             readonly freeInSeconds: number | null;
             /**
-             * @description Where the value comes from.
+             * @description The source of the value.
              * @enum {string}
              */
             readonly origin: "default" | "variable" | "product";
             /**
-             * @description The variable, or the `productId`, that it comes from.
+             * @description The variable, or the `productId`, of the value.
              * @example REVEALS_PER_CARD_HOUR
              * @example 1001
              */
@@ -2521,11 +2521,11 @@ export interface components {
             readonly events: readonly string[];
             /** @enum {string} */
             readonly status: "Enabled" | "Disabled";
-            /** @description Since something was last delivered. */
+            /** @description Since the last delivery. */
             readonly consecutiveFailures: number;
-            /** @description Whether it fails for so long that it waits behind the others. */
+            /** @description Whether it has failed for so long that it waits behind the others. */
             readonly failing: boolean;
-            /** @description When something is to be sent next; null while nothing is. */
+            /** @description The time of the next delivery; null without one. */
             readonly dueAt: string | null;
             /** Format: date-time */
             readonly createdAt: string;
@@ -2583,7 +2583,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `insufficient_scope`: The access token does not allow this. */
+        /** @description `insufficient_scope`: The access token lacks a scope. */
         readonly InsufficientScope: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2595,7 +2595,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `internal_error`: Something went wrong in the service. */
+        /** @description `internal_error`: The service failed. */
         readonly InternalError: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2639,7 +2639,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `not_found`: No resource has this address. */
+        /** @description `not_found`: The address does not exist. */
         readonly NotFound: {
             headers: {
                 readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2710,7 +2710,7 @@ export interface components {
         };
     };
     parameters: {
-        /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+        /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
         readonly IdempotencyKey: string;
     };
     requestBodies: never;
@@ -2721,12 +2721,12 @@ export interface components {
          */
         readonly "Api-Version": string;
         /**
-         * @description The entry of the audit log that says what was disclosed: the `id` of its event. Its receipt is at `/receipts/{entry}`.
+         * @description The audit log entry of the disclosure: the `id` of its event. Its receipt is at `/receipts/{entry}`.
          * @example 01966c8e-9c3a-7b5f-8e21-4d0f6a7b8c9d
          */
         readonly "Audit-Entry": string;
         /**
-         * @description `true` where this is the stored answer to the first request. Absent otherwise.
+         * @description `true` for the stored answer to the first request. Absent otherwise.
          * @example true
          */
         readonly "Idempotency-Replayed": string;
@@ -2736,27 +2736,27 @@ export interface components {
          */
         readonly Link: string;
         /**
-         * @description Where the new resource is.
+         * @description The address of the new resource.
          * @example /thr/processor/cards/4820117360
          */
         readonly Location: string;
         /**
-         * @description The calls that are left.
+         * @description The remaining calls.
          * @example "calls";r=399;t=1
          */
         readonly RateLimit: string;
         /**
-         * @description The calls that are allowed.
+         * @description The allowed calls.
          * @example "calls";q=400;w=2
          */
         readonly "RateLimit-Policy": string;
         /**
-         * @description Seconds to wait before the next try.
+         * @description Seconds to wait before a retry.
          * @example 1
          */
         readonly "Retry-After": string;
         /**
-         * @description What kind of token is needed (RFC 6750).
+         * @description The required kind of token (RFC 6750).
          * @example Bearer
          */
         readonly "WWW-Authenticate": string;
@@ -2832,7 +2832,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -2847,12 +2847,12 @@ export interface operations {
                     readonly expiryDate?: string;
                     /** @enum {string} */
                     readonly entryMode: "chip" | "contactless" | "magstripe" | "atm" | "ecommerce" | "moto";
-                    /** @description Must be 1 to 35 letters, digits and dashes, and no card number. */
+                    /** @description Must be 1 to 35 letters, digits and dashes, and not a card number. */
                     readonly reference: string;
                     readonly pinBlock?: {
                         /** @enum {string} */
                         readonly format: "ISO_FORMAT_0" | "ISO_FORMAT_1" | "ISO_FORMAT_3" | "ISO_FORMAT_4";
-                        /** @description Names a zone key of the network. */
+                        /** @description The name of a zone key of the network. */
                         readonly key: string;
                         readonly data: string;
                     };
@@ -2907,7 +2907,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -2986,7 +2986,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -3026,7 +3026,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -3099,7 +3099,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -3172,7 +3172,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -3205,7 +3205,7 @@ export interface operations {
             /**
              * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
              *
-             *     `card_closed`: The card is closed for good.
+             *     `card_closed`: The card is closed permanently.
              */
             readonly 409: {
                 headers: {
@@ -3245,7 +3245,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -3278,7 +3278,7 @@ export interface operations {
             /**
              * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
              *
-             *     `card_closed`: The card is closed for good.
+             *     `card_closed`: The card is closed permanently.
              */
             readonly 409: {
                 headers: {
@@ -3318,7 +3318,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -3389,7 +3389,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -3451,7 +3451,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -3518,7 +3518,7 @@ export interface operations {
             /**
              * @description `card_not_found`: Your client has no card with this publicToken.
              *
-             *     `not_found`: No resource has this address.
+             *     `not_found`: The address does not exist.
              */
             readonly 404: {
                 headers: {
@@ -3578,7 +3578,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -3615,7 +3615,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -3626,12 +3626,12 @@ export interface operations {
                 readonly "application/json": {
                     /** @enum {string} */
                     readonly family: "installation" | "zone" | "zone-master";
-                    /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+                    /** @description Must not contain control characters, unpaired surrogates or a card number. */
                     readonly key: string;
                     readonly clientId?: string;
                     readonly pinBlockFormats?: readonly ("ISO_FORMAT_0" | "ISO_FORMAT_1" | "ISO_FORMAT_3" | "ISO_FORMAT_4")[];
                     /**
-                     * @description Of a key of a zone for MACs (X9.143, table 5), in place of `pinBlockFormats`.
+                     * @description The usage of a zone's MAC key (X9.143, table 5), instead of `pinBlockFormats`.
                      * @enum {string}
                      */
                     readonly macUsage?: "M0" | "M1" | "M3" | "M6";
@@ -3707,7 +3707,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -3744,7 +3744,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -3823,7 +3823,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -3918,7 +3918,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -3929,16 +3929,16 @@ export interface operations {
                 readonly "application/json": {
                     /** @enum {string} */
                     readonly family: "installation" | "zone" | "zone-master";
-                    /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+                    /** @description Must not contain control characters, unpaired surrogates or a card number. */
                     readonly key: string;
                     readonly clientId?: string;
                     readonly pinBlockFormats?: readonly ("ISO_FORMAT_0" | "ISO_FORMAT_1" | "ISO_FORMAT_3" | "ISO_FORMAT_4")[];
                     /**
-                     * @description Of a key of a zone for MACs (X9.143, table 5), in place of `pinBlockFormats`.
+                     * @description The usage of a zone's MAC key (X9.143, table 5), instead of `pinBlockFormats`.
                      * @enum {string}
                      */
                     readonly macUsage?: "M0" | "M1" | "M3" | "M6";
-                    /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+                    /** @description Must not contain control characters, unpaired surrogates or a card number. */
                     readonly zoneMasterKey: string;
                     readonly keyBlock: string;
                     /** @description Three bytes or more, in hexadecimal. */
@@ -4010,7 +4010,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -4019,11 +4019,11 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+                    /** @description Must not contain control characters, unpaired surrogates or a card number. */
                     readonly key: string;
                     readonly version?: number;
                     readonly clientId?: string;
-                    /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+                    /** @description Must not contain control characters, unpaired surrogates or a card number. */
                     readonly zoneMasterKey: string;
                 };
             };
@@ -4095,7 +4095,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -4183,7 +4183,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -4265,7 +4265,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -4274,7 +4274,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+                    /** @description Must not contain control characters, unpaired surrogates or a card number. */
                     readonly key: string;
                     readonly clientId?: string;
                 };
@@ -4340,7 +4340,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -4377,7 +4377,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -4388,12 +4388,12 @@ export interface operations {
                 readonly "application/json": {
                     /** @enum {string} */
                     readonly family: "installation" | "zone" | "zone-master";
-                    /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+                    /** @description Must not contain control characters, unpaired surrogates or a card number. */
                     readonly key: string;
                     readonly clientId?: string;
                     readonly pinBlockFormats?: readonly ("ISO_FORMAT_0" | "ISO_FORMAT_1" | "ISO_FORMAT_3" | "ISO_FORMAT_4")[];
                     /**
-                     * @description Of a key of a zone for MACs (X9.143, table 5), in place of `pinBlockFormats`.
+                     * @description The usage of a zone's MAC key (X9.143, table 5), instead of `pinBlockFormats`.
                      * @enum {string}
                      */
                     readonly macUsage?: "M0" | "M1" | "M3" | "M6";
@@ -4514,7 +4514,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Must have no control characters, no unpaired surrogates and no card number in it. */
+                    /** @description Must not contain control characters, unpaired surrogates or a card number. */
                     readonly person: string;
                     readonly component: string;
                     /** @description Three bytes or more, in hexadecimal. */
@@ -4569,7 +4569,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -4606,7 +4606,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -4699,7 +4699,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -4760,7 +4760,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -4797,7 +4797,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -4904,7 +4904,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -4978,7 +4978,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -5052,7 +5052,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -5112,7 +5112,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -5171,7 +5171,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -5225,7 +5225,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -5262,7 +5262,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -5336,7 +5336,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -5411,7 +5411,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -5448,7 +5448,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -5555,7 +5555,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -5630,7 +5630,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -5671,7 +5671,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -5709,7 +5709,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -5823,11 +5823,11 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
                 /** @description A client id or person id: lists only the requests of this requester. */
                 readonly requestedBy?: string;
-                /** @description `waiting` for another person, `approved` and about to be carried out; ended as `done`, `failed`, `refused`, `withdrawn`, `expired` or `stale`. */
+                /** @description `waiting` for another person, `approved` and about to be executed; final: `done`, `failed`, `refused`, `withdrawn`, `expired` or `stale`. */
                 readonly state?: "waiting" | "approved" | "done" | "failed" | "refused" | "withdrawn" | "expired" | "stale";
             };
             readonly header?: never;
@@ -5899,7 +5899,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -5945,7 +5945,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `insufficient_scope`: The access token does not allow this.
+             * @description `insufficient_scope`: The access token lacks a scope.
              *
              *     `same_person`: Another person has to approve this.
              */
@@ -6008,7 +6008,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6039,7 +6039,7 @@ export interface operations {
             readonly 400: components["responses"]["MalformedRequest"];
             readonly 401: components["responses"]["Unauthenticated"];
             /**
-             * @description `insufficient_scope`: The access token does not allow this.
+             * @description `insufficient_scope`: The access token lacks a scope.
              *
              *     `same_person`: Another person has to approve this.
              */
@@ -6098,7 +6098,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6129,7 +6129,7 @@ export interface operations {
             readonly 400: components["responses"]["MalformedRequest"];
             readonly 401: components["responses"]["Unauthenticated"];
             /**
-             * @description `insufficient_scope`: The access token does not allow this.
+             * @description `insufficient_scope`: The access token lacks a scope.
              *
              *     `not_requester`: Only the requester can do this.
              */
@@ -6188,7 +6188,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6234,7 +6234,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `insufficient_scope`: The access token does not allow this.
+             * @description `insufficient_scope`: The access token lacks a scope.
              *
              *     `not_requester`: Only the requester can do this.
              */
@@ -6295,11 +6295,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 readonly publicToken?: string;
-                /** @description Who was shown it. */
+                /** @description The recipient. */
                 readonly clientId?: string;
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -6356,7 +6356,7 @@ export interface operations {
                     readonly "text/plain": string;
                 };
             };
-            /** @description The entry is not yet under a checkpoint. */
+            /** @description No checkpoint covers the entry yet. */
             readonly 202: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6384,7 +6384,7 @@ export interface operations {
                 readonly clientId?: string;
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -6458,7 +6458,7 @@ export interface operations {
             readonly query?: {
                 /** @description 1 to 100; default 100. */
                 readonly limit?: number;
-                /** @description From the `Link` header of the page before. */
+                /** @description From the `Link` header of the previous page. */
                 readonly cursor?: string;
             };
             readonly header?: never;
@@ -6499,7 +6499,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6561,7 +6561,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6622,7 +6622,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6681,7 +6681,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6943,7 +6943,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The checks, each with what is wrong. */
+            /** @description The checks, each with its fault. */
             readonly 200: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6968,7 +6968,7 @@ export interface operations {
             readonly 421: components["responses"]["MisdirectedRequest"];
             readonly 422: components["responses"]["ValidationFailed"];
             readonly 500: components["responses"]["InternalError"];
-            /** @description The checks, each with what is wrong. */
+            /** @description The checks, each with its fault. */
             readonly 503: {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7063,7 +7063,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7150,7 +7150,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7179,7 +7179,7 @@ export interface operations {
             readonly 400: components["responses"]["MalformedRequest"];
             readonly 401: components["responses"]["Unauthenticated"];
             /**
-             * @description `insufficient_scope`: The access token does not allow this.
+             * @description `insufficient_scope`: The access token lacks a scope.
              *
              *     `erasure_refused`: These entries are not erased at your request.
              */
@@ -7292,7 +7292,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7358,7 +7358,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description Any 1 to 255 visible ASCII characters, new for each new request. The same key with the same request gets the first 2xx answer again for 24 hours, and nothing is done twice. */
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;

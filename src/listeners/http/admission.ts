@@ -1,50 +1,51 @@
 import type { Problem } from '../../domain/problem.ts'
 
-/** How much is done at once, in all and for one caller, and how much of the rest waits how long. */
+/** The bounds of concurrent work, in total and for one caller, and of the calls that wait. */
 export interface AdmissionBounds {
   readonly atOnce: number
   readonly atOncePerCaller: number | ((caller: string) => number)
   readonly waitingPerCaller: number | ((caller: string) => number)
-  /** Calls of all callers that may wait; no bound of their own where it is left out. */
+  /** The maximum number of waiting calls of all callers; unlimited by default. */
   readonly waitingInAll?: number
   readonly waitMs: number
-  /** What a call is answered that waited too long, or that too many others wait before. */
+  /** The answer to a call that waited too long, or that arrived behind too many waiting calls. */
   refuse(caller: string, isAtOwnBound: boolean): Problem
 }
 
-/** What a call counts for, and whether anybody still waits for its answer. */
+/** The weight of a call, and the signal that its caller has gone. */
 interface AdmissionRequest {
-  /**
-   * A call that costs as much as several counts as so many, at most as all that a caller may have.
-   */
+  /** An expensive call counts as several, at most as the bound of one caller. */
   readonly weight?: number
-  /** Aborted when the caller has gone. */
+  /** Aborted when the caller has disconnected. */
   readonly gone?: AbortSignal
 }
 
-/** Lets calls begin: first come, first served for one caller, and one caller after the other. */
+/** Admits calls: first come, first served within a caller, and callers take turns. */
 export interface Admission {
   /**
-   * Resolves when a call may begin, to a function to call when it is done, once or more often.
-   * @throws `Problem` where too many calls wait, or the call waited too long; the reason of the
-   *   signal where the caller has gone.
+   * Resolves when a call may begin, with a function to call at its end, once or more often.
+   * @throws `Problem` if too many calls wait, or the call waited too long; the reason of the signal
+   *   if the caller has gone.
    */
   enter(caller: string, request?: AdmissionRequest): Promise<() => void>
-  /** How much has begun, and how much waits. */
+  /** The number of running and of waiting calls. */
   load(): { readonly running: number; readonly waiting: number }
 }
 
-/** What one caller has begun, by weight, and what it waits with, in order. */
+/** The running calls of one caller, by weight, and its waiting calls, in order. */
 interface Queue {
   running: number
   readonly waiting: Set<Waiting>
 }
 
-/** An admission to this process. Nothing is kept of a caller that has neither begun nor waits. */
+/**
+ * Creates the admission of this process. It stores nothing about callers without running or waiting
+ * calls.
+ */
 export function createAdmission(bounds: AdmissionBounds): Admission {
   const { atOnce, waitingInAll = Number.POSITIVE_INFINITY, waitMs } = bounds
   const findBound = (caller: string) => boundFor(bounds.atOncePerCaller, caller)
-  // In the order in which they are next: who has begun something goes to the end.
+  // In the order of their turns: a caller whose call begins goes to the end.
   const queues = new Map<string, Queue>()
   let running = 0
   let waitingCount = 0
@@ -55,7 +56,7 @@ export function createAdmission(bounds: AdmissionBounds): Admission {
     for (const [caller, queue] of queues) {
       const [next] = queue.waiting
       if (!next || isAtOwnBound(caller, queue, next.weight)) continue
-      // No light call overtakes a heavy one: they could keep it waiting for ever.
+      // A light call does not overtake a heavy one, which could otherwise wait forever.
       if (running + next.weight > atOnce) return
       queues.delete(caller)
       queues.set(caller, queue)
@@ -77,7 +78,7 @@ export function createAdmission(bounds: AdmissionBounds): Admission {
     }
   }
 
-  /** Also after one that waited has gone: a heavy one may have kept others waiting. */
+  /** Also after a waiting call has left: if it was heavy, it may have blocked others. */
   function goOn(caller: string, queue: Queue): void {
     if (queue.running === 0 && queue.waiting.size === 0) queues.delete(caller)
     beginNext()
@@ -108,7 +109,7 @@ export function createAdmission(bounds: AdmissionBounds): Admission {
   }
 }
 
-/** A call that is not begun yet. */
+/** A waiting call. */
 interface Waiting {
   readonly weight: number
   readonly begun: Promise<() => void>
@@ -122,7 +123,7 @@ interface WaitOptions {
   refuse(): Problem
 }
 
-/** Waits until it begins, its time is over, or its caller has gone, whichever is first. */
+/** Waits until the call begins, its time is over, or its caller has gone. */
 function startWaiting(
   weight: number,
   { gone, refuse, waitMs }: WaitOptions,

@@ -6,55 +6,55 @@ import type { RateLimiter } from './rate-limit.ts'
 import { type BodyRule, parseAuthorization } from './request.ts'
 import { computeClientThumbprint } from './tls.ts'
 
-/** Who may call a route. */
+/** The scopes of a route. */
 export type Access = Scope | readonly [Scope, ...Scope[]] | 'open'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /**
-     * The scope that a call needs, or several of which one is enough; `open` needs no token. Every
-     * route says it.
+     * The required scope, or several of which one suffices; `open` requires no token. Every route
+     * states it.
      */
     readonly access?: Access
     /**
-     * Whether it is answered under any name, and without one: what watches a machine calls it by
-     * its address.
+     * Whether the route accepts every host name, and none: monitoring calls a machine by its
+     * address.
      */
     readonly anyHost?: boolean
-    /** Whether an open route limits its callers by itself, and not by their address alone. */
+    /** Whether an open route has its own limit, in addition to the limit by address. */
     readonly limitsItself?: boolean
     /** Whether an idempotency key is honoured. */
     readonly repeatable?: boolean
-    /**
-     * Why an idempotency key has no effect on a POST or PUT. One that is no key is refused all the
-     * same.
-     */
+    /** Why an idempotency key has no effect on a POST or PUT. A malformed key is still rejected. */
     readonly notRepeatable?: string
     /** Whether a call without a body is malformed. */
     readonly bodyRequired?: boolean
     /**
-     * Members of a body that are ciphertext: whatever is wrong with one has one answer, the
-     * operation's.
+     * Members of a body that are ciphertext. Every fault of such a member has the same answer, from
+     * the operation.
      */
     readonly ciphertexts?: readonly string[]
-    /** What its schema cannot say of a body; answered together with what the schema finds. */
+    /**
+     * Rules that the schema cannot express; their faults are reported together with those of the
+     * schema.
+     */
     readonly bodyRules?: readonly BodyRule[]
-    /** What this operation refuses, beside what any call may meet: for its description. */
+    /** The problems that are specific to this operation, for its description. */
     readonly problems?: readonly ProblemCode[]
-    /** Whether an answer discloses something, and names its entry of the audit log. */
+    /** Whether the answer discloses data and names its entry of the audit log. */
     readonly discloses?: boolean
-    /** What is done before a known caller is answered a failure. Never rejects. */
+    /** Runs before a failure is answered to a known caller. Never rejects. */
     readonly beforeProblem?: (request: FastifyRequest, problem: Problem) => Promise<void>
   }
   interface FastifyRequest {
-    /** Who calls: set on every route that is not open. */
+    /** The caller; set on every route that is not open. */
     caller: Caller | null
   }
 }
 
 /**
- * Refuses in this order: no or bad token, missing scope, too many calls (docs/reference/api.md,
- * "Order of checks"). The client is read from the token and from nowhere else.
+ * Refuses in this order: missing or invalid token, missing scope, too many calls
+ * (docs/reference/api.md, "Order of checks"). Only the token determines the client.
  */
 export const authenticate =
   (verifier: AccessTokenVerifier, rate: RateLimiter | null) =>
@@ -64,11 +64,11 @@ export const authenticate =
     const presented = computeClientThumbprint(request.raw.socket)
     const caller = await verifier.verify(parseAuthorization(request.raw), presented)
     request.caller = caller
-    // A route that forgot to say what it needs is closed to everybody.
+    // A route without a stated scope is closed.
     if (access === undefined) throw new Problem('not_found')
     requireScope(caller, ...listNeededScopes(access))
-    // A card network has cards waiting at a till: it is let in one after the other, and never
-    // turned away.
+    // Cardholders are waiting at a terminal: requests of a card network are queued, and never
+    // rejected by rate.
     if (rate && caller.kind !== 'network') reply.headers(rate.spend(caller.clientId))
   }
 
@@ -76,7 +76,9 @@ export const authenticate =
 export const listNeededScopes = (access: Exclude<Access, 'open'>): readonly Scope[] =>
   typeof access === 'string' ? [access] : access
 
-/** @throws `Problem` `insufficient_scope`, naming the first, where the caller has none of them. */
+/**
+ * @throws `Problem` `insufficient_scope`, naming the first scope, if the caller has none of them.
+ */
 export function requireScope({ scopes }: Caller, ...wanted: readonly Scope[]): void {
   if (wanted.some((scope) => scopes.has(scope))) return
   throw new Problem('insufficient_scope', {

@@ -1,25 +1,22 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 
-/**
- * Where requests come from, and which of the addresses in front of this service are its own
- * proxies.
- */
+/** The addresses of callers, and of the service's own proxies. */
 export interface CallerAddresses {
-  /** Whether an address, as a socket names it, is one of the operator's proxies. */
+  /** Whether an address of a socket belongs to a trusted proxy. */
   isProxy(address: string | undefined): boolean
   /**
-   * The address that a request comes from: the peer's own, or, where the peer is a proxy, the last
-   * one in `X-Forwarded-For` that no proxy has. What stands before it the caller may have written
-   * itself.
+   * Returns the address of the caller: the peer's own or, if the peer is a proxy, the last address
+   * in `X-Forwarded-For` that does not belong to a proxy. The caller may have forged the earlier
+   * ones.
    */
   findAddress(request: Pick<IncomingMessage, 'socket' | 'headers'>): string
 }
 
 /**
- * Reads addresses. The framework's own reading (`trustProxy`) would take the host and the protocol
- * from a proxy, too, and with them the check of `Host` in the sandbox.
- * @param trustedProxies blocks of addresses; none: no header is believed.
+ * Creates the reader of addresses. The framework's own option (`trustProxy`) would also accept the
+ * host and the protocol from a proxy, and so bypass the check of `Host` in the sandbox.
+ * @param trustedProxies blocks of addresses; without any, the header is ignored.
  */
 export function callerAddresses(trustedProxies: readonly string[]): CallerAddresses {
   const isTrusted = addressesIn(trustedProxies)
@@ -30,8 +27,8 @@ export function callerAddresses(trustedProxies: readonly string[]): CallerAddres
       const forwarded = String(headers['x-forwarded-for'] ?? '').split(',')
       while (isTrusted(address) && forwarded.length > 0) {
         const before = plainAddress(forwarded.pop() ?? '')
-        // What is no address was not written by a proxy of ours: the one that sent it answers for
-        // it.
+        // The entry is not an address, so no trusted proxy wrote it: its sender counts as the
+        // caller.
         if (before === null) break
         address = before
       }
@@ -40,13 +37,13 @@ export function callerAddresses(trustedProxies: readonly string[]): CallerAddres
   }
 }
 
-/** A connection that is gone has no address any more. */
+/** A closed connection has no address. */
 const noAddress = '::'
 
 /**
- * An address in its one form: IPv6 abbreviated, in lower case and without a zone; IPv4 also where
- * it was mapped into IPv6. Some proxies add the port that they were called from: it is left out.
- * @returns null where the text is no address.
+ * Normalizes an address: IPv6 abbreviated, in lower case, without a zone; IPv4-mapped addresses
+ * become IPv4. A port, which some proxies add, is removed.
+ * @returns null if the text is not an address.
  */
 export function plainAddress(text: string): string | null {
   const [, bracketed, withPort] =
@@ -62,7 +59,7 @@ export function plainAddress(text: string): string | null {
   return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 255).join('.')
 }
 
-/** Whether an address, as a socket names it, is in one of these blocks of addresses. */
+/** Whether an address of a socket is in one of these blocks. */
 export function addressesIn(cidrs: readonly string[]): (given: string | undefined) => boolean {
   const blocks = new BlockList()
   for (const cidr of cidrs) {
@@ -77,8 +74,8 @@ export function addressesIn(cidrs: readonly string[]): (given: string | undefine
 }
 
 /**
- * Whom an address is charged to: itself in IPv4. In IPv6 its /64, which is the least that one
- * subscriber has (RFC 6177): single addresses of it cost nothing.
+ * Returns the network that is charged for an address: in IPv4 the address itself, in IPv6 its /64,
+ * the smallest network of a subscriber (RFC 6177). Single IPv6 addresses are free.
  */
 export function toNetwork(address: string): string {
   if (!address.includes(':')) return address

@@ -2,26 +2,30 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { type CallerAddresses, plainAddress, toNetwork } from './caller-address.ts'
 
-/** How long a peer may take for its request, for a handshake, and to take some of its answer. */
+/**
+ * How long a peer may take to send its request, to complete a handshake, and to read part of its
+ * answer.
+ */
 export const peerTimeoutMs = 10_000
 
-/** The limits of an HTTP server, the same for plain and for TLS ones. Times are in milliseconds. */
+/** The limits of an HTTP server, with and without TLS. Times are in milliseconds. */
 export const serverRules = {
   headersTimeout: peerTimeoutMs,
   requestTimeout: peerTimeoutMs,
-  // How often Node looks at those two. Its own half a minute would be added to what is promised.
+  // How often Node checks those two. Its default of 30 seconds would be added to the promised
+  // times.
   connectionsCheckingInterval: 500,
-  // Node would answer by itself, in no form of ours: see `isHostClear`.
+  // Node's own answer would not have the form of this service: see `isHostClear`.
   requireHostHeader: false,
 } as const
 
 interface ConnectionsOptions {
-  /** At once. */
+  /** Simultaneous connections. */
   readonly most: number
-  /** Of one address (in IPv6: of one /64) that is no trusted proxy's. */
+  /** Simultaneous connections of one address (in IPv6, of one /64), except trusted proxies. */
   readonly mostPerAddress: number
   readonly callers: CallerAddresses
-  /** How long one is kept between two requests. */
+  /** How long an idle connection stays open between requests. */
   readonly keepAliveMs: number
   /** Called for a connection that was closed at once. */
   onRefused(reason: 'all' | 'address'): void
@@ -29,11 +33,11 @@ interface ConnectionsOptions {
 
 /** The connections of one listener, which has a server for each of its addresses. */
 export interface Connections {
-  /** Bounds those of a server, from their first packet on, which is before a handshake. */
+  /** Limits the connections of a server from their first packet, before a handshake. */
   watch(server: Server): void
-  /** How many there are. */
+  /** The number of open connections. */
   count(): number
-  /** Ends every one, also those of which an HTTP server knows nothing yet. */
+  /** Closes every connection, including those that the HTTP server does not know yet. */
   destroyAll(): void
 }
 
@@ -76,8 +80,8 @@ export function createConnections(options: ConnectionsOptions): Connections {
 }
 
 /**
- * Ends connections on which nothing moves: nobody takes the answer, or nobody asks. One whose
- * request is still worked on is left alone, and so is a stream between two events.
+ * Closes connections without progress: the peer does not read the answer, or sends no request. A
+ * connection with a running request, or a stream between two events, stays open.
  */
 function endIdle(server: Server): void {
   const answersDue = new WeakMap<Socket, number>()

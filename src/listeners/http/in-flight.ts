@@ -5,33 +5,33 @@ import type { Admission } from './admission.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether it answers a list, which costs as much as several other calls. */
+    /** Whether the route returns a list, which costs as much as several other calls. */
     readonly lists?: boolean
   }
   interface FastifyRequest {
-    /** Set where the caller's calls in flight are bounded, once this one may begin. */
+    /** Set when a bounded call may begin. */
     inFlight: InFlight | null
   }
 }
 
 interface InFlight {
   /**
-   * Set when the operation begins: from then on it is in work, whether its caller is there or not.
+   * Set when the operation begins. It then counts until its end, even if the caller disconnects.
    */
   isInWork: boolean
   leave(): void
 }
 
-/** Who lets the calls of whom begin; nothing where they are not bounded. */
+/** The admission for each kind of caller; absent without a bound. */
 export type Admissions = Partial<Record<Caller['kind'], Admission>>
 
-/** A page of a hundred, beside a read of one. */
+/** The cost of a page of a hundred entries, relative to a single read. */
 const listWeight = 8
 
 /**
- * Bounds how many calls of one caller are in flight, so that none keeps the others waiting. It
- * comes after the body is read: a few callers that send theirs slowly would take every slot, and
- * have nothing to do. A stream counts while it is opened only.
+ * Bounds the calls in flight of each caller, so that none delays the others. The bound applies
+ * after the body is read; otherwise a few callers with slow bodies could hold all slots. A stream
+ * counts only while it is opened.
  */
 export function boundInFlight(app: FastifyInstance, admissions: Admissions): void {
   app.decorateRequest('inFlight', null)
@@ -42,7 +42,7 @@ export function boundInFlight(app: FastifyInstance, admissions: Admissions): voi
   app.addHook('preHandler', async ({ inFlight }) => {
     if (inFlight) inFlight.isInWork = true
   })
-  // The operation is over, well or not; what it answers is still to be sent.
+  // The operation has ended; its answer is still to be sent.
   app.addHook('onSend', async ({ inFlight }) => inFlight?.leave())
 }
 

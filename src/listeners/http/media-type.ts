@@ -7,12 +7,12 @@ export const jsonInUtf8 = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i
 const accepted =
   'Send JSON in UTF-8 with the Content-Type application/json or application/json; charset=utf-8.'
 
-// No digits but those of known charsets: a header may contain a PAN or PIN.
+// No digits except those of known charsets: the header may contain a PAN or PIN.
 const repeatableType = /^[a-z]{1,20}\/[a-z][a-z.+-]{0,60}(?: *; *charset="?([a-z0-9-]{1,20})"?)?$/i
 const repeatableCharset = /^(?:utf-(?:8|16|32)(?:le|be)?|us-ascii|iso-8859-\d{1,2}|windows-125\d)$/i
 const repeatableCoding = /^[a-z-]{1,20}$/i
 
-/** The failure for a body of a media type or content coding that is not supported. */
+/** Returns the failure for a body with an unsupported media type or content coding. */
 export function unsupportedMediaType(headers: IncomingHttpHeaders): Problem {
   const { 'content-encoding': coding, 'content-type': type } = headers
   return new Problem('unsupported_media_type', { detail: `${describe(type, coding)} ${accepted}` })

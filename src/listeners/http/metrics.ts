@@ -2,36 +2,38 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AggregatorRegistry, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 import { findPattern } from './paths.ts'
 
-/** What an operator can watch (the Prometheus text format). */
+/** The metrics of the service (the Prometheus text format). */
 export interface Metrics {
   /** @returns the text of `/metrics`. */
   read(): Promise<string>
   readonly contentType: string
-  /** Where others put theirs. */
+  /** The registry for further metrics. */
   readonly registry: Registry
-  /** How long requests took since each process began: of this process, or of all. */
+  /**
+   * Returns the durations of requests since the start of each process: of this process, or of all.
+   */
   readTimes(of: 'this' | 'all'): Promise<readonly TimedRoute[]>
   /**
-   * Notes a request that was answered. Routes are named by their pattern, so that no token is in a
+   * Records an answered request. Routes are labelled by their pattern, so that no token is in a
    * label.
    */
   observe(listener: string, request: FastifyRequest, reply: FastifyReply): void
 }
 
-/** How long the requests to one route took. */
+/** The durations of requests to one route. */
 export interface TimedRoute {
   readonly listener: string
   readonly method: string
   readonly route: string
-  /** Requests that took at most so many seconds (`Infinity`: any), the shortest time first. */
+  /** The number of requests within a number of seconds (`Infinity`: any), ascending. */
   readonly within: readonly (readonly [seconds: number, requests: number])[]
 }
 
-/** The other processes that one answer is given for. */
+/** The other processes that one answer covers. */
 interface MetricsOfOthers {
   /** The value of this process's label `process`. */
   readonly process: string
-  /** @returns what each registry gives as JSON. */
+  /** @returns the metrics of each registry as JSON. */
   read(): Promise<readonly (readonly object[])[]>
 }
 
@@ -39,12 +41,12 @@ const durationName = 'pinfold_http_request_duration_seconds'
 const bucketName = `${durationName}_bucket`
 
 /**
- * What Node tells of the process: watched once, whichever services are in it, as nothing can end
- * the watching.
+ * Node's process metrics, which are collected once for all services in the process, because the
+ * collection cannot be stopped.
  */
 let ofProcess: Registry | undefined
 
-/** @param others null where a scrape is of this process alone, and no sample names one. */
+/** @param others null if a scrape covers only this process, and no sample names one. */
 export function createMetrics(others: MetricsOfOthers | null = null): Metrics {
   if (!ofProcess) {
     ofProcess = new Registry()
@@ -63,8 +65,7 @@ export function createMetrics(others: MetricsOfOthers | null = null): Metrics {
     async read() {
       if (!others) return registry.metrics()
       const processes = [await registry.getMetricsAsJSON(), ...(await others.read())]
-      // Nothing is summed up: each sample has the label of its process, so that every one is the
-      // first of its kind.
+      // Nothing is summed: each sample has the label of its process, so `first` keeps every one.
       return AggregatorRegistry.aggregate(
         processes.map((metrics) => metrics.map((metric) => ({ ...metric, aggregator: 'first' }))),
       ).metrics()
@@ -88,7 +89,7 @@ export function createMetrics(others: MetricsOfOthers | null = null): Metrics {
   }
 }
 
-/** A metric as its registry describes it. */
+/** A metric in the form of its registry. */
 interface ReadMetric {
   readonly name: string
   readonly values: readonly {
@@ -98,7 +99,7 @@ interface ReadMetric {
   }[]
 }
 
-/** The times of each route, over all statuses and processes. */
+/** Lists the durations of each route, over all statuses and processes. */
 function listRouteTimes(metrics: readonly ReadMetric[]): readonly TimedRoute[] {
   const routes = new Map<string, { readonly of: readonly string[]; readonly within: number[] }>()
   const bounds = new Map<number, number>()
@@ -123,5 +124,5 @@ function listRouteTimes(metrics: readonly ReadMetric[]): readonly TimedRoute[] {
   }))
 }
 
-/** The pattern that a request's path matched: `/cards/:publicToken`. */
+/** Returns the pattern of a request's route: `/cards/:publicToken`. */
 export const findRoute = (request: FastifyRequest): string => findPattern(request) ?? 'none'

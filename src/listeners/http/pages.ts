@@ -4,7 +4,7 @@ import { isCalendarDate } from '../../domain/calendar.ts'
 import { parameterFault, validationFailed } from '../../domain/problem.ts'
 import { closed, stringPatterns } from './validation.ts'
 
-/** What a page of a list is asked for by. */
+/** The query parameters of a page. */
 export const pageMembers = {
   limit: Type.Optional(
     Type.String({ pattern: stringPatterns.pageLimit, description: '1 to 100; default 100.' }),
@@ -24,13 +24,13 @@ export const PageQuerySchema = Type.Object(pageMembers, closed)
 export const parseLimit = (text: string | undefined): number =>
   text === undefined ? 100 : Number(text)
 
-/** A position in a list, as an opaque text. */
+/** Writes a position in a list as an opaque text. */
 export const writeCursor = (position: readonly (string | number)[]): string =>
   Buffer.from(JSON.stringify(position)).toString('base64url')
 
 /**
- * The position that a cursor stands for, or null where none is given.
- * @param parse takes what {@link writeCursor} was given, and gives null for anything else.
+ * Parses the position in a cursor; null without a cursor.
+ * @param parse converts the value that {@link writeCursor} got, and returns null for others.
  * @throws `Problem` `validation_failed` at `/cursor`.
  */
 export function readCursor<Position>(
@@ -42,7 +42,7 @@ export function readCursor<Position>(
   try {
     written = JSON.parse(Buffer.from(cursor, 'base64url').toString())
   } catch {
-    // What is no JSON is no position, either.
+    // A text that is not JSON is not a position either.
   }
   const position = Array.isArray(written) ? parse(written) : null
   if (position === null) {
@@ -54,13 +54,13 @@ export function readCursor<Position>(
 // The database has no year 0.
 const instant = /^((?!0000)\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z$/
 
-/** An instant in a cursor, to the microsecond, or null if it is none. */
+/** Parses an instant in a cursor, to the microsecond; null for other values. */
 export function parseInstant(text: unknown): string | null {
   const date = typeof text === 'string' ? instant.exec(text)?.[1] : undefined
   return date !== undefined && isCalendarDate(date) ? String(text) : null
 }
 
-/** How many rows a page has, and what its cursor says of the last of them. */
+/** The number of rows in a page, and the cursor of its last row. */
 interface PageRules<Row> {
   readonly limit: number
   readonly toPosition: (row: Row) => readonly (string | number)[]
@@ -82,7 +82,7 @@ export function cutPage<Row>(
   return page
 }
 
-/** Leads to the next page by the `Link` of the answer (RFC 8288), the other parameters kept. */
+/** Adds a `Link` to the next page with the same other parameters (RFC 8288). */
 export function linkNext(
   { url }: FastifyRequest,
   reply: FastifyReply,

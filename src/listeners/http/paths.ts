@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import FindMyWay from 'find-my-way'
 import { Problem } from '../../domain/problem.ts'
 
-/** What a server has at a path, whatever the method. */
+/** The methods of a server at a path. */
 interface KnownPath {
   /** `/cards/:publicToken` */
   readonly pattern: string
@@ -12,8 +12,8 @@ interface KnownPath {
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * The pattern of a path that does not take the request's method; null on a route, and where
-     * nothing is.
+     * The pattern of a path that does not support the request's method; null for a route and for an
+     * unknown path.
      */
     refusedPattern: string | null
   }
@@ -23,7 +23,7 @@ declare module 'fastify' {
  * Collects the paths of all routes that are added afterwards, to tell an unsupported method from an
  * unknown path. They are in a router of their own: a refusing route for each method would be thirty
  * for each real one.
- * @param base what most paths begin with, such as `/thr/processor`
+ * @param base the common prefix of most paths, such as `/thr/processor`
  * @returns a function that refuses an unrouted request: 405 with `Allow`, or 404.
  */
 export const createPathRefuser = (
@@ -35,7 +35,7 @@ export const createPathRefuser = (
   const router = FindMyWay({ maxParamLength })
   app.decorateRequest('refusedPattern', null)
   app.addHook('onRoute', ({ method, url }) => {
-    // The index of a folder is one page, with the slash at its end and without.
+    // The index of a folder is one page, with and without the slash at its end.
     const pattern = url.replace(/(?<=.)\/$/, '')
     const path = known.get(pattern) ?? { pattern, methods: new Set() }
     known.set(pattern, path)
@@ -63,7 +63,7 @@ function listSimilarPaths(requested: string, base: string | null): string[] {
   return [exact, `${base}${exact}`, exact.replace(/^\/thr\/[^/]+/, base)]
 }
 
-/** Repeats nothing of the request: its path may contain a card number. */
+/** Repeats no part of the request: its path may contain a card number. */
 function describeMissing(similar: KnownPath | undefined, base: string | null): string {
   if (similar) {
     const path = similar.pattern.replaceAll(/:([A-Za-z]+)/g, '{$1}')

@@ -41,8 +41,8 @@ const index = publishedDocument(
 )
 
 /**
- * The pages that the `type` of a problem document leads to: a path, and so a page of the listener
- * that answered, by whatever name it was called.
+ * Serves the pages for the `type` of problem documents. The `type` is a path, so the page is on the
+ * listener that answered, under any of its names.
  */
 export function problemRoutes(app: Server): void {
   const schema = { hide: true, response: { 200: Type.Any() } }
@@ -63,7 +63,7 @@ export function problemRoutes(app: Server): void {
   )
 }
 
-/** Everything in it comes from the table of failures: nothing of a request. */
+/** Composes a page from the table of failures, without any part of the request. */
 function page(title: string, body: string): string {
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title>
 <meta name="viewport" content="width=device-width"><style>${style}</style></head>

@@ -10,14 +10,14 @@ import { findPattern } from './paths.ts'
 import { apiVersion } from './request.ts'
 import { type FormatDetails, schemaProblem } from './validation.ts'
 
-/** Bytes that a request body may have. */
+/** The maximum bytes of a request body. */
 export const bodyLimit = 65_536
-/** Characters that a URL may have. */
+/** The maximum characters of a URL. */
 export const urlLimit = 2_048
-/** Bytes that a request's headers may have together. */
+/** The maximum bytes of a request's headers. */
 export const headerLimit = 16_384
 
-/** The document of a failure (RFC 9457). */
+/** Composes the document of a failure (RFC 9457). */
 const problemDocument = (problem: Problem, requestId: string) => ({
   type: `/problems/${problem.code}`,
   title: problem.title,
@@ -30,7 +30,7 @@ const problemDocument = (problem: Problem, requestId: string) => ({
 
 const problemType = 'application/problem+json; charset=utf-8'
 
-/** Answers a failure; what is not in the table of failures is logged and becomes a 500. */
+/** Answers a failure. A failure outside the table is logged and becomes a 500. */
 export const replyWithProblem =
   (formats: FormatDetails) =>
   (
@@ -38,7 +38,7 @@ export const replyWithProblem =
     request: FastifyRequest,
     reply: FastifyReply,
   ): FastifyReply | Promise<FastifyReply> => {
-    // The caller left in the middle of its body: nobody hears the answer, and nothing is wrong
+    // The caller disconnected while sending its body: no answer is possible, and there is no fault
     // here.
     const isGone = error.code === 'ECONNRESET' && request.raw.destroyed && !request.raw.complete
     const problem = isGone ? new Problem('malformed_request') : toProblem(error, request, formats)
@@ -52,7 +52,8 @@ export const replyWithProblem =
 
 export const sendProblem = (reply: FastifyReply, problem: Problem): FastifyReply => {
   const { id } = reply.request
-  // Whoever asks for a token understands RFC 6749, whatever in this service refuses it.
+  // Callers of the token endpoint understand RFC 6749 errors, whichever part of the service
+  // refuses.
   const isTokenRequest = findPattern(reply.request) === authorizationServerPaths.token
   return reply
     .code(problem.status)
@@ -62,7 +63,7 @@ export const sendProblem = (reply: FastifyReply, problem: Problem): FastifyReply
     .send(isTokenRequest ? toTokenError(problem) : problemDocument(problem, id))
 }
 
-/** What the framework refuses, in our own terms. */
+/** The framework's errors, as problems of this service. */
 const frameworkRefusals: Readonly<Record<string, (request: FastifyRequest) => Problem>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ({ headers }) => unsupportedMediaType(headers),
   FST_ERR_CTP_BODY_TOO_LARGE: () =>
@@ -93,12 +94,12 @@ const details: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive within 10 seconds.',
 }
 
-/** Answers what is no HTTP request at all, on a connection that is then closed. */
+/** Answers bytes that are not an HTTP request, and closes the connection. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   const { code = '' } = error
-  // Where the handshake failed there is no connection yet that an answer could go by.
+  // A failed handshake leaves no connection for an answer.
   const isHandshake = /^ERR_(?:SSL|TLS)_/.test(code)
-  // A second answer would be taken for that of the next request.
+  // The peer would take a second answer for that of its next request.
   const isAnswered =
     code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket instanceof Socket && socket.bytesWritten > 0
   if (code === 'ECONNRESET' || isHandshake || isAnswered || !socket.writable) {
@@ -122,8 +123,8 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
       body,
     ].join('\r\n'),
   )
-  // A peer that does not close its side would keep the connection. One that still sends is read on
-  // for a moment: a connection closed over unread bytes takes the answer back.
+  // A peer that does not close its side would hold the connection. Pending bytes are read for a
+  // moment: closing a connection with unread bytes discards the answer.
   socket.resume()
   setTimeout(() => socket.destroy(), 1_000).unref()
 }

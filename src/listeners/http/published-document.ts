@@ -4,13 +4,12 @@ import Type from 'typebox'
 import type { Server } from './server.ts'
 
 /**
- * How long what is published is good: it may be kept, and is asked for again each time. A set of
- * keys that was kept for a while without asking would lack the next key on the day that it comes
- * into use.
+ * Caches must revalidate on each use: a cached key set would lack the next key on the day on which
+ * it comes into use.
  */
 const publishedCacheControl = 'no-cache'
 
-/** A public document, which is composed once and sent unchanged. */
+/** A public document that is composed once and sent unchanged. */
 export interface PublishedDocument {
   readonly mediaType: string
   readonly bytes: Buffer
@@ -24,30 +23,27 @@ export function publishedDocument(mediaType: string, content: string | Buffer): 
   return { mediaType, bytes, entityTag: `"${hash.slice(0, 27)}"` }
 }
 
-/** Sends a document, or 304 to a caller that has it already. */
+/** Sends a document, or 304 to a caller that already has it. */
 export function sendPublished(
   request: FastifyRequest,
   reply: FastifyReply,
   { bytes, entityTag, mediaType }: PublishedDocument,
 ): FastifyReply {
   reply.headers({ 'cache-control': publishedCacheControl, etag: entityTag })
-  // Whether a caller has a document already, by its `If-None-Match` (RFC 9110 section 13.1.2). Tags
-  // are compared weakly: a proxy that compresses makes ours a weak one.
+  // Whether the caller already has the document, by its `If-None-Match` (RFC 9110 section 13.1.2).
+  // Tags are compared weakly, because a compressing proxy makes them weak.
   const known = (request.headers['if-none-match'] ?? '').split(',')
   const isKnown = known.some((each) => ['*', entityTag].includes(each.trim().replace(/^W\//, '')))
   if (isKnown) return reply.code(304).send()
   return reply.type(mediaType).send(bytes)
 }
 
-/**
- * What a page that is traced sends with a request (W3C Trace Context, W3C Baggage), and what asks
- * for what is new.
- */
+/** The request headers of traced pages (W3C Trace Context, W3C Baggage) and of revalidation. */
 const pageHeaders = 'traceparent, tracestate, baggage, if-none-match'
 
 /**
- * Answers a browser that asks whether a page of any origin may fetch a public document (Fetch,
- * "CORS-preflight request"): one that is traced sends headers with which it asks first.
+ * Answers a browser's preflight request for a public document from any origin (Fetch,
+ * "CORS-preflight request"): traced pages send headers that cause one.
  */
 export function preflightRoute(app: Server, path: string): void {
   app.options(

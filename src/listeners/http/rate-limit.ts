@@ -1,20 +1,19 @@
 import { LRUCache } from 'lru-cache'
 import { Problem } from '../../domain/problem.ts'
 
-/** So many calls a second, after a first burst. */
+/** A number of calls per second, after an initial burst. */
 export interface Rate {
   readonly perSecond: number
   readonly burst: number
 }
 
-/** The headers by which a caller knows its rate (draft-ietf-httpapi-ratelimit-headers-10). */
+/** The rate headers (draft-ietf-httpapi-ratelimit-headers-10). */
 type RateHeaders = Readonly<Record<'ratelimit' | 'ratelimit-policy', string>>
 
 /**
- * How a limiter that is one of several, each in a process of its own, knows of the calls that the
- * others counted.
- * @param takeOff is called with those.
- * @returns what is called with each that this one counts.
+ * Shares the counted calls with limiters in other processes.
+ * @param takeOff is called with the calls that others counted.
+ * @returns a function to call with each call that this one counts.
  */
 export type SpendSharing = (
   takeOff: (caller: string, calls: number) => void,
@@ -26,16 +25,16 @@ interface Bucket {
 }
 
 /**
- * Callers remembered at once; the one that was idle longest is forgotten first, and starts full.
+ * The maximum number of remembered callers. The one that was idle longest is removed first, and
+ * starts full again.
  */
 const callersMax = 50_000
 
 /**
- * Limits how often each caller calls: a bucket of tokens a caller, refilled steadily. What other
- * processes counted comes later, so that a bucket may owe: a call is allowed again when that is
- * paid back.
- * @param nowMs a clock that never goes back, in milliseconds.
- * @param counted what is counted, in the plural, as a caller reads it.
+ * Limits the rate of each caller with a token bucket, refilled steadily. Counts of other processes
+ * arrive later, so a bucket may be negative: calls are allowed again after it is refilled.
+ * @param nowMs a monotonic clock, in milliseconds.
+ * @param counted the counted calls, in the plural, as a caller reads it.
  */
 export function rateLimiter(
   { burst, perSecond }: Rate,
@@ -43,7 +42,7 @@ export function rateLimiter(
   counted = 'calls',
   share: SpendSharing | null = null,
 ): { spend(caller: string): RateHeaders; left(caller: string): number } {
-  // Bounded by `max` it would take the memory for all of them at once, at the first call.
+  // With `max`, the cache would allocate memory for all callers at the first call.
   const buckets = new LRUCache<string, Bucket>({ maxSize: callersMax, sizeCalculation: () => 1 })
   const policy = `"${counted}";q=${burst};w=${Math.ceil(burst / perSecond)}`
 
@@ -86,7 +85,7 @@ export function rateLimiter(
         headers,
       })
     },
-    /** How many it has left; spends nothing. */
+    /** Returns the remaining calls without spending one. */
     left(caller) {
       const bucket = buckets.peek(caller)
       return bucket ? Math.max(0, Math.floor(countTokens(bucket, nowMs()))) : burst

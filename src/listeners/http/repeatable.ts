@@ -6,7 +6,7 @@ import type { Answer, RepeatableRequest } from '../../operations/idempotency/ide
 import { requireCaller } from './authentication.ts'
 import { parseIdempotencyKey } from './request.ts'
 
-/** The request under its idempotency key, or null where none was sent. */
+/** Returns the request with its idempotency key, or null without a key. */
 export function repeatable(
   request: FastifyRequest,
   { bearsSecret = false } = {},
@@ -19,7 +19,7 @@ export function repeatable(
     clientId,
     // A caller's key has no space, so no caller can use the key of an approved request.
     idempotencyKey: carriesOut ? `approval ${idempotencyKey}` : idempotencyKey,
-    // Members in one order, so that the same body is the same however it was written.
+    // Members are sorted, so that equal bodies have equal texts.
     request: new Secret(`${request.method}\n${path}\n${stringify(request.body ?? null)}`),
     bearsSecret,
     ...(carriesOut && {
@@ -28,13 +28,13 @@ export function repeatable(
   }
 }
 
-/** The result of an operation, marked where it is the first answer again. */
+/** Returns the result of an operation, and marks a replayed answer. */
 export function markReplay<Result>(reply: FastifyReply, answer: Answer<Result>): Result {
   if (answer.replayed) reply.header('idempotency-replayed', 'true')
   return answer.result
 }
 
-/** Answers a change that has nothing to show. */
+/** Answers a change that returns nothing. */
 export function noContent(reply: FastifyReply, answer: Answer<null>): FastifyReply {
   markReplay(reply, answer)
   return reply.code(204).send()

@@ -10,18 +10,19 @@ export const apiVersion = '2026-11-20'
 
 type Headers = Pick<IncomingMessage, 'headers'>
 
-/** Returns the caller's own request id, or null when it gave none that is safe to repeat. */
+/** Returns the caller's request id, or null if it sent none that is safe to repeat. */
 export function givenRequestId({ headers }: Headers): string | null {
   const given = headers['x-request-id']
   return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : null
 }
 
 /**
- * The caller's own request id, where it may hold a card number: it is repeated, and never recorded.
+ * Returns the caller's request id if it may contain a card number: it is repeated in the answer,
+ * and never recorded.
  */
 export function riskyRequestId(request: Headers): string | null {
   const given = givenRequestId(request)
-  // A point and a low line stand between digits as well as a dash does.
+  // Dots and underscores can separate digits, as dashes do.
   return given !== null && holdsPan(withoutUuids(given).replaceAll(/[._]/g, '-')) ? given : null
 }
 
@@ -45,21 +46,21 @@ export function parseTraceId(headers: IncomingHttpHeaders): string | null {
 
 type RawHeaders = Pick<IncomingMessage, 'headers' | 'rawHeaders'>
 
-/** How often a header is there, by its name in lower case: of two, Node.js hands on one alone. */
+/** Counts a header by its name in lower case: of two, Node.js passes on only one. */
 const timesGiven = ({ rawHeaders }: RawHeaders, name: string): number =>
   rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length
 
 /**
- * Whether a request names one host, as HTTP/1.1 must: of two, a proxy may have taken the other (RFC
- * 9112 section 3.2).
+ * Whether a request names exactly one host, as HTTP/1.1 requires: of two, a proxy may have used the
+ * other (RFC 9112 section 3.2).
  */
 export const isHostClear = (request: RawHeaders & Pick<IncomingMessage, 'httpVersion'>): boolean =>
   request.httpVersion !== '1.1' || timesGiven(request, 'host') === 1
 
 /**
- * The `Authorization` header. Of two, Node.js hands on the first and a proxy may have checked the
- * second.
- * @throws `Problem` `malformed_request` when it is given more than once.
+ * Returns the `Authorization` header. Of two, Node.js passes on the first, while a proxy may have
+ * checked the second.
+ * @throws `Problem` `malformed_request` if it occurs more than once.
  */
 export function parseAuthorization(request: RawHeaders): string | undefined {
   if (timesGiven(request, 'authorization') > 1) {
@@ -68,7 +69,7 @@ export function parseAuthorization(request: RawHeaders): string | undefined {
   return request.headers.authorization
 }
 
-/** @throws `Problem` `malformed_request` when another version of the interface is asked for. */
+/** @throws `Problem` `malformed_request` if another version of the interface is requested. */
 export function refuseOtherVersion(headers: IncomingHttpHeaders): void {
   const asked = headers['api-version']
   if (asked === undefined || asked === apiVersion) return
@@ -78,8 +79,9 @@ export function refuseOtherVersion(headers: IncomingHttpHeaders): void {
 }
 
 /**
- * The idempotency key, in either spelling, or null.
- * @throws `Problem` `malformed_request` unless it is 1 to 255 visible ASCII characters, given once.
+ * Returns the idempotency key, in either spelling, or null.
+ * @throws `Problem` `malformed_request` unless it has 1 to 255 visible ASCII characters and occurs
+ *   once.
  */
 export function parseIdempotencyKey(headers: IncomingHttpHeaders): string | null {
   const spelled = [headers['idempotency-key'], headers.idempotencykey]
@@ -93,14 +95,14 @@ export function parseIdempotencyKey(headers: IncomingHttpHeaders): string | null
   })
 }
 
-// A byte order mark is text here, and so no JSON (RFC 8259 section 8.1): it is not taken away
-// unasked.
+// A byte order mark makes the text invalid JSON (RFC 8259 section 8.1): it is not removed.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
- * Parses a request body: UTF-8, one JSON object, no member named twice.
+ * Parses a request body: UTF-8, one JSON object, without duplicate members.
  * @returns the object; undefined for an empty body.
- * @throws `Problem` `malformed_request`; `validation_failed` at `""` when it is JSON but no object.
+ * @throws `Problem` `malformed_request`; `validation_failed` at `""` if it is JSON, but not an
+ *   object.
  */
 export function parseJsonBody(bytes: Uint8Array): object | undefined {
   if (bytes.length === 0) return undefined
@@ -132,8 +134,8 @@ function malformedUnless<Result>(describe: () => string, parse: () => Result): R
 }
 
 /**
- * Where the first fault of a text stands that is no JSON. The message of `JSON.parse` is of no use:
- * it quotes the text, which may hold a PIN.
+ * Describes the position of the first fault in invalid JSON. The message of `JSON.parse` cannot be
+ * used, because it quotes the text, which may contain a PIN.
  */
 function describeFirstFault(text: string): string {
   let place = ''
@@ -143,18 +145,18 @@ function describeFirstFault(text: string): string {
   try {
     visit(text, { onError }, { disallowComments: true, allowTrailingComma: false })
   } catch {
-    // Nested too deeply for the parser: the place remains unknown.
+    // Nested too deeply for the parser: the position is unknown.
   }
   return place
 }
 
-/** A place in a text, counted from 0, as people count it. */
+/** Describes a position in a text, counted from 0, with counts from 1. */
 const describePlace = (line: number, character: number): string =>
   ` at line ${line + 1}, column ${character + 1}`
 
 /**
- * `JSON.parse` keeps the last of two members with one name: what was checked may not be what
- * counts.
+ * Rejects duplicate members: `JSON.parse` keeps the last of two, so another one may have been
+ * checked.
  */
 function refuseDuplicates(text: string): void {
   const open: Set<string>[] = []
@@ -179,12 +181,12 @@ function refuseDuplicates(text: string): void {
 }
 
 /**
- * What a schema cannot say of a body: the fault, or null. It may be asked of a body that is not
- * valid.
+ * A rule that a schema cannot express. Returns the fault, or null. It may be called with an invalid
+ * body.
  */
 export type BodyRule = (body: Readonly<Record<string, unknown>>) => ProblemError | null
 
-/** Exactly one of these members is given. */
+/** Requires exactly one of these members. */
 export const requireExactlyOne =
   (...names: readonly [string, string, ...string[]]): BodyRule =>
   (body) => {
@@ -193,7 +195,7 @@ export const requireExactlyOne =
     return { pointer: '', detail: `must have exactly one of ${list}` }
   }
 
-/** A member is given only beside another one. */
+/** Allows a member only together with another one. */
 export const onlyWith =
   (name: string, other: string): BodyRule =>
   (body) =>
@@ -201,7 +203,7 @@ export const onlyWith =
       ? null
       : { pointer: `/${name}`, detail: `is allowed with ${other} only` }
 
-/** A member is given wherever another one is. */
+/** Requires a member if another one is present. */
 export const alwaysWith =
   (name: string, other: string): BodyRule =>
   (body) =>
@@ -209,7 +211,7 @@ export const alwaysWith =
       ? null
       : { pointer: `/${name}`, detail: 'must be given' }
 
-/** All that the rules of a route find wrong with its body. */
+/** Lists the faults of a body by the rules of its route. */
 export function bodyFaults({ body, routeOptions }: FastifyRequest): ProblemError[] {
   if (typeof body !== 'object' || body === null) return []
   const { bodyRules = [] } = routeOptions.config

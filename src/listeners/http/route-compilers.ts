@@ -8,13 +8,13 @@ type BuildValidator = ReturnType<typeof AjvCompiler>
 type BuildSerializer = ReturnType<typeof SerializerSelector>
 
 /**
- * The framework's own compilers of schemas, each schema compiled at the first call that needs it.
- * Compiling them all is most of what a start would have to do, and a process seldom needs all.
+ * Returns the framework's compilers of schemas, which compile each schema at the first call that
+ * needs it. Compiling all schemas would be most of a start, and a process rarely needs all.
  */
 export function compilersOnFirstUse() {
   const buildValidator = AjvCompiler()
   const buildSerializer = SerializerSelector()
-  // The framework calls them by a narrower type than they are published with.
+  // The framework calls them with a narrower type than the published one.
   const validators: BuildValidator = (...given) =>
     onFirstValidation(buildValidator(...given) as ValidatorCompiler) as ReturnType<BuildValidator>
   const serializers: BuildSerializer = (...given) =>
@@ -29,7 +29,7 @@ const onFirstValidation =
     const validate: ReturnType<ValidatorCompiler> = (value) => {
       compiled ??= compile(route)
       const isValid = compiled(value)
-      // The framework reads them from the function that it called.
+      // The framework reads the errors from the function that it called.
       validate.errors = compiled.errors ?? null
       return isValid
     }

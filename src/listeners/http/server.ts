@@ -23,32 +23,32 @@ import { compilersOnFirstUse } from './route-compilers.ts'
 import type { TlsServers } from './tls.ts'
 import { refuseUnnamed } from './validation.ts'
 
-/** A format of strings that schemas name, and the sentence for what does not have it. */
+/** A string format that schemas name, and the sentence for a value without it. */
 export interface StringFormat {
   readonly detail: string
   validate(text: string): boolean
 }
 
 export interface ServerOptions {
-  /** Names the listener in logs and metrics. */
+  /** The name of the listener in logs and metrics. */
   readonly listener: 'public' | 'private'
-  /** What the paths of most operations begin with; absent where they have nothing in common. */
+  /** The common prefix of most operations; absent without one. */
   readonly base?: string
   readonly log: Logger
   readonly metrics: Metrics
   readonly verifier: AccessTokenVerifier
   readonly callers: CallerAddresses
-  /** Nothing where limits are turned off. */
+  /** Null if limits are off. */
   readonly rate: RateLimiter | null
   readonly admissions: Admissions
-  /** For what needs no token, by address; nothing where limits are turned off. */
+  /** The limit by address for routes without a token; null if limits are off. */
   readonly openRate: RateLimiter | null
   readonly formats: Readonly<Record<string, StringFormat>>
-  /** A keyed hash, as text, that stands for a request id on record. */
+  /** Computes a keyed hash that replaces a request id in records. */
   readonly hashRequestId: (requestId: string) => Promise<string>
-  /** `Host` headers that are answered; null answers all. */
+  /** The accepted `Host` headers; null accepts all. */
   readonly hosts: ReadonlySet<string> | null
-  /** Null: plain HTTP. */
+  /** Null for plain HTTP. */
   readonly tls: TlsServers | null
   readonly connections: Connections
 }
@@ -57,14 +57,14 @@ export interface ServerOptions {
 export type Server = ReturnType<typeof createServer>
 
 /**
- * A server, or a scope of one, as plugins take it: its types of schemas and of the log say more
- * than Fastify's own.
+ * A server, or a scope of one, in the type that plugins expect: its types of schemas and of the log
+ * are more specific than Fastify's.
  */
 export const plainInstance = (app: object): FastifyInstance => app as FastifyInstance
 
 /**
- * A server without routes: limits, headers, authentication, problem documents, logs and metrics,
- * the same on both listeners.
+ * Creates a server without routes: limits, headers, authentication, problem documents, logs and
+ * metrics, the same on both listeners.
  */
 export function createServer(options: ServerOptions) {
   const formats = Object.entries(options.formats)
@@ -74,23 +74,23 @@ export function createServer(options: ServerOptions) {
     logController: new LogController({
       disableRequestLogging: true,
     }),
-    // A logger for each request costs more than its one line, which names the request by itself.
+    // A logger per request costs more than its single line, which names the request anyway.
     childLoggerFactory: (logger) => logger,
     bodyLimit: problems.bodyLimit,
     serverFactory: serverFactory(options),
-    // As long as a URL may be: an identifier that is too long is simply not there, behind the
-    // token.
+    // As long as a URL may be: an identifier that is too long is answered like an unknown one,
+    // after authentication.
     routerOptions: { maxParamLength: problems.urlLimit },
     genReqId: requests.chooseRequestId,
     frameworkErrors: (error, request, reply) => {
       setCommonHeaders(request, reply)
       problems.replyWithProblem(details)(error, request, reply)
     },
-    // The framework would put it on the first server of a listener alone: `serverFactory` does on
+    // The framework would set it only on the first server of a listener; `serverFactory` sets it on
     // all.
     clientErrorHandler: () => undefined,
     schemaController: { compilersFactory: compilersOnFirstUse() },
-    // Bad input is refused, never repaired.
+    // Invalid input is rejected, never repaired.
     ajv: {
       customOptions: {
         allErrors: true,
@@ -112,7 +112,7 @@ export function createServer(options: ServerOptions) {
   return app
 }
 
-/** Makes the servers of the listener: of `localhost` it has one for each address. */
+/** Creates the servers of the listener: `localhost` has one for each address. */
 const serverFactory =
   ({ connections, tls }: Pick<ServerOptions, 'connections' | 'tls'>) =>
   (handler: RequestListener) => {
@@ -120,8 +120,7 @@ const serverFactory =
       tls?.create(handler) ??
       createHttpServer({ ...serverRules, maxHeaderSize: problems.headerLimit }, handler)
     server.on('clientError', problems.answerClientError)
-    // One that is not known may be passed over (RFC 9110 section 10.1.1). Node would answer it by
-    // itself.
+    // An unknown expectation may be ignored (RFC 9110 section 10.1.1). Node would answer it itself.
     server.on('checkExpectation', handler)
     connections.watch(server)
     return server
@@ -149,8 +148,8 @@ function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 /**
- * Records a keyed hash in the place of a request id that may hold a card number: in the log, and
- * with every act of the request. Without an HSM it stays under the id that was made for it.
+ * Replaces a request id that may contain a card number with a keyed hash, in the log and in every
+ * act of the request. Without an HSM, the id that the service generated is used.
  */
 async function hashRiskyRequestId(
   { hashRequestId }: ServerOptions,
@@ -172,11 +171,11 @@ function addHooks(
     const { anyHost = false } = request.routeOptions.config
     const hasNoHost = request.headers.host === undefined
     if (!requests.isHostClear(request.raw) && !(anyHost && hasNoHost)) {
-      // Whom the next request on this connection is for is not clear either.
+      // The host of the next request on this connection is unclear, too.
       reply.header('connection', 'close')
       throw new Problem('malformed_request', { detail: 'The header Host must occur once.' })
     }
-    // A page elsewhere whose name resolves to this machine must not get to speak to it.
+    // A foreign page whose name resolves to this machine must not reach the service.
     const isNamed = anyHost || !options.hosts || options.hosts.has(request.host.toLowerCase())
     if (!isNamed) throw new Problem('misdirected_request')
     if (request.url.length > problems.urlLimit) {
@@ -187,13 +186,13 @@ function addHooks(
   })
   app.addHook('onRequest', async (request, reply) => {
     const { access, limitsItself } = request.routeOptions.config
-    // Whoever asks for what is not there needs no token, either.
+    // An unknown path is answered without a token.
     const isForAnybody = request.is404 || (access === 'open' && limitsItself !== true)
     if (options.openRate && isForAnybody) {
       const network = toNetwork(options.callers.findAddress(request.raw))
       reply.headers(options.openRate.spend(network))
     }
-    // Before its body is read, which would else be checked by a route that is not there.
+    // Before the body is read, which a missing route cannot check.
     if (request.is404) throw unrouted(request)
   })
   app.addHook('onRequest', authenticate(options.verifier, options.rate))
@@ -220,7 +219,7 @@ function addHooks(
   })
 }
 
-/** Names the route by its pattern: what a caller puts in a path or query stays out of the log. */
+/** Logs the route by its pattern: paths and queries from callers stay out of the log. */
 function logAnswer(listener: string, request: FastifyRequest, reply: FastifyReply): void {
   request.log.info(
     {

@@ -6,13 +6,13 @@ import { type SecureContextOptions, TLSSocket } from 'node:tls'
 import { findRsaFault } from '../../domain/rsa-key.ts'
 import { peerTimeoutMs, serverRules } from './connections.ts'
 
-/** What a listener proves itself with, and whose certificates it trusts. */
+/** The certificate and key of a listener, and the authorities that it trusts. */
 export type TlsIdentity = Pick<SecureContextOptions, 'cert' | 'key' | 'ca'>
 
-/** Makes the servers of one listener: of `localhost` it has one for each address. */
+/** Creates the servers of one listener: `localhost` has one for each address. */
 export interface TlsServers {
   create(handler: RequestListener): Server
-  /** From now on new connections see this identity. Established ones live on. */
+  /** New connections use this identity. Established ones stay. */
   replace(identity: TlsIdentity): void
 }
 
@@ -20,7 +20,7 @@ interface TlsServersOptions {
   readonly identity: TlsIdentity
   readonly clientCertificates: 'off' | 'optional' | 'required'
   readonly headerLimit: number
-  /** Called for a connection that was not established, with the code of the reason. */
+  /** Called with the reason code for a connection that could not be established. */
   onFailure(code: string): void
 }
 
@@ -35,7 +35,7 @@ const ciphers = [
   'ECDHE-RSA-AES128-GCM-SHA256',
 ].join(':')
 
-/** Makes HTTPS servers whose identity can be replaced while they serve. */
+/** Creates HTTPS servers whose identity can be replaced while they run. */
 export function tlsServers(options: TlsServersOptions): TlsServers {
   let current = createContextOptions(options.identity)
   const servers = new Set<HttpsServer>()
@@ -48,13 +48,13 @@ export function tlsServers(options: TlsServersOptions): TlsServers {
           maxHeaderSize: options.headerLimit,
           handshakeTimeout: peerTimeoutMs,
           requestCert: options.clientCertificates !== 'off',
-          // Where it is optional, one that its authority did not issue counts as none.
+          // If certificates are optional, one from another authority counts as none.
           rejectUnauthorized: options.clientCertificates === 'required',
         },
         handler,
       )
       server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-        // Why a certificate was refused, else why there was no handshake.
+        // The reason for rejecting a certificate, or otherwise the failure of the handshake.
         options.onFailure(String(socket.authorizationError ?? error.code ?? error.name))
       })
       if (options.clientCertificates === 'required') {
@@ -66,18 +66,18 @@ export function tlsServers(options: TlsServersOptions): TlsServers {
       }
       servers.add(server)
       server.once('close', () => servers.delete(server))
-      // Fastify takes a TLS server where its types name one of node:http.
+      // Fastify accepts a TLS server, although its types name one of node:http.
       return server as unknown as Server
     },
     replace(identity) {
       current = createContextOptions(identity)
-      // The server forgets what it is not given again, so that it gets the whole context.
+      // The server resets options that are not given again, so it gets the whole context.
       for (const server of servers) server.setSecureContext(current)
     },
   }
 }
 
-/** Returns the TLS options of a connection, for either side of it. */
+/** Returns the TLS options of a connection, for either side. */
 export const createContextOptions = (identity: TlsIdentity): SecureContextOptions => ({
   ...identity,
   minVersion: 'TLSv1.2',
@@ -86,21 +86,21 @@ export const createContextOptions = (identity: TlsIdentity): SecureContextOption
 })
 
 /**
- * Returns the certificate whose key the caller proved to have, issued by an authority that the
- * listener trusts; null when there is no such certificate.
+ * Returns the caller's verified certificate from an authority that the listener trusts; null if
+ * there is no such certificate.
  */
 export function findClientCertificate(socket: Socket | null): X509Certificate | null {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return null
   const certificate = socket.getPeerX509Certificate()
-  // OpenSSL takes an exponent of 1, with which anybody can seem to have the private key.
+  // OpenSSL accepts an exponent of 1, with which anyone can impersonate the key's owner.
   return certificate && findRsaFault(certificate.publicKey) === null ? certificate : null
 }
 
 const thumbprints = new WeakMap<Socket, string | null>()
 
 /**
- * The thumbprint of that certificate (RFC 8705 section 3.1): SHA-256 of its DER, base64url. A
- * connection keeps its certificate as long as it lives, so it is computed once.
+ * Returns the thumbprint of that certificate (RFC 8705 section 3.1): SHA-256 of its DER, base64url.
+ * The certificate of a connection does not change, so the thumbprint is computed once.
  */
 export function computeClientThumbprint(socket: Socket): string | null {
   const known = thumbprints.get(socket)

@@ -5,35 +5,34 @@ import { toNetwork } from './caller-address.ts'
 import { type Rate, rateLimiter, type SpendSharing } from './rate-limit.ts'
 
 interface TokenRates {
-  /** Tokens of a client; and failures of one that is named, from one network. */
+  /** The rate of a client's tokens, and of failures by client and network. */
   readonly client: Rate
-  /** Failures of a network, whatever clients it names. */
+  /** The rate of a network's failures, for all client ids. */
   readonly address: Rate
 }
 
-/** Who asks for a token, as far as it is known before anything is verified. */
+/** A token request before any verification. */
 interface TokenRequest {
   readonly address: string
-  /** The client that the request names, whether or not it is that one. */
+  /** The client that the request names, which is not verified. */
   readonly clientId: string | undefined
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the caller has disconnected. */
   readonly gone: AbortSignal
 }
 
-/** Limits how often and how many at once ask for tokens. */
+/** Limits the rate and the concurrency of token requests. */
 export interface TokenAttempts {
   /**
    * Verifies a request when it may begin.
-   * @throws `Problem` `rate_limited` or `unavailable` when there are too many before it.
+   * @throws `Problem` `rate_limited` or `unavailable` if too many requests precede it.
    */
   verify(request: TokenRequest, work: (attempt: TokenAttempt) => Promise<void>): Promise<void>
 }
 
 /**
- * Verified first, then charged: what succeeds to the client that it is proved to be, what fails to
- * the network that it came from, alone and together with the client it named. A stranger who names
- * a client spends nothing of that client's, and a right secret passes however many wrong ones came
- * before it.
+ * Charges requests after their verification: a success to the authenticated client, a failure to
+ * its network, and to the pair of network and named client. So an attacker who names a client
+ * spends nothing of that client's rate, and a right secret passes despite earlier failures.
  * @param share what each limiter shares with those of the same name in other processes.
  */
 export function tokenAttempts(
@@ -52,16 +51,16 @@ export function tokenAttempts(
     async verify({ address, clientId, gone }, work) {
       const network = toNetwork(address)
       const pair = JSON.stringify([clientId ?? null, network])
-      // Whoever guesses at one client waits behind its own requests, and the others of its network
-      // behind theirs. From the first failure on: what is charged comes back all the time, and lets
-      // a flood in among the others.
+      // A caller that guesses at one client waits behind its own requests, and the others of its
+      // network wait behind theirs. This applies from the first failure, because charges are
+      // refilled all the time, and would let a flood in among the others.
       const hasFailed = failuresOfPair.left(pair) < client.burst
       const leave = await admission.enter(hasFailed ? pair : network, { gone })
       try {
         await work({
           succeeded(provedClientId) {
-            // What is left is no verification: the next one need not wait for the token to be
-            // signed.
+            // The verification has ended, so the next request need not wait for the signature of
+            // the token.
             leave()
             return tokens.spend(provedClientId)
           },
@@ -70,7 +69,7 @@ export function tokenAttempts(
               [failuresOfPair, pair],
               [failuresOfNetwork, network],
             ] as const
-            // Of both or of none: the one that may be used up is asked first.
+            // Both limits or none are charged: the one that may be exhausted is checked first.
             const headers = limits
               .toSorted(([one, its], [other, others]) => one.left(its) - other.left(others))
               .map(([limiter, subject]) => limiter.spend(subject))
@@ -87,18 +86,16 @@ export function tokenAttempts(
   }
 }
 
-/**
- * Proofs of identity of one subject that are verified at once when none of its may fail any more.
- */
+/** The number of concurrent verifications of a subject that has no failures left. */
 const atOnceWithoutFailuresLeft = 2
 
 /**
- * Bounds how many proofs of identity are verified at once. Verifying costs a look-up, a hash or a
- * signature and comes before anything is charged, so that a right secret passes: without a bound
- * strangers could buy as much of it as they like. Subjects (networks, mostly) take turns, so that a
- * flood of one does not delay the others.
- * @param failuresLeft how many proofs of a subject may still fail. So many are verified at once,
- *   because a failure is charged only when it is known.
+ * Bounds the concurrent verifications. A verification costs a lookup and a hash or a signature, and
+ * precedes every charge, so that a right secret passes: without a bound, attackers could consume
+ * any amount of it. Subjects (usually networks) take turns, so that a flood of one does not delay
+ * the others.
+ * @param failuresLeft the remaining failures of a subject, which also bound its concurrent
+ *   verifications, because a failure is only charged once it is known.
  */
 const admitVerifications = (failuresLeft: (subject: string) => number): Admission =>
   createAdmission({

@@ -13,25 +13,25 @@ import { findNearestName } from '../../domain/nearest-name.ts'
 import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 import { bodyFaults } from './request.ts'
 
-/** An object takes no member that its schema does not name. */
+/** An object accepts only the members that its schema names. */
 export const closed = { additionalProperties: false } as const
 
-/** A body that may be left out. The types of the schema know of no object that may be null. */
+/** An optional body. The types of the schema do not support an object or null. */
 export const optional = { ...closed, type: ['object', 'null'] as unknown as 'object' }
 
-/** A body that may be left out, and has no members. */
+/** An optional body without members. */
 export const EmptyBodySchema = Type.Object({}, optional)
 
-/** A product's id: what passes this schema is one. */
+/** The id of a product: values that match this schema are valid ids. */
 export const productId = (options: {
   readonly description?: string
   readonly examples?: number[]
 }) => Type.Unsafe<ProductId>(Type.Integer({ minimum: 1, maximum: integerMax, ...options }))
 
-/** Sentences for the formats of our own schemas. */
+/** The sentences for the formats of this service's schemas. */
 export type FormatDetails = Readonly<Record<string, string>>
 
-/** The failure for what a schema and the body rules of the route found. */
+/** Returns the failure with the faults of the schema and of the route's body rules. */
 export const schemaProblem = (
   request: FastifyRequest,
   error: SchemaError,
@@ -43,12 +43,12 @@ interface SchemaError {
   readonly validationContext?: string | undefined
 }
 
-/** A list of thousands of wrong entries would otherwise produce an answer of megabytes. */
+/** A list with thousands of invalid entries would otherwise produce an answer of megabytes. */
 const faultsMost = 100
 
 /**
- * What a schema found wrong, at its JSON Pointer: all of it, up to a hundred. Values are never
- * repeated: they may be PINs.
+ * Lists up to a hundred faults of the schema with their JSON Pointers. Values are never repeated:
+ * they may be PINs.
  */
 function schemaFaults(
   { body, query }: FastifyRequest,
@@ -69,7 +69,7 @@ function schemaFaults(
   return [...errors.values()]
 }
 
-/** A fault at a pointer into the query, with the parameter that it concerns. */
+/** Returns a fault of the query with its parameter. */
 const inQuery = ({ pointer, detail }: ProblemError): ProblemError => ({
   pointer,
   parameter: pointer.split('/')[1] ?? '',
@@ -77,8 +77,8 @@ const inQuery = ({ pointer, detail }: ProblemError): ProblemError => ({
 })
 
 /**
- * Keeps the faults of one branch of an alternative: that with the fewest, which the caller most
- * probably meant. The list of its allowed values includes those of the other branches.
+ * Keeps the faults of one branch of an alternative: the branch with the fewest, which the caller
+ * most probably meant. The list of its allowed values includes those of the other branches.
  */
 function joinAlternatives(
   faults: readonly FastifySchemaValidationError[],
@@ -107,29 +107,29 @@ function joinAlternatives(
     })
 }
 
-/** The schema path of the branch that a fault belongs to; null outside an alternative. */
+/** Returns the schema path of a fault's branch; null outside an alternative. */
 const findBranch = ({ schemaPath }: FastifySchemaValidationError): string | null =>
   /^.*\/anyOf\/\d+\//.exec(schemaPath)?.[0] ?? null
 
-/** The value at the pointer of a fault, which the validator has found there. */
+/** Returns the value at the pointer of a fault. */
 const findValue = (holder: unknown, pointer: string): unknown =>
   pointer
     .split('/')
     .slice(1)
     .reduce((value: unknown, name) => toMembers(value)[name], holder)
 
-/** What the schema of a route found wrong that has its faults attached. No format is named. */
+/** Lists the faults of a route's schema if the route attaches them. No format is named. */
 export const shapeFaults = (request: FastifyRequest): ProblemError[] =>
   request.validationError ? schemaFaults(request, request.validationError, {}) : []
 
 /**
- * The JSON Pointer of a member. Its name is repeated only if it looks like one, for people put PANs
- * and PINs everywhere: else the pointer is that of the object.
+ * Returns the JSON Pointer of a member. Its name is repeated only if it looks like a name, because
+ * callers put PANs and PINs everywhere; otherwise the pointer is that of the object.
  */
 function memberPointer(holder: string, name: string): string {
   const isNameLike =
     /^[A-Za-z_][A-Za-z0-9_-]{0,39}$/.test(name) && !/(?:[0-9][^0-9]*){4}/.test(name)
-  // A name like that has no character that JSON Pointer escapes.
+  // Such a name has no characters that JSON Pointer escapes.
   return isNameLike ? `${holder}/${name}` : holder
 }
 
@@ -153,7 +153,7 @@ const describe: Readonly<Record<string, Describe>> = {
   uniqueItems: () => 'must not have duplicate entries',
 }
 
-/** A longer text is not compared: that costs time, and it is no misspelt name. */
+/** Longer texts are not compared: that is expensive, and they are not misspelt names. */
 const comparedLengthMax = 40
 
 /** The value itself is never repeated: it may be a PIN. */
@@ -168,7 +168,7 @@ function listAllowed(names: readonly unknown[], value: unknown): string {
 
 const eventTypeNames = eventTypes.map((type) => type.replace('.', '\\.')).join('|')
 
-/** What strings of digits and the like look like on the wire, as JSON Schema says it. */
+/** The patterns of strings on the wire, in JSON Schema. */
 export const stringPatterns = {
   pin: '^[0-9]{4,12}$',
   pan: '^[0-9]{12,19}$',
@@ -188,7 +188,7 @@ export const stringPatterns = {
   nonce: '^[A-Za-z0-9_-]{16,64}$',
 } as const
 
-/** The same for people: a regular expression is no explanation. */
+/** The same patterns in words: a regular expression does not explain a fault. */
 const sentences: Readonly<Record<keyof typeof stringPatterns, string>> = {
   pin: 'must be 4 to 12 digits',
   pan: 'must be 12 to 19 digits',
@@ -217,17 +217,16 @@ const sentenceByPattern = new Map<string, string>(
 )
 
 const nothing = { type: 'object', properties: {}, additionalProperties: false } as const
-// Null stands for a body that was not sent.
+// Null is a body that was not sent.
 const noBody = { ...nothing, type: ['object', 'null'] } as const
 
 /**
- * What a route does not name is refused, not ignored: where its schema names no query it takes
- * none, and where it names no body only an empty one. A route without a schema of its answer speaks
- * in the terms of another standard (the token endpoint, the pages of the reference), and reads for
- * itself.
+ * Rejects members that a route does not name: without a query schema it accepts no query, and
+ * without a body schema only an empty body. A route without a response schema follows another
+ * standard (the token endpoint, the reference pages) and checks its own input.
  */
 export function refuseUnnamed(app: FastifyInstance): void {
-  // Of a DELETE as of a GET no body is read: it has no meaning there (RFC 9110 section 9.3.5).
+  // The body of a DELETE, as of a GET, has no meaning and is not read (RFC 9110 section 9.3.5).
   app.addHttpMethod('DELETE', bodyless)
   app.addHook('onRoute', (route) => {
     const { method, schema } = route
@@ -242,14 +241,14 @@ export function refuseUnnamed(app: FastifyInstance): void {
   app.addHook('preParsing', async ({ routeOptions, url }) => {
     if (!isOurs(routeOptions) || !url.includes('%')) return
     try {
-      // Text that is no percent-encoded UTF-8 would be taken as it stands, and mean another thing.
+      // A text that is not percent-encoded UTF-8 would be taken literally, with another meaning.
       decodeURIComponent(url.slice(url.indexOf('?') + 1))
     } catch {
       throw new Problem('malformed_request', { detail: 'The query is not percent-encoded UTF-8.' })
     }
   })
   app.addHook('preHandler', async (request) => {
-    // Where faults are attached the handler refuses them all, these too.
+    // If a route attaches the faults, its handler reports these, too.
     if (!isOurs(request.routeOptions) || request.validationError) return
     const { ciphertexts = [] } = request.routeOptions.config
     const members = Object.entries(toMembers(request.body))
@@ -262,14 +261,14 @@ export function refuseUnnamed(app: FastifyInstance): void {
 const isOurs = ({ schema }: { schema?: FastifySchema | undefined }): boolean =>
   schema?.response !== undefined
 
-// The types of the framework do not know that a method that is there can be changed.
+// The framework's types do not allow changing an existing method.
 const bodyless = { hasBody: false, overrideExisting: true }
 
 const detail = 'must have no control characters and no unpaired surrogates'
 
 /**
- * Control characters and unpaired surrogates in every text of a value, also where no schema refuses
- * them: the database cannot store some of them, and no reader sees them.
+ * Finds control characters and unpaired surrogates in every text of a value, even if no schema
+ * forbids them: the database cannot store some of them, and readers cannot see them.
  */
 function textFaults(value: unknown, pointer: string): ProblemError[] {
   if (typeof value === 'string') return textFault(value) === null ? [] : [{ pointer, detail }]

@@ -4,7 +4,9 @@ import { writeParts } from './codec/parts.ts'
 import { readClass, readFunction } from './network-messages.ts'
 import type { LinkOutcome, Profile } from './profile-schema.ts'
 
-/** The answer to a message: every key field as it came, the outcome, and what goes with it. */
+/**
+ * Composes the answer to a message: the key fields unchanged, the outcome, and its further fields.
+ */
 export function answerTo(
   profile: Profile,
   { fields, header, mti }: IsoMessage,
@@ -18,7 +20,7 @@ export function answerTo(
   const [version = '', messageClass = '', purpose = '', origin = ''] = mti
   return {
     ...(header !== undefined && { header }),
-    // An odd origin says that it was sent again: the answer is the same.
+    // An odd origin marks a repeat, which has the same answer.
     mti: `${version}${messageClass}${Number(purpose) + 1}${Number(origin) & ~1}`,
     fields: {
       ...Object.fromEntries(echoed),
@@ -28,10 +30,10 @@ export function answerTo(
   }
 }
 
-/** Field 39 of the answer to a message of this type. */
+/** Returns field 39 of the answer to a message of this type. */
 export function findResponseCode(profile: Profile, mti: string, outcome: LinkOutcome): string {
   const codes: Readonly<Record<string, string | undefined>> = profile.accepted
-  // Reversals and messages of the network's own have one code each, as requests and as advices.
+  // Reversals and network management messages have one code each, as requests and as advices.
   const isAdvice = readFunction(mti) === 'advice' && !['4', '8'].includes(readClass(mti))
   const accepted = codes[isAdvice ? 'advice' : readClass(mti)]
   const whole = profile.responses[outcome] ?? outcome
@@ -46,7 +48,7 @@ export function composeCvv2Result(
   const result = cvv2?.result
   const field = result && layout.fields[result.field]
   if (!cvv || !field) return {}
-  // What cannot be compared any more does not match.
+  // A value that can no longer be compared does not match.
   const code = result.values[cvv.result === 'blocked' ? 'mismatch' : cvv.result]
   if (code === undefined) return {}
   if (result.part === undefined) return { [result.field]: ' '.repeat(result.at ?? 0) + code }
@@ -57,10 +59,7 @@ export function composeCvv2Result(
 
 let messages = 0
 
-/**
- * A message of the network's own that this side sends: to sign on or off, or to see whether the
- * other is there.
- */
+/** Composes a network management message of this service: a sign-on, a sign-off or an echo. */
 export function managementMessage(
   { layout, management, version }: Profile,
   purpose: 'signOn' | 'signOff' | 'echo',

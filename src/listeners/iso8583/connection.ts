@@ -4,32 +4,32 @@ import { composeFrame, createFrameReader, FrameError, type Framing } from './cod
 import type { LinkFault } from './observer.ts'
 
 /**
- * Waits for something, but no longer than this. The timer does not keep the process: a connection
- * that ended long before a stop would hold that stop up.
+ * Waits for a promise, but not longer than a time. The timer does not keep the process running, so
+ * that a connection that ended does not delay a stop.
  */
 export async function within(ms: number, done: Promise<unknown> | null): Promise<void> {
   await Promise.race([done, wait(ms, undefined, { ref: false })])
 }
 
-/** A frame that waits to be looked at, and when it was read. */
+/** A received frame, and when it was read. */
 export interface ReceivedFrame {
   readonly header: Buffer
   readonly message: Buffer
   readonly at: number
 }
 
-/** Says what is wrong with the other side; the connection ends. */
+/** Reports a fault of the peer; the connection ends. */
 type OnFault = (fault: LinkFault, detail?: string) => void
 
 interface InputOptions {
   readonly framing: Framing
-  /** How long a frame may take from its first byte to its last. */
+  /** The maximum time from the first byte of a frame to its last. */
   readonly frameMs: number
   onFrames(frames: readonly ReceivedFrame[]): void
   readonly onFault: OnFault
 }
 
-/** Takes what comes on a connection apart. */
+/** Splits the received bytes into frames. */
 export function createInput({ frameMs, framing, onFault, onFrames }: InputOptions) {
   const reader = createFrameReader(framing)
   let timer: NodeJS.Timeout | null = null
@@ -42,7 +42,7 @@ export function createInput({ frameMs, framing, onFault, onFrames }: InputOption
     receive(bytes: Buffer): void {
       try {
         const frames = reader.push(bytes)
-        // A frame that has begun must be whole in time, however slowly its bytes come.
+        // A frame must be complete in time, however slowly its bytes arrive.
         if (frames.length > 0 || reader.waiting() === 0) stopTimer()
         if (reader.waiting() > 0) {
           const late = () =>
@@ -50,10 +50,10 @@ export function createInput({ frameMs, framing, onFault, onFrames }: InputOption
           timer ??= setTimeout(late, frameMs)
         }
         const at = performance.now()
-        // An empty one only says that its sender is there.
+        // An empty frame is a keep-alive.
         const filled = frames.filter(({ message }) => message.length > 0)
         if (filled.length > 0) onFrames(filled.map((frame) => ({ ...frame, at })))
-        // What is wrong behind them is found now, not with what comes next.
+        // A fault behind these frames is detected now, not with the next bytes.
         if (frames.length > 0) reader.push(Buffer.alloc(0))
       } catch (error) {
         if (!(error instanceof FrameError)) throw error
@@ -63,7 +63,7 @@ export function createInput({ frameMs, framing, onFault, onFrames }: InputOption
   }
 }
 
-/** For how long answers may wait for the other side to read them, and how many bytes of them. */
+/** The maximum time for which answers wait until the peer reads them, and their maximum size. */
 const unreadMs = 10_000
 const unreadBytesMax = 262_144
 
@@ -73,7 +73,7 @@ interface OutputOptions {
   readonly onFault: OnFault
 }
 
-/** Sends messages, to a peer that reads them. */
+/** Sends messages to a peer that reads them. */
 export function createOutput({ framing, onFault, socket }: OutputOptions) {
   let timer: NodeJS.Timeout | null = null
   const stopTimer = () => {
@@ -84,7 +84,7 @@ export function createOutput({ framing, onFault, socket }: OutputOptions) {
   return {
     stop: stopTimer,
     send(message: Uint8Array, header: Buffer | null): void {
-      // Answers of one turn go out together.
+      // The answers of one turn are sent together.
       socket.cork()
       process.nextTick(() => socket.uncork())
       const isTaken = socket.write(
@@ -96,34 +96,34 @@ export function createOutput({ framing, onFault, socket }: OutputOptions) {
   }
 }
 
-/** What is in work on all links of a process, so that none is read while there is too much. */
+/** The running work of all links of a process. Links stop reading while it exceeds the limit. */
 export interface SharedLoad {
   inFlight: number
-  /** Those that go on when less is in work. */
+  /** Called when capacity becomes free. */
   readonly waiting: Set<() => void>
 }
 
-/** What is in work on all connections of one link. */
+/** The running work of all connections of one link. */
 export interface LinkWork {
   inFlight: number
 }
 
-/** In work at once on a link, and in all. */
+/** The limits of running messages of a link, and of all links. */
 const inFlightMax = { link: 64, all: 256 } as const
 
 interface QueueOptions {
   readonly load: SharedLoad
   readonly work: LinkWork
-  /** Begins with a frame, which is in work until it resolves; null: there is nothing to do. */
+  /** Begins a frame, which runs until the promise resolves; null if there is nothing to do. */
   begin(frame: ReceivedFrame): Promise<void> | null
-  /** Whether more is to be read. */
+  /** Sets whether the connection is read. */
   read(isWanted: boolean): void
 }
 
-/** Lets frames begin while not too much is in work; else the connection is not read any further. */
+/** Begins frames while capacity is free; otherwise the connection is not read. */
 export function createQueue({ begin, load, read, work }: QueueOptions) {
   let waiting: readonly ReceivedFrame[] = []
-  /** Of those that wait, how many have begun. */
+  /** The number of waiting frames that have begun. */
   let begun = 0
   let inFlight = 0
   const count = (step: 1 | -1) => {
@@ -147,13 +147,13 @@ export function createQueue({ begin, load, read, work }: QueueOptions) {
       void doing.finally(done)
     }
     const isIdle = begun === waiting.length
-    // Whoever had a turn goes to the end, so that none waits for the same others for ever.
+    // A connection that had its turn goes to the end, so that none waits forever.
     if (isIdle || begun > already) load.waiting.delete(pump)
     if (!isIdle) load.waiting.add(pump)
     read(isIdle)
   }
   return {
-    /** Resolves when nothing is in work, and nothing waits. */
+    /** Resolves when no frame is running or waiting. */
     async idle(): Promise<void> {
       while (inFlight > 0 || begun < waiting.length) await wait(20)
     },

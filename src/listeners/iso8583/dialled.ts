@@ -27,17 +27,16 @@ interface DialledOptions {
   report(fault: string | null): void
 }
 
-/** Between two attempts to connect, at first and at last. */
+/** The first and the longest pause between two attempts to connect. */
 const retryMs = [250, 15_000] as const
 /** The lease lasts three times as long. */
 const leaseCheckMs = 3_000
-/** How long a stop waits for a connection that is not there yet. */
+/** How long a stop waits for a pending connection. */
 const stopMs = 2_500
 
 /**
- * Keeps a link connected while this process holds its lease; another one takes over when it does
- * not.
- * @returns what ends that.
+ * Keeps a link connected while this process holds its lease; otherwise another process takes over.
+ * @returns a function that stops it.
  */
 export function keepDialled(options: DialledOptions): () => Promise<void> {
   const { link, observe, report, upkeep } = options
@@ -54,7 +53,7 @@ export function keepDialled(options: DialledOptions): () => Promise<void> {
           observe.faulted(link.linkName, error)
           report(describeDialFault(link, error))
         })
-        // What held for a while is tried again at once.
+        // A connection that lasted for a while is retried at once.
         const hasHeld = performance.now() - since > retryMs[1]
         restMs = hasHeld ? retryMs[0] : Math.min(restMs * 2, retryMs[1])
       } else restMs = leaseCheckMs
@@ -85,12 +84,16 @@ function createLease(upkeep: LinkUpkeep, linkName: string) {
   const holder = randomUUID()
   let heldUntil = 0
   /**
-   * While the database is away this process keeps the link for as long as nobody else can have it.
+   * During a database outage, this process keeps the link until another process could take the
+   * lease.
    */
   const isHeld = () => performance.now() < heldUntil
   return {
     isHeld,
-    /** Takes or keeps it. @returns whether this process has it. */
+    /**
+     * Takes or renews the lease.
+     * @returns whether this process has it.
+     */
     async claim(): Promise<boolean> {
       const askedAt = performance.now()
       const leasedMs = await upkeep.hold(linkName, holder).catch(() => null)
@@ -101,7 +104,7 @@ function createLease(upkeep: LinkUpkeep, linkName: string) {
   }
 }
 
-/** One connection, from its sign-on to its end. */
+/** Runs one connection, from its sign-on to its end. */
 async function connectOnce(
   options: DialledOptions,
   lease: Lease,
@@ -113,7 +116,7 @@ async function connectOnce(
     if (!lease.isHeld()) session?.end('another process may have the link')
   }
   const renewing = setInterval(() => {
-    // One that hangs must not keep the link.
+    // A hanging process must not keep the link.
     endUnlessHeld()
     void lease.claim().then(endUnlessHeld)
   }, leaseCheckMs)
@@ -158,7 +161,7 @@ async function dialBound({
   const identity = link.tls ? tlsIdentity() : null
   if (link.tls && !identity) throw new Error('The service has no certificate for links.')
   const socket = await dial({ host, port, tls: identity && createContextOptions(identity) })
-  // Unheard, an error before the session has it would end the process.
+  // Without a listener, an error before the session begins would end the process.
   socket.on('error', () => undefined)
   const thumbprint = computeClientThumbprint(socket)
   const isNamed = certificates.length === 0 || certificates.includes(thumbprint ?? '')

@@ -14,30 +14,27 @@ interface GatewayOptions {
   readonly services: LinkServices
   readonly profiles: Profiles
   readonly upkeep: LinkUpkeep
-  /** The links that are to be up now. */
+  /** Lists the links that should be connected. */
   listLinks(): Promise<readonly Link[]>
   /** Why a link may not be served here; null where it may. */
   findRefusal(link: Link): string | null
-  /**
-   * What this side proves itself with now: the same object until it is replaced. Null where it has
-   * no certificate.
-   */
+  /** The present TLS identity: the same object until it is replaced. Null without a certificate. */
   tlsIdentity(): TlsIdentity | null
   readonly dial: Dial
 }
 
 /** The links of this process. */
 export interface Gateway {
-  /** Brings the links up, and from now on keeps them as they are configured. */
+  /** Connects the links, and follows their configuration. */
   start(): Promise<void>
-  /** Looks at the configuration now. */
+  /** Reads the configuration now. */
   refresh(): Promise<void>
-  /** Signs off, finishes what is in work, and closes. */
+  /** Signs off, finishes running work, and closes. */
   stop(): Promise<void>
   load(): readonly LinkLoad[]
 }
 
-/** One link as this process runs it. */
+/** A link in this process. */
 interface RunningLink {
   readonly described: string
   readonly address: string
@@ -45,21 +42,21 @@ interface RunningLink {
   readonly work: LinkWork
   /** What is on record of this process. */
   readonly record: ProcessRecord
-  /** Takes a certificate that was replaced. */
+  /** Uses a replaced certificate. */
   renew(): void
   stop(): Promise<void>
 }
 
-/** How often each process looks whether links were changed, and says that its sessions live. */
+/** How often each process reads the links and renews its sessions. */
 const refreshMs = 2_000
 const upkeepMs = 5_000
-/** How long connections have to finish what is in work, and then what is on record of them. */
+/** How long connections have to finish their work, and then their records. */
 const finishMs = 2_500
 const recordMs = 500
 
 /**
- * Runs links: those that networks connect to, and those that this side dials while it holds their
- * lease.
+ * Runs links: those to which networks connect, and those that this process dials while it holds
+ * their lease.
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const { services, upkeep } = options
@@ -70,7 +67,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   let refreshing: Promise<void> = Promise.resolve()
   const faulted = (error: unknown) => services.observe.faulted('', error)
 
-  /** One after the other: two that look at once would each start what is new. */
+  /** One at a time: two concurrent calls would each start a new link. */
   const refresh = () => {
     refreshing = refreshing
       .then(() => followLinks(options, { running, load }, stopping.signal))
@@ -229,7 +226,7 @@ function runLink(
   }
 }
 
-/** What everybody may see of a session, while it lives. */
+/** The public part of a session, while it is open. */
 interface SessionRecord {
   note(): Promise<void>
   deleteRecord(): Promise<void>

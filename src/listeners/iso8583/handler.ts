@@ -11,19 +11,22 @@ import * as messages from './network-messages.ts'
 import type { LinkObserver } from './observer.ts'
 import type { LinkOutcome, Profile } from './profile-schema.ts'
 
-/** What messages are answered by. */
+/** The services that answer messages. */
 export interface LinkServices {
   readonly authorizer: LinkAuthorizer
   readonly advices: LinkAdvices
   readonly macs: LinkMacs
   readonly keys: KeyContext
   readonly observe: LinkObserver
-  /** Resolves when a request may begin. @throws `Problem` when it has waited too long. */
+  /**
+   * Resolves when a request may begin.
+   * @throws `Problem` if it has waited too long.
+   */
   admit(networkId: string): Promise<() => void>
   newRequestId(): string
 }
 
-/** A connection as its messages see it. */
+/** A connection as the handlers of its messages see it. */
 export interface Conversation {
   readonly link: Link
   readonly profile: Profile
@@ -31,28 +34,28 @@ export interface Conversation {
   readonly isEnded: boolean
 }
 
-/** A message that came. */
+/** A received message. */
 interface Received {
   readonly message: IsoMessage
-  /** What its MAC is over. */
+  /** The bytes that its MAC covers. */
   readonly bytes: Uint8Array
-  /** When it was read. */
+  /** The time of its arrival. */
   readonly at: number
 }
 
-/** What a message came to. */
+/** The result of a message. */
 interface Reply {
-  /** Null where it was not begun in time, or is a notification, which has no answer. */
+  /** Null if it was not begun in time, or is a notification, which has no answer. */
   readonly answer: IsoMessage | null
   readonly outcome: LinkOutcome | 'late' | 'unanswered'
   readonly replayed?: boolean
-  /** Whether its MAC was wrong, and nothing else was looked at. */
+  /** Whether its MAC was wrong; nothing else was checked. */
   readonly isForged?: boolean
-  /** Set where the other side signed on or off by it. */
+  /** Set if the peer signed on or off with it. */
   readonly signsOn?: boolean
 }
 
-/** A request that waited longer before it began is dropped: its sender has given up. */
+/** A request that waits longer is dropped, because its sender has given up. */
 const deadlineMs = 4_000
 
 /** Answers one message of a conversation. */
@@ -129,7 +132,7 @@ const createOrigin = ({ newRequestId }: LinkServices, { link }: Conversation): m
   requestId: newRequestId(),
 })
 
-/** Where its profile requires it, a network signs on before it sends anything else. */
+/** If its profile requires it, a network must sign on first. */
 const isOpen = ({ profile, signedOnAt }: Conversation): boolean =>
   !profile.signOn.required || signedOnAt !== null
 
@@ -160,14 +163,14 @@ const authorize: Handler = async (services, conversation, received) => {
   }
 }
 
-/** What the network did by itself is on record once, and moves nothing. */
+/** Records an advice of the network once. It has no effect on tries. */
 const advise: Handler = async (services, conversation, { message }) => {
   if (!isOpen(conversation)) return reply(conversation, message, '91')
   const advice = messages.parseAdvice(createOrigin(services, conversation), message)
   return reply(conversation, message, await services.advices.take(advice))
 }
 
-/** A request without its original is told so; an advice is only ever accepted. */
+/** A reversal request without its original is declined; an advice is always accepted. */
 const reverse: Handler = async (services, conversation, { message }) => {
   if (!isOpen(conversation)) return reply(conversation, message, '91')
   const { link, profile } = conversation
@@ -207,7 +210,8 @@ async function takeKey(
   { index, ...given }: GivenKey,
 ): ReturnType<typeof importSentKey> {
   const { link, profile } = conversation
-  // Whoever is not signed on brings no key, and none comes without one to bring it under.
+  // A peer that is not signed on cannot send keys, and a link without a zone master key accepts
+  // none.
   if (link.zoneMasterKey === null || !isOpen(conversation)) return '63'
   const { networkId, requestId } = createOrigin(services, conversation)
   const mac = profile.mac?.keyName ?? 'mac-{index}'

@@ -8,40 +8,39 @@ import type { LinkObserver } from './observer.ts'
 interface ListeningOptions {
   readonly link: Link
   readonly observe: LinkObserver
-  /** What this side proves itself with now; null where it has no certificate. */
+  /** The present TLS identity; null without a certificate. */
   tlsIdentity(): TlsIdentity | null
-  /** How many connections the link has. */
+  /** Returns the number of the link's connections. */
   connections(): number
   begin(socket: Socket): void
   /** Called when the process listens (null), and when it cannot, with the reason. */
   report(fault: string | null): void
 }
 
-/** What waits for a network to connect. */
+/** A listener for a network's connections. */
 interface Listening {
-  /** Takes a certificate that was replaced. */
+  /** Uses a replaced certificate. */
   renew(): void
   stop(): Promise<void>
 }
 
-/** Connections that a link may have, in one process. */
+/** The maximum number of connections of a link, in one process. */
 const connectionsMax = 16
-/** The same with those whose handshake is under way, and how long that may take. */
+/** The same including running handshakes, and their time limit. */
 const socketsMax = 64
 const handshakeMs = 10_000
-/** Another program may leave the address, and a certificate come. */
+/** Another program may release the address, or a certificate may be added. */
 const retryMs = 15_000
 
 /**
- * Waits for a network to connect. In one of several processes the primary one takes connections,
- * and hands them to one after the other: a link has few, and chance would have all of them in one
- * process.
+ * Waits for a network to connect. With several processes, the primary accepts connections and
+ * assigns them in turn: a link has few, and chance could put all into one process.
  */
 export function listen(options: ListeningOptions): Listening {
   const { begin, connections, link, observe, report, tlsIdentity } = options
   const isAllowed = peerRule(link)
   const take = (socket: Socket) => {
-    // Unheard, an error would end the process.
+    // Without a listener, an error would end the process.
     socket.on('error', () => undefined)
     const isFull = connections() >= connectionsMax
     if (!isFull && isAllowed(socket)) {
@@ -60,7 +59,7 @@ export function listen(options: ListeningOptions): Listening {
   function failed(error: Error & { readonly code?: string }): void {
     server?.close()
     if (isOver) return
-    // What stays wrong is reported once.
+    // A persistent fault is reported once.
     const fault = error.code ?? error.message
     if (fault !== lastFault) observe.faulted(link.linkName, error)
     lastFault = fault
@@ -116,14 +115,14 @@ function createLinkServer(
   identity: TlsIdentity | null,
   take: (socket: Socket) => void,
 ): Server {
-  // A certificate is asked for where an authority of networks is known.
+  // A certificate is requested if an authority of networks is known.
   const isMutual = identity?.ca !== undefined
   const asking = {
     requestCert: isMutual,
     rejectUnauthorized: isMutual,
     handshakeTimeout: handshakeMs,
   }
-  // Who closes its half still gets its answers.
+  // A peer that closes its half still gets its answers.
   const halves = { allowHalfOpen: true }
   const server = identity
     ? createTlsServer({ ...halves, ...createContextOptions(identity), ...asking }, take)
@@ -136,8 +135,7 @@ function createLinkServer(
 }
 
 /**
- * Whether a peer may speak as the link's network: by the certificate that is bound to it, or else
- * by where it comes from, which is as much as an address can say.
+ * Whether a peer may act as the link's network: by its certificate or, without one, by its address.
  */
 function peerRule({ certificates, peers, tls }: Link): (socket: Socket) => boolean {
   const isNamed = addressesIn(['127.0.0.0/8', '::1/128', ...peers])
@@ -148,7 +146,7 @@ function peerRule({ certificates, peers, tls }: Link): (socket: Socket) => boole
   }
 }
 
-/** Whether a peer shows a certificate that does not count, as one with a weak key. */
+/** Whether a peer presented a certificate that is rejected, for example because of a weak key. */
 const hasRefusedKey = (socket: Socket): boolean =>
   socket instanceof TLSSocket &&
   socket.getPeerX509Certificate() !== undefined &&

@@ -3,28 +3,26 @@ import type { IsoMessage } from './codec/layout.ts'
 import { encode, lastFieldLength } from './codec/message.ts'
 import type { Profile } from './profile-schema.ts'
 
-/** What MACs of a conversation are made with. */
+/** The dependencies of a conversation's MACs. */
 interface MacParts {
   readonly macs: LinkMacs
   readonly profile: Profile
-  /** Whose keys they are made under. */
+  /** The network of the keys. */
   readonly networkId: string
 }
 
-/**
- * The name of the key that a message is authenticated under; null where its profile has no MACs.
- */
+/** Returns the name of a message's MAC key; null if its profile has no MACs. */
 export function findMacKeyName({ mac }: Profile, { fields }: IsoMessage): string | null {
   if (!mac) return null
   const index = fields[mac.control]?.slice(mac.indexAt, mac.indexAt + 2) || mac.without
   return mac.keyName.replace('{index}', index)
 }
 
-/** It is in the last field that there can be. */
+/** The MAC is in the last possible field. */
 const macField = ({ fields }: IsoMessage): '64' | '128' =>
   Object.keys(fields).some((field) => Number(field) > 64) ? '128' : '64'
 
-/** Whether a message has the MAC that is due to its bytes, or needs none. */
+/** Whether a message has the right MAC, or needs none. */
 export async function hasRightMac(
   { macs, networkId, profile }: MacParts,
   message: IsoMessage,
@@ -42,8 +40,8 @@ export async function hasRightMac(
 }
 
 /**
- * The bytes of a message that goes out, with its MAC where its profile asks for one.
- * @param keyName of what it answers; null: the one that is used where none is named.
+ * Returns the bytes of an outgoing message, with a MAC if its profile requires one.
+ * @param keyName the key of the request; null for the default key.
  */
 export async function sealed(
   { macs, networkId, profile }: MacParts,
@@ -58,7 +56,7 @@ export async function sealed(
   const signed = draft.subarray(layout.header ?? 0, draft.length - lastFieldLength(layout, drafted))
   const key = { networkId, keyName: keyName ?? mac.keyName.replace('{index}', mac.without) }
   const made = await macs.make(key, signed)
-  // Without a key the other side is told nothing that it could take for right.
+  // Without a key, the peer gets nothing that it could accept as authentic.
   if (!made) return draft
   const value = Buffer.alloc(8)
   value.set(made.subarray(0, mac.length))

@@ -68,7 +68,7 @@ export function parseRequest(
     networkId,
     requestId,
     pan: parseSentPan(fields),
-    // One that is no month is given, and no card has it.
+    // An invalid month counts as given, and no card has it.
     ...(yymm !== undefined && { expiryDate: `20${yymm.slice(0, 2)}-${yymm.slice(2)}` }),
     entryMode: parseEntryMode(profile, fields),
     reference: parseReference(fields),
@@ -136,7 +136,7 @@ export const parseReversal = (
 /** The field and form of the original data elements in each version. */
 const originals = {
   '1987': { field: '90', instant: '7', form: /^(.{4})(.{6})(.{10})(.{11}).{11}$/ },
-  // The acquirer has a length of its own before it.
+  // The acquirer before it has a length of its own.
   '1993': { field: '56', instant: '12', form: /^(.{4})(.{6})(.{12})(?:..(.*))?$/ },
 } as const satisfies Record<Version, object>
 
@@ -156,7 +156,7 @@ function parseOriginal(version: Version, fields: Fields): NetworkReversal['origi
 
 const withoutZeros = (digits: string | undefined): string => (digits ?? '').replace(/^0+/, '')
 
-/** Track 2: the PAN, a separator, the expiry (ISO/IEC 7813). */
+/** Parses track 2: the PAN, a separator, the expiry (ISO/IEC 7813). */
 const parseTrack = (fields: Fields): { readonly pan: string; readonly expiry: string } | null => {
   const [, pan, expiry] = /^([0-9]{12,19})[=D]([0-9]{4})/.exec(fields['35'] ?? '') ?? []
   return pan !== undefined && expiry !== undefined ? { pan, expiry } : null
@@ -186,7 +186,7 @@ function parsePinBlock({ pin }: Profile, fields: Fields): NetworkRequest['pinBlo
   const format = named === undefined ? pin.without.format : pin.formats[named]
   return {
     data,
-    // A format that is not known is one that no key is for.
+    // No key is for an unknown format.
     format: (format ?? 'none') as NonNullable<NetworkRequest['pinBlock']>['format'],
     key: composePinKeyName({ pin }, index),
   }
@@ -232,7 +232,7 @@ function findPart(
   }
   const { isWhole, parts } = readOptionalParts(layout.parts, value)
   if (isWhole) return parts.get(part)
-  // A field that begins with tags and then breaks off may have held a CVV2.
+  // A field that begins with tags and is then incomplete may have contained a CVV2.
   const beginsWithParts = parts.size > 0 || value.startsWith(part, layout.parts.header ?? 0)
   return beginsWithParts && !isCardPresent ? null : undefined
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-/** Why a connection of a link ended, or a message of it was not answered. */
+/** Why a connection of a link ended, or a message was not answered. */
 export type LinkFault =
   | 'frame'
   | 'slow frame'
@@ -13,9 +13,9 @@ export type LinkFault =
   | 'handshake'
   | 'too many connections'
 
-/** What an operator watches of links. Nothing of it holds a value of a message. */
+/** Receives the facts about links that operators monitor, without values of messages. */
 export interface LinkObserver {
-  /** `detail` is of the codec: a field and a place. */
+  /** `detail` comes from the codec: a field and an offset. */
   failed(linkName: string, fault: LinkFault, detail?: string): void
   answered(linkName: string, answer: LinkAnswer): void
   /** A reversal found no original. */
@@ -27,15 +27,15 @@ export interface LinkObserver {
 }
 
 interface LinkAnswer {
-  /** The message type; `other` for what nothing here does, so that nobody can make labels up. */
+  /** The message type; `other` for unsupported types, so that peers cannot create labels. */
   readonly type: string
   readonly outcome: string
   readonly replayed: boolean
-  /** When the message was read. */
+  /** The arrival of the message. */
   readonly at: number
 }
 
-/** What the links of this process are doing now. */
+/** The present load of the links in this process. */
 export interface LinkLoad {
   readonly linkName: string
   /** Where it listens, or what it dials. */
@@ -68,14 +68,17 @@ export function watchLinks(registry: Registry, load: () => readonly LinkLoad[]):
   }
 }
 
-/** A fault of a link has one line in the log in so long: a peer decides how many there are. */
+/**
+ * A fault of a link has at most one log line per interval, because the peer controls the number of
+ * faults.
+ */
 const lineEveryMs = 60_000
 
 type FaultLine = (linkName: string, reason: LinkFault, detail: string | undefined) => void
 
 /**
- * Writes the first fault of a link and a reason at once, and the last of each following minute with
- * how many there were.
+ * Logs the first fault of a link and a reason at once, and the last of each following minute with
+ * their number.
  */
 function createFaultLines(log: Logger): FaultLine {
   const open = new Map<string, { count: number; detail: string | undefined }>()
@@ -106,7 +109,7 @@ function createFaultLines(log: Logger): FaultLine {
   }
 }
 
-/** Counts for metrics, and writes to the log. */
+/** Counts metrics, and writes the log. */
 export function linkObserver(registry: Registry, log: Logger): LinkObserver {
   const counter = (name: string, help: string, ...labels: readonly string[]) =>
     new Counter({

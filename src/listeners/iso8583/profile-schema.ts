@@ -29,7 +29,7 @@ export const outcomes: readonly LinkOutcome[] = [
   ...(['86', '91', '94', '96', 'N7'] as const),
 ]
 
-/** What networks tell transactions apart by: an answer has them as they came. */
+/** The fields by which networks identify transactions: an answer returns them unchanged. */
 export const keyFields: readonly string[] = ['7', '11', '32', '37', '41', '42']
 
 const closed = { additionalProperties: false } as const
@@ -37,7 +37,7 @@ const Count = Type.Integer({ minimum: 0, maximum: 999 })
 const FieldNumber = Type.String({ pattern: '^([2-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$' })
 const Texts = Type.Array(Type.String(), { maxItems: 64 })
 
-/** A table of texts, by some of these names. */
+/** A table of texts with some of these names. */
 const textsBy = <Name extends string>(names: readonly Name[]) =>
   Type.Unsafe<Readonly<Partial<Record<Name, string>>>>(
     Type.Object(
@@ -68,7 +68,7 @@ const fieldMembers = {
   oddPad: Type.Optional(Type.Enum(['left-0', 'right-0', 'right-f'])),
 }
 
-/** What a value is made of, as the codec has it (codec/layout.ts). */
+/** The structure of a value, as in codec/layout.ts. */
 const PartsSchema = Type.Union([
   Type.Object({ kind: Type.Literal('ber-tlv') }, closed),
   Type.Object(
@@ -97,7 +97,7 @@ const PartsSchema = Type.Union([
   ),
 ])
 
-/** What a profile says of a field where it differs from the standard; `parts` null: it has none. */
+/** A field of a profile that differs from the standard; `parts` null: without parts. */
 export const FieldChangeSchema = Type.Object(
   { ...fieldMembers, parts: Type.Optional(Type.Union([PartsSchema, Type.Null()])) },
   closed,
@@ -122,7 +122,7 @@ const PinBlockFormat = Type.Enum(['ISO_FORMAT_0', 'ISO_FORMAT_1', 'ISO_FORMAT_3'
 const Place = { field: FieldNumber, at: Count }
 const timer = Type.Integer({ minimum: 100, maximum: 600_000 })
 
-/** A profile in JSON, once what it extends is in it. */
+/** A profile in JSON, including the profiles that it extends. */
 export const ProfileSchema = Type.Object(
   {
     name: Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,31}$' }),
@@ -143,7 +143,7 @@ export const ProfileSchema = Type.Object(
             closed,
           ),
         ),
-        /** What text is in where digits are packed. */
+        /** The encoding of text if digits are packed. */
         text: Type.Optional(Type.Enum(['ascii', 'ebcdic'])),
         fields: Type.Record(FieldNumber, Type.Union([FieldChangeSchema, Type.Null()])),
       },
@@ -161,7 +161,7 @@ export const ProfileSchema = Type.Object(
       },
       closed,
     ),
-    /** Sent back as they came. */
+    /** Returned unchanged. */
     echoed: Type.Array(FieldNumber),
     entryMode: Type.Object(
       {
@@ -186,7 +186,7 @@ export const ProfileSchema = Type.Object(
           Type.String({ pattern: '^[0-9]{2}$' }),
           Type.Enum(['authorized', 'declined']),
         ),
-        /** Function codes that are declined whatever the processing code is. */
+        /** Function codes that are declined for every processing code. */
         declinedFunctions: Type.Optional(
           Type.Object({ field: FieldNumber, values: Texts }, closed),
         ),
@@ -206,7 +206,7 @@ export const ProfileSchema = Type.Object(
         formats: Type.Record(Type.String(), PinBlockFormat),
         indexAt: Count,
         keyName: Type.String({ pattern: '^[a-z0-9{}-]{1,40}$' }),
-        /** By key index, where a key has a name of its own. */
+        /** By key index, if a key has a name of its own. */
         keys: Type.Optional(Type.Record(Type.String(), Type.String())),
         without: Type.Object({ format: PinBlockFormat, index: Type.String() }, closed),
       },
@@ -236,9 +236,9 @@ export const ProfileSchema = Type.Object(
         closed,
       ),
     ]),
-    /** Field 39 for each outcome that it is not the same for. */
+    /** Field 39 for each outcome that differs. */
     responses: textsBy(outcomes),
-    /** Field 39 of what was accepted, by class of message, and of advices. */
+    /** Field 39 for accepted messages, by class of message, and for advices. */
     accepted: textsBy(['1', '2', '4', '8', 'advice']),
     mac: Type.Union([
       Type.Null(),
@@ -248,7 +248,7 @@ export const ProfileSchema = Type.Object(
           indexAt: Count,
           keyName: Type.String({ pattern: '^[a-z0-9{}-]{1,40}$' }),
           without: Type.String(),
-          /** Bytes of the MAC that count; zeros stand for the others. */
+          /** The significant bytes of the MAC; the others are zeros. */
           length: Type.Enum([4, 8]),
         },
         closed,
@@ -263,10 +263,10 @@ export const ProfileSchema = Type.Object(
   closed,
 )
 
-/** A profile as it is written, with what it extends. */
+/** A profile in its written form, with the profile that it extends. */
 export type ProfileText = Static<typeof ProfileSchema>
 
-/** How one network's messages are, and what they mean. */
+/** The form and the meaning of one network's messages. */
 export interface Profile extends Omit<ProfileText, 'layout' | 'encoding'> {
   readonly version: Version
   readonly layout: Layout

@@ -20,8 +20,9 @@ import { findWritingFault } from './writable.ts'
 const ownFolder = fileURLToPath(new URL('profiles', import.meta.url))
 
 /**
- * Reads the profiles of this program and those of an operator's folder, each with what it extends.
- * @throws StartRefusal with everything that is wrong with all of them.
+ * Reads the profiles of this program and those in an operator's folder, each with the profiles that
+ * it extends.
+ * @throws StartRefusal with every fault of all of them.
  */
 export async function loadProfiles(folder: string | null): Promise<Profiles> {
   const faults: string[] = []
@@ -32,7 +33,7 @@ export async function loadProfiles(folder: string | null): Promise<Profiles> {
   const profiles = new Map<string, Profile>()
   for (const name of texts.keys()) {
     const whole = withExtended(name, texts, faults)
-    // Of its own the program knows by its tests: most starts compile no schema for them.
+    // Tests verify the program's own profiles: most starts compile no schema for them.
     const isSound = whole !== null && (own.has(name) || isProfile(name, whole, faults))
     const profile = isSound ? compile(whole as ProfileText, faults) : null
     if (profile) profiles.set(name, profile)
@@ -63,9 +64,7 @@ async function readFolder(
   }
 }
 
-/**
- * A profile with what it extends, and what that extends; null where it extends what is not there.
- */
+/** Returns a profile merged with all profiles that it extends; null if one does not exist. */
 function withExtended(
   name: string,
   texts: ReadonlyMap<string, Record<string, unknown>>,
@@ -96,7 +95,7 @@ function isProfile(name: string, whole: object, faults: string[]): whole is Prof
   return false
 }
 
-// What the framework checks bodies with: a start has it loaded. It changes nothing here.
+// The framework's validator, which a start has loaded anyway. It changes nothing here.
 const asItIs = { allErrors: true, coerceTypes: false, removeAdditional: false, useDefaults: false }
 interface Compiled {
   (profile: unknown): boolean
@@ -108,8 +107,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * A profile with what another one says otherwise: objects member by member, all else in its place.
- * What is of another kind, or stands in another field, has nothing in common with what was there.
+ * Merges a profile with changes: objects member by member, everything else replaced. A value of
+ * another kind, or in another field, replaces the former one completely.
  */
 function merged(base: unknown, changes: unknown): unknown {
   if (!isObject(base) || !isObject(changes)) return changes === undefined ? base : changes
@@ -156,7 +155,7 @@ function compile({ encoding, layout, ...profile }: ProfileText, faults: string[]
   return unwritable === null ? compiledProfile : null
 }
 
-/** What becomes of a field: without what does not fit what it is now. */
+/** Returns a changed field without the members that no longer fit. */
 function changedField(
   before: FieldLayout | undefined,
   { parts, ...change }: Static<typeof FieldChangeSchema>,
@@ -172,7 +171,7 @@ function changedField(
   }
 }
 
-/** What the schema cannot say: that what is named is there. */
+/** Lists faults that the schema cannot express: references to missing fields. */
 function listFaults(
   {
     accepted,
@@ -233,7 +232,7 @@ function listFaults(
   ]
 }
 
-/** What does not hold together of a field, or of the subfields that it has. */
+/** Lists the inconsistencies of a field or its subfields. */
 function fieldFaults(
   name: string,
   { encoding, length, max, parts, prefix, type }: FieldLayout,

@@ -20,22 +20,20 @@ import type { LinkFault } from './observer.ts'
 import type { Profile } from './profile-schema.ts'
 
 /**
- * How many faults in a row end a connection: messages that cannot be read and are not answered,
- * messages that cannot be read at all, answered or not, and wrong MACs.
+ * The consecutive faults after which a connection ends: unreadable messages without an answer, all
+ * unreadable messages, and wrong MACs.
  */
 const faultsMost = { message: 5, unreadable: 50, mac: 5 }
 type CountedFault = keyof typeof faultsMost
 /**
- * A peer that is silent for so long is asked by TCP whether it is there: one that is gone keeps no
- * place.
+ * TCP probes a peer that is silent for this long, so that a lost peer does not hold a connection.
  */
 const keepAliveMs = 30_000
-/** How long a sign-off may take, and then the last answers to be read. */
+/** The time limits of a sign-off, and of the last answers after it. */
 const signOffMs = 1_000
 const closeMs = 500
 /**
- * How long what is in work may take when the other side has closed its half, or has sent too much
- * that is wrong.
+ * The time limit of running work after the peer has closed its half, or has sent too many faults.
  */
 const lastAnswersMs = 10_000
 
@@ -46,38 +44,41 @@ interface SessionOptions {
   readonly services: LinkServices
   readonly load: connections.SharedLoad
   readonly work: connections.LinkWork
-  /** Called when it was signed on or off. */
+  /** Called after a sign-on or sign-off. */
   onSignedOn(): void
-  /** Called when it is over, with why. */
+  /** Called at its end, with the reason. */
   onEnd(why: string): void
 }
 
-/** A connection of a link, from its beginning to its end. */
+/** A running connection of a link. */
 export interface RunningSession {
-  /** What is on record of it. */
+  /** Returns its recorded state. */
   state(): Parameters<LinkUpkeep['note']>[0]
-  /** Signs on as the one that connected. @returns whether the other side accepts it. */
+  /**
+   * Signs on, for a dialled connection.
+   * @returns whether the peer accepted it.
+   */
   signOn(): Promise<boolean>
-  /** Asks whether the other side is there. */
+  /** Checks with an echo whether the peer answers. */
   echo(): Promise<boolean>
-  /** Signs off, finishes what is in work, and closes. */
+  /** Signs off, finishes running work, and closes. */
   finish(withinMs: number): Promise<void>
   end(why: string): void
 }
 
-/** What the parts of a session have in common. */
+/** The shared parts of a session. */
 interface Talk extends Conversation {
   readonly services: LinkServices
   readonly macParts: Parameters<typeof hasRightMac>[0]
   signedOnAt: Date | null
   isEnded: boolean
-  /** Sends a message, under a MAC where there are some, in the frame of what it answers. */
+  /** Sends a message, with a MAC if required, in the frame of its request. */
   transmit(
     message: IsoMessage,
     asked: { message: IsoMessage; header: Buffer } | null,
   ): Promise<void>
   setSignedOn(isSignedOn: boolean): void
-  /** Reports a fault of the other side, after which nothing more is read. */
+  /** Reports a fault of the peer, after which nothing is read. */
   fail(fault: LinkFault, detail?: string): void
 }
 
@@ -98,7 +99,7 @@ export function runSession(options: SessionOptions): RunningSession {
     services.observe.ended(link.linkName, why)
     onEnd(why)
   }
-  /** Reads nothing more, answers what is in work, and closes. */
+  /** Stops reading, answers running work, and closes. */
   const endAnswered = async (why: string, withinMs: number) => {
     isFinishing = true
     input.stop()
@@ -178,11 +179,11 @@ function createTalk(
   return talk
 }
 
-/** What is done with what happens on a connection. */
+/** The handlers of a connection's events. */
 interface Followed {
   receive(bytes: Buffer): void
   end(why: string): void
-  /** Ends it once what is in work is answered. */
+  /** Ends the connection after running work is answered. */
   endOnce(why: string): void
 }
 
@@ -190,15 +191,15 @@ function follow(socket: Socket, { end, endOnce, receive }: Followed): void {
   socket.setNoDelay(true)
   socket.setKeepAlive(true, keepAliveMs)
   socket.on('data', receive)
-  // It may read on: what it asked before is answered.
+  // The peer may still read: its earlier requests are answered.
   socket.on('end', () => endOnce('the peer closed its half'))
   socket.on('error', () => end('the connection broke'))
   socket.on('close', () => end('the peer closed it'))
 }
 
 /**
- * Ends a connection once its last answers are on their way. Destroyed at once, or with bytes that
- * were not read, it would take them with it.
+ * Ends a connection after its last answers are sent. Closing it at once, or with unread bytes,
+ * would discard them.
  */
 async function closeGently(socket: Socket): Promise<void> {
   if (socket.destroyed) return
@@ -210,7 +211,7 @@ async function closeGently(socket: Socket): Promise<void> {
   await connections.within(closeMs, left)
 }
 
-/** Messages of this side's own, and their answers. */
+/** Sends the service's own messages, and receives their answers. */
 function createRequests(talk: Talk) {
   const { link, profile, services } = talk
   const asked = new Map<string, (answer: IsoMessage) => void>()
@@ -223,7 +224,7 @@ function createRequests(talk: Talk) {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     asked.set(trace, ({ fields }) => {
       const isAccepted = fields['39'] === due
-      // At once: a purchase may come right behind it.
+      // At once, because a purchase may follow immediately.
       if (purpose === 'signOn' && isAccepted) talk.setSignedOn(true)
       resolve(isAccepted)
     })
@@ -244,7 +245,7 @@ function createRequests(talk: Talk) {
   return {
     ask,
     signOn: () => ask('signOn'),
-    /** Takes an answer. One that nothing was asked for ends nothing. */
+    /** Handles an answer. An unexpected answer does not end the connection. */
     settle(answer: IsoMessage): void {
       const waiter = asked.get(answer.fields['11'] ?? '')
       if (waiter) waiter(answer)
@@ -253,15 +254,15 @@ function createRequests(talk: Talk) {
   }
 }
 
-/** A message that cannot be read, with what can be read of it. */
+/** An unreadable message, with its readable part. */
 interface UnreadableMessage {
   readonly readable: IsoMessage
   readonly refusal: IsoMessage
-  /** Of the codec: a field and a place. */
+  /** From the codec: a field and an offset. */
   readonly detail: string
 }
 
-/** Counts what is wrong in a row: too much of it ends the connection. */
+/** Counts consecutive faults, and ends the connection after too many. */
 function createFaultCount({ fail, link, services: { observe } }: Talk) {
   const inARow = { message: 0, unreadable: 0, mac: 0 }
   return (counted: readonly CountedFault[], isWrong: boolean, detail?: string): void => {
@@ -272,7 +273,7 @@ function createFaultCount({ fail, link, services: { observe } }: Talk) {
   }
 }
 
-/** How frames are taken: read, counted, answered. */
+/** Handles frames: reads, counts and answers them. */
 function answering(
   talk: Talk,
   settle: (answer: IsoMessage) => void,
@@ -280,13 +281,10 @@ function answering(
   const { link, profile, services } = talk
   const { observe } = services
   const count = createFaultCount(talk)
-  /** What comes behind it is understood as it is after it: a sign-on, or the answer to one. */
+  /** The messages behind a sign-on, or behind its answer, are handled after it. */
   let before: Promise<void> | null = null
 
-  /**
-   * Answers a message that cannot be read, where what can be read of it says which one it is; null
-   * where not.
-   */
+  /** Answers an unreadable message if its readable part identifies it; null otherwise. */
   function refuse(
     frame: connections.ReceivedFrame,
     { message: detail }: CodecError,
@@ -302,7 +300,8 @@ function answering(
     { at, header, message: bytes }: connections.ReceivedFrame,
     { detail, readable, refusal }: UnreadableMessage,
   ): Promise<void> {
-    // An answer echoes fields: a peer without the key would get a MAC over fields of its choice.
+    // An answer echoes fields: without this check, a peer without the key could obtain a MAC over
+    // fields of its choice.
     if (!(await hasRightMac(talk.macParts, readable, bytes))) {
       count(['message', 'unreadable'], true, detail)
       return
@@ -355,7 +354,7 @@ function answering(
   }
 }
 
-/** The message of these bytes, or what is wrong with them. */
+/** Decodes a message, or returns its fault. */
 function decoded({ layout }: Profile, bytes: Buffer): IsoMessage | CodecError {
   try {
     return decode(layout, bytes)

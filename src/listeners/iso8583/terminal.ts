@@ -9,28 +9,28 @@ import { decode, encode } from './codec/message.ts'
 import { writeParts } from './codec/parts.ts'
 import type { Profile } from './profile-schema.ts'
 
-/** The other side of a link, to play with: it asks as a terminal behind a network does. */
+/** The network side of a link, for tests: it acts as a terminal behind a network. */
 interface Terminal {
   signOn(): Promise<IsoMessage>
   echo(): Promise<IsoMessage>
-  /** Sends a message, and gives its answer. */
+  /** Sends a message, and returns its answer. */
   ask(message: IsoMessage): Promise<IsoMessage>
   close(): void
 }
 
-/** What a terminal reads of a card, or its holder types. */
+/** The card data that a terminal reads, or that the cardholder types. */
 export interface PresentedCard {
   readonly pan: string
   /** `YYYY-MM`. */
   readonly expiry: string
 }
 
-/** How long an answer may take. */
+/** The time limit of an answer. */
 const answerMs = 10_000
 
 /**
- * Speaks a profile on a connection.
- * @param show is given both sides of the conversation, masked.
+ * Uses a profile on a connection.
+ * @param show receives both sides of the conversation, masked.
  */
 export function openTerminal(
   { framing, layout, ...profile }: Profile,
@@ -56,7 +56,7 @@ export function openTerminal(
         waiting.get(answer.fields['11'] ?? '')?.(answer)
       }
     } catch (error) {
-      // Of frames or messages that are not the profile's.
+      // The peer's frames or messages do not match the profile.
       socket.destroy(error as Error)
     }
   })
@@ -89,7 +89,7 @@ export function openTerminal(
 
 let purchases = 0
 
-/** A purchase of ten units, without what says that it is the cardholder's. */
+/** Creates a purchase of ten units without cardholder authentication. */
 export function createPurchase({ expiry, pan }: PresentedCard, now = new Date()): IsoMessage {
   purchases += 1
   const instant = now.toISOString().replace(/[-:T]/g, '').slice(4, 14)
@@ -115,7 +115,7 @@ export function createPurchase({ expiry, pan }: PresentedCard, now = new Date())
   }
 }
 
-/** The message as a profile has it: its version, and how the card is presented. */
+/** Adapts the message to a profile: its version, and how the card is presented. */
 export function presentedOn(
   profile: Profile,
   { fields, mti }: IsoMessage,
@@ -141,7 +141,7 @@ export function presentedOn(
   }
 }
 
-/** The code of an entry mode at its place, before and after which nothing is said. */
+/** Writes the code of an entry mode at its position. */
 function entryModeText(
   { at, ecommerce, field, values }: Profile['entryMode'],
   mode: EntryMode,
@@ -153,10 +153,7 @@ function entryModeText(
   return `${'0'.repeat(at)}${code ?? ''}`.padEnd(length, '0').slice(0, length)
 }
 
-/**
- * The same with a PIN: an ISO format 0 block (ISO 9564-1, 9.3.2) under a zone key of TDES, of this
- * index.
- */
+/** Adds a PIN: an ISO format 0 block (ISO 9564-1, 9.3.2) under a TDES zone key with this index. */
 export function withPin(
   message: IsoMessage,
   pin: string,
@@ -178,7 +175,7 @@ export function withPin(
 
 type PinPlace = Pick<Profile['pin'], 'control' | 'field' | 'formatAt' | 'formats' | 'indexAt'>
 
-/** Where most profiles have a PIN block and what is said of it. */
+/** The place of a PIN block and its control information in most profiles. */
 const usualPinPlace: PinPlace = {
   field: '52',
   control: '53',
@@ -190,7 +187,7 @@ const usualPinPlace: PinPlace = {
 const putAt = (text: string, at: number, part: string): string =>
   text.slice(0, at) + part + text.slice(at + part.length)
 
-/** The same with a CVV2, where the profile has it; null where it has no place for one. */
+/** Adds a CVV2; null if the profile has no place for it. */
 export function withCvv2(
   { cvv2, layout }: Profile,
   message: IsoMessage,
@@ -200,7 +197,7 @@ export function withCvv2(
   if (!cvv2 || !field) return null
   const { at, part, presence, result } = cvv2
   const subfield = field.parts?.kind === 'bitmap' ? field.parts.fields[part ?? ''] : undefined
-  // Behind an indicator the place is as long as it may be, and the digits stand to its right.
+  // After an indicator, the place has its full length, and the digits are right-aligned.
   const placed = presence ? digits.padStart(cvv2.length) : digits
   const length = part === undefined ? field.length : subfield?.length
   const text = putAt(' '.repeat(length ?? at + placed.length), at, placed)
@@ -214,7 +211,7 @@ export function withCvv2(
   return { ...message, fields: { ...message.fields, [cvv2.field]: whole } }
 }
 
-/** The message again, as its sender does that had no answer. */
+/** Repeats a message, as its sender does without an answer. */
 export const createRepeat = ({ fields, mti }: IsoMessage): IsoMessage => ({
   mti: `${mti.slice(0, 3)}1`,
   fields,

@@ -4,15 +4,14 @@ import { encode } from './codec/message.ts'
 import type { Profile } from './profile-schema.ts'
 import { outcomes } from './profile-schema.ts'
 
-/** Class and function of what is answered: the second and third digit of its type. */
+/** Class and function of answered messages: the second and third digit of the type. */
 const answeredTypes = ['10', '12', '20', '22', '40', '42', '80', '82']
-/** An approval code has letters and digits. */
+/** An approval code with letters and digits. */
 const approvalCode = 'A1B2C3'
 
 /**
- * Writes every answer of a profile once, and every message that this side sends.
- * @returns why the first of them that cannot be written cannot be, as a sentence; null where all
- *   can be.
+ * Writes every answer of a profile once, and every message that the service sends.
+ * @returns why the first unwritable one cannot be written, as a sentence; null if all can be.
  */
 export function findWritingFault(profile: Profile): string | null {
   for (const message of [...listAnswers(profile), ...listOwnMessages(profile)]) {
@@ -31,8 +30,8 @@ export function findWritingFault(profile: Profile): string | null {
 }
 
 /**
- * An answer to each type of message with the longest values and with shorter ones, and one for each
- * outcome.
+ * Lists an answer to each type of message with the longest and with shorter values, and one for
+ * each outcome.
  */
 function listAnswers(profile: Profile): IsoMessage[] {
   const asked = answeredTypes.flatMap((type) => [
@@ -47,7 +46,7 @@ function listAnswers(profile: Profile): IsoMessage[] {
   ]
 }
 
-/** A message of which all is there that goes back as it came. */
+/** Creates a message with all fields that are echoed. */
 function createExample(
   { echoed, layout, version }: Profile,
   type: string,
@@ -64,7 +63,7 @@ function createExample(
   }
 }
 
-/** The fields that show the result of a CVV2, for each result. */
+/** Lists the fields with the result of a CVV2, for each result. */
 const cvv2Results = (profile: Profile): readonly Readonly<Record<string, string>>[] =>
   (['match', 'mismatch', 'not_checked', 'unresolved'] as const).map((result) =>
     composeCvv2Result(profile, {
@@ -78,13 +77,13 @@ const cvv2Results = (profile: Profile): readonly Readonly<Record<string, string>
 const listOwnMessages = (profile: Profile): IsoMessage[] =>
   (['signOn', 'signOff', 'echo'] as const).map((purpose) => managementMessage(profile, purpose))
 
-/** The longest value of a field, or the next shorter one. */
+/** Returns the longest value of a field, or the next shorter one. */
 function valueIn(
   { encoding, length, max = 0, oddPad, prefix, type }: FieldLayout,
   isLongest: boolean,
 ): string {
   const units = length ?? Math.max(isLongest ? max : max - 1, 0)
-  // Such a field is read with an even number of digits alone.
+  // Such a field requires an even number of digits.
   const isEven =
     encoding === 'bcd' &&
     length === undefined &&
@@ -95,7 +94,7 @@ function valueIn(
   return (type === 'n' || type === 'z' ? '0' : 'A').repeat(count)
 }
 
-/** The message with a place for its MAC, where its profile has MACs. */
+/** Adds a place for the MAC, if the profile has MACs. */
 function withMac({ mac }: Profile, message: IsoMessage): IsoMessage {
   if (!mac) return message
   const field = Object.keys(message.fields).some((each) => Number(each) > 64) ? '128' : '64'

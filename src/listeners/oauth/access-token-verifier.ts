@@ -14,56 +14,55 @@ import { Problem } from '../../domain/problem.ts'
 import type { RegisteredClient } from './client-store.ts'
 import { discoveredKeys, type FetchJson, type IssuerKeys, localKeys } from './issuer-keys.ts'
 
-/** Who calls, as the access token and the register say it together. */
+/** The caller, as the access token and the client registration define it together. */
 export interface Caller {
   readonly clientId: string
   readonly kind: ClientKind
-  /** What the token grants and the client is registered for. */
+  /** The scopes of both the token and the client's registration. */
   readonly scopes: ReadonlySet<string>
-  /** When the token expires: a stream opened with it ends here. */
+  /** The expiry of the token, at which its streams end, too. */
   readonly expiresAt: Date
   /**
-   * The thumbprint of the certificate that the token is bound to (RFC 8705); null where it is not.
+   * The thumbprint of the certificate that the token is bound to (RFC 8705); null if it is not
+   * bound.
    */
   readonly boundThumbprint: string | null
-  /** Who that is, where a person calls and no program. */
+  /** The person, if a person calls and not a program. */
   readonly person: Person | null
-  /**
-   * The approved request that it calls with: of calls that this process makes alone, and that no
-   * token can make.
-   */
+  /** The approved request of the call. Only this process makes such calls, and no token can. */
   readonly carriesOut?: ApprovedCall
 }
 
 export interface AccessTokenVerifierOptions {
   readonly issuer: string
   readonly audience: string
-  /** Clients of a kind that belongs to the other listener are refused. */
+  /** The listener. Clients of the other listener are rejected. */
   readonly listener: ListenerName
-  /** The embedded issuer's keys, or where to discover those of an outside issuer. */
+  /** The embedded issuer's keys, or how to discover those of an outside issuer. */
   readonly keys: readonly JWK[] | { readonly discoverFrom: string; readonly fetchJson: FetchJson }
-  /** The claim that names the client; `client_id` (RFC 9068 section 2.2) unless given. */
+  /** The claim that names the client; by default `client_id` (RFC 9068 section 2.2). */
   readonly clientClaim?: string
   findClient(clientId: string): Promise<RegisteredClient | null>
   /**
-   * Who a token is of whose issuer gives them to people, and not to clients; null: to nobody who
-   * may call.
+   * Finds the person of a token from an issuer of people's tokens; null if the person has no
+   * access.
    */
   findPerson?(claims: Readonly<Record<string, unknown>>): Person | null
-  /** The clock of the machine, never a movable one: tokens are dated by it. */
+  /** The clock of the machine, never the movable one, because it dates tokens. */
   now?(): Date
 }
 
 export interface AccessTokenVerifier {
   /**
-   * Who sent this `Authorization` header (RFC 6750 section 2.1).
-   * @param presented the thumbprint of the certificate of the connection that it came by
-   * @throws Problem `unauthenticated`, or `unavailable` when the database or the issuer is away.
+   * Verifies an `Authorization` header (RFC 6750 section 2.1).
+   * @param presented the thumbprint of the connection's certificate
+   * @throws Problem `unauthenticated`, or `unavailable` during an outage of the database or the
+   *   issuer.
    */
   verify(authorizationHeader: string | undefined, presented?: string | null): Promise<Caller>
 }
 
-/** A caller, and when the answer must be found anew. */
+/** A caller, and when the verification expires. */
 interface Verified {
   readonly caller: Caller
   readonly untilMs: number
@@ -71,14 +70,14 @@ interface Verified {
 
 type Verify = (header: string) => Promise<Caller>
 
-/** A disabled client is out after this long, and so is a token that its client had before. */
+/** The time after which a disabled client, and tokens of its former credentials, are rejected. */
 const cacheLifetimeMs = 60_000
 const cacheSizeLimit = 10_000
 
 /**
- * Verifies access tokens (RFC 9068 section 4): signature, `alg` from a fixed list, `typ`, `iss`,
- * `aud`, `exp`, and that the client is registered and active. What was verified is remembered by
- * the hash of the token for at most 60 s; a refusal is not remembered.
+ * Creates a verifier of access tokens (RFC 9068 section 4): signature, `alg` from a fixed list,
+ * `typ`, `iss`, `aud`, `exp`, and an active registered client. Verified tokens are cached by hash
+ * for at most 60 s; refusals are not cached.
  */
 export function createAccessTokenVerifier(
   options: AccessTokenVerifierOptions,
@@ -94,13 +93,13 @@ export function createAccessTokenVerifier(
   return {
     async verify(header = '', presented = null) {
       if (!/^bearer( |$)/i.test(header)) {
-        // The challenge alone, and no error (RFC 6750 section 3.1, last paragraph).
+        // Only the challenge, without an error (RFC 6750 section 3.1, last paragraph).
         const headers = { 'www-authenticate': 'Bearer realm="pinfold"' }
         const detail = header === '' ? reasons.noHeader : reasons.otherScheme
         throw new Problem('unauthenticated', { detail, headers })
       }
       const caller = await verify(header)
-      // Never remembered: the certificate of one connection says nothing of the next.
+      // Never cached: another connection may have another certificate.
       const { boundThumbprint: bound } = caller
       const isSame =
         bound === null ||
@@ -112,20 +111,20 @@ export function createAccessTokenVerifier(
   }
 }
 
-/** Asks once for each header within its token's time, however many requests bring it at once. */
+/** Verifies each header once within its token's time, even for concurrent requests. */
 function remembering(now: () => Date, verify: Verify): Verify {
   const verified = new LRUCache<string, Verified>({ max: cacheSizeLimit })
   const running = new Map<string, Promise<Caller>>()
   const ask = async (key: string, header: string): Promise<Caller> => {
-    // Counted from before the look-up, so that it is 60 s however long that takes.
+    // Measured from before the lookup, so that 60 s is the limit whatever its duration.
     const limitMs = now().getTime() + cacheLifetimeMs
     const caller = await verify(header)
     verified.set(key, { caller, untilMs: Math.min(limitMs, caller.expiresAt.getTime()) })
     return caller
   }
   return (header) => {
-    // No token lies in the memory for longer than its request. However it is spelled beside the
-    // token, it is one.
+    // No token stays in memory longer than its request. Different spellings of the header share one
+    // key.
     const key = hash('sha256', header.slice(schemeLength).trim(), 'base64')
     const known = verified.get(key)
     if (known && now().getTime() < known.untilMs) return Promise.resolve(known.caller)
@@ -162,7 +161,7 @@ async function verifyToken(
     throw invalidToken(reasons.invalid)
   }
   const boundThumbprint = parseBoundThumbprint(payload.cnf)
-  // Also where an outside issuer knows nothing of it, and for tokens from before it was asked.
+  // Also if an outside issuer ignores the setting, and for tokens from before it.
   if (client.certificateBoundTokens && boundThumbprint === null) {
     throw invalidToken(reasons.notBound)
   }
@@ -179,8 +178,8 @@ async function verifyToken(
 }
 
 /**
- * A person calls with all that its roles allow; without `auth_time` nobody can say that it is
- * fresh, and it approves nothing.
+ * Creates the caller of a person, with the scopes of all roles; without `auth_time`, a login does
+ * not count as fresh and cannot approve.
  */
 function createPersonCaller(person: Person | null, { auth_time, cnf, exp }: JWTPayload): Caller {
   if (!person || exp === undefined) throw invalidToken(reasons.invalid)
@@ -197,7 +196,7 @@ function createPersonCaller(person: Person | null, { auth_time, cnf, exp }: JWTP
   }
 }
 
-/** Of `Bearer `. */
+/** The length of `Bearer `. */
 const schemeLength = 7
 const tokenLengthLimit = 8_192
 
@@ -205,7 +204,7 @@ const tokenLengthLimit = 8_192
 const credentials = /^bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
 
 /**
- * The token in an `Authorization` header.
+ * Returns the token in an `Authorization` header.
  * @throws Problem `unauthenticated`
  */
 function bearerToken(header: string): string {
@@ -215,9 +214,9 @@ function bearerToken(header: string): string {
 }
 
 /**
- * The thumbprint of the certificate that a token is bound to, by its `cnf` claim (RFC 7800 section
- * 3.1, RFC 8705 section 3.1). Null: the token is not bound.
- * @throws Problem `unauthenticated` where it is bound to what cannot be checked here
+ * Returns the thumbprint of the certificate that a token is bound to, by its `cnf` claim (RFC 7800
+ * section 3.1, RFC 8705 section 3.1); null if it is not bound.
+ * @throws Problem `unauthenticated` if the binding cannot be checked here
  */
 function parseBoundThumbprint(confirmation: unknown): string | null {
   if (confirmation === undefined) return null
@@ -231,8 +230,9 @@ function parseBoundThumbprint(confirmation: unknown): string | null {
 }
 
 /**
- * Why a token is refused. A reason is given only if its holder can read it in the request or in the
- * token. Signature, client and keys have one text: to tell them apart would help a forger.
+ * The reasons for rejecting a token. A specific reason is given only if its holder can see it in
+ * the request or in the token. Signature, client and keys share one text, because a distinction
+ * would help a forger.
  */
 const reasons = {
   noHeader: 'The request has no Authorization header. Send "Authorization: Bearer <token>".',

@@ -10,7 +10,7 @@ import {
 } from './token-endpoint.ts'
 import { publishedJwk } from './token-signing-key.ts'
 
-/** What the server publishes, under two of its paths. */
+/** A published document of the server, under two paths. */
 interface OauthDocument {
   readonly mediaType: string
   readonly text: string
@@ -19,8 +19,8 @@ interface OauthDocument {
 export interface AuthorizationServer {
   /**
    * Answers a POST to the token endpoint.
-   * @param body what was read of the request already; left out, it is read from the request.
-   * @param attempt counts the outcome; left out, nobody does.
+   * @param body the body, if it has already been read; otherwise it is read from the request.
+   * @param attempt counts the outcome; by default nothing does.
    */
   issueToken(
     request: IncomingMessage,
@@ -28,13 +28,13 @@ export interface AuthorizationServer {
     body?: Uint8Array,
     attempt?: TokenAttempt,
   ): Promise<void>
-  /** Its public keys, or its metadata: made of its options alone, whatever a request says. */
+  /** Returns its public keys, or its metadata: composed from its options only. */
   document(name: 'jwks' | 'metadata'): Promise<OauthDocument>
   /** The public part of every signing key, for a verifier in this process. */
   readonly publicKeys: readonly JWK[]
 }
 
-/** Where the server is. */
+/** The paths of the server. */
 export const authorizationServerPaths = {
   token: '/oauth/token',
   jwks: '/oauth/jwks',
@@ -42,8 +42,8 @@ export const authorizationServerPaths = {
 } as const
 
 /**
- * The embedded authorization server: client credentials, and what a client needs to find it.
- * @throws Error when there is no signing key, or an option is not of the form that it says.
+ * Creates the embedded authorization server: client credentials, and the discovery for clients.
+ * @throws Error if there is no signing key, or an option is invalid.
  */
 export function createAuthorizationServer(options: TokenEndpointOptions): AuthorizationServer {
   const { audiences, issuer, signingKeys } = options
@@ -68,7 +68,7 @@ export function createAuthorizationServer(options: TokenEndpointOptions): Author
   }
 }
 
-/** Where nobody counts. */
+/** Counts nothing. */
 const uncounted: TokenAttempt = { succeeded: () => ({}), failed: () => ({}) }
 
 /** RFC 8414 section 2. The addresses come from the issuer, never from a Host header. */
@@ -84,11 +84,11 @@ const composeMetadata = ({
   grant_types_supported: ['client_credentials'],
   token_endpoint_auth_methods_supported: clientAuthenticationMethods,
   token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
-  // RFC 8705 section 3.3. The token endpoint is the same with a certificate: it needs no alias.
+  // RFC 8705 section 3.3. The token endpoint with a certificate is the same, so it needs no alias.
   ...(findClientCertificate && { tls_client_certificate_bound_access_tokens: true }),
 })
 
-/** The request with its body to be read once more: a body can be read from the wire only once. */
+/** Copies the request with its body, because a body can be read from the connection only once. */
 function withBody(request: IncomingMessage, body: Uint8Array): IncomingMessage {
   const copy = new IncomingMessage(new Socket())
   copy.method = request.method

@@ -2,11 +2,11 @@ import { decodeJwt } from 'jose'
 import { isClientId } from '../../domain/client.ts'
 
 /**
- * The client that a token request says it comes from. Nothing is verified: good for counting
- * requests, for nothing else.
+ * Returns the client that a token request names. It is not verified, and may only be used to count
+ * requests.
  * @param authorization the `Authorization` header, if there is one
- * @param body the form, as it came
- * @returns undefined where the request names no client, or none that could exist
+ * @param body the form, as received
+ * @returns undefined if the request names no client, or an impossible one
  */
 export function claimedClientId(
   authorization: string | undefined,
@@ -26,7 +26,7 @@ function basicUserName(authorization = ''): string | undefined {
   const name = Buffer.from(encoded ?? '', 'base64')
     .toString('utf8')
     .split(':', 1)[0]
-  // RFC 6749 section 2.3.1: the id is form-encoded before it is put into the header.
+  // RFC 6749 section 2.3.1: the id in the header is form-encoded.
   return new URLSearchParams(`id=${name}`).get('id') ?? undefined
 }
 

@@ -3,24 +3,24 @@ import * as clientRules from '../../domain/client.ts'
 import { findRsaJwkFault } from '../../domain/rsa-key.ts'
 import { writeSecretHashes } from '../../operations/clients/credentials.ts'
 
-/** A registered client, as tokens are issued to it and verified. */
+/** A registered client, for issuing and verifying tokens. */
 export interface RegisteredClient {
   readonly clientId: string
   readonly kind: clientRules.ClientKind
-  /** Scopes that it is registered for. */
+  /** The scopes that it is registered for. */
   readonly scopes: readonly string[]
   readonly active: boolean
-  /** SHA-256 of its secret; null where it has none. */
+  /** SHA-256 of its secret; null without a secret. */
   readonly secretHash: Uint8Array | null
   /** SHA-256 of the secret before the last rotation, while it is still accepted. */
   readonly previousSecretHash: Uint8Array | null
-  /** Its public keys, a JWK Set as JSON text; null where it has none. */
+  /** Its public keys, a JWK Set as JSON text; null without keys. */
   readonly jwks: string | null
   /** Whether its tokens are bound to its TLS certificate (RFC 8705). */
   readonly certificateBoundTokens: boolean
 }
 
-/** An assertion that was accepted: no client may use one twice (RFC 7523 section 3, item 7). */
+/** An accepted assertion: no client may use one twice (RFC 7523 section 3, item 7). */
 interface UsedAssertion {
   readonly clientId: string
   /** SHA-256 of its `jti`. */
@@ -29,26 +29,26 @@ interface UsedAssertion {
 }
 
 /**
- * What the token endpoint reads and records of clients. Where that is kept, this room does not
- * know.
+ * The client data that the token endpoint reads and records. This room does not know where it is
+ * stored.
  */
 export interface ClientRegister {
-  /** A client, active or not, or null. */
+  /** Returns a client, active or not, or null. */
   findClient(clientId: string): Promise<RegisteredClient | null>
   /**
-   * @returns false where the client has used this `jti` before: of many that race, one gets true.
+   * @returns false if the client has used this `jti` before: of several concurrent calls, one gets
+   *   true.
    */
   rememberAssertion(assertion: UsedAssertion): Promise<boolean>
 }
 
-/** What this service adds to the client metadata of oidc-provider. */
+/** The members that this service adds to the client metadata of oidc-provider. */
 export const clientMetadataExtensions = ['audience', 'grantable_scope']
 
 /**
- * The storage that oidc-provider asks: clients are read, assertions are remembered. Access tokens
- * are self-contained and stored nowhere, and nothing else of the library is in use.
- * @param onProved called with a client whose assertion was taken: remembering it is the last of its
- *   checks.
+ * The storage for oidc-provider: clients are read, assertions are stored. Access tokens are
+ * self-contained and not stored; other features of the library are not used.
+ * @param onProved called with a client whose assertion was accepted: storing it is the last check.
  */
 export const createClientAdapter =
   (
@@ -60,7 +60,7 @@ export const createClientAdapter =
     ...unusedAdapter(model),
     ...(model === 'Client' && { find: (clientId) => findMetadata(clients, audiences, clientId) }),
     ...(model === 'ReplayDetection' && {
-      // The insert alone decides: a look-up before it would let two of one jti through at once.
+      // Only the insert decides: a lookup before it would accept two concurrent uses of one jti.
       find: async () => undefined,
       upsert: async (id, { iss }, expiresInSeconds = 0) => {
         const clientId = String(iss)
@@ -84,7 +84,7 @@ async function findMetadata(
   const authentication = client?.active ? selectAuthentication(client) : undefined
   if (!client || !authentication) return undefined
   const listener = clientRules.selectListener(client.kind)
-  // What belongs to the other listener could never be used.
+  // Scopes of the other listener could never be used.
   const grantable = client.scopes.filter(
     (scope) => clientRules.isScope(scope) && clientRules.selectScopeListener(scope) === listener,
   )
@@ -100,14 +100,14 @@ async function findMetadata(
   }
 }
 
-/** One method a client: what has a key must not fall back to a secret. */
+/** One method per client: a client with a key must not fall back to a secret. */
 function selectAuthentication({
   jwks,
   previousSecretHash,
   secretHash,
 }: RegisteredClient): AdapterPayload | undefined {
   if (jwks !== null) {
-    // Keys that were registered before they were judged are judged here.
+    // Keys that were registered before this check existed are checked here.
     const { keys }: { readonly keys: readonly Readonly<Record<string, unknown>>[] } =
       JSON.parse(jwks)
     const trusted = keys.filter((key) => findRsaJwkFault(key) === null)
@@ -116,7 +116,7 @@ function selectAuthentication({
   return secretHash === null
     ? undefined
     : {
-        // The library takes client_secret_post from such a client as well.
+        // The library then also accepts client_secret_post.
         token_endpoint_auth_method: 'client_secret_basic',
         client_secret: writeSecretHashes(secretHash, previousSecretHash),
       }
@@ -137,18 +137,18 @@ const unusedAdapter = (model: string): Adapter => {
   }
 }
 
-/** How long before its `exp` an assertion may be used, which bounds how long it is remembered. */
+/** The maximum time until an assertion's `exp`, which bounds how long it is stored. */
 const lifetimeLimitSeconds = 300
 const clockToleranceSeconds = 15
 const jtiLengthLimit = 255
 
-/** Media types that an assertion may name; none is named by many clients (RFC 7523). */
+/** The accepted media types of an assertion; many clients name none (RFC 7523). */
 const assertionTypes = new Set([undefined, 'JWT', 'client-authentication+jwt'])
 
 /**
- * What this service asks of a `private_key_jwt` beyond the library's own checks of signature,
- * `iss`, `sub`, `exp` and `jti`: it is meant for this issuer alone and lives for minutes (RFC 7523
- * section 3; draft-ietf-oauth-rfc7523bis section 4).
+ * Applies this service's rules for `private_key_jwt` assertions beyond the library's own checks of
+ * signature, `iss`, `sub`, `exp` and `jti`: the audience is this issuer only, and the lifetime is
+ * minutes (RFC 7523 section 3; draft-ietf-oauth-rfc7523bis section 4).
  * @throws InvalidClientAuth
  */
 export function assertClientAssertion(
@@ -160,7 +160,7 @@ export function assertClientAssertion(
   const { aud, exp, iat, jti } = claims
   const audiences = [aud].flat()
   const accepted =
-    // One that names other servers, too, could be replayed here by one of them.
+    // Another named server could replay the assertion here.
     audiences.length === 1 &&
     audiences[0] === ctx.oidc.issuer &&
     (header.typ === undefined || assertionTypes.has(String(header.typ))) &&

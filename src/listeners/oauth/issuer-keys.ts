@@ -11,23 +11,29 @@ import { toMembers } from '../../domain/members.ts'
 import { Problem } from '../../domain/problem.ts'
 import { withoutWeakRsaKeys } from '../../domain/rsa-key.ts'
 
-/** How long an issuer that did not answer is left alone: strangers' tokens make us ask it. */
+/**
+ * How long an issuer that did not answer is not asked again, because foreign tokens cause requests
+ * to it.
+ */
 const pauseAfterFailureMs = 5_000
-/** How soon after a fetch an unknown `kid` may cause another. */
+/** The minimum time between a fetch and another one for an unknown `kid`. */
 const cooldownMs = 30_000
-/** How long a key that the issuer has withdrawn may still be used. */
+/** How long a withdrawn key of the issuer may still be used. */
 const keysMaxAgeMs = 600_000
 
-/** Reads a JSON document. Where it may lead is not decided in this room. @throws Error */
+/**
+ * Reads a JSON document. The allowed addresses are checked elsewhere.
+ * @throws Error
+ */
 export type FetchJson = (address: URL) => Promise<unknown>
 
-/** Where the keys come from that access tokens are verified with. */
+/** The keys that verify access tokens. */
 export interface IssuerKeys {
-  /** What a token may be signed with; a token's own `alg` chooses among these alone. */
+  /** The accepted algorithms; a token's own `alg` selects among these only. */
   readonly algorithms: readonly string[]
   /**
-   * The key that a token names.
-   * @throws jose's errors where there is none; Problem `unavailable` when the issuer is away.
+   * Returns the key that a token names.
+   * @throws jose's errors if there is none; Problem `unavailable` during an outage of the issuer.
    */
   readonly find: JWTVerifyGetKey
 }
@@ -48,7 +54,7 @@ export function discoveredKeys(fetchJson: FetchJson, issuer: string): IssuerKeys
     createRemoteJWKSet(await ask(() => discoverJwksUri(fetchJson, issuer)), {
       cooldownDuration: cooldownMs,
       cacheMaxAge: keysMaxAgeMs,
-      // A token that names a weak key finds none, and is refused as any other.
+      // A token that names a weak key finds no key and is rejected.
       [customFetch]: async (url) =>
         Response.json(withoutWeakRsaKeys(await ask(() => fetchJson(new URL(url))))),
     })
@@ -75,7 +81,7 @@ export function discoveredKeys(fetchJson: FetchJson, issuer: string): IssuerKeys
   }
 }
 
-/** What is thrown for a token that no key of the issuer fits, or that names none. */
+/** The errors for a token without a matching key. */
 const tokenFaults = [
   errors.JWKSNoMatchingKey,
   errors.JWKSMultipleMatchingKeys,
@@ -85,7 +91,7 @@ const tokenFaults = [
 const unavailable = (cause: unknown): Problem =>
   new Problem('unavailable', { detail: 'The token issuer does not answer.', cause })
 
-/** Leaves the issuer alone for a while after a failure; keys that are still fresh stay in use. */
+/** Pauses requests to the issuer after a failure; fresh keys stay in use. */
 function pausingAfterFailure(): <Answer>(ask: () => Promise<Answer>) => Promise<Answer> {
   let pausedUntilMs = 0
   return async (ask) => {
@@ -100,9 +106,9 @@ function pausingAfterFailure(): <Answer>(ask: () => Promise<Answer>) => Promise<
 }
 
 /**
- * Where an issuer publishes its keys: RFC 8414 section 3, then OpenID Connect Discovery 1.0 section
- * 4.
- * @throws Problem `unavailable` where neither document can be read.
+ * Discovers where an issuer publishes its keys: RFC 8414 section 3, then OpenID Connect Discovery
+ * 1.0 section 4.
+ * @throws Problem `unavailable` if neither document can be read.
  */
 export async function discoverJwksUri(fetchJson: FetchJson, issuer: string): Promise<URL> {
   const { origin, pathname } = new URL(issuer)

@@ -28,39 +28,40 @@ export interface TokenEndpointOptions {
   /** At least one. The first signs, all are published. */
   readonly signingKeys: readonly OauthSigningKey[]
   /**
-   * The certificate that a caller has proved to have on its connection, which its token can be
-   * bound to. Null where the endpoint asks nobody for one.
+   * Returns the verified certificate of the caller's connection, which its token can be bound to.
+   * Null if the endpoint requests no certificates.
    */
   readonly findClientCertificate: ((socket: Socket | null) => X509Certificate | null) | null
   /**
-   * Called with what went wrong on this side, for the log: a 500, a 503, a registered key of no
-   * use.
+   * Called with faults of this service, for the log: a 500, a 503, or an unusable registered key.
    */
   onError(error: unknown): void
 }
 
-/** The response headers that an outcome brings; names in lower case. */
+/** The response headers of an outcome; names in lower case. */
 type OutcomeHeaders = Readonly<Record<string, string>>
 
 /**
- * A client's attempt to get a token, for those who count attempts. Until the client is
- * authenticated, the request proves nothing about the client that it names: anyone may name any
- * client.
+ * A client's attempt to get a token, for counting. Before authentication, the request proves
+ * nothing about the client that it names.
  */
 export interface TokenAttempt {
   /**
-   * The client has proved who it is.
-   * @throws `Problem` `rate_limited` when it has had its share.
+   * The client has authenticated.
+   * @throws `Problem` `rate_limited` if its limit is reached.
    */
   succeeded(clientId: string): OutcomeHeaders
-  /** It has not. @throws `Problem` `rate_limited` when too many have failed before. */
+  /**
+   * The client has failed to authenticate.
+   * @throws `Problem` `rate_limited` after too many failures.
+   */
   failed(): OutcomeHeaders
 }
 
-/** How long an access token is valid. */
+/** The lifetime of an access token. */
 const accessTokenLifetimeSeconds = 3_600
 
-/** How a client may prove who it is. */
+/** The methods of client authentication. */
 export const clientAuthenticationMethods = [
   'client_secret_basic',
   'client_secret_post',
@@ -68,8 +69,8 @@ export const clientAuthenticationMethods = [
 ] as const
 
 /**
- * Answers `POST /oauth/token` (RFC 6749 section 4.4) and nothing else: of all that oidc-provider
- * can do, only client credentials are switched on, and only this path is ever handed to it.
+ * Answers `POST /oauth/token` (RFC 6749 section 4.4) only: of oidc-provider's features, only client
+ * credentials are enabled, and only this path is passed to it.
  */
 export function createTokenEndpoint(
   options: TokenEndpointOptions,
@@ -79,19 +80,19 @@ export function createTokenEndpoint(
   const onProved = (clientId: string): void => {
     const ctx = Provider.ctx
     const attempt = ctx && attempts.get(ctx.res)
-    // Not twice: from here on nothing that goes wrong is a failure to prove oneself.
+    // Counted once: later faults are not failed authentications.
     if (!attempt || !attempts.delete(ctx.res))
       throw new Error('A client was proved twice, or never asked.')
     ctx.set(attempt.succeeded(clientId))
   }
   const provider = new Provider(options.issuer, createConfiguration(options, path, onProved))
-  // The two seams that oidc-provider leaves for this: the stored hash, and `aud` as the issuer.
+  // The two extension points of oidc-provider for this: the stored hash, and `aud` as the issuer.
   provider.Client.prototype.compareClientSecret = function (secret) {
     const isRight = matchesWrittenHashes(secret, this.clientSecret ?? '')
     if (isRight) onProved(this.clientId)
     return isRight
   }
-  // The library's own set has an address made of the Host header, which a caller chooses.
+  // The library's own set contains an address from the Host header, which a caller chooses.
   provider.OIDCContext.prototype.clientJwtAuthExpectedAudience = function () {
     return new Set([this.issuer])
   }
@@ -101,15 +102,15 @@ export function createTokenEndpoint(
   })
   provider.on('server_error', (ctx, error) => {
     const code = error instanceof Problem ? error.code : null
-    // A client that asks too often is no fault of this side.
+    // A client that exceeds its rate is not a fault of this service.
     if (code !== 'rate_limited') options.onError(error)
-    // 503 where something the server depends on is away; the library itself answers 500.
+    // 503 during an outage of a dependency; the library itself answers 500.
     if (error instanceof Problem && (code === 'unavailable' || code === 'rate_limited')) {
       answerProblem(ctx, error)
     }
   })
   provider.on('grant.error', (_ctx, error) => {
-    // The fault is in what is registered here, so the operator has to hear of it.
+    // The fault is in the registration, so the operator must learn of it.
     if (error.error === 'invalid_client_metadata') options.onError(error)
   })
   provider.onerror = options.onError
@@ -146,12 +147,11 @@ const createConfiguration = (
       getResourceServerInfo: (ctx, resource, client) =>
         createResourceServer(ctx, resource, client, options),
     },
-    // On whatever the listeners speak: a client whose tokens are to be bound never gets another
-    // kind.
+    // Also without TLS: a client with bound tokens never gets an unbound one.
     mTLS: {
       enabled: true,
       certificateBoundAccessTokens: true,
-      // By the answer: of the request there may be a copy, which has no connection.
+      // From the response, because the request may be a copy without a connection.
       getCertificate: ({ res }) => options.findClientCertificate?.(res.socket) ?? undefined,
     },
     devInteractions: { enabled: false },
@@ -160,14 +160,15 @@ const createConfiguration = (
     rpInitiatedLogout: { enabled: false },
     userinfo: { enabled: false },
   },
-  // An error is JSON, whatever Accept says, and no default of the library writes to the console.
+  // An error is JSON, whatever Accept contains, and no default of the library writes to the
+  // console.
   renderError: (ctx, out) => {
     ctx.body = out
   },
   clientBasedCORS: () => true,
 })
 
-/** The one resource that a client may ask for, with all scopes that it may have there. */
+/** Returns the only resource of a client, with all scopes that it may have there. */
 function createResourceServer(
   ctx: KoaContextWithOIDC,
   resource: string,
@@ -178,8 +179,8 @@ function createResourceServer(
   if (resource !== audience) throw new errors.InvalidTarget()
   const scope = String(client.grantable_scope)
   const parameters = ctx.oidc.params ?? {}
-  // Left out, the scope is all that the client has. The library drops a scope that it does not know
-  // and grants the rest; here a client learns that it asked for more than it has.
+  // By default, the scope is all that the client has. The library ignores unknown scopes and grants
+  // the rest; here the client learns that it requested too much.
   parameters.scope ??= scope || undefined
   const allowed = new Set(scope.split(' '))
   const requested = String(parameters.scope ?? '').split(' ')
@@ -205,9 +206,8 @@ interface TokenError {
 }
 
 /**
- * A failure that is a problem document elsewhere, as the token endpoint answers it. RFC 6749 has no
- * code for a client that is to come back later: `temporarily_unavailable` is its own for that, from
- * section 4.1.2.1.
+ * Converts a problem to an error of the token endpoint. RFC 6749 has no code for a client that
+ * should retry later; `temporarily_unavailable` is its code for that in section 4.1.2.1.
  */
 export function toTokenError({ detail, status, title }: Problem): TokenError {
   const laterOrNever = status === 500 ? 'server_error' : 'temporarily_unavailable'
@@ -216,8 +216,8 @@ export function toTokenError({ detail, status, title }: Problem): TokenError {
 }
 
 /**
- * Gives the answers of the library the form that RFC 6749 section 5 asks for.
- * @param unproved the attempt, where the client has not proved who it is
+ * Gives the answers of the library the form of RFC 6749 section 5.
+ * @param unproved the attempt, if the client has not authenticated
  */
 function shapeTokenAnswer(ctx: KoaContextWithOIDC, unproved: TokenAttempt | null): void {
   ctx.set('Pragma', 'no-cache')
@@ -230,7 +230,7 @@ function shapeTokenAnswer(ctx: KoaContextWithOIDC, unproved: TokenAttempt | null
   answerRefusal(ctx, body as TokenError)
   if (!unproved || ctx.status >= 500) return
   try {
-    // All that fail are charged alike, whether or not there is such a client, and refused alike.
+    // All failures are charged and refused alike, whether or not the client exists.
     ctx.set(unproved.failed())
   } catch (error) {
     if (!(error instanceof Problem)) throw error
@@ -241,7 +241,7 @@ function shapeTokenAnswer(ctx: KoaContextWithOIDC, unproved: TokenAttempt | null
 
 function answerProblem(ctx: KoaContextWithOIDC, problem: Problem): void {
   ctx.status = problem.status
-  // What is away concerns nobody outside.
+  // The failed dependency is not disclosed.
   ctx.body = toTokenError(problem.status === 503 ? new Problem('unavailable') : problem)
   ctx.set(problem.headers)
 }
@@ -249,7 +249,7 @@ function answerProblem(ctx: KoaContextWithOIDC, problem: Problem): void {
 function answerRefusal(ctx: KoaContextWithOIDC, { error, error_description }: TokenError): void {
   const failedToAuthenticate = lacksAuthentication(ctx, error)
   if (failedToAuthenticate) ctx.status = 401
-  // RFC 9110 section 15.5.2: a 401 names a scheme, even where the client tried another.
+  // RFC 9110 section 15.5.2: a 401 names a scheme, even if the client tried another.
   if (ctx.status === 401) ctx.set('WWW-Authenticate', 'Basic realm="pinfold"')
   ctx.body = failedToAuthenticate
     ? { error: 'invalid_client', error_description: 'client authentication failed' }
@@ -257,12 +257,12 @@ function answerRefusal(ctx: KoaContextWithOIDC, { error, error_description }: To
 }
 
 /**
- * The library says `invalid_request` where no client is named or the Authorization header cannot be
- * read; RFC 6749 section 5.2 has `invalid_client` for both. More than one form of authentication,
- * which needs a parameter in the body, stays `invalid_request`.
+ * The library answers `invalid_request` if no client is named or the Authorization header is
+ * unreadable; RFC 6749 section 5.2 has `invalid_client` for both. Several forms of authentication
+ * at once, which need a parameter in the body, stay `invalid_request`.
  */
 function lacksAuthentication({ oidc }: KoaContextWithOIDC, error: string): boolean {
-  // A registered key that cannot be used lets nobody in, and its reason concerns nobody outside.
+  // An unusable registered key authenticates nobody, and the reason is not disclosed.
   if (error === 'invalid_client_metadata') return true
   if (error !== 'invalid_request' || !oidc.body || oidc.entities.Client) return false
   const { client_assertion, client_id, client_secret } = oidc.body

@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto'
 import type { JWK } from 'jose'
 import { ExternalSigningKey } from 'oidc-provider'
 
-/** A key that access tokens are signed with. Its private part never leaves the HSM. */
+/** A signing key of access tokens. Its private part never leaves the HSM. */
 export interface OauthSigningKey {
   /** Its `kid`, unique among the keys. */
   readonly keyId: string
@@ -13,7 +13,7 @@ export interface OauthSigningKey {
   sign(bytes: Uint8Array): Promise<Uint8Array>
 }
 
-/** What `/oauth/jwks` publishes of a key: the public members alone, whatever the JWK holds. */
+/** Returns the part of a key that `/oauth/jwks` publishes: only the public members. */
 export function publishedJwk({ algorithm, keyId, publicJwk }: OauthSigningKey): JWK {
   const { crv, kty, x, y } = publicJwk
   if (kty !== 'EC' || crv !== 'P-256' || x === undefined || y === undefined) {
@@ -22,7 +22,9 @@ export function publishedJwk({ algorithm, keyId, publicJwk }: OauthSigningKey): 
   return { kty, use: 'sig', alg: algorithm, kid: keyId, crv, x, y }
 }
 
-/** The key as oidc-provider takes it: the library hands over the bytes and gets the signature. */
+/**
+ * Converts the key to oidc-provider's form: the library passes the bytes and gets the signature.
+ */
 export const externalSigningKey = (key: OauthSigningKey): ExternalSigningKey =>
   new HsmSigningKey(key)
 

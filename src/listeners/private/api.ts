@@ -32,7 +32,7 @@ interface AuditPages {
   }>
 }
 
-/** What the routes of the private listener work with. */
+/** The dependencies of the private listener's routes. */
 export interface PrivateApi {
   readonly app: Server
   readonly authorizing: AuthorizationContext
@@ -43,47 +43,47 @@ export interface PrivateApi {
   readonly approvals: ApprovalContext
   readonly audit: AuditLogContext
   readonly auditPages: AuditPages
-  /** Every limit that the configuration sets. */
+  /** Every limit of the configuration. */
   readonly effectiveLimits: readonly Static<typeof EffectiveLimitSchema>[]
   readonly metrics: Metrics
   readonly watching: Watching
-  /** Ask what nothing works without whether it answers. */
+  /** Check whether the essential dependencies answer. */
   readonly pings: Readonly<Record<'database' | 'hsm', () => Promise<void>>>
-  /** When the embedded database was last vacuumed or analyzed; null: the database is a server. */
+  /** When the embedded database was last vacuumed or analyzed; null for a database server. */
   readonly findLastVacuum: (() => Promise<Date | null>) | null
-  /** What limits the calls of clients; nothing where limits are turned off. */
+  /** The rate limiter of clients; null if limits are off. */
   readonly rate: RateLimiter | null
 }
 
-/** What an administrator reads. */
+/** Routes that administrators read. */
 export const admin = { access: 'admin' } as const
-/** What an administrator changes. */
+/** Routes by which administrators make changes. */
 export const adminAct = { ...admin, repeatable: true } as const
-/** The same, by what a body says. */
+/** The same with a body. */
 export const adminChange = { ...adminAct, bodyRequired: true } as const
 
-/** What support staff read. */
+/** Routes that support staff read. */
 export const support = { access: 'support.read' } as const
-/** What support staff change, with a reason. */
+/** Routes by which support staff make changes, with a reason. */
 export const supportAct = {
   access: 'support.write',
   repeatable: true,
   bodyRequired: true,
 } as const
 
-/** What support staff read as well: resources without their secrets. */
+/** Routes that support staff can read, too: resources without their secrets. */
 export const adminOrSupport = { access: ['admin', 'support.read'] } as const
-/** What an auditor may read as well. */
+/** Routes that auditors can read, too. */
 export const adminOrAudit = { access: ['admin', 'audit.read'] } as const
-/** What is read of keys. */
+/** Routes that read keys. */
 export const keysRead = { access: ['admin', 'keys.read', 'keys.write'] } as const
-/** What support may read of keys as well. */
+/** Routes of keys that support staff can read, too. */
 export const keysOrSupport = {
   access: ['admin', 'support.read', 'keys.read', 'keys.write'],
 } as const
-/** What is changed of keys. */
+/** Routes that change keys. */
 export const keysAct = { access: ['admin', 'keys.write'], repeatable: true } as const
-/** The same, by what a body says. */
+/** The same with a body. */
 export const keysChange = { ...keysAct, bodyRequired: true } as const
 
 /** Returns the requester of an administrative act, from its token. */
@@ -98,7 +98,7 @@ export function parseClientId({ params }: { params: { clientId: string } }): str
   return params.clientId
 }
 
-/** The client after which a page begins. */
+/** Parses the client id after which a page begins. */
 export const clientAfter = (cursor: string | undefined): string =>
   readCursor(cursor, ([id]) => (isClientId(id) ? id : null)) ?? ''
 

@@ -12,14 +12,14 @@ import { ApprovalSchema } from './schemas/approvals.ts'
 
 type ApprovalKinds = readonly [ApprovalKind, ...ApprovalKind[]]
 
-/** What of a route another person approves, where the configuration says so. */
+/** The approval rule of a route, which the configuration enables. */
 interface ApprovalRule {
   readonly kinds: ApprovalKinds
   /** The schema of the body that the rule reads. */
   readonly body?: TSchema
-  /** Those that a call is of; without it, the first. Asked once the call is valid. */
+  /** The kinds of the call; by default the first. Called after the call is validated. */
   readonly findKinds?: (request: FastifyRequest) => Promise<readonly ApprovalKind[]>
-  /** What cannot be asked for although it could be done at once. */
+  /** Returns why a valid call cannot be requested for approval. */
   readonly findFault?: (request: FastifyRequest) => Promise<ProblemError | null>
 }
 
@@ -36,8 +36,8 @@ interface BodyRule<Body> {
 }
 
 /**
- * A rule that reads the body as the route's schema types it: a member that is renamed in the schema
- * does not compile in the rule. A route with another schema does not start.
+ * Makes a rule that reads the body with the type of the route's schema: renaming a member in the
+ * schema breaks the compilation of the rule. A route with another schema does not start.
  */
 export function approvalByBody<Schema extends TSchema>(
   body: Schema,
@@ -61,9 +61,9 @@ declare module 'fastify' {
 }
 
 /**
- * Stands before every route that names a kind of approval: where that kind needs one here, a call
- * that is valid and allowed is kept for another person to approve, and answered 202. One that is
- * approved passes.
+ * Guards the routes with a kind of approval. If the kind requires an approval here, a valid and
+ * allowed call is stored until another person approves it, and answered with 202. An approved call
+ * passes.
  */
 export function guardByApproval(app: FastifyInstance, approvals: ApprovalContext): void {
   app.addHook('onRoute', (route) => {
@@ -93,7 +93,7 @@ export function guardByApproval(app: FastifyInstance, approvals: ApprovalContext
       members: { ...Object(request.params), ...asked.body },
     }
     const repeated = repeatable(request)
-    // Its answer is another than that of the same request where none is needed.
+    // Its answer differs from that of the same request without an approval.
     const own = repeated && {
       ...repeated,
       request: new Secret(`APPROVAL\n${repeated.request.reveal()}`),
@@ -132,14 +132,14 @@ export function judgeAgain(
 }
 
 /**
- * Whether this process sends what was approved.
- * @throws `Problem` where it is another request: that would be a fault of ours.
+ * Whether this process sends the approved request.
+ * @throws `Problem` if it is another request, which would be a fault of this service.
  */
 function isApproved(request: FastifyRequest): boolean {
   const { carriesOut } = requireCaller(request)
   if (!carriesOut) return false
   const { body, method, path } = carriesOut
-  // What was asked for before paths were written in one way has its path as it was sent.
+  // Requests from before paths were normalized have their path as sent.
   const paths = [composePath(request), request.url]
   const isSame =
     JSON.stringify([method, body]) === JSON.stringify([request.method, request.body ?? null])
@@ -153,10 +153,7 @@ const describeRequest = (request: FastifyRequest): AskedRequest => ({
   body: (request.body ?? null) as object | null,
 })
 
-/**
- * The path in its one spelling: the route's, with its parameters decoded and nothing encoded
- * without need.
- */
+/** Normalizes the path: the route's, with decoded parameters and no unnecessary encoding. */
 const composePath = ({ params, routeOptions, url }: FastifyRequest): string => {
   const given = params as Readonly<Record<string, string>>
   const pattern = routeOptions.url ?? url

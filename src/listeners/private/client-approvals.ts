@@ -9,7 +9,7 @@ import type {
   RotateSecretSchema,
 } from './schemas/clients.ts'
 
-/** What another person approves of a new client of each kind, and of other credentials of one. */
+/** The kinds of approval for a new client, by its kind, and for other credentials of one. */
 const credentialKinds = {
   admin: 'administrator',
   network: 'network',
@@ -35,7 +35,7 @@ export function listChangeKinds(
 ): readonly ApprovalKind[] {
   const hasCredentials = jwks !== undefined || certificateBoundTokens !== undefined
   if (before.kind !== 'client') {
-    // Other keys are another holder, and so is one who is let in again.
+    // Other keys mean another holder, and so does enabling the client again.
     const isAnother = hasCredentials || active === true || scopes !== undefined
     return isAnother ? [credentialKinds[before.kind]] : []
   }
@@ -55,7 +55,7 @@ interface NewCredentials {
   readonly jwks?: object
 }
 
-/** No secret can be shown once to a person who waits for another: a new client has keys. */
+/** After an approval, no secret can be shown: a new client needs keys. */
 export const findKeyFault = ({ jwks }: NewCredentials): ProblemError | null =>
   jwks === undefined
     ? { pointer: '/jwks', detail: 'must be given: no secret can be shown after an approval' }
@@ -77,9 +77,7 @@ export const findScopeFault = (
   }
 }
 
-/**
- * No secret can be shown after an approval: another secret comes from the requester, as its hash.
- */
+/** After an approval, no secret can be shown: the requester sends the hash of a new one. */
 export const findSecretHashFault = (
   body: Static<typeof RotateSecretSchema>,
 ): ProblemError | null =>

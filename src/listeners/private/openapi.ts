@@ -51,13 +51,13 @@ const tags: Readonly<Record<string, string>> = {
   Sandbox: 'Operations of the sandbox only.',
 }
 
-/** How the two listeners are reached. */
+/** The addresses of the two listeners. */
 interface Addresses {
   readonly baseUrl: string
   readonly privateUrl: string
 }
 
-/** What the document of the private listener says beside its routes. */
+/** Returns the description of the private listener in its document. */
 export const privateDescription = (
   { baseUrl, privateUrl }: Addresses,
   formats: Readonly<Record<string, StringFormat>>,

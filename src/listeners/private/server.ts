@@ -44,13 +44,13 @@ import { createWatching } from './watching.ts'
 interface PrivateServerOptions
   extends Omit<ServerOptions, 'listener' | 'base'>,
     Omit<PrivateApi, 'app' | 'watching'> {
-  /** How this listener and the public one are reached. */
+  /** The addresses of this listener and of the public one. */
   readonly addresses: Parameters<typeof privateDescription>[0]
-  /** Resolves when everything that a request needs answers. */
+  /** Resolves when every dependency of requests answers. */
   ready(): Promise<void>
   /** Null in production. */
   readonly sandbox: Sandbox | null
-  /** Puts the console on it; null where there is none. */
+  /** Mounts the console; null without one. */
   readonly mountConsole: ((app: Server) => void) | null
   /** Puts the documents on it. */
   readonly mountDocuments: (app: Server) => void
@@ -114,7 +114,7 @@ const routes = [
   erasureRoutes,
 ]
 
-/** Probes call the machine by its address, or by no name. */
+/** Probes call the machine by its address, or without a name. */
 const watched = { access: 'open', anyHost: true } as const
 const tags = ['Health']
 const StatusSchema = Type.Object({ status: Type.String() })

@@ -4,23 +4,23 @@ import { findBacklog } from '../../operations/webhooks/deliveries.ts'
 import { listFailingEndpoints } from '../../operations/webhooks/operator-acts.ts'
 import type { Metrics, TimedRoute } from '../http/metrics.ts'
 
-/** What is known is good for so long: whoever watches asks often, and several may. */
+/** How long a read is cached: monitoring polls frequently, possibly from several systems. */
 const goodForMs = 2_000
-/** One sample a minute, of a day at most. */
+/** One sample per minute, for at most a day. */
 const everyMs = 60_000
 const samplesMost = 24 * 60
 
-/** Links that are looked at. */
+/** The maximum number of links that are read. */
 const linksMost = 1_000
 
-/** How it was at an instant, in this process where it is about calls. */
+/** The state at an instant; calls are those of this process. */
 interface Sample {
   readonly at: string
   readonly backlog: Awaited<ReturnType<typeof findBacklog>>
   readonly calls: Latency
 }
 
-/** How long calls took, in milliseconds; null where there were none. */
+/** The durations of calls in milliseconds; null without calls. */
 interface Latency {
   readonly calls: number
   readonly p50Ms: number | null
@@ -29,21 +29,21 @@ interface Latency {
 }
 
 /**
- * What health and figures are read from: never more often than every two seconds, however many ask.
+ * The source of health and figures. It reads at most every two seconds, however many callers ask.
  */
 export interface Watching {
   readonly backlog: () => ReturnType<typeof findBacklog>
   readonly failingWebhooks: () => ReturnType<typeof listFailingEndpoints>
   readonly keys: () => ReturnType<typeof measureKeys>
   readonly links: () => ReturnType<typeof listLinks>
-  /** The samples that this process keeps in its memory, the oldest first. */
+  /** The samples in the memory of this process, oldest first. */
   readonly samples: () => readonly Sample[]
   /** Takes a sample now. */
   readonly sample: () => Promise<void>
 }
 
 interface Watched {
-  /** Has something done when the server closes. */
+  /** Registers a function to call when the server closes. */
   onClose(stop: () => void): void
   readonly cards: Parameters<typeof findBacklog>[0]
   readonly keys: Parameters<typeof measureKeys>[0]
@@ -51,7 +51,9 @@ interface Watched {
   readonly metrics: Metrics
 }
 
-/** Watches what health and figures tell of; a minute's sample is taken until the server closes. */
+/**
+ * Watches the facts for health and figures, and takes a sample each minute until the server closes.
+ */
 export function createWatching({ cards, keys, links, metrics, onClose }: Watched): Watching {
   const backlog = atMostEvery(goodForMs, () => findBacklog(cards))
   const samples: Sample[] = []
@@ -66,7 +68,7 @@ export function createWatching({ cards, keys, links, metrics, onClose }: Watched
     samples.push({ at: new Date().toISOString(), backlog: measured, calls: computeLatency(since) })
     if (samples.length > samplesMost) samples.shift()
   }
-  // What cannot be read now is missing from the picture, and the next minute is there again.
+  // Unreadable facts are missing in this sample only.
   const timer = setInterval(() => void sample().catch(() => undefined), everyMs).unref()
   onClose(() => clearInterval(timer))
   return {
@@ -79,7 +81,7 @@ export function createWatching({ cards, keys, links, metrics, onClose }: Watched
   }
 }
 
-/** Reads anew where what was read is old; a read that fails is not kept. */
+/** Reads again if the last result is old; a failed read is not cached. */
 function atMostEvery<Value>(goodMs: number, read: () => Promise<Value>): () => Promise<Value> {
   let known: { readonly value: Promise<Value>; readonly untilMs: number } | null = null
   return () => {
@@ -94,7 +96,7 @@ function atMostEvery<Value>(goodMs: number, read: () => Promise<Value>): () => P
   }
 }
 
-/** All calls of some routes together. */
+/** Sums the calls of several routes. */
 const sumRoutes = (routes: readonly TimedRoute[]): TimedRoute['within'] =>
   (routes[0]?.within ?? []).map(([seconds], at) => [
     seconds,
@@ -102,8 +104,7 @@ const sumRoutes = (routes: readonly TimedRoute[]): TimedRoute['within'] =>
   ])
 
 /**
- * The times within which shares of calls were answered, by the bounds between which they were
- * counted.
+ * Estimates the times within which shares of calls were answered, from the bounds of the histogram.
  */
 export function computeLatency(within: TimedRoute['within']): Latency {
   const calls = within.at(-1)?.[1] ?? 0
@@ -112,7 +113,7 @@ export function computeLatency(within: TimedRoute['within']): Latency {
     const at = within.findIndex(([, requests]) => requests >= share * calls)
     const [low, below] = within[at - 1] ?? [0, 0]
     const [high, upTo] = within[at] ?? [low, calls]
-    // What took longer than the longest bound took at least that.
+    // Calls beyond the highest bound took at least that long.
     if (high === Number.POSITIVE_INFINITY) return low * 1_000
     const ms = (low + ((high - low) * (share * calls - below)) / (upTo - below)) * 1_000
     return Math.round(ms * 100) / 100

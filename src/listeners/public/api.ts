@@ -8,21 +8,21 @@ import type { EventStreams } from '../../operations/events/streams.ts'
 import { requireCaller } from '../http/authentication.ts'
 import type { Server } from '../http/server.ts'
 
-/** What the routes of the public listener work with. */
+/** The dependencies of the public listener's routes. */
 export interface PublicApi {
   readonly app: Server
   readonly issuing: CardDataContext
-  /** What every path of the specification begins with: `/thr/processor`. */
+  /** The common prefix of the specification's paths: `/thr/processor`. */
   readonly base: string
-  /** The URL of this service, which its answers name. */
+  /** The URL of this service, which its answers contain. */
   readonly baseUrl: string
   readonly eventStreams: EventStreams
   readonly audit: AuditLogContext
-  /** What is wrong with an address that a client wants called, or null. */
+  /** Returns the fault of an address that a client wants called, or null. */
   faultOfTarget(url: string): string | null
 }
 
-/** Returns the caller as operations need it. */
+/** Returns the caller in the form of the operations. */
 export const createRequester = (request: FastifyRequest): Requester => ({
   clientId: requireCaller(request).clientId,
   requestId: request.id,

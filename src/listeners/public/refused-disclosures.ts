@@ -7,15 +7,15 @@ import { requireCaller } from '../http/authentication.ts'
 import type { PublicApi } from './api.ts'
 
 /**
- * Puts on record, before it is answered, that a client which is known asked for a disclosure and
- * did not get it: whatever refused it, and wherever. What can be no card's token may be a card
- * number, and is left out.
+ * Records, before the answer, that a known client requested a disclosure and did not get it,
+ * whichever part refused it. A value that cannot be a card's token may be a card number, and is
+ * omitted.
  */
 export const recordingRefusals =
   ({ issuing }: Pick<PublicApi, 'issuing'>, act: 'pin.revealed' | 'card_data.revealed') =>
   (request: FastifyRequest, { code, status }: Problem): Promise<void> => {
     const { publicToken } = toMembers(request.params)
-    // Of a body it is not certain here that it is valid.
+    // The body may be invalid here.
     const { deviceKey, includePin } = toMembers(request.body)
     return issuing.refusedDisclosures.record(
       {

@@ -22,10 +22,10 @@ import * as webhookRoutes from './routes/webhooks.ts'
 interface PublicServerOptions
   extends Omit<ServerOptions, 'listener' | 'base'>,
     Omit<PublicApi, 'app' | 'base'> {
-  /** The segment that stands for the processor in every path of the specification. */
+  /** The segment for the processor in every path of the specification. */
   readonly processorPath: string
   readonly authorizationServer: PublicAuthorizationServer
-  /** Nothing where limits are turned off. */
+  /** Null if limits are off. */
   readonly tokenAttempts: TokenAttempts | null
   /** Null in production. */
   readonly simulate: Simulate | null
@@ -35,7 +35,7 @@ interface PublicServerOptions
   readonly mountDocuments: (app: Server) => void
 }
 
-/** In the order in which the document has them. */
+/** In the order of the document. */
 const routes = [
   listProductsRoute,
   cardRoutes.createCardRoute,

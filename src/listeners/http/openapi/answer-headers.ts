@@ -31,7 +31,7 @@ export const namedHeaders = {
   ),
 } as const
 
-/** Those that every answer has. */
+/** The headers of every answer. */
 const always = ['X-Request-Id', 'Api-Version']
 
 /** References to the headers of one answer. */

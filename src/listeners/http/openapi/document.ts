@@ -31,21 +31,21 @@ const scopeDescriptions: Readonly<Record<Scope, string>> = {
   approve: 'Approve the requests of other people. Only people have this scope.',
 }
 
-/** What is said of a listener in its document. */
+/** The description of a listener in its document. */
 export interface Description extends Finishing {
   readonly listener: ListenerName
   readonly title: string
   readonly summary: string
   readonly description: string
   readonly tags: readonly { readonly name: string; readonly description: string }[]
-  /** The listener, as its callers reach it. */
+  /** The URL of the listener for its callers. */
   readonly url: string
-  /** Where its callers get their tokens. */
+  /** The token endpoint for its callers. */
   readonly tokenUrl: string
 }
 
 /**
- * The document that describes a listener: OpenAPI 3.1, made from the routes that have an
+ * Returns the options for the document of a listener: OpenAPI 3.1, from the routes with an
  * `operationId`.
  */
 export const openapiOptions = (described: Description): FastifyDynamicSwaggerOptions => ({
@@ -94,7 +94,7 @@ export const openapiOptions = (described: Description): FastifyDynamicSwaggerOpt
       url,
       schema: {
         ...schema,
-        // Any one of them will do.
+        // One of the scopes suffices.
         security: scopes.map((scope) => ({ oauth2: [scope] })),
         [notesMember]: notes,
       },
@@ -116,7 +116,7 @@ export function listProblemCodes({
     [takesBody, ['unsupported_media_type', 'body_too_large']],
     [true, ['malformed_request', 'validation_failed']],
     [url.includes(':publicToken'), ['card_not_found']],
-    // Every other parameter of a path names something that may not be there.
+    // Every other parameter of a path names a resource that may not exist.
     [/:(?!publicToken)/.test(url), ['not_found']],
     [config?.repeatable === true, ['idempotency_key_in_use', 'idempotency_key_reused']],
     [true, [...(config?.problems ?? []), 'internal_error', 'unavailable']],

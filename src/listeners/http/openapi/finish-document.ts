@@ -7,29 +7,29 @@ import { EmptyBodySchema } from '../validation.ts'
 import { answerHeaders, namedHeaders } from './answer-headers.ts'
 import { namedProblemResponses, ProblemSchema, problemResponses } from './problem-responses.ts'
 
-/** What a document is finished with. */
+/** The parts of a document that the generator does not know. */
 export interface Finishing {
-  /** The schemas of bodies, as they are exported: `CreateCardSchema` is `CreateCard`. */
+  /** The schemas of bodies under their exported names: `CreateCardSchema` is `CreateCard`. */
   readonly sources: Readonly<Record<string, unknown>>
-  /** A body for operations that take one, by `operationId`. */
+  /** An example body for operations with a body, by `operationId`. */
   readonly bodyExamples: Readonly<Record<string, object>>
-  /** The first answer of operations that return JSON, by `operationId`. */
+  /** An example of the first answer of operations that return JSON, by `operationId`. */
   readonly answerExamples: Readonly<Record<string, unknown>>
-  /** Those that the schemas name. */
+  /** The formats that the schemas name. */
   readonly formats: Readonly<Record<string, StringFormat>>
 }
 
-/** What follows from a route's configuration, on its way through the generator. */
+/** The notes of a route's configuration for the generator. */
 export interface RouteNotes {
   readonly problemCodes: readonly ProblemCode[]
   readonly isRepeatable: boolean
   readonly isBodyRequired: boolean
   readonly isDisclosure: boolean
-  /** Whether it needs no token. */
+  /** Whether the route needs no token. */
   readonly isOpen: boolean
 }
 
-/** The member of an operation that holds its {@link RouteNotes} until the document is finished. */
+/** The member of an operation that has its {@link RouteNotes} until the document is finished. */
 export const notesMember = 'x-route-notes'
 
 interface Content {
@@ -41,7 +41,7 @@ interface Parameter {
   readonly schema: Record<string, unknown>
 }
 
-/** An operation as the generator leaves it. */
+/** An operation in the form of the generator. */
 interface Operation {
   readonly operationId: string
   readonly requestBody?: { readonly content: Content }
@@ -62,13 +62,13 @@ const idempotencyKey = {
   schema: { type: 'string', pattern: '^[\\x21-\\x7e]{1,255}$' },
 }
 
-/** Names what is the same in many places, and adds what the generator does not know. */
+/** Replaces repeated parts with references, and adds the parts that the generator does not know. */
 export const finishDocument = (finishing: Finishing): SwaggerTransformObject => {
   const referring = referrer(finishing)
   return (input) => {
     if (!('openapiObject' in input)) return input.swaggerObject
     const { openapiObject: document } = input
-    // The generator's types say less of a document than it makes.
+    // The generator's types are less precise than its documents.
     const paths = mapValues(document.paths as unknown as Paths, (item) =>
       mapValues(item, (operation) => finishOperation(operation, finishing, referring)),
     )
@@ -81,7 +81,7 @@ export const finishDocument = (finishing: Finishing): SwaggerTransformObject => 
       parameters: { IdempotencyKey: idempotencyKey },
       securitySchemes: document.components?.securitySchemes,
     }
-    // References stand where the types of the generator know schemas only.
+    // The generator's types do not include references in place of schemas.
     return { ...document, paths, components } as unknown as typeof document
   }
 }
@@ -133,12 +133,12 @@ function finishOperation(
         content: finishContent(requestBody.content, bodyExamples[operationId]),
       },
     }),
-    // A status that the route itself answers with is described as its own.
+    // The route's own description of a status takes precedence.
     responses: { ...problemResponses(notes.problemCodes), ...answers },
   }
 }
 
-/** A query is text, so its schema checks text: what it means is a number. */
+/** Query parameters are strings, so the schema checks a string; the meaning is a number. */
 const pageSize = { type: 'integer', minimum: 1, maximum: 100, default: 100 }
 
 const mapValues = <Value, Mapped>(
@@ -147,10 +147,10 @@ const mapValues = <Value, Mapped>(
 ): Record<string, Mapped> =>
   Object.fromEntries(Object.entries(entries).map(([name, value]) => [name, map(value, name)]))
 
-/** Parameters are described one by one, and an answer without a body has no schema. */
+/** Parameters are described individually, and an answer without a body has no schema. */
 const unnamed = /^(?:.*(?:Params|Query)|NoContent|Nothing)$/
 
-/** The schemas of bodies by their names: `CreateCardSchema` is `CreateCard`. */
+/** Lists the schemas of bodies by name: `CreateCardSchema` is `CreateCard`. */
 const listBodySchemas = ({ sources }: Pick<Finishing, 'sources'>) =>
   Object.entries<unknown>({ ...sources, EmptyBodySchema, ProblemSchema })
     .filter((entry): entry is [string, object] => entry[0].endsWith('Schema'))
@@ -158,7 +158,7 @@ const listBodySchemas = ({ sources }: Pick<Finishing, 'sources'>) =>
     .filter(([name]) => !unnamed.test(name))
     .sort(([one], [other]) => (one < other ? -1 : 1))
 
-/** A record as the generator writes it: by `additionalProperties`, not by patterns of names. */
+/** Writes records as the generator does: `additionalProperties` instead of patterns of names. */
 function writeRecords<Schema>(schema: Schema): Schema {
   const write = (value: unknown): unknown => {
     if (typeof value !== 'object' || value === null) return value
@@ -173,13 +173,13 @@ function writeRecords<Schema>(schema: Schema): Schema {
   return write(schema) as Schema
 }
 
-/** What a schema is known by, wherever it was copied to. */
+/** Returns an identity of a schema that copies share. */
 const composeIdentity = (schema: unknown): string => stringify(schema) ?? ''
 
-/** Puts schemas as they stand in the document: by reference where they have a name. */
+/** Writes schemas in the document: named ones by reference. */
 interface Referring {
   schema(schema: unknown): unknown
-  /** Of one that is described here, the members. */
+  /** Writes the members of a schema that is described in place. */
   members(schema: object): object
 }
 
@@ -197,8 +197,8 @@ function referrer(finishing: Finishing): Referring {
     const members = Object.entries(schema).map(([member, value]) => [member, refer(value)])
     const published = publishedFormat(finishing.formats, Object.fromEntries(members))
     const { enum: words, type } = published
-    // Generators of code want one type: that of the listed values, and whether a body may be left
-    // out is said by `required` of the request.
+    // Code generators need one type: that of the listed values. `required` of the request states
+    // whether a body is optional.
     if (Array.isArray(words) && type === undefined)
       return { type: findListedType(words), ...published }
     if (!Array.isArray(type)) return published
@@ -215,7 +215,7 @@ function findListedType(values: readonly unknown[]): string {
   return others.length === 0 ? type : 'string'
 }
 
-/** What JSON Schema itself can say of some of our formats. */
+/** The formats that JSON Schema can express. */
 const equivalents: Readonly<Record<string, object>> = {
   id: { format: 'uuid' },
   'birth-date': { format: 'date' },
@@ -223,7 +223,7 @@ const equivalents: Readonly<Record<string, object>> = {
   'country-code': { pattern: '^[A-Z]{3}$' },
 }
 
-/** A schema whose format only this service knows, with the rule of that format in words. */
+/** Returns a schema whose format is specific to this service, with the rule in words. */
 function publishedFormat(
   formats: Finishing['formats'],
   schema: Record<string, unknown>,

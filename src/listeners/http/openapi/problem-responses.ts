@@ -30,14 +30,13 @@ export const ProblemSchema = Type.Object(
   { description: 'RFC 9457.' },
 )
 
-/** The responses that some problems are answered with, by status. */
+/** Returns the responses for some problems, by status. */
 export function problemResponses(codes: readonly ProblemCode[]): Record<string, object> {
   const byStatus = Object.groupBy(codes, (code) => String(problemKinds[code].status))
   return Object.fromEntries(
     Object.entries(byStatus).map(([status, those = []]) => {
       const [only] = those
-      // A problem alone on its status has a response by its name: it is the same in every
-      // operation.
+      // A problem that is alone on its status has a named response, which all operations share.
       const isAlone = those.length === 1 && only !== undefined
       const reference = isAlone && { $ref: `#/components/responses/${responseName(only)}` }
       return [status, reference || inlineResponse(those)]
@@ -45,7 +44,7 @@ export function problemResponses(codes: readonly ProblemCode[]): Record<string, 
   )
 }
 
-/** The named responses that some paths refer to. */
+/** Lists the named responses that some paths refer to. */
 export function namedProblemResponses(paths: object): Record<string, object> {
   const text = JSON.stringify(paths)
   return Object.fromEntries(
@@ -56,7 +55,7 @@ export function namedProblemResponses(paths: object): Record<string, object> {
   )
 }
 
-/** `card_not_found` is `CardNotFound`. */
+/** Returns the name of a response: `card_not_found` is `CardNotFound`. */
 const responseName = (code: ProblemCode): string =>
   code.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 

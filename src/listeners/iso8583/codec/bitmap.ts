@@ -1,11 +1,14 @@
 import { type Cursor, encodings, fail } from './encodings.ts'
 import type { BitmapLayout } from './layout.ts'
 
-/** Bits 1 and 65 say that a bitmap follows, and are no fields. */
+/** Bits 1 and 65 state that a bitmap follows; they are not fields. */
 export const isInBitmap = ({ indicator }: BitmapLayout, number: number): boolean =>
   number >= 2 && number <= 128 && (number !== 65 || indicator === false)
 
-/** The numbers of a message's fields. @throws CodecError */
+/**
+ * Reads the numbers of a message's fields.
+ * @throws CodecError
+ */
 export function readMessageBitmap(cursor: Cursor, layout: BitmapLayout): readonly number[] {
   const start = cursor.at
   const first = readBits(cursor, layout, 8)
@@ -13,7 +16,7 @@ export function readMessageBitmap(cursor: Cursor, layout: BitmapLayout): readonl
   const hasIndicator = first.includes(1)
   if (isSecond && hasIndicator !== (layout.indicator !== false)) fail(cursor, 'wrong_bitmap', start)
   const second = isSecond || hasIndicator ? readBits(cursor, layout, 8) : []
-  // Two spellings of one message would be one too many.
+  // Rejected, because a message must have a single encoding.
   const isEmpty = hasIndicator && !isSecond && second.length === 0
   const numbers = [...first.filter((bit) => bit > 1), ...second.map((bit) => bit + 64)]
   if (isEmpty || !numbers.every((number) => isInBitmap(layout, number))) {
@@ -30,7 +33,7 @@ export function writeMessageBitmap(layout: BitmapLayout, numbers: readonly numbe
 
 type BitsEncoding = BitmapLayout['encoding']
 
-/** The numbers of the bits that are set, the first being 1. */
+/** Returns the numbers of the set bits, counted from 1. */
 export function readBits(
   cursor: Cursor,
   { encoding, tolerant }: Pick<BitmapLayout, 'encoding' | 'tolerant'>,

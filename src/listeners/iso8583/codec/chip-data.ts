@@ -3,14 +3,14 @@ import { readField } from './fields.ts'
 import { CodecError, type FieldLayout } from './layout.ts'
 import { readParts } from './parts.ts'
 
-/** Whether a field holds chip data that hosts may send in digits of hexadecimal, too. */
+/** Whether a field holds chip data that hosts may also send in hexadecimal. */
 export const isChipData = ({ encoding, parts, tolerant }: FieldLayout): boolean =>
   tolerant === true && encoding === 'binary' && parts?.kind === 'ber-tlv'
 
 /**
- * Reads chip data: bytes, or digits of hexadecimal where those hold together. The length before
- * digits counts them, or the bytes that they stand for.
- * @returns null where they are neither; then the bytes that are counted are read.
+ * Reads chip data: bytes, or hexadecimal digits if these parse. The length before digits counts the
+ * digits, or the bytes that they represent.
+ * @returns null if neither parses; the counted bytes are then read.
  */
 export function readChipData(cursor: Cursor, layout: FieldLayout): string | null {
   const counted = readField(cursor, layout)

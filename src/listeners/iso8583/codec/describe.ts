@@ -4,16 +4,16 @@ import { fieldNumbers } from './message.ts'
 import { readParts } from './parts.ts'
 import { standardFields, type Version } from './versions.ts'
 
-/** A field as a person may see it. */
+/** A field for display. */
 interface DescribedField {
-  /** `4`, or `55.9F02` for a part of one. */
+  /** `4`, or `55.9F02` for a part of a field. */
   readonly field: string
   readonly name: string
-  /** Masked, unless nothing secret can be in it. */
+  /** Masked, unless the field cannot contain a secret. */
   readonly value: string
 }
 
-/** Tags of chip data that say nothing of who has the card. */
+/** The tags of chip data that do not identify the cardholder. */
 const shownTags = new Set(
   [
     '82 84 95 9A 9C 5F2A 5F34 9F02 9F03 9F09 9F1A 9F26',
@@ -22,9 +22,8 @@ const shownTags = new Set(
 )
 
 /**
- * A message as a person may see it: of a PAN the first six digits and the last four, and of every
- * other field that may hold a secret nothing but how long it is. What is not known to be harmless
- * is taken for secret.
+ * Describes a message for display: a PAN with its first six and last four digits, and the length of
+ * every other field that may contain a secret. Fields not known to be harmless count as secret.
  */
 export function describe(
   layout: Layout,
@@ -38,7 +37,7 @@ export function describe(
     const value = fields[field] ?? ''
     const parts = layout.fields[field]?.parts
     if (parts?.kind !== 'ber-tlv' || !layout.fields[field]) {
-      // Somebody may have put a card number where a name belongs.
+      // A sender may have put a card number into a field for names.
       const isShown = standard?.shown === true && !holdsPan(value)
       const masked = field === '2' && isPan(value) ? maskPan(value) : mask(value)
       return [{ field, name, value: isShown ? withoutControls(value) : masked }]
@@ -52,7 +51,7 @@ export function describe(
   return [{ field: 'mti', name: 'message type', value: mti }, ...described]
 }
 
-/** A terminal would obey control characters. */
+/** A terminal would interpret control characters. */
 const withoutControls = (value: string): string => value.replace(/\p{Cc}/gu, '?')
 
 const mask = (value: string): string => `**** (${value.length})`

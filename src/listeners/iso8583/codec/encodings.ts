@@ -1,19 +1,22 @@
 import { CodecError, type CodecFault, type FieldLayout, type ValueEncoding } from './layout.ts'
 
-/** Where a reader stands in bytes, and what it reads there. */
+/** The position of a reader in bytes, with the field that it reads. */
 export interface Cursor {
   readonly bytes: Uint8Array
   at: number
-  /** What a fault is said of. */
+  /** The field named in errors. */
   field: string
 }
 
-/** @throws CodecError of the field that is read. */
+/** @throws CodecError of the present field. */
 export function fail(cursor: Cursor, fault: CodecFault, at = cursor.at): never {
   throw new CodecError(fault, cursor.field, at)
 }
 
-/** The next bytes. @throws CodecError `too_short`. */
+/**
+ * Reads the next bytes.
+ * @throws CodecError `too_short`.
+ */
 export function take(cursor: Cursor, count: number): Uint8Array {
   const end = cursor.at + count
   if (end > cursor.bytes.length) fail(cursor, 'too_short')
@@ -22,19 +25,16 @@ export function take(cursor: Cursor, count: number): Uint8Array {
   return taken
 }
 
-/** How values of one encoding are read and written. Units are digits, bytes or characters. */
+/** Reads and writes values of one encoding. Units are digits, bytes or characters. */
 interface Encoding {
   read(cursor: Cursor, units: number, layout: EncodedLayout): string
-  /** @throws CodecFault as a text, for the caller to name the field. */
+  /** @throws WriteFault without the field, which the caller adds. */
   write(value: string, layout: EncodedLayout): Uint8Array
 }
 
 type EncodedLayout = Pick<FieldLayout, 'type' | 'oddPad' | 'prefix' | 'tolerant'>
 
-/**
- * IBM code page 1047, which mainframes of networks use: the characters of Latin-1 that its bytes
- * stand for.
- */
+/** IBM code page 1047 of mainframes: the Latin-1 characters of its bytes. */
 const latin1ByEbcdic = Buffer.from(
   '000102039C09867F978D8E0B0C0D0E0F101112139D8508871819928F1C1D1E1F80818283840A171B88898A8B8C050607' +
     '909116939495960498999A9B14159E1A20A0E2E4E0E1E3E5E7F1A22E3C282B7C26E9EAEBE8EDEEEFECDF21242A293B5E' +
@@ -46,7 +46,7 @@ const latin1ByEbcdic = Buffer.from(
 )
 const ebcdicByLatin1 = new Map([...latin1ByEbcdic].map((character, byte) => [character, byte]))
 
-/** A fault of a value that is written; who writes the field names it. */
+/** A fault of a written value; the writer of the field names it. */
 export class WriteFault extends Error {
   readonly fault: CodecFault
 
@@ -64,17 +64,15 @@ const printable = /^[\x20-\x7e]*$/
 const printableLatin1 = /^[\x20-\x7e\x80-\xff]*$/
 const anyByte = /^[\p{Cc}\x20-\xff]*$/u
 
-/**
- * The characters that a text may have. A length before it says where it ends, whatever is in it.
- */
+/** Returns the allowed characters of a text. With a length prefix, the text may contain any. */
 function allowedCharacters({ prefix, tolerant, type }: EncodedLayout): RegExp {
   if (!tolerant || type !== 'ans') return printable
   return prefix ? anyByte : printableLatin1
 }
 
 /**
- * The text that characters of Latin-1 make.
- * @throws CodecError of the first one that may not be in it.
+ * Decodes Latin-1 characters.
+ * @throws CodecError of the first character that is not allowed.
  */
 function decodeText(
   cursor: Cursor,
@@ -112,7 +110,7 @@ const ebcdic: Encoding = {
     charactersIn(value, layout).map((character) => ebcdicByLatin1.get(character) ?? 0),
 }
 
-/** First bytes of characters of two, three and four bytes. */
+/** The first bytes of characters of two, three and four bytes. */
 const longerUtf8 = [0x80, 0xe0, 0xf0] as const
 
 const utf8: Encoding = {
@@ -124,7 +122,7 @@ const utf8: Encoding = {
     }
     const bytes = Buffer.from(cursor.bytes.subarray(start, cursor.at))
     const text = bytes.toString('utf8')
-    // What is not the one way to write its characters would be written otherwise.
+    // An encoding other than the shortest would be written differently.
     const isExact = Buffer.from(text).equals(bytes) && !/\p{Cc}/u.test(text)
     return isExact ? text : fail(cursor, 'not_of_encoding', start)
   },
@@ -149,7 +147,7 @@ const bcd: Encoding = {
     const isTrack = type === 'z'
     if (!(isTrack ? /^[0-9=f]*$/ : /^[0-9f]*$/).test(packed)) fail(cursor, 'not_digits', start)
     const isOdd = units % 2 === 1
-    // A host that fills a track with F instead of with the nibble that was agreed.
+    // Some hosts fill a track with F instead of the agreed nibble.
     if (tolerant && isTrack && /^[^f]+f$/.test(packed)) return packed.slice(0, -1)
     const unpadded = oddPad === 'left-0' ? packed.slice(1) : packed.slice(0, -1)
     const isPadded = isOdd && oddPad !== undefined && withPad(unpadded, oddPad) === packed

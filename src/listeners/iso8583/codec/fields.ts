@@ -1,19 +1,22 @@
 import { type Cursor, encodings, fail, refuseWrite, WriteFault } from './encodings.ts'
 import { CodecError, type FieldLayout, type FieldType, type LengthPrefix } from './layout.ts'
 
-/** What the values of each type consist of; bytes are seen to by their encodings. */
+/** The characters of each type; the encodings check bytes. */
 const patterns: Readonly<Record<FieldType, RegExp>> = {
   n: /^[0-9]*$/,
   a: /^[A-Za-z ]*$/,
   an: /^[A-Za-z0-9 ]*$/,
   ans: /^/,
-  // A credit or a debit; hosts write 0 where an amount has no sign.
+  // A credit or a debit; hosts write 0 for an amount without a sign.
   'x+n': /^[CD0][0-9]+$/,
   z: /^[0-9=D]*$/,
   b: /^/,
 }
 
-/** The value of a field. @throws CodecError */
+/**
+ * Reads the value of a field.
+ * @throws CodecError
+ */
 export function readField(cursor: Cursor, layout: FieldLayout): string {
   const { encoding, length, max = 0, tolerant, type } = layout
   const units = length ?? readUnits(cursor, layout)
@@ -27,12 +30,12 @@ export function readField(cursor: Cursor, layout: FieldLayout): string {
   return value
 }
 
-/** A track without what fills its last byte, its separator as its sender writes it in capitals. */
+/** Removes the fill of a track's last byte, and normalizes its separator. */
 const unfilledTrack = (track: string): string => track.toUpperCase().replace(/F+$/, '')
 
 /**
- * Where a field ends that begins here, whatever is in it; null where that cannot be told. The
- * length before it is read.
+ * Returns the end of a field that begins here, whatever its content is; null if it cannot be
+ * determined. The length prefix is read.
  */
 export function findFieldEnd({ ...cursor }: Cursor, layout: FieldLayout): number | null {
   const { encoding, length, prefix, type } = layout
@@ -51,7 +54,7 @@ export function findFieldEnd({ ...cursor }: Cursor, layout: FieldLayout): number
   }
 }
 
-/** Where bytes are counted, a fill nibble is the only sign of an odd number of digits. */
+/** If bytes are counted, only a fill nibble marks an odd number of digits. */
 function readUnits(cursor: Cursor, layout: FieldLayout): number {
   const { encoding, max = 0, oddPad, prefix, tolerant, type } = layout
   if (!prefix) throw new Error('A field has neither a length nor a prefix.')
@@ -61,7 +64,7 @@ function readUnits(cursor: Cursor, layout: FieldLayout): number {
   const last = counted > 0 ? cursor.bytes[cursor.at + counted - 1] : 0
   const isOdd = isBytes && oddPad === 'right-f' && ((last ?? 0) & 0xf) === 0xf
   const units = isBytes ? 2 * counted - (isOdd ? 1 : 0) : counted
-  // Some count what a track is filled with.
+  // Some hosts count the fill of a track.
   const most = tolerant && type === 'z' ? max + 1 : max
   return units > most ? fail(cursor, 'too_long', start) : units
 }
@@ -74,7 +77,10 @@ function readLength(cursor: Cursor, { digits, encoding }: LengthPrefix): number 
   return /^[0-9]+$/.test(text) ? Number(text) : fail(cursor, 'not_digits', start)
 }
 
-/** The bytes of a field with its length before it. @throws CodecError */
+/**
+ * Writes the bytes of a field with its length prefix.
+ * @throws CodecError
+ */
 export function writeField(name: string, layout: FieldLayout, value: string): Uint8Array {
   const { encoding, length, max = 0, oddPad, prefix, type } = layout
   const characters = encoding === 'utf-8' ? [...value].length : value.length
@@ -86,7 +92,7 @@ export function writeField(name: string, layout: FieldLayout, value: string): Ui
     if (!prefix) return bytes
     if (units > max) refuseWrite('too_long')
     const isInBytes = encoding === 'bcd' && prefix.counts === 'bytes'
-    // Nothing else would say that the number of digits is odd.
+    // Otherwise the odd number of digits could not be detected.
     if (isInBytes && units % 2 === 1 && oddPad !== 'right-f') refuseWrite('wrong_padding')
     return Buffer.concat([writeLength(prefix, isInBytes ? bytes.length : units), bytes])
   } catch (error) {

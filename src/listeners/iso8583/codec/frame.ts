@@ -1,16 +1,16 @@
-/** How messages are told apart on a connection. */
+/** How messages are delimited on a connection. */
 export interface Framing {
   /**
-   * The length before each message: binary of 2 or 4 bytes, 2 bytes of packed digits, 4 digits of
-   * ASCII, or 2 binary bytes and 2 of a session, whose messages are no ISO 8583.
+   * The length before each message: binary of 2 or 4 bytes, 2 bytes of packed digits, 4 ASCII
+   * digits, or 2 binary bytes and 2 bytes of a session, whose messages are not ISO 8583.
    */
   readonly length: 'binary-2' | 'binary-4' | 'bcd-2' | 'ascii-4' | 'binary-2-session'
-  /** Whether the length counts its own bytes. */
+  /** Whether the length includes its own bytes. */
   readonly inclusive?: boolean
   readonly header?: FrameHeader
 }
 
-/** What stands between the length and the message. */
+/** The header between the length and the message. */
 type FrameHeader =
   /** 5 bytes: an identifier, then the addresses of destination and source (ISO 7498). */
   | { readonly kind: 'tpdu' }
@@ -19,18 +19,18 @@ type FrameHeader =
   /** The same text before every message. */
   | { readonly kind: 'text'; readonly text: string }
 
-/** The longest frame that is taken: no message of a card is longer. */
+/** The maximum size of a frame: no card message is longer. */
 export const frameBytesMax = 4_096
 
-/** What came in one frame. */
+/** The content of one frame. */
 interface Frame {
-  /** Empty where there is none. */
+  /** Empty without a header. */
   readonly header: Buffer
-  /** Empty in a frame that only says that its sender is there. */
+  /** Empty in a keep-alive frame. */
   readonly message: Buffer
 }
 
-/** Bytes that are no frames; what says so is for an operator, and has nothing of a message. */
+/** Bytes that are not a frame. The message is for operators and contains no part of a message. */
 export class FrameError extends Error {
   constructor(message: string) {
     super(message)
@@ -40,13 +40,13 @@ export class FrameError extends Error {
 
 interface FrameReader {
   /**
-   * The frames that are whole now.
-   * @throws FrameError where none is and the next one is wrong, from then on.
+   * Adds bytes, and returns the complete frames.
+   * @throws FrameError if none is complete and the next one is invalid, and at every later call.
    */
   push(bytes: Uint8Array): readonly Frame[]
-  /** How many bytes of a frame that is not whole yet are there. */
+  /** Returns the number of bytes of the incomplete frame. */
   waiting(): number
-  /** Why the frame that began is not whole, where its length may have been written otherwise. */
+  /** Returns why the frame may be incomplete, if its length may have another format. */
   suspicion(): string | null
 }
 
@@ -90,13 +90,13 @@ const forms: Readonly<Record<Framing['length'], LengthForm>> = {
 
 const none = Buffer.alloc(0)
 
-/** Takes a stream of bytes apart. It keeps no more of it than one frame. */
+/** Splits a stream of bytes into frames. It stores at most one frame. */
 export function createFrameReader(framing: Framing): FrameReader {
   const form = forms[framing.length]
   let rest: Buffer = none
   let fault: FrameError | null = null
 
-  /** The next frame, or null where it is not whole. */
+  /** Returns the next frame, or null if it is incomplete. */
   function next(): Frame | null {
     if (rest.length < form.bytes) return null
     const end = form.bytes + bodyLength(framing, rest)
@@ -116,19 +116,18 @@ export function createFrameReader(framing: Framing): FrameReader {
       try {
         for (let frame = next(); frame; frame = next()) frames.push(frame)
       } catch (error) {
-        // Those before it are whole, and are taken first.
+        // The earlier frames are complete, and are returned first.
         if (!(error instanceof FrameError) || frames.length === 0) throw error
         fault = error
         rest = none
       }
-      // A view would keep all of what it was cut from.
+      // A view would keep the whole buffer that it was cut from.
       if (rest.length > 0) rest = Buffer.from(rest)
       return frames
     },
     waiting: () => rest.length,
     suspicion() {
-      // A frame that never gets whole is mostly one whose length is read otherwise than it was
-      // written.
+      // A frame that is never complete usually has a length in another format.
       const seems = (['binary-2', 'bcd-2', 'ascii-4', 'binary-4'] as const).find((other) => {
         const { bytes, read } = forms[other]
         const counted = rest.length < bytes || other === framing.length ? null : read(rest)
@@ -139,7 +138,10 @@ export function createFrameReader(framing: Framing): FrameReader {
   }
 }
 
-/** How long a frame is that has begun, without its length. @throws FrameError */
+/**
+ * Returns the length of a frame, without its length field.
+ * @throws FrameError
+ */
 function bodyLength(framing: Framing, bytes: Buffer): number {
   const form = forms[framing.length]
   const counted = form.read(bytes)
@@ -150,7 +152,7 @@ function bodyLength(framing: Framing, bytes: Buffer): number {
   const length = framing.inclusive ? counted - form.bytes : counted
   if (length < 0) throw new FrameError('The length is less than its own size.')
   if (length <= frameBytesMax) return length
-  // A binary length that is out of all reason is mostly one in digits.
+  // An implausibly large binary length usually consists of digits.
   const isDigits =
     framing.length.startsWith('binary') && /^[0-9]{2}$/.test(bytes.toString('latin1', 0, 2))
   const seems = isDigits ? ': its length seems to be four digits of ASCII' : ''
@@ -168,7 +170,7 @@ function withoutHeader(header: FrameHeader | undefined, body: Buffer): Frame {
   return frame
 }
 
-/** A frame of a message, with the header that an answer has, or the first that is sent. */
+/** Composes the frame of a message, with the header of an answer or of a first message. */
 export function composeFrame(framing: Framing, message: Uint8Array, header?: Buffer): Buffer {
   const form = forms[framing.length]
   const body = Buffer.concat([answerHeader(framing.header, message.length, header), message])

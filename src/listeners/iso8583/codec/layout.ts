@@ -1,6 +1,4 @@
-/**
- * How a value is written: as text, as packed digits, as bytes, or as bytes in hexadecimal digits.
- */
+/** The encoding of a value: text, packed digits, bytes, or bytes in hexadecimal digits. */
 export type ValueEncoding =
   | 'ascii'
   | 'ebcdic'
@@ -11,17 +9,16 @@ export type ValueEncoding =
   | 'hex-ebcdic'
 
 /**
- * What a value may hold, in the letters of the standard; `b` is bytes, shown in hexadecimal
- * capitals.
+ * The type of a value, in the letters of the standard; `b` is bytes, shown in hexadecimal capitals.
  */
 export type FieldType = 'n' | 'a' | 'an' | 'ans' | 'x+n' | 'z' | 'b'
 
-/** What stands before a value and says how long it is. */
+/** The length prefix of a value. */
 export interface LengthPrefix {
-  /** Of a binary one, bytes. */
+  /** For a binary prefix, bytes. */
   readonly digits: number
   readonly encoding: 'ascii' | 'ebcdic' | 'bcd' | 'binary'
-  /** What of packed digits is counted: the digits, unless it is the bytes. */
+  /** The unit of packed digits: digits by default, or bytes. */
   readonly counts?: 'digits' | 'bytes'
 }
 
@@ -29,29 +26,28 @@ export interface LengthPrefix {
 export interface FieldLayout {
   readonly type: FieldType
   readonly encoding: ValueEncoding
-  /** In digits when packed, in bytes when binary, else in characters. */
+  /** In digits if packed, in bytes if binary, otherwise in characters. */
   readonly length?: number
   readonly max?: number
   readonly prefix?: LengthPrefix
-  /** The nibble beside an odd number of packed digits; without it their number must be even. */
+  /**
+   * The nibble that completes an odd number of packed digits; without it the number must be even.
+   */
   readonly oddPad?: OddPad
   readonly parts?: PartsLayout
   /**
-   * Whether other spellings of hosts are read as well: hexadecimal in small letters, Latin-1 in
-   * text, any byte in text that has a length before it, a track that is filled with F, chip data in
-   * hexadecimal. One spelling is written.
+   * Whether other encodings of hosts are accepted: lower-case hexadecimal, Latin-1 in text, any
+   * byte in text with a length prefix, a track filled with F, chip data in hexadecimal. Only one
+   * encoding is written.
    */
   readonly tolerant?: true
 }
 
 type OddPad = 'left-0' | 'right-0' | 'right-f'
 
-/** What a value is made of. */
+/** The structure of a value with parts. */
 export type PartsLayout =
-  /**
-   * Subfields behind a bitmap of their own, in a field of bytes; its first bit is a subfield like
-   * others.
-   */
+  /** Subfields after a bitmap, in a field of bytes; the first bit is a subfield like the others. */
   | {
       readonly kind: 'bitmap'
       readonly encoding: 'binary' | 'hex-ascii' | 'hex-ebcdic'
@@ -60,32 +56,32 @@ export type PartsLayout =
       readonly header?: number
       readonly fields: Readonly<Record<string, FieldLayout>>
     }
-  /** Tag, length and value in a text; both of the first two have a number of characters. */
+  /** Tag, length and value in a text; tag and length have a fixed number of characters. */
   | {
       readonly kind: 'tlv'
       readonly tagLength: number
       readonly lengthDigits: number
       /** Characters before the first tag. */
       readonly header?: number
-      /** Whether a text that is no tags, lengths and values is taken as it is, without parts. */
+      /** Whether a text without tags, lengths and values is accepted without parts. */
       readonly optional?: true
     }
-  /** Subfields one after the other, in a text; the last ones may be left out. */
+  /** Consecutive subfields in a text; the last ones may be absent. */
   | { readonly kind: 'row'; readonly lengths: Readonly<Record<string, number>> }
   /** Chip data (ISO/IEC 8825-1; EMV book 3, annex B), in a field of bytes. */
   | { readonly kind: 'ber-tlv' }
 
 export interface BitmapLayout {
   readonly encoding: 'binary' | 'hex-ascii' | 'hex-ebcdic'
-  /** Where 16 bytes are sent also without a field above 64. */
+  /** Whether 16 bytes are sent even without a field above 64. */
   readonly size?: 'always-16'
-  /** `false` where 16 bytes are sent and bit 1 never says so. */
+  /** `false` if 16 bytes are sent and bit 1 is never set. */
   readonly indicator?: false
-  /** Whether hexadecimal is read in small letters, too. */
+  /** Whether lower-case hexadecimal is accepted. */
   readonly tolerant?: true
 }
 
-/** All that is to be known to read and write messages. */
+/** The layout for reading and writing messages. */
 export interface Layout {
   /** Bytes before the message type. */
   readonly header?: number
@@ -94,11 +90,11 @@ export interface Layout {
   readonly fields: Readonly<Record<string, FieldLayout>>
 }
 
-/** A message: its type, and the values of its fields by their numbers. */
+/** A message: its type, and the values of its fields by number. */
 export interface IsoMessage {
   readonly mti: string
   readonly fields: Readonly<Record<string, string>>
-  /** What stands before the type, in hexadecimal. */
+  /** The bytes before the type, in hexadecimal. */
   readonly header?: string
 }
 
@@ -121,13 +117,13 @@ export type CodecFault = keyof typeof reasons
 
 /**
  * The only error of the codec. It names the field by its place in the layout (`mti`, `bitmap`, `4`,
- * `62.3`) and the place in the message, in bytes from its beginning, and never a value or a tag,
- * which are bytes of the message.
+ * `62.3`) and the byte offset in the message, never a value or a tag, which are bytes of the
+ * message.
  */
 export class CodecError extends Error {
   readonly fault: CodecFault
   readonly field: string
-  /** Null where a value is written, which has no place yet. */
+  /** Null while writing, when there is no offset yet. */
   readonly offset: number | null
 
   constructor(fault: CodecFault, field: string, offset: number | null) {

@@ -6,8 +6,8 @@ import { CodecError, type FieldLayout, type IsoMessage, type Layout } from './la
 import { refuseWrongParts } from './parts.ts'
 
 /**
- * Reads a message, strictly: nothing is padded, repaired or left over.
- * @throws CodecError, and nothing else whatever the bytes are.
+ * Reads a message strictly: no padding, no repair, no trailing bytes.
+ * @throws CodecError, and no other error for any bytes.
  */
 export function decode(layout: Layout, bytes: Uint8Array): IsoMessage {
   const cursor: Cursor = { bytes, at: 0, field: 'header' }
@@ -26,7 +26,10 @@ export function decode(layout: Layout, bytes: Uint8Array): IsoMessage {
   return composeMessage(header, mti, fields)
 }
 
-/** The value of a field, whose parts hold together. @throws CodecError */
+/**
+ * Reads the value of a field with valid parts.
+ * @throws CodecError
+ */
 function readWhole(cursor: Cursor, field: FieldLayout): string {
   const start = cursor.at
   const chipData = isChipData(field) ? readChipData(cursor, field) : null
@@ -38,9 +41,8 @@ function readWhole(cursor: Cursor, field: FieldLayout): string {
 }
 
 /**
- * What can be read of a message that is not whole or has a wrong value: its type, and the fields
- * whose values are right, as far as it can be told where each ends. Null where its type or its
- * bitmap cannot be read.
+ * Reads the valid part of an incomplete or faulty message: its type, and the fields with valid
+ * values, as far as their ends can be determined. Null if its type or its bitmap is unreadable.
  */
 export function decodeReadable(layout: Layout, bytes: Uint8Array): IsoMessage | null {
   const cursor: Cursor = { bytes, at: 0, field: 'header' }
@@ -83,7 +85,10 @@ const composeMessage = (
   fields,
 })
 
-/** The bytes of a message. @throws CodecError where a value does not fit its field. */
+/**
+ * Writes the bytes of a message.
+ * @throws CodecError if a value does not fit its field.
+ */
 export function encode(layout: Layout, { fields, header = '', mti }: IsoMessage): Buffer {
   if (header.length !== 2 * (layout.header ?? 0))
     throw new CodecError('wrong_length', 'header', null)
@@ -103,7 +108,7 @@ export function encode(layout: Layout, { fields, header = '', mti }: IsoMessage)
   ])
 }
 
-/** The numbers of a message's fields, in their order on the wire. */
+/** Lists the numbers of a message's fields, in their order on the wire. */
 export const fieldNumbers = (fields: IsoMessage['fields']): readonly number[] =>
   Object.keys(fields)
     .map(Number)

@@ -3,13 +3,13 @@ import { type Cursor, encodings, fail, take } from './encodings.ts'
 import { readField, writeField } from './fields.ts'
 import { CodecError, type FieldLayout, type PartsLayout } from './layout.ts'
 
-/** The parts of a value by their tags or numbers, in their order. */
+/** The parts of a value by tag or number, in order. */
 type Parts = ReadonlyMap<string, string>
 
 /**
- * Reads the parts of a value that has some. A tag is bytes of the message, and where a length
- * before it is wrong, of a CVV2 or PAN: an error names the field that has the parts, and a part
- * only by its place in the layout.
+ * Reads the parts of a value. A tag is bytes of the message and, after a wrong length, may be part
+ * of a CVV2 or PAN: an error names the field with the parts, and a part only by its place in the
+ * layout.
  * @throws CodecError
  */
 export function readParts(name: string, { parts, type }: FieldLayout, value: string): Parts {
@@ -19,7 +19,10 @@ export function readParts(name: string, { parts, type }: FieldLayout, value: str
   return readByKind(cursor, name, parts)
 }
 
-/** A value made of parts. @throws CodecError */
+/**
+ * Writes a value with parts.
+ * @throws CodecError
+ */
 export function writeParts(name: string, { parts, type }: FieldLayout, given: Parts): string {
   if (!parts) throw new CodecError('wrong_parts', name, null)
   const bytes = Buffer.concat(writeByKind(name, given, parts))
@@ -27,8 +30,8 @@ export function writeParts(name: string, { parts, type }: FieldLayout, given: Pa
 }
 
 /**
- * The parts of a text that need not have any: those from its beginning on that have a tag and a
- * length, as far as they fit; and whether they are all of it, each once.
+ * Reads the parts of a text that may have none: those at its beginning with a tag and a length, as
+ * far as they fit. Also returns whether they are the whole text, without duplicates.
  */
 export function readOptionalParts(
   { header = 0, lengthDigits, tagLength }: Extract<PartsLayout, { kind: 'tlv' }>,
@@ -50,9 +53,9 @@ export function readOptionalParts(
 }
 
 /**
- * Refuses a value whose parts cannot be read.
- * @param end where the field ends in its message.
- * @throws CodecError with the place in the message.
+ * Rejects a value with unreadable parts.
+ * @param end the end of the field in its message.
+ * @throws CodecError with the offset in the message.
  */
 export function refuseWrongParts(
   name: string,
@@ -137,7 +140,7 @@ const readers: { [K in Kind]: (cursor: Cursor, name: string, layout: Of<K>) => P
   'ber-tlv'(cursor) {
     const parts = new Map<string, string>()
     while (cursor.at < cursor.bytes.length) {
-      // Bytes of zero may stand between (EMV book 3, annex B.1).
+      // Zero bytes are allowed in between (EMV book 3, annex B.1).
       if (cursor.bytes[cursor.at] === 0) {
         cursor.at += 1
         continue
@@ -145,7 +148,7 @@ const readers: { [K in Kind]: (cursor: Cursor, name: string, layout: Of<K>) => P
       const tag = readTag(cursor)
       const start = cursor.at
       const [first = 0] = take(cursor, 1)
-      // The indefinite form, and more than a message can have.
+      // The indefinite form, and lengths beyond a message, are rejected.
       if (first === 0x80 || first > 0x82) fail(cursor, 'wrong_parts', start)
       const lengthBytes = first < 0x80 ? Uint8Array.of(first) : take(cursor, first & 0x7f)
       const length = lengthBytes.reduce((sum, byte) => sum * 256 + byte, 0)
@@ -166,7 +169,7 @@ function add(cursor: Cursor, parts: Map<string, string>, tag: string, value: str
 const whole = (cursor: Cursor, field: string, parts: Parts): Parts =>
   cursor.at < cursor.bytes.length ? fail({ ...cursor, field }, 'wrong_parts') : parts
 
-/** Of one to four bytes: EMV has three at most. */
+/** Reads a tag of one to four bytes; EMV tags have at most three. */
 function readTag(cursor: Cursor): string {
   const start = cursor.at
   let [byte = 0] = take(cursor, 1)

@@ -1,14 +1,14 @@
 import type { FieldLayout, FieldType, Layout } from './layout.ts'
 
-/** A field as a version of the standard has it, whatever it is written in. */
+/** A field in a version of the standard, without its encoding. */
 interface StandardField {
   readonly name: string
   /**
-   * Type and length: `n6` has six digits, `n..19` up to 19 behind a length of two digits; bytes for
+   * Type and length: `n6` has six digits, `n..19` up to 19 after a length of two digits; bytes for
    * `b`.
    */
   readonly format: string
-  /** Whether its value may be shown: nothing secret is ever in it. */
+  /** Whether its value may be shown, because it never contains a secret. */
   readonly shown: boolean
 }
 
@@ -17,7 +17,7 @@ export type Version = '1987' | '1993'
 const shown = (name: string, format: string): StandardField => ({ name, format, shown: true })
 const masked = (name: string, format: string): StandardField => ({ name, format, shown: false })
 
-/** The fields from `first` on, one after the other, all alike. */
+/** Returns consecutive fields from `first` on, all alike. */
 const alike = (first: number, last: number, field: StandardField): Record<number, StandardField> =>
   Object.fromEntries(
     Array.from({ length: last - first + 1 }, (_, at) => [first + at, field] as const),
@@ -161,7 +161,7 @@ export const standardFields: Readonly<Record<Version, Readonly<Record<string, St
 
 export type WireEncoding = 'ascii' | 'bcd' | 'ebcdic'
 
-/** A version of the standard in one of its encodings. */
+/** Creates the layout of a version in one of its encodings. */
 export function createLayout(version: Version, encoding: WireEncoding): Layout {
   const bitmaps = { ascii: 'hex-ascii', bcd: 'binary', ebcdic: 'hex-ebcdic' } as const
   const fields = Object.entries(standardFields[version]).map(
@@ -174,14 +174,14 @@ export function createLayout(version: Version, encoding: WireEncoding): Layout {
   }
 }
 
-/** In `bcd` digits and lengths are packed, text is ASCII, and bytes are bytes. */
+/** In `bcd`, digits and lengths are packed, text is ASCII, and bytes are bytes. */
 function createFieldLayout(format: string, encoding: WireEncoding, version: Version): FieldLayout {
   const [, letters = '', dots = '', digits] = /^([a-z+]+)(\.*)([0-9]+)$/.exec(format) ?? []
   const type = letters as FieldType
   const isPacked = encoding === 'bcd' && ['n', 'z', 'x+n'].includes(type)
   const text = encoding === 'bcd' && !isPacked ? 'ascii' : encoding
   const hex = { ascii: 'hex-ascii', bcd: 'binary', ebcdic: 'hex-ebcdic' } as const
-  // Bytes of variable length are sent as they are, whatever the rest is in.
+  // Bytes of variable length are sent as bytes in every encoding.
   const bytes = dots === '' ? hex[encoding] : 'binary'
   const isLeft = version === '1987' && dots === ''
   return {

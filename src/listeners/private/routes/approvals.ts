@@ -14,7 +14,7 @@ import * as approvalSchemas from '../schemas/approvals.ts'
 
 const tags = ['Approvals']
 
-/** Everybody who could have asked for something sees at least their own. */
+/** Every possible requester sees at least their own approvals. */
 const readers = {
   access: ['approve', 'admin', 'audit.read', 'keys.write', 'support.write'],
 } as const
@@ -189,7 +189,7 @@ export function ownApprovalRoutes({ app, approvals }: PrivateApi): void {
 
 type ApprovalRequest = FastifyRequest<{ Params: { approvalId: string } }>
 
-/** @throws `Problem` `not_found` when it can be no approval's id. */
+/** @throws `Problem` `not_found` if the text cannot be the id of an approval. */
 function parseApprovalId({ params }: Pick<ApprovalRequest, 'params'>): string {
   if (!isUuid(params.approvalId)) throw new Problem('not_found')
   return params.approvalId
@@ -204,7 +204,7 @@ const createDecider = (request: FastifyRequest) => ({
 const decided = (reply: FastifyReply, answer: Answer<operations.ShownApproval>) =>
   shownAnswer(markReplay(reply, answer))
 
-/** An approval in the form of its schema, whose lists can be changed. */
+/** Converts an approval to its schema, whose lists are mutable. */
 const listedAnswer = ({ scopes, ...approval }: operations.Approval) => ({
   ...approval,
   scopes: [...scopes],

@@ -9,7 +9,7 @@ import { ErasureSchema, RequestErasureSchema } from '../schemas/audit-erasures.t
 
 const tags = ['Audit log']
 
-/** Erases what entries of the audit log say of a card or a client; the tree stays as it is. */
+/** Erases the texts of entries about a card or a client; the tree does not change. */
 export function erasureRoutes({ app, audit }: PrivateApi): void {
   app.post(
     '/audit/erasures',
@@ -36,7 +36,7 @@ export function erasureRoutes({ app, audit }: PrivateApi): void {
     },
     async (request, reply) => {
       const { clientId = '', publicToken, reason } = request.body
-      // One of them is given: the route's rule has seen to that.
+      // The route's rule ensures that one of them is given.
       const wanted = isPublicToken(publicToken) ? { publicToken, reason } : { clientId, reason }
       const answer = await erasures.requestErasure(
         audit,

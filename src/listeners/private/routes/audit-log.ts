@@ -14,7 +14,7 @@ const open = { access: 'open', problems: ['not_found'] } as const
 const tags = ['Audit log']
 const text = { hide: true, response: { 200: Type.Any() } }
 
-/** `<L>/<N>` or `entries/<N>`, and `.p/<W>` of a partial one (c2sp.org/tlog-tiles). */
+/** `<L>/<N>` or `entries/<N>`, and `.p/<W>` for a partial one (c2sp.org/tlog-tiles). */
 const tileForm =
   /^(entries|0|[1-9][0-9]?)\/((?:x[0-9]{3}\/){0,4}[0-9]{3})(?:\.p\/([1-9][0-9]{0,2}))?$/
 
@@ -56,7 +56,7 @@ export function auditTreeRoutes({ app, audit }: PrivateApi): void {
     '/audit/tile/*',
     { config: open, schema: { ...bytes, params: Type.Object(wildcard) } },
     async (request, reply) => {
-      // A successor has other bytes at this address: whoever keeps them has to ask again.
+      // A successor has other bytes at this address, so caches must revalidate.
       const tile = await tileBytes(null, request.params['*'])
       const entityTag = `"${hash('sha256', tile, 'base64url').slice(0, 27)}"`
       return sendPublished(request, reply, { mediaType, bytes: tile, entityTag })
@@ -76,13 +76,13 @@ export function auditTreeRoutes({ app, audit }: PrivateApi): void {
   )
 }
 
-/** @throws `Problem` `not_found` when it can be no log's number. */
+/** @throws `Problem` `not_found` if the text cannot be the number of a log. */
 function parseLogNumber(digits: string): number {
   if (!/^[1-9][0-9]{0,8}$/.test(digits)) throw new Problem('not_found')
   return Number(digits)
 }
 
-/** @throws `Problem` `not_found` when it can be no tile's path. */
+/** @throws `Problem` `not_found` if the text cannot be the path of a tile. */
 function parseTilePath(path: string) {
   const [, level = '', name = '', width] = tileForm.exec(path) ?? []
   const index = Number(name.replaceAll(/[x/]/g, ''))
@@ -97,7 +97,7 @@ function parseTilePath(path: string) {
   } as const
 }
 
-/** Routes for auditors beside the tree: the texts of entries and the list of logs. */
+/** Routes for auditors in addition to the tree: the texts of entries and the list of logs. */
 export function auditorRoutes({ app, audit }: PrivateApi): void {
   app.get(
     '/audit/logs',
@@ -135,7 +135,7 @@ export function auditorRoutes({ app, audit }: PrivateApi): void {
   )
 }
 
-/** Lets another log take the place of one that must not be signed any more. */
+/** Begins the successor of a log that must not be signed. */
 export function succeedAuditLogRoute({ app, audit }: PrivateApi): void {
   app.post(
     '/audit/successor',

@@ -68,7 +68,7 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
     async (request, reply) => {
       const { cvv2, pan: digits, publicToken, ...presented } = request.body
       const pan = parsePan(digits ?? '')
-      // The route's rule has seen to it that one of them is given.
+      // The route's rule ensures that one of them is given.
       const card = isPublicToken(publicToken) ? { publicToken } : pan && { pan }
       const answer = await authorize(
         authorizing,

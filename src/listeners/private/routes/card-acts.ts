@@ -13,7 +13,7 @@ import * as cardSchemas from '../schemas/cards.ts'
 const tags = ['Cards']
 const params = Type.Object({ publicToken: Type.String() })
 
-/** Who acts, as the record has it. */
+/** Returns the actor in the form of records. */
 const operatorOnCards = (request: FastifyRequest): acts.Operator => ({
   operatorId: requireCaller(request).clientId,
   requestId: request.id,
@@ -88,7 +88,7 @@ export function cardActRoutes({ app, cards }: PrivateApi): void {
   }
 }
 
-/** Many cards at once, such as after an outage that had cards blocked. */
+/** Unblocks many cards at once, for example after an outage that blocked them. */
 export function unblockManyRoute({ app, approvals, cards }: PrivateApi): void {
   app.post(
     '/cards/unblock',

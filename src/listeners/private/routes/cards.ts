@@ -20,7 +20,7 @@ import * as cardSchemas from '../schemas/cards.ts'
 const tags = ['Cards']
 const params = Type.Object({ publicToken: Type.String() })
 
-/** Searches the cards of all clients by what a caller on the telephone knows. */
+/** Searches the cards of all clients by data that a caller on the telephone knows. */
 export function searchCardsRoute({ app, cards, metrics }: PrivateApi): void {
   const panSearches = new Counter({
     name: 'pinfold_pan_searches_total',
@@ -28,7 +28,7 @@ export function searchCardsRoute({ app, cards, metrics }: PrivateApi): void {
     labelNames: ['result'],
     registers: [metrics.registry],
   })
-  /** What is refused of the searches by card number is counted and on record, too. */
+  /** Counts and records refused searches by card number. */
   async function recordRefusal(request: FastifyRequest, problem: Problem): Promise<void> {
     const { body } = request
     if (typeof body !== 'object' || body === null || !('pan' in body)) return
@@ -84,7 +84,7 @@ export function searchCardsRoute({ app, cards, metrics }: PrivateApi): void {
       if (request.body.pan !== undefined) {
         requireScope(requireCaller(request), 'support.pan')
         const pan = parsePan(request.body.pan)
-        // What can be no card's number is looked for nowhere.
+        // A value that cannot be a card number is not searched for.
         if (!pan) return []
         const operator = { operatorId: requireCaller(request).clientId, requestId: request.id }
         const ofPan = await searchByPan(cards, operator, pan)
@@ -109,8 +109,8 @@ type SearchBody = Partial<
 >
 
 /**
- * What is looked for; null where no card can be found by it. One member is given: the route's rule
- * has seen to that.
+ * Parses the search criterion; null if no card can match it. The route's rule ensures that one
+ * member is given.
  */
 function parseSearch(
   { authorizationReference, customerReference, panLastFour, publicToken }: SearchBody,
@@ -129,7 +129,7 @@ function parseSearch(
   return isPublicToken(publicToken) ? { publicToken } : null
 }
 
-/** A card of any client, and what happened to it. */
+/** Routes for a card of any client and its history. */
 export function cardRoutes({ app, cards }: PrivateApi): void {
   app.get(
     '/cards/:publicToken',

@@ -240,7 +240,7 @@ export function confirmClientRoute({ administration, app }: privateApi.PrivateAp
   )
 }
 
-/** A client in the form of its schema, whose lists can be changed. */
+/** Converts a client to its schema, whose lists are mutable. */
 const clientAnswer = <Record extends clientOperations.ClientRecord>({
   confirmedBy,
   controlledBy,

@@ -12,7 +12,7 @@ import { checkValue, parseKeyTarget, targetMembers } from '../schemas/keys.ts'
 
 const tags = ['Keys']
 
-/** Keys that several people bring, each a component. */
+/** Routes for keys that several people enter in components. */
 export function componentEntryRoutes({ app, keys }: PrivateApi): void {
   app.get(
     '/component-entries',
@@ -102,8 +102,8 @@ export function enterComponentRoute({ app, keys }: PrivateApi): void {
       config: {
         access: keysChange.access,
         bodyRequired: true,
-        // Who sends it again is refused as the same person, and its entry names those who have
-        // entered theirs.
+        // A repeat is refused because the person has already entered one; the entry lists those
+        // people.
         notRepeatable: 'components are deleted with their entry, without a fingerprint',
         problems: ['key_in_use', 'key_refused'],
       },

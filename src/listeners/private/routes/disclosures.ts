@@ -50,7 +50,7 @@ export function listDisclosuresRoute({ app, audit }: PrivateApi): void {
   )
 }
 
-/** The proof of a disclosure. */
+/** Returns the proof of a disclosure. */
 export function disclosureReceiptRoute({ app, audit }: PrivateApi): void {
   app.get(
     '/disclosures/:entry/receipt',

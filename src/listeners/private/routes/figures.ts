@@ -5,7 +5,10 @@ import { computeLatency } from '../watching.ts'
 
 const tags = ['Figures']
 
-/** Numbers for charts: now, and over the last 24 hours as far as this process has run. */
+/**
+ * Routes for charts: present figures, and those of the last 24 hours since the start of this
+ * process.
+ */
 export function figureRoutes({ app, metrics, watching }: PrivateApi): void {
   app.get(
     '/figures/queues',

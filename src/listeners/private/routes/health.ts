@@ -10,14 +10,14 @@ import {
 import type { PrivateApi } from '../api.ts'
 import { readWithin } from '../read-within.ts'
 
-/** Beyond it what waits to be signed or sent no longer waits for the work of a second. */
+/** After this time, waiting entries and deliveries count as late. */
 const lateMs = 60_000
-/** Who watches asks again soon, and has to be answered by then. */
+/** Monitoring polls frequently and must get its answer within this time. */
 const answersWithinMs = 2_000
-/** What is read from a database that answers: several statements. */
+/** The time limit of reads, which are several statements. */
 const readsWithinMs = 5_000
 
-/** One thing that was looked at, as the health document has it. */
+/** One check in the health document. */
 interface Check {
   readonly status: 'pass' | 'warn' | 'fail'
   readonly output?: string
@@ -25,7 +25,7 @@ interface Check {
   readonly observedUnit?: string
 }
 
-/** What the document has a check of; the doctor has advice on each. */
+/** The checks in the document; the doctor has advice on each. */
 export type HealthCheckName =
   | 'database'
   | 'hsm'
@@ -62,9 +62,9 @@ const answer = {
 }
 
 /**
- * Whether it is us: the database, the HSM, what has yet to go out, the audit log, links, keys and
- * approvals. It has the form of draft-inadarei-api-health-check-06, and its status is that of the
- * worst check; 503 where that fails. Whether requests may be sent here is the matter of `/readyz`.
+ * Serves the health of the service: the database, the HSM, the backlog, the audit log, links, keys
+ * and approvals, in the form of draft-inadarei-api-health-check-06. Its status is that of the worst
+ * check; 503 on failure. `/readyz` states whether requests can be sent here.
  */
 export function healthRoute(api: PrivateApi): void {
   const { app, approvals, audit, findLastVacuum, pings, watching } = api
@@ -96,7 +96,7 @@ export function healthRoute(api: PrivateApi): void {
         async () => ({ 'database:vacuum': vacuumCheck(await findLastVacuum()) }),
       ])
     }
-    // Without a database there is nothing to read, and each read would wait for it.
+    // During a database outage, every read would only wait for it.
     const known = database.status === 'fail' ? [] : reads
     const found = await Promise.all(
       known.map(
@@ -114,7 +114,7 @@ export function healthRoute(api: PrivateApi): void {
 }
 
 /**
- * A table is vacuumed and analyzed once it has many dead rows, so a quiet database may never be.
+ * A table is vacuumed and analyzed after it has many dead rows, so a quiet database may never be.
  */
 const vacuumCheck = (last: Date | null): Check => ({
   status: 'pass',
@@ -123,15 +123,13 @@ const vacuumCheck = (last: Date | null): Check => ({
     : 'The embedded database has not been vacuumed since it was opened.',
 })
 
-/** Nobody knows how the audit log is while it cannot be read, so that this fails. */
+/** An unreadable state of the audit log counts as a failure. */
 const unreadable = (name: HealthCheckName): Check => ({
   status: name.startsWith('audit-log:') ? 'fail' : 'warn',
   output: 'The state could not be read in time. See the log of the service or of the database.',
 })
 
-/**
- * What fails says nothing of why: this document is for anybody on this listener, the log is not.
- */
+/** A failure has no reason here: anyone on this listener can read the document, unlike the log. */
 async function answers(ping: () => Promise<void>): Promise<Check> {
   const startedMs = performance.now()
   const isThere = await readWithin(answersWithinMs, () => ping().then(() => true))
@@ -171,7 +169,7 @@ function backlogChecks(backlog: Watched<'backlog'>): Checks {
   }
 }
 
-/** Webhooks that a receiver has refused for long, although everything that is due is sent. */
+/** Checks for webhooks whose receivers have failed for long, even without a backlog. */
 function webhookChecks(failing: Watched<'failingWebhooks'>): Checks {
   const [worst] = failing
   const observed = { observedValue: failing.length, observedUnit: 'webhooks' }

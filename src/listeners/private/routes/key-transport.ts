@@ -8,7 +8,7 @@ import * as keySchemas from '../schemas/keys.ts'
 const tags = ['Keys']
 const keyBlock = Type.String({ minLength: 16, maxLength: 9_999, pattern: '^[\\x20-\\x7e]+$' })
 
-/** Keys are imported and exported as key blocks under a zone master key and in no other form. */
+/** Routes that import and export keys, only as key blocks under a zone master key. */
 export function importKeyRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/import',

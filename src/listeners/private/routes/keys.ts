@@ -19,7 +19,7 @@ import { parseActPosition } from './audit.ts'
 
 const tags = ['Keys']
 
-/** The keys, and what was done to them. None of these calls carries a key in clear, either way. */
+/** Routes for keys and the acts on them. No call contains a clear key. */
 export function keyRoutes({ app, keys }: PrivateApi): void {
   app.get(
     '/keys',
@@ -67,7 +67,7 @@ export function keyRoutes({ app, keys }: PrivateApi): void {
   )
 }
 
-/** Keys that are made here. */
+/** Routes that generate keys. */
 export function newKeyRoutes({ app, keys }: PrivateApi): void {
   app.post(
     '/keys',
@@ -125,7 +125,7 @@ export function newKeyRoutes({ app, keys }: PrivateApi): void {
   )
 }
 
-/** The key that all others are kept under. */
+/** Rotates the key that wraps all others. */
 export function rotateMasterKeyRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/master-key/rotate',
@@ -162,7 +162,7 @@ export function rotateMasterKeyRoute({ app, keys }: PrivateApi): void {
 
 const none = { response: { 204: Type.Null() } }
 
-/** The end of keys: retired ones make nothing new, deleted ones are gone. */
+/** Routes that end keys: retired ones protect no new data, deleted ones no longer exist. */
 export function endKeyRoutes({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/:key/versions/:version/retire',
@@ -208,7 +208,7 @@ export function endKeyRoutes({ app, keys }: PrivateApi): void {
   )
 }
 
-/** The end of a key that has no versions: of a zone, or a zone master key. */
+/** Retires a key without versions: a zone key, or a zone master key. */
 export function retireZoneKeyRoute({ app, keys }: PrivateApi): void {
   app.post(
     '/keys/zones/retire',
@@ -240,7 +240,7 @@ export function retireZoneKeyRoute({ app, keys }: PrivateApi): void {
   )
 }
 
-/** Where a page of keys ends, as its cursor has it. */
+/** Parses the end of a page of keys from its cursor. */
 function parseKeyPosition([
   family,
   key,
@@ -254,7 +254,7 @@ function parseKeyPosition([
   return { family: known, key, version: Number(version), clientId }
 }
 
-/** Instants as text (RFC 3339), as the schema has them. */
+/** Converts instants to texts (RFC 3339), as in the schema. */
 function showKey({ reEncryption, rotationDueAt, ...key }: ListedKey) {
   return {
     ...key,

@@ -5,7 +5,7 @@ import { EffectiveLimitSchema, UsedLimitSchema } from '../schemas/limits.ts'
 
 const tags = ['Limits']
 
-/** Under which name `/limits` has a limit, by the name that its uses are kept under. */
+/** The name of a limit in `/limits`, by the name under which its uses are stored. */
 const ofCard: Readonly<Record<string, string>> = {
   reveal: 'reveals-per-card',
   bad_session_key: 'bad-session-keys-per-card',
@@ -22,7 +22,7 @@ type Used = Omit<UsedLimit, 'name' | 'left' | 'origin' | 'from' | 'allowed'> & {
   readonly allowed: number
 }
 
-/** What is used of a limit, with where it comes from. */
+/** Returns the used part of a limit, with the source of its value. */
 function usedLimit(
   effectiveLimits: PrivateApi['effectiveLimits'],
   names: typeof ofCard,

@@ -12,7 +12,7 @@ import { AdviceSchema, ChangeLinkSchema, CreateLinkSchema, LinkSchema } from '..
 const tags = ['Links']
 const params = Type.Object({ linkName: Type.String() })
 
-/** The connections on which card networks speak ISO 8583. */
+/** Routes for the connections on which card networks use ISO 8583. */
 export function linkRoutes({ app, links }: PrivateApi): void {
   app.get(
     '/links',
@@ -154,11 +154,11 @@ export function changeLinkRoute({ app, links }: PrivateApi): void {
 
 type LinkChange = Static<typeof ChangeLinkSchema>
 
-/** Whether a change takes a link down and does nothing else. */
+/** Whether a change only disables a link. */
 const isDisabling = ({ active, ...others }: LinkChange): boolean =>
   active === false && Object.keys(others).length === 0
 
-/** @throws `Problem` `not_found` when a path can name no link. */
+/** @throws `Problem` `not_found` if the text cannot be the name of a link. */
 function parseLinkName(name: string): string {
   if (!isKeyName(name)) throw new Problem('not_found')
   return name

@@ -93,7 +93,7 @@ export function signPersonOutRoute({ administration: people, app }: PrivateApi):
   )
 }
 
-/** @throws `Problem` `not_found` when it can be no person's id. */
+/** @throws `Problem` `not_found` if the text cannot be the id of a person. */
 function parsePersonId({ params: { personId } }: { params: { personId: string } }): string {
   if (!isPersonId(personId)) throw new Problem('not_found')
   return personId

@@ -23,7 +23,7 @@ import {
 const tags = ['Products']
 const params = Type.Object({ productId: Type.String() })
 
-/** The card products of this installation, whichever clients they are granted to. */
+/** Routes for the card products of this installation, for all clients. */
 export function administeredProductRoutes({ administration, app }: PrivateApi): void {
   app.get(
     '/products',
@@ -72,7 +72,7 @@ export function createProductRoute({ administration, app }: PrivateApi): void {
     '/products',
     {
       config: adminChange,
-      // What the schema finds is answered together with what the rules find.
+      // The faults of the schema and of the rules are reported together.
       attachValidation: true,
       schema: {
         operationId: 'createProduct',
@@ -170,7 +170,10 @@ export function grantRoutes({ administration, app }: PrivateApi): void {
 
 const productAnswer = (product: Product) => ({ ...product, cardTypes: [...product.cardTypes] })
 
-/** The product that a path names. @throws `Problem` `not_found` when it can be no product's id. */
+/**
+ * Parses the product in a path.
+ * @throws `Problem` `not_found` if the text cannot be the id of a product.
+ */
 function requireProductId(params: { readonly productId: string }): ProductId {
   const productId = parseProductId(params.productId)
   if (productId === null) throw new Problem('not_found')

@@ -11,17 +11,17 @@ import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 import { admin, adminChange, type PrivateApi } from '../api.ts'
 
-/** The sandbox's clock, as this listener moves it. */
+/** The sandbox's clock, which this listener can move. */
 export interface SandboxClock {
   now(): Date
   /**
-   * Moves it forward and lets everything due happen.
-   * @throws `Problem` `validation_failed` if that would be back.
+   * Moves it forward, and lets everything due happen.
+   * @throws `Problem` `validation_failed` for an earlier instant.
    */
   moveTo(instant: Date, request: RepeatableRequest | null): Promise<Answer<{ now: string }>>
 }
 
-/** An authorization, as a terminal or a shop would ask for it. */
+/** An authorization request as a terminal or a shop would send it. */
 interface Simulation {
   readonly publicToken: string
   readonly pin?: Pin
@@ -30,10 +30,10 @@ interface Simulation {
   readonly entryMode?: (typeof entryModes)[number]
 }
 
-/** What only a sandbox has, as this listener reaches it. */
+/** The functions that only a sandbox has. */
 export interface Sandbox {
   readonly clock: SandboxClock
-  /** Plays the card network for a card of any client: nobody's cards are real. */
+  /** Acts as the card network for a card of any client, since no card is real. */
   simulate(
     caller: { readonly clientId: null; readonly requestId: string },
     simulation: Simulation,
@@ -44,7 +44,7 @@ export interface Sandbox {
 const tags = ['Sandbox']
 const ClockSchema = Type.Object({ now: Type.String({ format: 'date-time' }) })
 
-/** There is a movable clock in the sandbox only. */
+/** Routes for the movable clock, which only a sandbox has. */
 export function sandboxClockRoutes({ app }: Pick<PrivateApi, 'app'>, { clock }: Sandbox): void {
   const path = '/sandbox/clock'
   const read = {
@@ -77,7 +77,7 @@ export function sandboxClockRoutes({ app }: Pick<PrivateApi, 'app'>, { clock }: 
 
 const secret = { 'x-secret': true } as const
 
-/** The simulator for operators: on a card of any client. */
+/** The simulator for operators, for a card of any client. */
 export function sandboxSimulatorRoute({ app }: Pick<PrivateApi, 'app'>, sandbox: Sandbox): void {
   app.post(
     '/sandbox/authorizations',

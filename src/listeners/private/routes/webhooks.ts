@@ -13,7 +13,10 @@ import * as schemas from '../schemas/webhooks.ts'
 const tags = ['Webhooks']
 const webhookPath = '/clients/:clientId/webhooks/:webhookId'
 
-/** The webhook that a path names. @throws `Problem` `not_found` when it can be none. */
+/**
+ * Parses the webhook in a path.
+ * @throws `Problem` `not_found` if the text cannot name one.
+ */
 function parseWebhookNames(request: {
   params: { clientId: string; webhookId: string }
 }): watching.WebhookNames {
@@ -22,7 +25,7 @@ function parseWebhookNames(request: {
   return { clientId: parseClientId(request), webhookId }
 }
 
-/** The webhooks of every client, and what each got. */
+/** Routes for the webhooks of every client and their deliveries. */
 export function watchedWebhookRoutes({ app, cards }: PrivateApi): void {
   app.get(
     '/webhooks',
@@ -164,7 +167,7 @@ export function sendAgainRoutes({ app, cards }: PrivateApi): void {
   )
 }
 
-/** Whether anything is sent to a webhook of a client, as an operator decides with the reason. */
+/** Routes by which an operator disables or enables a client's webhook, with a reason. */
 export function switchWebhookRoutes({ app, cards }: PrivateApi): void {
   for (const [verb, status] of [
     ['disable', 'Disabled'],

@@ -11,7 +11,10 @@ import { CreateZoneSchema, ZoneSchema } from '../schemas/clients.ts'
 
 const tags = ['Zones']
 
-/** Card networks: each is a client that asks for authorizations, with keys for its PIN blocks. */
+/**
+ * Routes for card networks: each is a client that sends authorization requests, with keys for its
+ * PIN blocks.
+ */
 export function listZonesRoute({ administration, app }: privateApi.PrivateApi): void {
   app.get(
     '/zones',

@@ -3,7 +3,7 @@ import { closed } from '../../http/validation.ts'
 
 const nullableText = Type.Union([Type.String(), Type.Null()])
 
-/** A log, as its operator sees it. */
+/** A log as operators see it. */
 export const AuditLogSchema = Type.Object({
   log: Type.Integer({ description: 'Counts the logs of this database from 1.' }),
   origin: Type.String({ description: 'The origin in its checkpoints.' }),

@@ -5,7 +5,7 @@ import { closed, optional, productId } from '../../http/validation.ts'
 const clientName = Type.String({ minLength: 1, maxLength: 100, format: 'plain-text' })
 const kinds = ['client', 'network', 'admin'] as const
 const scopes = Type.Array(Type.String({ maxLength: 64 }), { maxItems: 32, uniqueItems: true })
-// Open, because members of a JWK that are not known are ignored (RFC 7517 section 4).
+// Open, because unknown members of a JWK are ignored (RFC 7517 section 4).
 const jwks = Type.Object(
   {},
   {
@@ -69,7 +69,7 @@ export const ConfirmClientSchema = Type.Object(
   closed,
 )
 
-/** A body that may be left out. */
+/** An optional body. */
 export const RotateSecretSchema = Type.Object(
   {
     overlapHours: Type.Optional(Type.Integer({ minimum: 0, maximum: 168 })),

@@ -3,7 +3,7 @@ import { family, KeptVersionSchema } from './keys.ts'
 
 const ids = Type.Array(Type.String())
 
-/** A key that several people bring, and how far they are. */
+/** A key that several people enter in components, with its progress. */
 export const ComponentEntrySchema = Type.Object({
   entryId: Type.String(),
   family,

@@ -19,7 +19,7 @@ export const checkValue = Type.String({
 
 export const family = Type.Enum(['master', 'installation', 'zone-master', 'zone'] as const)
 
-/** Where a key is to be kept. */
+/** The destination of a key. */
 export const targetMembers = {
   family: Type.Enum(['installation', 'zone', 'zone-master'] as const),
   key: keyName,
@@ -38,7 +38,7 @@ export const targetMembers = {
 }
 const TargetSchema = Type.Object(targetMembers)
 
-/** Algorithm and length, where the purpose leaves a choice. */
+/** Algorithm and length, if the purpose allows a choice. */
 export const formMembers = {
   algorithm: Type.Optional(Type.Enum(['TDES', 'AES'] as const)),
   lengthBytes: Type.Optional(Type.Integer({ minimum: 8, maximum: 32 })),
@@ -50,7 +50,10 @@ export const VersionParamsSchema = Type.Object({ key: Type.String(), version: Ty
 /** A version has at most five digits. */
 export const versionMax = 99_999
 
-/** The version that a path names. @throws `Problem` `not_found` when it can be none. */
+/**
+ * Parses the version in a path.
+ * @throws `Problem` `not_found` if the text cannot be one.
+ */
 export function parseKeyVersion({ params }: { params: Static<typeof VersionParamsSchema> }) {
   const { key, version } = params
   if (!isKeyName(key) || !/^[1-9][0-9]{0,4}$/.test(version)) throw new Problem('not_found')
@@ -58,8 +61,8 @@ export function parseKeyVersion({ params }: { params: Static<typeof VersionParam
 }
 
 /**
- * @throws `Problem` `validation_failed` when members of a zone key are missing, or given for
- *   another key.
+ * @throws `Problem` `validation_failed` if members of a zone key are missing, or given for another
+ *   key.
  */
 export function parseKeyTarget({
   clientId,
@@ -91,7 +94,7 @@ export function parseKeyTarget({
   throw validationFailed({ pointer: '/pinBlockFormats', detail: 'must be for one algorithm' })
 }
 
-/** @throws `Problem` `validation_failed` when one is given without the other. */
+/** @throws `Problem` `validation_failed` if one is given without the other. */
 export function parseKeyForm({
   algorithm,
   lengthBytes,

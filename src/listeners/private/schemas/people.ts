@@ -19,7 +19,7 @@ const personMembers = {
 /** A person who has signed in. */
 export const PersonSchema = Type.Object(personMembers)
 
-/** The same, with each open session. */
+/** A person with each open session. */
 export const PersonDetailSchema = Type.Object({
   ...personMembers,
   sessions: Type.Array(

@@ -4,7 +4,7 @@ import { PIN_LENGTH_MAX, PIN_LENGTH_MIN } from '../../../domain/pin.ts'
 import { cardTypes } from '../../../domain/product.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 
-// Where src/domain/product.ts finds a member wrong, too, its detail is answered.
+// If src/domain/product.ts also finds a member faulty, its detail is used.
 const wholeNumber = (minimum: number, maximum: number) => Type.Integer({ minimum, maximum })
 const productMembers = {
   productName: Type.String({ minLength: 1, maxLength: 50, format: 'free-text' }),

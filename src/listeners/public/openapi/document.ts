@@ -22,7 +22,7 @@ remaining tries.
 - \`Api-Version: ${apiVersion}\` may be sent to require this version.
 - \`X-Request-Id\` is returned as it was sent; without one, the service makes one.`
 
-/** What the document of the public listener says beside its routes. */
+/** Returns the description of the public listener in its document. */
 export const publicDescription = (
   baseUrl: string,
   formats: Readonly<Record<string, StringFormat>>,

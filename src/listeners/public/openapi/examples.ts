@@ -38,9 +38,7 @@ const createWebhook: CreateWebhookBody = {
 const updateWebhook: UpdateWebhookBody = { ...createWebhook, status: 'Enabled' }
 const replayWebhook: Static<typeof ReplaySchema> = { since: '2026-11-20T08:00:00Z' }
 
-/**
- * A body for each operation that takes one, by `operationId`: what a reader tries first must work.
- */
+/** A working example for each operation with a body, by `operationId`. */
 export const bodyExamples: Readonly<Record<string, object>> = {
   createCard,
   setPin,

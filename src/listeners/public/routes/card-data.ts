@@ -19,7 +19,7 @@ const description = `PAN, CVV2 and expiry of a card, and the PIN on request, sea
 the device can open them. The disclosure is recorded before they are sent. An idempotency key
 has no effect.`
 
-/** One form, whole, and nothing of the other. */
+/** Exactly one form, complete, without members of the other. */
 const oneForm = [
   requireExactlyOne('key', 'deviceKey'),
   onlyWith('paddingMode', 'key'),
@@ -52,7 +52,7 @@ export function getCardDataRoute({ app, base, baseUrl, issuing }: PublicApi): vo
         body: GetCardDataSchema,
         response: { 200: CardDataSchema },
       },
-      // Before anything is said of the body: who may not ask for the PIN learns that first.
+      // Before the body is checked: a caller without the right to the PIN learns that first.
       preValidation: async (request) => {
         const { includePin } = toMembers(request.body)
         if (includePin === true) requireScope(requireCaller(request), 'pin.encrypted')
@@ -89,7 +89,7 @@ type Form = cardDataOperations.CardDataRequest extends infer Request
     : never
   : never
 
-/** The one that is given: the route's rules have seen to that. */
+/** Returns the given form; the route's rules ensure that there is one. */
 function selectForm({ deviceKey, key, nonce }: GetCardDataBody, issuer: string): Form {
   if (key !== undefined) return { form: 'sessionKey', key }
   if (deviceKey !== undefined && nonce !== undefined) {
@@ -102,17 +102,17 @@ function selectForm({ deviceKey, key, nonce }: GetCardDataBody, issuer: string):
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
-/** The public keys of card data. A page of any origin may fetch them. */
+/** Returns the public keys of card data. A page of any origin may fetch them. */
 export function cardDataKeySetRoute({ app, issuing }: PublicApi): void {
   let made: { readonly keyIds: string; readonly document: PublishedDocument } | null = null
   const composeDocument = (keys: readonly cardDataOperations.CardDataKey[]): PublishedDocument => {
-    // A key id never comes to name another key.
+    // A key id never names another key.
     const keyIds = keys.map(({ keyId }) => keyId).join()
     if (made?.keyIds !== keyIds) {
-      // Of each purpose the key to use now comes first.
+      // The current key of each purpose comes first.
       const jwks = keys.map(({ algorithm, keyId, publicJwk, use }) => {
         const { crv, e, kty, n, x, y } = publicJwk
-        // In JSON an undefined member is none.
+        // JSON omits undefined members.
         return {
           kty: kty === 'RSA' ? 'RSA' : 'EC',
           kid: keyId,
@@ -141,7 +141,7 @@ export function cardDataKeySetRoute({ app, issuing }: PublicApi): void {
   )
 }
 
-/** One of them, as PEM. */
+/** Returns one of the keys as PEM. */
 export function cardDataKeyRoute({ app, base, issuing }: PublicApi): void {
   const params = Type.Object({ kid: Type.String() })
   const path = `${base}/keys/:kid(^[a-z0-9-]+).pem`
@@ -152,7 +152,7 @@ export function cardDataKeyRoute({ app, base, issuing }: PublicApi): void {
       schema: { hide: true, params, response: { 204: Type.Null() } },
     },
     async (request, reply) => {
-      // A key that is not there is 404, by whatever method.
+      // An unknown key is 404 for every method.
       await cardDataOperations.findCardDataKey(issuing, request.params.kid)
       return sendPreflight(reply)
     },

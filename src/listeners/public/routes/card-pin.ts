@@ -43,7 +43,7 @@ export function setPinRoute({ app, base, issuing }: PublicApi): void {
   )
 }
 
-/** The one that is given: the route's rule has seen to that. */
+/** Returns the given PIN; the route's rule ensures that there is one. */
 function selectChosenPin({ cardPin, encryptedPin, pin }: cardSchemas.SetPinBody): ChosenPin {
   if (pin !== undefined) return { pin: new Pin(pin), pointer: '/pin' }
   if (cardPin !== undefined) return { pin: new Pin(cardPin), pointer: '/cardPin' }
@@ -61,7 +61,7 @@ export function revealPinRoute({ app, base, issuing }: PublicApi): void {
         discloses: true,
         beforeProblem: recordingRefusals({ issuing }, 'pin.revealed'),
       },
-      // A HEAD would record a disclosure in which nobody learned anything.
+      // A HEAD would record a disclosure without disclosing anything.
       exposeHeadRoute: false,
       schema: {
         operationId: 'getCurrentPin',

@@ -190,11 +190,11 @@ export function listAttemptsRoute({ app, base, issuing }: PublicApi): void {
   )
 }
 
-/** A postal code is left out only where the country has none. */
+/** A postal code is optional only in countries without postal codes. */
 const requirePostalCode =
   (name: 'address' | 'fulfilment'): BodyRule =>
   ({ [name]: address }) => {
-    // What is no address is refused by the schema.
+    // The schema rejects other values.
     if (typeof address !== 'object' || address === null) return null
     if (!('postCode' in address && 'country' in address)) return null
     if (address.postCode !== '' || mayLackPostalCode(String(address.country))) return null

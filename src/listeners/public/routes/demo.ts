@@ -3,7 +3,8 @@ import { plainInstance } from '../../http/server.ts'
 import type { PublicApi } from '../api.ts'
 
 /**
- * The cardholder's pages and the client system behind them. It calls this service like any other.
+ * The cardholder's pages and the client system behind them, which calls this service like any
+ * other.
  */
 export interface DemoSite {
   answer(request: {
@@ -18,9 +19,9 @@ export interface DemoSite {
   }>
 }
 
-/** Mounts the demo on this listener. There is one in the sandbox only. */
+/** Mounts the demo on this listener, in a sandbox only. */
 export function demoRoutes({ app }: Pick<PublicApi, 'app'>, site: DemoSite): void {
-  // A scope of its own: the demo reads its own bodies.
+  // A separate scope, because the demo reads its own bodies.
   app.register(async (scope) => {
     const mounted = plainInstance(scope)
     mounted.removeAllContentTypeParsers()

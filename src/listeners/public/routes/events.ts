@@ -37,7 +37,7 @@ export function listEventsRoute({ app, base, eventStreams, issuing }: PublicApi)
         return stream(eventStreams, request, reply, filter)
       }
       const pageSize = parseLimit(limit)
-      // One more than asked for says whether there is a next page.
+      // One more than requested shows whether there is a next page.
       const events = await listEvents(issuing, createRequester(request), filter, pageSize + 1)
       const page = events.slice(0, pageSize)
       const last = events.length > pageSize ? page.at(-1) : undefined
@@ -47,9 +47,9 @@ export function listEventsRoute({ app, base, eventStreams, issuing }: PublicApi)
   )
 }
 
-/** A stream whose token expires ends by itself; one that is not read needs to be ended. */
+/** A stream ends when its token expires; one that is not read must be ended. */
 const graceMs = 5_000
-/** A timer that is set to longer goes off at once. */
+/** A timer with a longer time fires at once. */
 const longestTimerMs = 2 ** 31 - 1
 
 async function stream(
@@ -71,15 +71,15 @@ async function stream(
     reply
       .header('content-type', 'text/event-stream; charset=utf-8')
       .header('x-accel-buffering', 'no')
-      // Its end is the end of the connection: one that was kept would keep the service from
-      // stopping.
+      // The end of the stream closes the connection: an open one would delay the stop of the
+      // service.
       .header('connection', 'close')
       .send(lines)
   )
 }
 
 /**
- * A reader that has gone, or reads no more when its token expires, is disconnected and keeps no
+ * Disconnects a reader that has gone, or that no longer reads when its token expires, and frees its
  * slot.
  */
 function endWithReader(
@@ -101,15 +101,16 @@ function endWithReader(
   }, leftMs)
   socket.once('close', end)
   response.once('close', end)
-  // Gone while the stream was opened: nothing more will be heard of it.
+  // The reader disconnected while the stream was opened: no event will report it.
   if (socket.destroyed || response.destroyed) end()
 }
 
 /**
- * In the form of the HTML standard, section 9.2: each event one block, a comment as a sign of life.
+ * Writes the form of the HTML standard, section 9.2: each event is a block, a comment is a
+ * keep-alive.
  */
 async function* composeLines({ after, events }: EventStream): AsyncGenerator<string> {
-  // A reader that breaks off before its first event can go on from here.
+  // A reader that disconnects before its first event can resume from here.
   yield after === null ? ': live\n\n' : `id: ${after}\n: live\n\n`
   for await (const some of events) {
     const blocks = some.map((event) => `id: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`)

@@ -12,12 +12,12 @@ import { claimedClientId } from '../../oauth/claimed-client.ts'
 import type { TokenAttempt } from '../../oauth/token-endpoint.ts'
 import type { PublicApi } from '../api.ts'
 
-/** What the public listener asks of the authorization server. */
+/** The functions of the authorization server that the public listener uses. */
 export type PublicAuthorizationServer = Pick<AuthorizationServer, 'issueToken' | 'document'>
 
 /**
- * Mounts the embedded authorization server. It reads and answers in its own terms (RFC 6749): here
- * it only gets the listener's limits.
+ * Mounts the embedded authorization server. It reads and answers in the terms of RFC 6749; only the
+ * listener's limits apply.
  */
 export function oauthRoutes(
   { app }: Pick<PublicApi, 'app'>,
@@ -25,7 +25,7 @@ export function oauthRoutes(
   callers: CallerAddresses,
   attempts: TokenAttempts | null,
 ): void {
-  // A scope of its own, so that forms are read here and nowhere else.
+  // A separate scope, so that forms are read only here.
   app.register(async (scope) => {
     const mounted = plainInstance(scope)
     mounted.removeAllContentTypeParsers()

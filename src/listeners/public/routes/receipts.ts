@@ -6,7 +6,7 @@ import { findReceipt } from '../../../operations/audit-log/receipts.ts'
 import { preflightRoute, publishedDocument, sendPublished } from '../../http/published-document.ts'
 import { createRequester, type PublicApi } from '../api.ts'
 
-/** How soon a receipt that is not there yet is worth asking for again. */
+/** The wait before a retry for a receipt that does not exist yet. */
 const retrySeconds = 1
 
 const ReceiptText = Type.String({
@@ -16,7 +16,7 @@ const ReceiptText = Type.String({
   examples: ['c2sp.org/tlog-proof@v1\nextra eyJzYWx0Ijoi…\nindex 73894\n…'],
 })
 
-/** The receipt of what a client did, or what was done to its cards. */
+/** Returns the receipt of a client's act, or of an act on its cards. */
 export function readReceiptRoute({ app, audit, base }: PublicApi): void {
   app.get(
     `${base}/receipts/:entry`,
@@ -51,7 +51,7 @@ export function readReceiptRoute({ app, audit, base }: PublicApi): void {
   )
 }
 
-/** The keys that verify receipts and checkpoints. A page of any origin may fetch them. */
+/** Returns the keys that verify receipts and checkpoints. A page of any origin may fetch them. */
 export function auditLogKeysRoute({ app, audit }: PublicApi): void {
   preflightRoute(app, '/.well-known/audit-log-keys')
   app.get(

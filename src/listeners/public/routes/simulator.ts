@@ -29,16 +29,16 @@ export const SimulateSchema = Type.Object(
   closed,
 )
 
-/** An authorization of one's own card, as a terminal or a shop would ask for it. */
+/** A simulated authorization request for the client's own card. */
 export type AskedSimulation = Static<typeof SimulateSchema>
 
-/** The same with its secrets as what they are. */
+/** The same with its secrets as secret types. */
 interface Simulation extends Omit<AskedSimulation, 'pin' | 'cvv'> {
   readonly pin?: Pin
   readonly cvv?: Cvv2
 }
 
-/** Plays the card network. There is one in the sandbox only. */
+/** Acts as the card network, in a sandbox only. */
 export type Simulate = (
   caller: Requester,
   simulation: Simulation,

@@ -179,11 +179,11 @@ export function rotateWebhookSecretRoute({ app, base, issuing }: PublicApi): voi
   )
 }
 
-/** A secret as it is shown once; nothing in a repeat. */
+/** Returns a secret that is shown once; nothing in a repeat. */
 const revealed = (secret: WebhookSecret | undefined): { readonly secret?: string } =>
   secret ? { secret: secret.reveal() } : {}
 
-/** @throws `Problem` `validation_failed` for an address that is never called. */
+/** @throws `Problem` `validation_failed` for an address that must not be called. */
 function refuseTarget(findFault: PublicApi['faultOfTarget'], { url }: { url: string }): void {
   const detail = findFault(url)
   if (detail !== null) throw validationFailed({ pointer: '/url', detail })

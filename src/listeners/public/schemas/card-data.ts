@@ -4,7 +4,7 @@ import { closed, stringPatterns } from '../../http/validation.ts'
 
 const coordinate = () => Type.String({ pattern: stringPatterns.coordinate })
 
-/** What libraries add to a public key by themselves is accepted; a private member is not. */
+/** Members that libraries add to public keys are accepted; a private member is not. */
 export const DeviceKeySchema = Type.Object(
   {
     kty: Type.Enum(['EC', 'OKP']),
@@ -31,7 +31,7 @@ export const GetCardDataSchema = Type.Object(
     ),
     key: Type.Optional(
       Type.String({
-        // As long as a body: whatever is wrong with it, its length too, has one answer.
+        // The limit of the body: every fault, including the length, has the same answer.
         maxLength: bodyLimit,
         description:
           'Base64 of 32 random bytes under RSA-OAEP (SHA-256, MGF1 with SHA-256, empty label) ' +

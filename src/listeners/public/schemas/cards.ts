@@ -11,7 +11,7 @@ const freeText = (maxLength: number) =>
 const personName = (maxLength: number) =>
   Type.String({ minLength: 1, maxLength, format: 'person-name' })
 
-/** Marks a member whose value must never be logged, and a body that holds one. */
+/** Marks a member that must never be logged, and a body that contains one. */
 const secret = { 'x-secret': true } as const
 
 const pinDigits = (description: string) =>
@@ -106,7 +106,7 @@ export const SetPinSchema = Type.Object(
     cardPin: Type.Optional(pinDigits('Another spelling of `pin`.')),
     encryptedPin: Type.Optional(
       Type.String({
-        // As long as a body: whatever is wrong with it, its length too, has one answer.
+        // The limit of the body: every fault, including the length, has the same answer.
         maxLength: bodyLimit,
         description:
           'The PIN sealed on the device: a compact JWE to the pin key (ECDH-ES, A256GCM, `typ` ' +
@@ -131,7 +131,7 @@ export const UpdateCvvStatusSchema = Type.Object(
   closed,
 )
 
-/** A body that may be left out. */
+/** An optional body. */
 export const UnblockPinSchema = Type.Object(note, optional)
 
 export const ChangeCardStatusSchema = Type.Object(
@@ -161,7 +161,7 @@ export const ListCardsQuerySchema = Type.Object(
   closed,
 )
 
-/** Every card is reached by its token; one that is not of this form is simply not there. */
+/** The token of a card. A malformed token is answered like an unknown one. */
 export const CardParamsSchema = Type.Object({
   publicToken: Type.String({ description: 'From the answer of Create Card.' }),
 })
@@ -208,7 +208,7 @@ const createdCardMembers = {
   ...cardStatusMembers,
 }
 
-/** It has no PAN, PIN or CVV, so that no answer made by it can leak one. */
+/** Contains no PAN, PIN or CVV, so that no such answer can leak one. */
 export const CreatedCardSchema = Type.Object(createdCardMembers)
 
 export const CardSchema = Type.Object({

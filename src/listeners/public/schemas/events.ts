@@ -54,7 +54,7 @@ const messageSchema = <Name extends EventType, Details extends TProperties>(
     data: Type.Object({ ...cardMembers, ...details }),
   })
 
-/** The body that each type of event is delivered with. */
+/** The body of each type of event. */
 export const messageSchemas = {
   'card.created': messageSchema('card.created', {
     cardProduct: Type.Integer({ examples: [1001] }),
@@ -86,7 +86,7 @@ export const messageSchemas = {
   'cvv.unblocked': messageSchema('cvv.unblocked', {}),
 } as const satisfies Record<EventType, object>
 
-/** The body of a ping, which is no event of a card. */
+/** The body of a ping, which is not an event of a card. */
 export const PingMessageSchema = Type.Object({
   type: Type.Literal('webhook.ping'),
   timestamp,
@@ -98,7 +98,7 @@ export type Message = {
   [Name in EventType]: Static<(typeof messageSchemas)[Name]>
 }[EventType]
 
-/** An event as it is read: with the id that it is delivered under. */
+/** An event with the id of its deliveries. */
 export const EventSchema = Type.Object({
   id: Type.String({
     format: 'uuid',

@@ -8,7 +8,10 @@ import type { StringFormat } from '../../http/server.ts'
 import * as cardSchemas from './cards.ts'
 import { CreatedWebhookSchema } from './webhooks.ts'
 
-/** The formats that the schemas of requests name. @param today `YYYY-MM-DD`, when it is asked. */
+/**
+ * The formats in the schemas of requests.
+ * @param today returns the present day, `YYYY-MM-DD`.
+ */
 export const stringFormats = (today: () => string): Readonly<Record<string, StringFormat>> => ({
   'card-type': {
     detail: 'must be Physical or Virtual',
@@ -26,7 +29,7 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
     detail: 'must be a month YYYY-MM',
     validate: (text) => parseExpiry(text) !== null,
   },
-  // Not the validator's own `uuid`, which takes other spellings of the same id.
+  // Not the validator's `uuid`, which accepts other spellings of the same id.
   id: { detail: 'must be an id from this service', validate: isUuid },
   instant: {
     detail: 'must be an instant such as 2030-12-01T00:00:00Z',
@@ -56,7 +59,7 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
   },
   'check-value': {
     detail: 'must not be a card number: give six digits of it',
-    // One in some thousand has so many decimal digits in a row that they could be some: those are
+    // One in several thousand has enough consecutive decimal digits to look like one: those are
     // accepted.
     validate: (text) => !isPan(text) || findBinRange(text) === null,
   },
@@ -81,7 +84,7 @@ const schemas: readonly SchemaNode[] = [
   CreatedWebhookSchema,
 ] as readonly SchemaNode[]
 
-/** The members that a schema marks secret, wherever they stand in it. */
+/** Lists the members that a schema marks as secret, at any depth. */
 const secretNames = (schema: SchemaNode): string[] =>
   Object.entries(schema.properties ?? {}).flatMap(([name, member]) => [
     ...(member['x-secret'] ? [name] : []),

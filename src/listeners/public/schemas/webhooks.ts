@@ -48,7 +48,7 @@ export const ReplaySchema = Type.Object(
   closed,
 )
 
-/** One that is not of the form of an id is simply not there. */
+/** A malformed id is answered like an unknown one. */
 export const WebhookParamsSchema = Type.Object({
   webhookId: Type.String({ description: 'From the answer of its creation.' }),
 })

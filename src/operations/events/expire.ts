@@ -150,7 +150,7 @@ async function expireSlices(
   }
 }
 
-/** Returns the first day whose feed events are deleted with their slices; null if there is none. */
+/** Returns the first day whose feed events are deleted with their slices; null without one. */
 async function findFirstLivingDay(database: Database, days: number): Promise<number | null> {
   const today = await findDatabaseDay(database)
   const slices = await listSlices(database, 'published_event')

@@ -44,7 +44,7 @@ interface NewAuthorization extends AuthorizationOrigin {
   /** A version 7 UUID. */
   readonly authorizationId: string
   readonly card: NamedCard
-  /** The value to compare; null if there is none, and no try is spent. */
+  /** The value to compare; null without one, and no try is spent. */
   readonly kind: TryKind | null
   /** `YYYY-MM`, in which the card must not be expired. */
   readonly currentMonth: string

@@ -38,7 +38,7 @@ const upsertCounts = declare<MinuteCountLists>('keep_authorization_counts')
  * Counts the answers of some past minutes and stores the counts. Two processes that count the same
  * minutes store the same counts.
  * @param from the first instant to count
- * @returns the newest counted minute; null if there was none.
+ * @returns the newest counted minute; null without one.
  */
 export const countMinutes = async (
   connection: Connection,

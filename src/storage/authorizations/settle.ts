@@ -43,7 +43,7 @@ export interface ForeseenAnswer extends OnlyHash {
 /** The result of a settled authorization. */
 interface Settlement {
   readonly remaining: number
-  /** The first stored answer of the claim; null if there is none, or the claim was deleted. */
+  /** The first stored answer of the claim; null without one, or the claim was deleted. */
   readonly answer: Uint8Array | null
   readonly isOwn: boolean
 }

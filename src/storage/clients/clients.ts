@@ -79,7 +79,7 @@ export interface AdministeredClient extends Omit<NewClient, 'secretHash'> {
   readonly credentialsVersion: number
   /** When its credentials were last changed. */
   readonly credentialsChangedAt: Date
-  /** The last expiry of tokens for former credentials; null if there are none. */
+  /** The last expiry of tokens for former credentials; null without any. */
   readonly formerCredentialsUntil: Date | null
   readonly provenance: readonly ProvenanceAct[]
   /** The start of the suspension of its webhooks; null while it may be notified. */

@@ -69,7 +69,7 @@ function collectCommits(sync: () => Promise<void>) {
     add() {
       sinceMs ??= performance.now()
     },
-    /** The age of the oldest of them in milliseconds; null if there is none. */
+    /** The age of the oldest of them in milliseconds; null without one. */
     ageMs: () => (sinceMs === null ? null : performance.now() - sinceMs),
     /** Resolves when all present commits are on the disk; null if they already are. */
     synced(): Promise<void> | null {

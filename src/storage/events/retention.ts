@@ -51,7 +51,7 @@ const deleteStep = declare<FeedStepOfClient, { position: FeedPosition | null }>(
  * Deletes some of a client's events after a position that are older than a number of days, are in
  * the audit log and have no open delivery. This covers events without a slice and events in a slice
  * that must stay.
- * @returns the position of the last old event that was read, or null if there was none.
+ * @returns the position of the last old event that was read, or null without one.
  */
 export const expireFeed = async (
   connection: Connection,

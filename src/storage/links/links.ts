@@ -59,7 +59,7 @@ type LinkAddress = Pick<LinkRow, 'host' | 'port'>
 
 const selectListeningLink = declare<LinkAddress, { linkName: string }>('find_listening_link')
 
-/** Returns the link that listens at an address; null if there is none. */
+/** Returns the link that listens at an address; null without one. */
 export const findListeningLink = async (
   connection: Connection,
   address: LinkAddress,

@@ -1,11 +1,9 @@
+import { isCurrencyCode } from './currencies.ts'
 import { freeTextFault } from './free-text.ts'
 import { isProductId, type ProductId } from './identifiers.ts'
 import { listSchemeRanges, matchesLength, matchesPrefix, PAN_LENGTH } from './pan.ts'
 import { PIN_LENGTH_MAX, PIN_LENGTH_MIN } from './pin.ts'
 import type { ProblemError } from './problem.ts'
-
-/** Whether the text has the form of an ISO 4217 code: three capital letters. */
-export const isCurrencyCode = (text: string): boolean => /^[A-Z]{3}$/.test(text)
 
 /** The form of a card. */
 export type CardType = 'Physical' | 'Virtual'
@@ -118,7 +116,7 @@ const rules: readonly ProductRule[] = [
   },
   {
     member: 'currencyCode',
-    detail: 'must be three capital letters (ISO 4217)',
+    detail: 'must be an ISO 4217 code, such as EUR',
     holds: ({ currencyCode }) => isCurrencyCode(currencyCode),
   },
   {

@@ -9,7 +9,6 @@ import {
   nameOnCardFault,
   textFault,
 } from '../../src/domain/free-text.ts'
-import { isCurrencyCode } from '../../src/domain/product.ts'
 
 test('text may be in any script, with emoji', () => {
   for (const text of ['', 'Zoë moved to 12 Rue de l’Été 🎉', 'شارع الملك', '東京都']) {
@@ -187,9 +186,4 @@ test('a country is its alpha-3 code in capitals', () => {
   for (const text of ['', 'DE', 'deu', 'XXX', 'ZZZ', 'DEU ', 'toString']) {
     assert.ok(!isCountryCode(text), text)
   }
-})
-
-test('a currency is three capital letters', () => {
-  assert.ok(isCurrencyCode('EUR'))
-  for (const text of ['', 'eur', 'EU', 'EURO', '978']) assert.ok(!isCurrencyCode(text))
 })

@@ -103,7 +103,7 @@ test('each fault is told in words that say what would be right', () => {
       { schemeName: 'Ho\tuse' },
       `/schemeName ${unwritable}, no unpaired surrogates and no card number in it`,
     ],
-    [{ currencyCode: 'EURO' }, '/currencyCode must be three capital letters (ISO 4217)'],
+    [{ currencyCode: 'EURO' }, '/currencyCode must be an ISO 4217 code, such as EUR'],
     [
       { cardTypes: ['Virtual', 'Paper'] },
       '/cardTypes must name Physical, Virtual or both, each once',

@@ -1,0 +1,58 @@
+import { findCountryCode } from './countries.ts'
+import { freeTextFault } from './free-text.ts'
+
+/** The merchant or cash machine of an authorization request. Its data is that of the acquirer. */
+export interface Merchant {
+  readonly id?: string
+  readonly terminalId?: string
+  readonly name?: string
+  readonly city?: string
+  /** ISO 3166-1 alpha-3. */
+  readonly country?: string
+  /** ISO 18245: a text of four digits. */
+  readonly categoryCode?: string
+}
+
+/**
+ * The most characters of each text. An id and a terminal id have those of ISO 8583, fields 42 and
+ * 41: fewer than a PAN that is issued here.
+ */
+export const merchantLengths = { id: 15, terminalId: 8, name: 99, city: 50 } as const
+
+/** Printable ASCII that neither begins nor ends with a space. */
+const identifier = /^[!-~](?:[ -~]*[!-~])?$/
+
+type Rule = (text: string) => string | null
+
+const within =
+  (length: number, isSound: (text: string) => boolean): Rule =>
+  (text) =>
+    text.length <= length && isSound(text) ? text : null
+
+const isFreeText = (text: string): boolean => text !== '' && freeTextFault(text) === null
+
+const rules: Readonly<Record<keyof Merchant, Rule>> = {
+  id: within(merchantLengths.id, (text) => identifier.test(text)),
+  terminalId: within(merchantLengths.terminalId, (text) => identifier.test(text)),
+  name: within(merchantLengths.name, isFreeText),
+  city: within(merchantLengths.city, isFreeText),
+  country: findCountryCode,
+  categoryCode: within(4, (text) => /^[0-9]{4}$/.test(text)),
+}
+
+const members = Object.keys(rules) as readonly (keyof Merchant)[]
+
+/**
+ * Takes what can be recorded of a merchant as a network describes it. Other members are left out:
+ * an acquirer's text is no reason to decline.
+ * @returns null where nothing is left.
+ */
+export function parseMerchant(
+  described: Readonly<Partial<Record<keyof Merchant, string | undefined>>>,
+): Merchant | null {
+  const known = members.flatMap((member) => {
+    const text = rules[member](described[member]?.trim() ?? '')
+    return text === null ? [] : [[member, text] as const]
+  })
+  return known.length === 0 ? null : Object.fromEntries(known)
+}

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseMerchant } from '../../src/domain/merchant.ts'
+
+test('a merchant is what its network says of it, without padding', () => {
+  assert.deepEqual(
+    parseMerchant({
+      id: 'SHOP-1         ',
+      terminalId: 'TERM0001',
+      name: 'Corner Bakery            ',
+      city: 'Madrid       ',
+      country: 'ES',
+      categoryCode: '0742',
+    }),
+    {
+      id: 'SHOP-1',
+      terminalId: 'TERM0001',
+      name: 'Corner Bakery',
+      city: 'Madrid',
+      country: 'ESP',
+      categoryCode: '0742',
+    },
+  )
+})
+
+test('what cannot be recorded of a merchant is left out, and the rest stays', () => {
+  const merchant = parseMerchant({
+    id: 'a\u0000b',
+    terminalId: '123456789',
+    name: 'Card 4000000000001000',
+    city: 'Mad\u202erid',
+    country: 'NY',
+    categoryCode: '541',
+  })
+  assert.equal(merchant, null)
+  assert.deepEqual(parseMerchant({ name: 'Bakery', country: 'NY' }), { name: 'Bakery' })
+})

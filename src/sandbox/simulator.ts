@@ -3,6 +3,7 @@ import type { Cvv2 } from '../domain/cvv2.ts'
 import { isPublicToken } from '../domain/identifiers.ts'
 import type { Pin } from '../domain/pin.ts'
 import { Problem } from '../domain/problem.ts'
+import { type TransactionMembers, toTransaction } from '../domain/transaction.ts'
 import type { CardReference } from '../hsm/contract/card.ts'
 import type {
   Authorization,
@@ -21,7 +22,7 @@ import { simulatorNetwork, simulatorZoneKey } from './demo-data.ts'
 type SimulatorCaller = Pick<Requester, 'requestId'> & { readonly clientId: string | null }
 
 /** What the simulator tries on a card. */
-interface Simulation {
+interface Simulation extends TransactionMembers {
   readonly publicToken: string
   readonly pin?: Pin
   readonly cvv?: Cvv2
@@ -39,7 +40,7 @@ export const createSimulator =
   (context: AuthorizationContext) =>
   async (
     { clientId, requestId }: SimulatorCaller,
-    { cvv, entryMode, expiryDate, pin, publicToken }: Simulation,
+    { cvv, entryMode, expiryDate, pin, publicToken, ...members }: Simulation,
     request: RepeatableRequest | null,
   ): Promise<Answer<Authorization>> => {
     const { database } = context
@@ -55,6 +56,7 @@ export const createSimulator =
       card: { publicToken },
       entryMode: entryMode ?? (pin === undefined ? 'ecommerce' : 'chip'),
       reference: 'SIMULATOR',
+      transaction: toTransaction(members),
       ...(expiryDate !== undefined && { expiryDate }),
       ...(pinBlock && { pinBlock }),
       ...(cvv !== undefined && { cvv2: cvv }),

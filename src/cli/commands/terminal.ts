@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pinKeys, requestCardData } from '../../../packages/sdk/device/device.ts'
+import { isCurrencyCode } from '../../domain/currencies.ts'
+import { formatMoney, type Money, parseMoney } from '../../domain/money.ts'
 import { escapeLine } from '../../domain/terminal-text.ts'
 import { findResponseCode } from '../../listeners/iso8583/answer.ts'
 import { composePinKeyName } from '../../listeners/iso8583/network-messages.ts'
@@ -63,15 +65,23 @@ export const terminalCommand: cli.Command = {
       value: 'FILE',
       help: 'a test key for PIN blocks (TDES), in hexadecimal',
     },
+    amount: { type: 'string', value: 'AMOUNT', help: 'of each purchase; 10 unless given' },
+    currency: { type: 'string', value: 'CODE', help: 'its currency; EUR unless given' },
+    merchant: {
+      type: 'string',
+      value: 'NAME',
+      help: 'who sells; Pinfold Test Shop unless given',
+    },
     'key-index': { type: 'string', value: 'NN', help: 'its index; by default 01' },
   },
-  example: 'pinfold terminal --link acme-1 --zone-key-file pin-01.hex',
+  example: 'pinfold terminal --link acme-1 --zone-key-file pin-01.hex --amount 12.34',
   async run(call) {
     const sandbox = await readSandboxFile(readConfig().dataDir)
     const address = await findLink(call, sandbox)
     const profile = (await loadProfiles(readConfig().linkProfilesDir)).get(address.profile)
     if (!profile) throw new cli.UsageError(`The profile ${address.profile} does not exist.`)
     const keyIndex = cli.findText(call, 'key-index') ?? '01'
+    const goods = findGoods(call)
     const keyName = composePinKeyName(profile, keyIndex)
     const zoneKey = await findZoneKey(call, sandbox, address, keyName)
     const card = await findCard(call, sandbox)
@@ -82,7 +92,7 @@ export const terminalCommand: cli.Command = {
           'with --zone-key-file.\n',
       )
     }
-    const turns = await play({ ...address, profile, zoneKey, keyIndex }, card, isSilent)
+    const turns = await play({ ...address, profile, zoneKey, keyIndex, ...goods }, card, isSilent)
     const wrong = turns.filter(({ due, got }) => due !== got)
     const { host, port } = address
     return {
@@ -214,8 +224,36 @@ const makeCard = (call: cli.Call, { baseUrl }: SandboxFile): Promise<TestCard> =
 /** How long the keys for card data are waited for. */
 const keysMs = 30_000
 
+/** What is bought, and of whom. */
+interface Goods {
+  readonly price: Money
+  readonly merchantName: string
+}
+
+function findGoods(call: cli.Call): Goods {
+  const currency = (cli.findText(call, 'currency') ?? 'EUR').toUpperCase()
+  const amount = cli.findText(call, 'amount') ?? '10'
+  const price = parseMoney(amount, currency)
+  if (!price) {
+    throw new cli.UsageError(
+      isCurrencyCode(currency)
+        ? `${amount} is no amount in ${currency}: write it like ${formatSample(currency)}.`
+        : `${currency} is no currency: write its ISO 4217 code, such as EUR.`,
+    )
+  }
+  const merchantName = cli.findText(call, 'merchant') ?? 'Pinfold Test Shop'
+  if (!/^[ -~]{1,22}$/.test(merchantName)) {
+    throw new cli.UsageError('--merchant takes 1 to 22 printable ASCII characters.')
+  }
+  return { price, merchantName }
+}
+
+/** Shows how many decimal digits a currency has. */
+const formatSample = (currency: string): string =>
+  formatMoney({ amount: 123_450, currency }).split(' ')[0] ?? ''
+
 /** What is played on, and with which key; without one nothing with a PIN is. */
-interface Stage extends Pick<LinkAddress, 'host' | 'port'> {
+interface Stage extends Pick<LinkAddress, 'host' | 'port'>, Goods {
   readonly profile: Profile
   readonly zoneKey: Uint8Array | null
   readonly keyIndex: string
@@ -232,9 +270,16 @@ const otherDigits = (digits: string): string =>
   digits.slice(0, -1) + ((Number(digits.at(-1)) + 1) % 10)
 
 /** What is asked with the card, as the profile has it. */
-function* writeScenes({ keyIndex, profile, zoneKey }: Stage, card: TestCard): Generator<Scene> {
-  const bought = (mode: 'chip' | 'ecommerce') =>
-    terminals.presentedOn(profile, terminals.createPurchase(card), mode)
+function* writeScenes(stage: Stage, card: TestCard): Generator<Scene> {
+  const { keyIndex, merchantName, price, profile, zoneKey } = stage
+  const bought = (mode: 'chip' | 'ecommerce') => {
+    const message = terminals.createPurchase(card, price)
+    return terminals.presentedOn(
+      profile,
+      terminals.withMerchant(profile, message, merchantName),
+      mode,
+    )
+  }
   if (zoneKey) {
     const withPin = (pin: string) =>
       terminals.withPin(bought('chip'), pin, zoneKey, profile.pin, keyIndex)

@@ -11,6 +11,7 @@ import { readOptionalParts, readParts } from './codec/parts.ts'
 import type { Version } from './codec/versions.ts'
 import type { Profile } from './profile-schema.ts'
 import { keyFields } from './profile-schema.ts'
+import { parseTransaction } from './transaction.ts'
 
 /** The link and the network that a message came from. */
 export interface Origin {
@@ -50,10 +51,10 @@ export function selectService(
   if (code === undefined) return 'unsaid'
   const named = declinedFunctions && fields[declinedFunctions.field]
   if (named !== undefined && declinedFunctions?.values.includes(named)) return 'declined'
-  return codes[code.slice(0, 2)] ?? 'declined'
+  return (codes[code.slice(0, 2)] ?? 'declined') === 'declined' ? 'declined' : 'authorized'
 }
 
-/** Returns the authorization request, or null when a CVV2 is announced and malformed. */
+/** Returns the authorization request, or null when its amount or its CVV2 is malformed. */
 export function parseRequest(
   profile: Profile,
   { networkId, requestId }: Origin,
@@ -61,7 +62,8 @@ export function parseRequest(
 ): NetworkRequest | null {
   const { fields, mti } = message
   const cvv2 = parseCvv2(profile, fields)
-  if (cvv2 === 'malformed') return null
+  const transaction = parseTransaction(profile, fields)
+  if (cvv2 === 'malformed' || !transaction) return null
   const yymm = findValue(fields, '14') ?? parseTrack(fields)?.expiry
   const pinBlock = parsePinBlock(profile, fields)
   return {
@@ -72,11 +74,12 @@ export function parseRequest(
     ...(yymm !== undefined && { expiryDate: `20${yymm.slice(0, 2)}-${yymm.slice(2)}` }),
     entryMode: parseEntryMode(profile, fields),
     reference: parseReference(fields),
+    transaction,
     ...(pinBlock && { pinBlock }),
     ...(cvv2 && { cvv2 }),
     key: composeKey(message),
     content: composeContent(profile, message, pinBlock, cvv2),
-    transaction: pickNumbers(fields),
+    numbers: pickNumbers(fields),
     original: {
       messageClass: readClass(mti),
       trace: fields['11'] ?? '',

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { transactionTypes } from '../../domain/transaction.ts'
 import { entryModes } from '../../operations/authorizations/authorization.ts'
 import type { NetworkAnswer } from '../../operations/links/authorization-requests.ts'
 import type { Layout } from './codec/layout.ts'
@@ -120,6 +121,7 @@ const FramingSchema = Type.Object(
 const EntryMode = Type.Enum([...entryModes])
 const PinBlockFormat = Type.Enum(['ISO_FORMAT_0', 'ISO_FORMAT_1', 'ISO_FORMAT_3', 'ISO_FORMAT_4'])
 const Place = { field: FieldNumber, at: Count }
+const Column = Type.Object({ at: Count, length: Count }, closed)
 const timer = Type.Integer({ minimum: 100, maximum: 600_000 })
 
 /** A profile in JSON, including the profiles that it extends. */
@@ -179,12 +181,12 @@ export const ProfileSchema = Type.Object(
       },
       closed,
     ),
-    /** The first two digits of field 3, and whether they are authorized. Others are declined. */
+    /** The first two digits of field 3, and what they ask for. Others are declined. */
     processing: Type.Object(
       {
         codes: Type.Record(
           Type.String({ pattern: '^[0-9]{2}$' }),
-          Type.Enum(['authorized', 'declined']),
+          Type.Enum([...transactionTypes, 'declined']),
         ),
         /** Function codes that are declined for every processing code. */
         declinedFunctions: Type.Optional(
@@ -193,6 +195,17 @@ export const ProfileSchema = Type.Object(
       },
       closed,
     ),
+    /**
+     * Field 43: in columns, or as ISO 8583:1993 has it: name, street, city and a rest of postal
+     * code, region and country, with backslashes between them.
+     */
+    merchantLocation: Type.Union([
+      Type.Object(
+        { kind: Type.Literal('columns'), name: Column, city: Column, country: Column },
+        closed,
+      ),
+      Type.Object({ kind: Type.Literal('backslashes') }, closed),
+    ]),
     /**
      * Fields that a repeat shares with the first message. A different value makes it another
      * request under the same key.

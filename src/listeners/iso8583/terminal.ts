@@ -1,5 +1,7 @@
 import { createCipheriv } from 'node:crypto'
 import type { Socket } from 'node:net'
+import { findCurrency } from '../../domain/currencies.ts'
+import type { Money } from '../../domain/money.ts'
 import type { EntryMode } from '../../operations/authorizations/authorization.ts'
 import { managementMessage } from './answer.ts'
 import { describe } from './codec/describe.ts'
@@ -89,8 +91,15 @@ export function openTerminal(
 
 let purchases = 0
 
-/** Creates a purchase of ten units without cardholder authentication. */
-export function createPurchase({ expiry, pan }: PresentedCard, now = new Date()): IsoMessage {
+/** The default amount of a purchase. */
+const usualPrice: Money = { amount: 1000, currency: 'EUR' }
+
+/** Creates a purchase without cardholder authentication. */
+export function createPurchase(
+  { expiry, pan }: PresentedCard,
+  { amount, currency }: Money = usualPrice,
+  now = new Date(),
+): IsoMessage {
   purchases += 1
   const instant = now.toISOString().replace(/[-:T]/g, '').slice(4, 14)
   const trace = String((now.getTime() + purchases) % 1_000_000).padStart(6, '0')
@@ -99,7 +108,7 @@ export function createPurchase({ expiry, pan }: PresentedCard, now = new Date())
     fields: {
       2: pan,
       3: '000000',
-      4: '000000001000',
+      4: String(amount).padStart(12, '0'),
       7: instant,
       11: trace,
       14: expiry.slice(2, 4) + expiry.slice(5),
@@ -110,9 +119,27 @@ export function createPurchase({ expiry, pan }: PresentedCard, now = new Date())
       37: `${instant.slice(0, 6)}${trace}`,
       41: 'TERM0001',
       42: 'PINFOLDTERMINAL',
-      49: '978',
+      49: findCurrency(currency)?.number ?? '',
     },
   }
+}
+
+/** Adds a merchant in Madrid to a message. */
+export function withMerchant(
+  { layout, merchantLocation }: Profile,
+  { fields, mti }: IsoMessage,
+  name: string,
+): IsoMessage {
+  const location = writeLocation(merchantLocation, name)
+  const whole = location.padEnd(layout.fields['43']?.length ?? 0)
+  return { mti, fields: { ...fields, 43: whole } }
+}
+
+function writeLocation(layout: Profile['merchantLocation'], name: string): string {
+  if (layout.kind === 'backslashes') return `${name}\\\\Madrid\\${'28013'.padEnd(13)}ESP`
+  const { city, country } = layout
+  const before = `${name.slice(0, layout.name.length).padEnd(city.at)}Madrid`
+  return before.padEnd(country.at) + 'ESP'.slice(0, country.length)
 }
 
 /** Adapts the message to a profile: its version, and how the card is presented. */

@@ -4,6 +4,7 @@ import type { Cvv2 } from '../../domain/cvv2.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
 import { responseCodes } from '../../domain/response-code.ts'
+import type { Transaction } from '../../domain/transaction.ts'
 import { type Hsm, type PinBlockFormat, pinBlockFormats } from '../../hsm/contract/hsm.ts'
 import type { WrongExpiry } from '../../storage/authorizations/wrong-expiries.ts'
 import type { Database } from '../../storage/engine/database.ts'
@@ -83,6 +84,7 @@ export interface AuthorizationRequest {
   readonly expiryDate?: string
   readonly entryMode: EntryMode
   readonly reference: string
+  readonly transaction: Transaction
   readonly pinBlock?: NamedPinBlock
   readonly cvv2?: Cvv2
 }

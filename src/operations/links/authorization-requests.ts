@@ -20,7 +20,7 @@ export interface NetworkRequest extends Omit<AuthorizationRequest, 'card'> {
   readonly key: string
   /** The content of the request in canonical form. */
   readonly content: Secret<string>
-  readonly transaction: transactions.TransactionNumbers
+  readonly numbers: transactions.TransactionNumbers
   readonly original: OriginalElements
 }
 
@@ -53,7 +53,7 @@ export function createLinkAuthorizer(context: AuthorizationContext): LinkAuthori
    * has overtaken it.
    */
   async function tryOnce(
-    { content, key, original, pan, transaction: _, ...sent }: NetworkRequest,
+    { content, key, numbers: _, original, pan, ...sent }: NetworkRequest,
     hashed: transactions.HashedTransaction | null,
   ): Promise<NetworkAnswer | null> {
     const request = {
@@ -78,8 +78,8 @@ export function createLinkAuthorizer(context: AuthorizationContext): LinkAuthori
   }
 
   async function authorizeSent(sent: NetworkRequest): Promise<NetworkAnswer> {
-    const { networkId, pan, transaction } = sent
-    const hashed = pan && (await transactions.hashTransaction(hsm, networkId, pan, transaction))
+    const { networkId, numbers, pan } = sent
+    const hashed = pan && (await transactions.hashTransaction(hsm, networkId, pan, numbers))
     const hashes = hashed?.transactionHashes ?? []
     const until = performance.now() + lostAfterMs
     for (;;) {

@@ -3,6 +3,7 @@ import { before, test } from 'node:test'
 import { Pan } from '../../../src/domain/pan.ts'
 import { Problem } from '../../../src/domain/problem.ts'
 import { Secret } from '../../../src/domain/secret.ts'
+import { toTransaction } from '../../../src/domain/transaction.ts'
 import type { Hsm } from '../../../src/hsm/contract/hsm.ts'
 import {
   type AuthorizationContext,
@@ -55,7 +56,8 @@ const wrongPin = (): NetworkRequest => {
     pinBlock: pinBlock(service, { pan: card.pan, pin: otherDigits(card.pin) }) as never,
     key: `key ${asked}`,
     content: new Secret(`ISO8583 1\n${asked}`),
-    transaction: { reference: `R${asked}`, terminal: 'T', merchant: 'M' },
+    transaction: toTransaction({}),
+    numbers: { reference: `R${asked}`, terminal: 'T', merchant: 'M' },
     original: { messageClass: '1', trace: '000001', transmittedAt: '', acquirer: '' },
   }
 }

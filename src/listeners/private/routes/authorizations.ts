@@ -2,6 +2,7 @@ import Type from 'typebox'
 import { Cvv2 } from '../../../domain/cvv2.ts'
 import { isPublicToken } from '../../../domain/identifiers.ts'
 import { parsePan } from '../../../domain/pan.ts'
+import { toTransaction } from '../../../domain/transaction.ts'
 import {
   AuthorizationSchema,
   entryModes,
@@ -11,6 +12,7 @@ import { authorize } from '../../../operations/authorizations/authorize.ts'
 import { requireCaller } from '../../http/authentication.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { requireExactlyOne } from '../../http/request.ts'
+import { moneyRules, transactionMembers } from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 import type { PrivateApi } from '../api.ts'
 
@@ -39,6 +41,7 @@ const AuthorizationRequestSchema = Type.Object(
     reference: Type.String({ format: 'network-reference' }),
     pinBlock: Type.Optional(PinBlockSchema),
     cvv2: Type.Optional(Type.String({ pattern: stringPatterns.cvv, ...secret })),
+    ...transactionMembers,
   },
   closed,
 )
@@ -52,7 +55,7 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
         access: 'authorizations.write',
         repeatable: true,
         bodyRequired: true,
-        bodyRules: [requireExactlyOne('pan', 'publicToken')],
+        bodyRules: [requireExactlyOne('pan', 'publicToken'), ...moneyRules],
       },
       schema: {
         operationId: 'authorize',
@@ -66,15 +69,20 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
       },
     },
     async (request, reply) => {
-      const { cvv2, pan: digits, publicToken, ...presented } = request.body
+      const { cvv2, entryMode, expiryDate, pinBlock, reference } = request.body
+      const { pan: digits, publicToken, ...transaction } = request.body
       const pan = parsePan(digits ?? '')
       // The route's rule ensures that one of them is given.
       const card = isPublicToken(publicToken) ? { publicToken } : pan && { pan }
       const answer = await authorize(
         authorizing,
         {
-          ...presented,
           card,
+          ...(expiryDate !== undefined && { expiryDate }),
+          entryMode,
+          reference,
+          transaction: toTransaction(transaction),
+          ...(pinBlock !== undefined && { pinBlock }),
           ...(cvv2 !== undefined && { cvv2: new Cvv2(cvv2) }),
           networkId: requireCaller(request).clientId,
           requestId: request.id,

@@ -9,6 +9,7 @@ import {
 } from '../../../operations/authorizations/authorization.ts'
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
+import { moneyRules, transactionMembers } from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 import { createRequester, type PublicApi } from '../api.ts'
 
@@ -25,6 +26,7 @@ export const SimulateSchema = Type.Object(
         description: 'Default: `chip` with a PIN, otherwise `ecommerce`.',
       }),
     ),
+    ...transactionMembers,
   },
   closed,
 )
@@ -53,6 +55,7 @@ export function simulatorRoute({ app, base }: PublicApi, simulate: Simulate): vo
         access: 'simulator.write',
         repeatable: true,
         bodyRequired: true,
+        bodyRules: moneyRules,
         problems: ['card_not_found'],
       },
       schema: {

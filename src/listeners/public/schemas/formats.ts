@@ -1,5 +1,6 @@
 import { isInstant, isPastDate, isWithinLifetime, parseExpiry } from '../../../domain/calendar.ts'
 import { isCountryCode } from '../../../domain/countries.ts'
+import { isCurrencyCode } from '../../../domain/currencies.ts'
 import * as freeText from '../../../domain/free-text.ts'
 import { isUuid } from '../../../domain/identifiers.ts'
 import { findBinRange, holdsPan, isPan } from '../../../domain/pan.ts'
@@ -20,6 +21,10 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
   'country-code': {
     detail: 'must be an ISO 3166-1 alpha-3 code',
     validate: isCountryCode,
+  },
+  'currency-code': {
+    detail: 'must be an ISO 4217 code, such as EUR',
+    validate: isCurrencyCode,
   },
   'birth-date': {
     detail: 'must be a date YYYY-MM-DD in the past, at most 150 years ago',

@@ -1,0 +1,89 @@
+import Type from 'typebox'
+import { merchantLengths } from '../../domain/merchant.ts'
+import { AMOUNT_MAX } from '../../domain/money.ts'
+import { transactionTypes } from '../../domain/transaction.ts'
+import { alwaysWith } from './request.ts'
+import { closed, stringPatterns } from './validation.ts'
+
+const currency = Type.String({ format: 'currency-code', examples: ['EUR'] })
+
+const amount = Type.Integer({
+  minimum: 0,
+  maximum: AMOUNT_MAX,
+  description: 'In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.',
+  examples: [1234],
+})
+
+const MerchantSchema = Type.Object(
+  {
+    id: Type.Optional(
+      Type.String({
+        maxLength: merchantLengths.id,
+        pattern: stringPatterns.printable,
+        examples: ['000000012345678'],
+      }),
+    ),
+    terminalId: Type.Optional(
+      Type.String({
+        maxLength: merchantLengths.terminalId,
+        pattern: stringPatterns.printable,
+        examples: ['TERM0001'],
+      }),
+    ),
+    name: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: merchantLengths.name,
+        format: 'free-text',
+        examples: ['Corner Bakery'],
+      }),
+    ),
+    city: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: merchantLengths.city,
+        format: 'free-text',
+        examples: ['Madrid'],
+      }),
+    ),
+    country: Type.Optional(
+      Type.String({
+        format: 'country-code',
+        description: 'ISO 3166-1 alpha-3.',
+        examples: ['ESP'],
+      }),
+    ),
+    categoryCode: Type.Optional(
+      Type.String({
+        pattern: stringPatterns.categoryCode,
+        description: 'Merchant category code (ISO 18245), four digits.',
+        examples: ['5462'],
+      }),
+    ),
+  },
+  closed,
+)
+
+/** What a request says of the transaction that it asks about. */
+export const transactionMembers = {
+  amount: Type.Optional(amount),
+  currency: Type.Optional(currency),
+  transactionType: Type.Optional(
+    Type.Enum([...transactionTypes], {
+      description:
+        'Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, ' +
+        '`credit` pays other money to the card, `funding` takes money for another account.',
+    }),
+  ),
+  merchant: Type.Optional(MerchantSchema),
+  networkTransactionId: Type.Optional(
+    Type.String({
+      pattern: stringPatterns.networkTransactionId,
+      description: "The network's own id of the transaction.",
+      examples: ['123456789012345'],
+    }),
+  ),
+}
+
+/** An amount means nothing without its currency, and the reverse. */
+export const moneyRules = [alwaysWith('currency', 'amount'), alwaysWith('amount', 'currency')]

@@ -1,8 +1,10 @@
 import { isPublicToken } from '../../domain/identifiers.ts'
+import type { Merchant } from '../../domain/merchant.ts'
 import * as cli from '../command.ts'
 import { asClient } from '../connection/connection.ts'
 import { readJsonFile } from '../files.ts'
 import { sheet, table } from '../output.ts'
+import { findPrice, priceOptions } from '../price.ts'
 
 interface Card {
   readonly publicToken: string
@@ -270,9 +272,17 @@ export const simulateCommand: cli.Command = {
       help: 'chip, contactless, magstripe, atm, ecommerce or moto',
       pointer: '/entryMode',
     },
+    ...priceOptions,
+    merchant: { type: 'string', value: 'NAME', help: 'who sells', pointer: '/merchant/name' },
+    mcc: {
+      type: 'string',
+      value: 'DIGITS',
+      help: 'the merchant category code',
+      pointer: '/merchant/categoryCode',
+    },
   },
   connection: cli.clientConnection,
-  example: 'pinfold simulate 4820117360 --pin 1234',
+  example: 'pinfold simulate 4820117360 --pin 1234 --amount 12.34',
   run: (call) =>
     asClient(call, async ({ ask, base }) => {
       const answer = await ask<Authorization>(
@@ -284,6 +294,8 @@ export const simulateCommand: cli.Command = {
           cvv: cli.findText(call, 'cvv'),
           expiryDate: cli.findText(call, 'expiry'),
           entryMode: cli.findText(call, 'mode'),
+          ...findPrice(call),
+          merchant: findMerchant(call),
         }),
       )
       const { approved, cvv, pin, responseCode } = answer
@@ -293,6 +305,14 @@ export const simulateCommand: cli.Command = {
         text: [verdict, formatResult('PIN', pin), formatResult('CVV', cvv)].join('\n'),
       }
     }),
+}
+
+/** The merchant that the options describe; undefined where none is described. */
+function findMerchant(call: cli.Call): Merchant | undefined {
+  const name = cli.findText(call, 'merchant')
+  const categoryCode = cli.findText(call, 'mcc')
+  if (name === undefined && categoryCode === undefined) return undefined
+  return cli.given({ name, categoryCode })
 }
 
 const formatResult = (name: string, result: Result | undefined): string =>

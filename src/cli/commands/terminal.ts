@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pinKeys, requestCardData } from '../../../packages/sdk/device/device.ts'
-import { isCurrencyCode } from '../../domain/currencies.ts'
-import { formatMoney, type Money, parseMoney } from '../../domain/money.ts'
+import type { Money } from '../../domain/money.ts'
 import { escapeLine } from '../../domain/terminal-text.ts'
 import { findResponseCode } from '../../listeners/iso8583/answer.ts'
 import { composePinKeyName } from '../../listeners/iso8583/network-messages.ts'
@@ -16,6 +15,7 @@ import { readConfig } from '../../service/config/config.ts'
 import * as cli from '../command.ts'
 import { asAdministrator, asClient } from '../connection/connection.ts'
 import { line, print } from '../output.ts'
+import { findPrice, priceOptions } from '../price.ts'
 
 /** What is known of a card that is played with. */
 interface TestCard extends terminals.PresentedCard {
@@ -65,8 +65,8 @@ export const terminalCommand: cli.Command = {
       value: 'FILE',
       help: 'a test key for PIN blocks (TDES), in hexadecimal',
     },
-    amount: { type: 'string', value: 'AMOUNT', help: 'of each purchase; 10 unless given' },
-    currency: { type: 'string', value: 'CODE', help: 'its currency; EUR unless given' },
+    amount: { ...priceOptions.amount, help: 'of each purchase; 10.00 EUR unless given' },
+    currency: priceOptions.currency,
     merchant: {
       type: 'string',
       value: 'NAME',
@@ -231,26 +231,13 @@ interface Goods {
 }
 
 function findGoods(call: cli.Call): Goods {
-  const currency = (cli.findText(call, 'currency') ?? 'EUR').toUpperCase()
-  const amount = cli.findText(call, 'amount') ?? '10'
-  const price = parseMoney(amount, currency)
-  if (!price) {
-    throw new cli.UsageError(
-      isCurrencyCode(currency)
-        ? `${amount} is no amount in ${currency}: write it like ${formatSample(currency)}.`
-        : `${currency} is no currency: write its ISO 4217 code, such as EUR.`,
-    )
-  }
+  const price = findPrice(call) ?? { amount: 1000, currency: 'EUR' }
   const merchantName = cli.findText(call, 'merchant') ?? 'Pinfold Test Shop'
   if (!/^[ -~]{1,22}$/.test(merchantName)) {
     throw new cli.UsageError('--merchant takes 1 to 22 printable ASCII characters.')
   }
   return { price, merchantName }
 }
-
-/** Shows how many decimal digits a currency has. */
-const formatSample = (currency: string): string =>
-  formatMoney({ amount: 123_450, currency }).split(' ')[0] ?? ''
 
 /** What is played on, and with which key; without one nothing with a PIN is. */
 interface Stage extends Pick<LinkAddress, 'host' | 'port'>, Goods {

@@ -17,6 +17,18 @@ create table authorization_request (
   request_id text not null,
   reference text not null,
   entry_mode text not null,
+  transaction_type text not null default 'purchase' check (
+    transaction_type in (
+      'purchase', 'cash', 'cashback', 'quasiCash', 'refund', 'funding', 'credit'
+    )
+  ),
+  -- In the smallest unit of the currency; null where the network gave no amount.
+  amount bigint check (amount between 0 and 999999999999),
+  currency_code text check (currency_code ~ '^[A-Z]{3}$'),
+  -- The merchant as the network describes it, as one value: it is read whole, and its members are
+  -- texts of the acquirer that no statement compares.
+  merchant jsonb check (jsonb_typeof(merchant) = 'object' and length(merchant::text) <= 600),
+  network_transaction_id text check (length(network_transaction_id) <= 15),
   requested_at timestamptz not null default clock_timestamp(),
   -- The try: all null if none was spent.
   kind text check (kind in ('pin', 'cvv')),
@@ -37,7 +49,8 @@ create table authorization_request (
   decided_at timestamptz,
   -- Whether the try is not yet in the audit log.
   to_enter boolean not null default false,
-  primary key (public_token, authorization_id)
+  primary key (public_token, authorization_id),
+  check ((amount is null) = (currency_code is null))
 )
 -- Leaves room for the answer on the page of the request, so that the answer changes no index.
 with (fillfactor = 70);

@@ -27,11 +27,16 @@ export interface Transaction {
   readonly networkTransactionId: string | null
 }
 
-/** A transaction as it is sent and answered in JSON. */
+/** A transaction as a request in JSON describes it. */
 export interface TransactionMembers extends Partial<Money> {
   readonly transactionType?: TransactionType
   readonly merchant?: Merchant
   readonly networkTransactionId?: string
+}
+
+/** A transaction as an answer in JSON describes it. */
+export interface RecordedTransaction extends TransactionMembers {
+  readonly transactionType: TransactionType
 }
 
 /** The transaction that a request describes by these members. */

@@ -88,6 +88,7 @@ import { parsePublicToken } from '../support/identifiers.ts'
 import { openPostgres } from '../support/postgres.ts'
 import { openServerDatabase } from '../support/service.ts'
 import { collectPlans, type Plan, rowsRead, tellPlans } from '../support/told-plans.ts'
+import { bakery } from './authorizations/transaction.ts'
 import {
   beliefs,
   clientId,
@@ -189,7 +190,13 @@ const creation = {
 }
 const newPin = { pinBlock: null, pvv: '1234', pinKey: 'pvk/1', envelope: null }
 const unblocks = { limitName: 'unblock-pin', purpose: 'unblocks', uses: 10, windowSeconds: 86_400 }
-const origin = { entryMode: 'chip', reference: 'R-1', networkId: 'network', requestId: 'r' }
+const origin = {
+  entryMode: 'chip',
+  reference: 'R-1',
+  networkId: 'network',
+  requestId: 'r',
+  transaction: bakery,
+}
 const spent = { publicToken: token, kind: 'pin', tryNumber: 1, epoch: 1, remaining: 2 } as const
 const decided = {
   ...origin,

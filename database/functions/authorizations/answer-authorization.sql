@@ -16,6 +16,11 @@ create or replace function answer_authorization(
   p_request_id text,
   p_reference text,
   p_entry_mode text,
+  p_transaction_type text,
+  p_amount bigint,
+  p_currency_code text,
+  p_merchant jsonb,
+  p_network_transaction_id text,
   p_response_code text,
   p_checks text,
   p_duration_ms integer,
@@ -56,11 +61,13 @@ begin
   is_answered := true;
   insert into authorization_request (
     public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
-    response_code, checks, duration_ms, decided_at
+    transaction_type, amount, currency_code, merchant, network_transaction_id, response_code,
+    checks, duration_ms, decided_at
   )
   values (
     p_public_token, p_authorization_id, p_client_id, p_network_id, p_request_id, p_reference,
-    p_entry_mode, p_response_code, p_checks, p_duration_ms, clock_timestamp()
+    p_entry_mode, p_transaction_type, p_amount, p_currency_code, p_merchant,
+    p_network_transaction_id, p_response_code, p_checks, p_duration_ms, clock_timestamp()
   );
   if p_mistakes is not null then
     is_guessing := count_wrong_expiry(p_public_token, p_network_id, p_mistakes, p_window);

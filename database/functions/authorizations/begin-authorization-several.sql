@@ -21,6 +21,11 @@ create or replace function begin_authorization_several(
   p_request_ids text[],
   p_references text[],
   p_entry_modes text[],
+  p_transaction_types text[],
+  p_amounts bigint[],
+  p_currency_codes text[],
+  p_merchants text[],
+  p_network_transaction_ids text[],
   p_claimant_ids text[],
   p_key_hashes text[],
   p_request_fingerprints bytea[],
@@ -66,12 +71,14 @@ begin
       from unnest(
         p_public_tokens, p_pan_fingerprints, p_kinds, p_current_months, p_expiry_months,
         p_zone_key_names, p_zone_key_blocks, p_authorization_ids, p_network_ids, p_request_ids,
-        p_references, p_entry_modes, p_claimant_ids, p_key_hashes, p_request_fingerprints,
+        p_references, p_entry_modes, p_transaction_types, p_amounts, p_currency_codes, p_merchants,
+        p_network_transaction_ids, p_claimant_ids, p_key_hashes, p_request_fingerprints,
         p_claim_ids, p_transaction_hashes, p_message_class, p_traces, p_transmitted_ats, p_acquirers
       ) with ordinality as caller (
         given_token, pan_fingerprints, kind, current_month, expiry_month, zone_key_name,
         zone_key_block, authorization_id, network_id, request_id, reference, entry_mode,
-        claimant_id, key_hashes, request_fingerprint, claim_id, transaction_hashes, message_class,
+        transaction_type, amount, currency_code, merchant, network_transaction_id, claimant_id,
+        key_hashes, request_fingerprint, claim_id, transaction_hashes, message_class,
         trace, transmitted_at, acquirer, ordinal
       )
     ),
@@ -177,11 +184,13 @@ begin
     recorded as (
       insert into authorization_request (
         public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
-        kind, try_number, epoch, result, remaining_tries, to_enter
+        transaction_type, amount, currency_code, merchant, network_transaction_id, kind, try_number,
+        epoch, result, remaining_tries, to_enter
       )
       select asked.public_token, asked.authorization_id, read.client_id, asked.network_id,
-        asked.request_id, asked.reference, asked.entry_mode, asked.kind, spent.try_number,
-        spent.epoch, 'unresolved', spent.remaining, true
+        asked.request_id, asked.reference, asked.entry_mode, asked.transaction_type, asked.amount,
+        asked.currency_code, asked.merchant::jsonb, asked.network_transaction_id, asked.kind,
+        spent.try_number, spent.epoch, 'unresolved', spent.remaining, true
       from spent
       join asked using (ordinal)
       join read using (ordinal)

@@ -34,6 +34,11 @@ create or replace function begin_authorization(
   p_request_id text,
   p_reference text,
   p_entry_mode text,
+  p_transaction_type text,
+  p_amount bigint,
+  p_currency_code text,
+  p_merchant jsonb,
+  p_network_transaction_id text,
   p_claimant_id text,
   p_key_hashes bytea[],
   p_request_fingerprint bytea,
@@ -129,7 +134,8 @@ begin
   end if;
   v_spent := spend_try(
     v_public_token, client_id, p_kind, p_authorization_id, p_network_id, p_request_id,
-    p_reference, p_entry_mode
+    p_reference, p_entry_mode, p_transaction_type, p_amount, p_currency_code, p_merchant,
+    p_network_transaction_id
   );
   try_number := v_spent.try_number;
   epoch := v_spent.epoch;

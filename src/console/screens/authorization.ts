@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import { cardStatuses, isCardStatusCode } from '../../domain/card-status.ts'
+import { describeTransaction } from '../../domain/transaction.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { RecordedAuthorizationSchema } from '../../listeners/private/schemas/card-authorizations.ts'
 import { badge, instant } from '../desk-parts.ts'
@@ -48,6 +49,7 @@ export const authorizationScreen: Screen = {
     )
     const { advice = approvedSaying, approved, checks, declineReason, responseCode } = found
     const { decidedAt, durationMs, entryMode, networkId, reference } = found
+    const transaction = describeTransaction(found)
     const tone = approved ? 'good' : 'bad'
     return {
       title: `Authorization ${reference}`,
@@ -83,6 +85,8 @@ export const authorizationScreen: Screen = {
             <dt>Answer</dt>
             <dd>${badge(approved ? 'Approved' : 'Declined', tone)} <code>${responseCode}</code></dd>
             ${declineReason && html`<dt>Decline reason</dt><dd><code>${declineReason}</code></dd>`}
+            ${transaction && html`<dt>Transaction</dt><dd>${transaction}</dd>`}
+            <dt>Transaction type</dt><dd>${found.transactionType}</dd>
             <dt>Decided</dt><dd>${instant(decidedAt)}</dd>
             <dt>Network</dt><dd>${networkId}</dd>
             <dt>Reference</dt><dd><code>${reference}</code></dd>

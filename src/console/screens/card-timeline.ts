@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { cardStatuses, isCardStatusCode } from '../../domain/card-status.ts'
 import { toMembers } from '../../domain/members.ts'
+import { describeTransaction } from '../../domain/transaction.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { TimelineEntrySchema } from '../../listeners/private/schemas/cards.ts'
 import { badge, instant } from '../desk-parts.ts'
@@ -153,9 +154,11 @@ function authorizationDetails(
 ): Content {
   const { approved, authorizationId, entryMode, reference, responseCode } = authorization
   const { advice, declineReason } = authorization
+  const transaction = describeTransaction(authorization)
   const address = path`/console/cards/${publicToken}/authorizations/${authorizationId}`
   return html`${approved ? badge('Approved', 'good') : badge(`Declined ${responseCode}`, 'bad')}
     <a href="${address}">${approved ? 'Checks' : 'Reason'}</a>
+    ${transaction && html`<p>${transaction}</p>`}
     ${declineReason && html`<p><code>${declineReason}</code> ${advice}</p>`}
     <p class="fine">${entryMode} · Reference ${reference}</p>`
 }

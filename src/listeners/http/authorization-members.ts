@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { checkNames, checkResults } from '../../domain/authorization-check.ts'
 import { declineReasons, decliners, retries } from '../../domain/decline-reason.ts'
+import { recordedTransactionMembers } from './transaction-members.ts'
 
 /** What both listeners say of a check of an authorization. */
 export const checkMembers = {
@@ -54,6 +55,7 @@ export const authorizationMembers = {
   responseCode: Type.String({ description: 'ISO 8583, field 39.', examples: ['55'] }),
   ...explainedDeclineMembers,
   entryMode: Type.String({ examples: ['chip'] }),
+  ...recordedTransactionMembers,
   reference: Type.String({ description: "The network's own.", examples: ['512345678901'] }),
   requestedAt: Type.String({ format: 'date-time', description: 'When the request arrived.' }),
   decidedAt: Type.String({ format: 'date-time', description: 'When it was answered.' }),

@@ -85,5 +85,11 @@ export const transactionMembers = {
   ),
 }
 
+/** The same as it is recorded. */
+export const recordedTransactionMembers = {
+  ...transactionMembers,
+  transactionType: Type.Enum([...transactionTypes], { examples: ['purchase'] }),
+}
+
 /** An amount means nothing without its currency, and the reverse. */
 export const moneyRules = [alwaysWith('currency', 'amount'), alwaysWith('amount', 'currency')]

@@ -78,7 +78,7 @@ export const composeAnswer = (
 
 /** Composes the record of an answered authorization. @param authorizationId null for a new row. */
 export const composeRecord = (
-  { entryMode, networkId, reference, requestId, trail }: TracedRequest,
+  { entryMode, networkId, reference, requestId, trail, transaction }: TracedRequest,
   { clientId, publicToken }: Pick<AuthorizedCard, 'clientId' | 'publicToken'>,
   responseCode: string,
   authorizationId: string | null = null,
@@ -90,6 +90,7 @@ export const composeRecord = (
   requestId,
   reference,
   entryMode,
+  transaction,
   responseCode,
   checks: JSON.stringify(trail.checks),
   durationMs: trail.durationMs(),

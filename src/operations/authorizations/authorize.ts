@@ -6,7 +6,7 @@ import {
   type AuthorizedCard,
   type Beginning,
   beginAuthorization,
-  type NamedCard,
+  type NewAuthorization,
   type SpentTry,
 } from '../../storage/authorizations/begin.ts'
 import { LockTimeout } from '../../storage/engine/database.ts'
@@ -101,7 +101,7 @@ async function begin(
       zoneKey: presented?.zoneKey ?? null,
     }
     const beginning = await beginAuthorization(context.database, authorization, claim).catch(
-      (error: unknown) => takenOrThrow(context, keyed, card, error),
+      (error: unknown) => takenOrThrow(context, keyed, authorization, error),
     )
     const { outcome } = beginning
     if (outcome !== 'stale_zone_key') {
@@ -119,7 +119,7 @@ async function begin(
 async function takenOrThrow(
   { database }: AuthorizationContext,
   keyed: idempotency.KeyedRequest | null,
-  card: NamedCard,
+  { card, transaction }: Pick<NewAuthorization, 'card' | 'transaction'>,
   error: unknown,
 ): Promise<Beginning> {
   const isTimeout = keyed !== null && error instanceof LockTimeout
@@ -135,6 +135,7 @@ async function takenOrThrow(
     requestId: '',
     reference: '',
     entryMode: '',
+    transaction,
   }
   return { ...(await beginAuthorization(database, reading, null)), outcome: 'taken' }
 }

@@ -45,11 +45,13 @@ export const pickOrigin = ({
   networkId,
   reference,
   requestId,
+  transaction,
 }: AuthorizationRequest): AuthorizationOrigin => ({
   networkId,
   requestId,
   reference,
   entryMode,
+  transaction,
 })
 
 const checksByKind = { pin: 'pin', cvv: 'cvv2' } as const

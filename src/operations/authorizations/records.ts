@@ -3,6 +3,7 @@ import type { Requester } from '../../domain/client.ts'
 import { type Decline, explainDecline } from '../../domain/decline-reason.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem, parameterFault, validationFailed } from '../../domain/problem.ts'
+import type { RecordedTransaction } from '../../domain/transaction.ts'
 import {
   type AnswerCount,
   countAuthorizations,
@@ -10,6 +11,10 @@ import {
   findNewestMinute,
 } from '../../storage/authorizations/counts.ts'
 import * as stored from '../../storage/authorizations/records.ts'
+import {
+  type TransactionColumns,
+  toTransactionMembers,
+} from '../../storage/authorizations/transaction-columns.ts'
 import { findOwner } from '../../storage/cards/search.ts'
 import type { AuthorizationContext } from './authorization.ts'
 
@@ -17,7 +22,11 @@ type Records = Pick<AuthorizationContext, 'database'>
 
 /** A recorded authorization. */
 interface RecordedAuthorization
-  extends Omit<stored.AuthorizationRow, 'checks' | 'remainingTries' | 'at'>,
+  extends Omit<
+      stored.AuthorizationRow,
+      'checks' | 'remainingTries' | 'at' | keyof TransactionColumns
+    >,
+    RecordedTransaction,
     Partial<Decline> {
   readonly approved: boolean
   /** The arrival of the request: RFC 3339 in UTC. */
@@ -97,14 +106,16 @@ function recorded({
   at: decidedAt,
   checks: text,
   remainingTries,
-  ...row
+  ...columns
 }: stored.AuthorizationRow): RecordedAuthorization {
+  const { amount: _, currencyCode: __, merchant: ___, networkTransactionId: ____, ...row } = columns
   const checks = parseChecks(text)
   const last = checks.at(-1)
   // With concurrent requests, the remaining tries were only known at the commit.
   if (last && remainingTries !== null) checks.splice(-1, 1, { ...last, remainingTries })
   return {
     ...row,
+    ...toTransactionMembers(columns),
     approved: row.responseCode === '00',
     ...explainDecline(row.responseCode, checks),
     requestedAt: new Date(Date.parse(decidedAt) - row.durationMs).toISOString(),

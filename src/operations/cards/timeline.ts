@@ -4,6 +4,8 @@ import { type Decline, explainDecline } from '../../domain/decline-reason.ts'
 import type { EventType } from '../../domain/event-type.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
+import type { RecordedTransaction } from '../../domain/transaction.ts'
+import { toTransactionMembers } from '../../storage/authorizations/transaction-columns.ts'
 import * as stored from '../../storage/cards/timeline.ts'
 import type { CardContext, ChangeNote } from './cards.ts'
 
@@ -31,7 +33,7 @@ interface HistoricAttempt extends Omit<stored.HistoricTry, 'at'> {
   readonly entryId: string
 }
 
-interface HistoricAuthorization extends Partial<Decline> {
+interface HistoricAuthorization extends Partial<Decline>, RecordedTransaction {
   readonly authorizationId: string
   readonly approved: boolean
   readonly responseCode: string
@@ -201,6 +203,7 @@ function sourcedAuthorization(row: stored.RowsOfCard['authorizations'][number]):
         networkId,
         reference,
         entryMode,
+        ...toTransactionMembers(row),
       },
     },
   }

@@ -1,10 +1,12 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
+import type { Transaction } from '../../domain/transaction.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import type { Database } from '../engine/database.ts'
 import { loadSharedStatements } from '../engine/statements.ts'
 import { type Claim, type ClaimValues, claimParameters } from '../idempotency/idempotency.ts'
 import { type TransactionValues, transactionParameters } from '../links/transactions.ts'
+import { type TransactionColumns, toColumns } from './transaction-columns.ts'
 
 /** The members of a card that an authorization needs. */
 export interface AuthorizedCard {
@@ -31,16 +33,34 @@ export type NamedCard =
   /** The fingerprints of its PAN, one for each version of their key. */
   | { readonly panFingerprints: readonly Uint8Array[] }
 
-/** The network, the request, and how the card was presented. */
+/** The network, the request, how the card was presented, and the transaction. */
 export interface AuthorizationOrigin {
   readonly networkId: string
   readonly requestId: string
   readonly reference: string
   readonly entryMode: string
+  readonly transaction: Transaction
 }
 
+export type OriginValues = Omit<AuthorizationOrigin, 'transaction'> & TransactionColumns
+
+/** The parameters of an origin. */
+export const originValues = ({
+  entryMode,
+  networkId,
+  reference,
+  requestId,
+  transaction,
+}: AuthorizationOrigin): OriginValues => ({
+  networkId,
+  requestId,
+  reference,
+  entryMode,
+  ...toColumns(transaction),
+})
+
 /** A new authorization. */
-interface NewAuthorization extends AuthorizationOrigin {
+export interface NewAuthorization extends AuthorizationOrigin {
   /** A version 7 UUID. */
   readonly authorizationId: string
   readonly card: NamedCard
@@ -72,7 +92,7 @@ export type Beginning = { readonly card: AuthorizedCard | null } & (
 
 type BeginValues = Omit<ClaimValues, 'answer'> &
   TransactionValues &
-  AuthorizationOrigin & {
+  OriginValues & {
     readonly publicToken: string | null
     readonly panFingerprints: string | null
     readonly kind: TryKind | null
@@ -107,7 +127,6 @@ export async function beginAuthorization(
 ): Promise<Beginning> {
   const named = await identifyCard(database, card)
   const { authorizationId, currentMonth, expiryMonth, kind } = authorization
-  const { entryMode, networkId, reference, requestId } = authorization
   const { answer: _, ...claimed } = claimParameters(claim)
   // Authorizations that spend nothing need no turn among those of the same card.
   const subject =
@@ -120,10 +139,7 @@ export async function beginAuthorization(
     zoneKeyName: zoneKey?.keyName ?? null,
     zoneKeyBlock: zoneKey?.keyBlock ?? null,
     authorizationId,
-    networkId,
-    requestId,
-    reference,
-    entryMode,
+    ...originValues(authorization),
     ...claimed,
     ...transactionParameters(claim?.original ?? null),
   })

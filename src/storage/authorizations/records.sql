@@ -5,12 +5,17 @@
 -- name: list_authorizations_of_card
 select record.public_token as "publicToken", record.authorization_id as "authorizationId",
   record.network_id as "networkId", record.request_id as "requestId", record.reference,
-  record.entry_mode as "entryMode", record.response_code as "responseCode", record.checks,
+  record.entry_mode as "entryMode", record.transaction_type as "transactionType",
+  record.amount::double precision as "amount", record.currency_code as "currencyCode",
+  record.merchant::text as "merchant",
+  record.network_transaction_id as "networkTransactionId",
+  record.response_code as "responseCode", record.checks,
   record.remaining_tries as "remainingTries", record.duration_ms as "durationMs",
   to_char(record.decided_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at"
 from (
   select public_token, authorization_id, network_id, request_id, reference, entry_mode,
-    response_code, checks, remaining_tries, duration_ms, decided_at
+    transaction_type, amount, currency_code, merchant, network_transaction_id, response_code,
+    checks, remaining_tries, duration_ms, decided_at
   from authorization_request
   where public_token = any(array[:publicToken])
     and (public_token, authorization_id) < (:publicToken, :before::uuid)
@@ -24,7 +29,11 @@ limit :limit;
 -- name: find_authorization
 select record.public_token as "publicToken", record.authorization_id as "authorizationId",
   record.network_id as "networkId", record.request_id as "requestId", record.reference,
-  record.entry_mode as "entryMode", record.response_code as "responseCode", record.checks,
+  record.entry_mode as "entryMode", record.transaction_type as "transactionType",
+  record.amount::double precision as "amount", record.currency_code as "currencyCode",
+  record.merchant::text as "merchant",
+  record.network_transaction_id as "networkTransactionId",
+  record.response_code as "responseCode", record.checks,
   record.remaining_tries as "remainingTries", record.duration_ms as "durationMs",
   to_char(record.decided_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at"
 from authorization_request as record
@@ -35,12 +44,17 @@ limit 1;
 -- name: list_authorizations_of_client
 select record.public_token as "publicToken", record.authorization_id as "authorizationId",
   record.network_id as "networkId", record.request_id as "requestId", record.reference,
-  record.entry_mode as "entryMode", record.response_code as "responseCode", record.checks,
+  record.entry_mode as "entryMode", record.transaction_type as "transactionType",
+  record.amount::double precision as "amount", record.currency_code as "currencyCode",
+  record.merchant::text as "merchant",
+  record.network_transaction_id as "networkTransactionId",
+  record.response_code as "responseCode", record.checks,
   record.remaining_tries as "remainingTries", record.duration_ms as "durationMs",
   to_char(record.decided_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at"
 from (
   select public_token, authorization_id, network_id, request_id, reference, entry_mode,
-    response_code, checks, remaining_tries, duration_ms, decided_at
+    transaction_type, amount, currency_code, merchant, network_transaction_id, response_code,
+    checks, remaining_tries, duration_ms, decided_at
   from authorization_request
   where (client_id, authorization_id) < (:clientId, :before::uuid) and client_id >= :clientId
     and response_code is not null
@@ -53,7 +67,11 @@ limit :limit;
 -- name: find_authorization_of_client
 select record.public_token as "publicToken", record.authorization_id as "authorizationId",
   record.network_id as "networkId", record.request_id as "requestId", record.reference,
-  record.entry_mode as "entryMode", record.response_code as "responseCode", record.checks,
+  record.entry_mode as "entryMode", record.transaction_type as "transactionType",
+  record.amount::double precision as "amount", record.currency_code as "currencyCode",
+  record.merchant::text as "merchant",
+  record.network_transaction_id as "networkTransactionId",
+  record.response_code as "responseCode", record.checks,
   record.remaining_tries as "remainingTries", record.duration_ms as "durationMs",
   to_char(record.decided_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at"
 from authorization_request as record
@@ -64,12 +82,17 @@ limit 1;
 -- name: search_authorizations
 select record.public_token as "publicToken", record.authorization_id as "authorizationId",
   record.network_id as "networkId", record.request_id as "requestId", record.reference,
-  record.entry_mode as "entryMode", record.response_code as "responseCode", record.checks,
+  record.entry_mode as "entryMode", record.transaction_type as "transactionType",
+  record.amount::double precision as "amount", record.currency_code as "currencyCode",
+  record.merchant::text as "merchant",
+  record.network_transaction_id as "networkTransactionId",
+  record.response_code as "responseCode", record.checks,
   record.remaining_tries as "remainingTries", record.duration_ms as "durationMs",
   to_char(record.decided_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at"
 from (
   select public_token, authorization_id, network_id, request_id, reference, entry_mode,
-    response_code, checks, remaining_tries, duration_ms, decided_at
+    transaction_type, amount, currency_code, merchant, network_transaction_id, response_code,
+    checks, remaining_tries, duration_ms, decided_at
   from authorization_request
   where (reference, authorization_id) < (:reference, :before::uuid) and reference >= :reference
     and response_code is not null

@@ -1,9 +1,10 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
+import type { TransactionColumns } from './transaction-columns.ts'
 
 /** A stored authorization. */
-export interface AuthorizationRow {
+export interface AuthorizationRow extends TransactionColumns {
   readonly publicToken: PublicToken
   readonly authorizationId: string
   readonly networkId: string

@@ -75,7 +75,12 @@ cross join spend_try(
   p_network_id => :networkId,
   p_request_id => :requestId,
   p_reference => :reference,
-  p_entry_mode => :entryMode
+  p_entry_mode => :entryMode,
+  p_transaction_type => :transactionType,
+  p_amount => :amount,
+  p_currency_code => :currencyCode,
+  p_merchant => :merchant::text::jsonb,
+  p_network_transaction_id => :networkTransactionId
 ) as spent;
 
 -- name: answer_authorization
@@ -88,6 +93,11 @@ from answer_authorization(
   p_request_id => :requestId,
   p_reference => :reference,
   p_entry_mode => :entryMode,
+  p_transaction_type => :transactionType,
+  p_amount => :amount,
+  p_currency_code => :currencyCode,
+  p_merchant => :merchant::text::jsonb,
+  p_network_transaction_id => :networkTransactionId,
   p_response_code => :responseCode,
   p_checks => :checks,
   p_duration_ms => :durationMs,
@@ -114,14 +124,17 @@ from (
   select *
   from unnest(
     :publicTokens::text[], :clientIds::text[], :authorizationIds::uuid[], :networkIds::text[],
-    :requestIds::text[], :references::text[], :entryModes::text[], :responseCodes::text[],
-    :checks::text[], :durationMs::integer[], :claimantIds::text[], :keyHashes::text[],
+    :requestIds::text[], :references::text[], :entryModes::text[], :transactionTypes::text[],
+    :amounts::bigint[], :currencyCodes::text[], :merchants::text[],
+    :networkTransactionIds::text[], :responseCodes::text[], :checks::text[],
+    :durationMs::integer[], :claimantIds::text[], :keyHashes::text[],
     :requestFingerprints::bytea[], :claimIds::uuid[], :answers::bytea[],
     :transactionHashes::text[], :messageClass::text[], :traces::text[], :transmittedAts::text[],
     :acquirers::text[], :mistakes::integer[], :windowLengths::bigint[]
   ) with ordinality as caller (
     public_token, client_id, authorization_id, network_id, request_id, reference, entry_mode,
-    response_code, checks, duration_ms, claimant_id, key_hashes, request_fingerprint, claim_id, answer,
+    transaction_type, amount, currency_code, merchant, network_transaction_id, response_code,
+    checks, duration_ms, claimant_id, key_hashes, request_fingerprint, claim_id, answer,
     transaction_hashes, message_class, trace, transmitted_at, acquirer, mistakes, window_length,
     ordinal
   )
@@ -135,6 +148,11 @@ cross join lateral answer_authorization(
   p_request_id => asked.request_id,
   p_reference => asked.reference,
   p_entry_mode => asked.entry_mode,
+  p_transaction_type => asked.transaction_type,
+  p_amount => asked.amount,
+  p_currency_code => asked.currency_code,
+  p_merchant => asked.merchant::jsonb,
+  p_network_transaction_id => asked.network_transaction_id,
   p_response_code => asked.response_code,
   p_checks => asked.checks,
   p_duration_ms => asked.duration_ms,

@@ -9,7 +9,12 @@ import {
   type OnlyHash,
 } from '../idempotency/idempotency.ts'
 import { type TransactionValues, transactionParameters } from '../links/transactions.ts'
-import type { AuthorizationOrigin, SpentTry } from './begin.ts'
+import {
+  type AuthorizationOrigin,
+  type OriginValues,
+  originValues,
+  type SpentTry,
+} from './begin.ts'
 
 /** The result of a comparison. `unresolved`: the HSM gave no answer. */
 export type Comparison = 'match' | 'mismatch' | 'unresolved'
@@ -51,7 +56,7 @@ interface Settlement {
 type TryValues = Pick<SpentTry, 'publicToken' | 'kind' | 'tryNumber' | 'epoch'>
 
 type SettleValues = TryValues &
-  Omit<AnsweredAuthorization, 'networkId' | 'clientId'> & {
+  Omit<AnsweredAuthorization, 'networkId' | 'clientId' | 'transaction'> & {
     readonly comparison: Comparison
     readonly claimantId: string | null
     readonly claimKey: Uint8Array | null
@@ -82,7 +87,7 @@ const tryValues = ({ epoch, kind, publicToken, tryNumber }: SpentTry): TryValues
 export async function settleAuthorization(
   database: Database,
   { comparison, spent }: ComparedTry,
-  { clientId: _, networkId: __, ...authorization }: AnsweredAuthorization,
+  { clientId: _, networkId: __, transaction: ___, ...authorization }: AnsweredAuthorization,
   keyed: ForeseenAnswer | null,
 ): Promise<Settlement> {
   const settlement = await settle(database, spent.publicToken, {
@@ -108,7 +113,7 @@ interface NextTry {
 }
 
 type MatchAndSpendValues = TryValues &
-  AuthorizationOrigin & {
+  OriginValues & {
     readonly clientId: string
     readonly authorizationId: string
     readonly nextKind: TryKind
@@ -130,7 +135,7 @@ export async function settleMatchAndSpend(
   connection: Connection,
   { authorizationId, spent }: { readonly spent: SpentTry; readonly authorizationId: string },
   next: NextTry,
-  { entryMode, networkId, reference, requestId }: AuthorizationOrigin,
+  origin: AuthorizationOrigin,
 ): Promise<{ readonly remaining: number; readonly spent: SpentTry | null }> {
   const rows = await settleAndSpend(connection, {
     ...tryValues(spent),
@@ -138,10 +143,7 @@ export async function settleMatchAndSpend(
     authorizationId,
     nextKind: next.kind,
     nextAuthorizationId: next.authorizationId,
-    networkId,
-    requestId,
-    reference,
-    entryMode,
+    ...originValues(origin),
   })
   const row = firstRow(rows)
   if (row?.left == null) throw new Error('A card has no counter of its tries.')
@@ -162,7 +164,8 @@ interface GuessingThreshold {
   readonly windowSeconds: number
 }
 
-type AnswerValues = AnsweredAuthorization &
+type AnswerValues = Omit<AnsweredAuthorization, 'transaction'> &
+  OriginValues &
   ClaimValues &
   TransactionValues & {
     readonly mistakes: number | null
@@ -191,16 +194,12 @@ export async function answerAuthorization(
   wrongExpiry: GuessingThreshold | null = null,
 ): Promise<Answered> {
   const { authorizationId, checks, clientId, durationMs, publicToken, responseCode } = authorization
-  const { entryMode, networkId, reference, requestId } = authorization
   // No turn for the card is needed: no two of these calls write the same row.
   const answered = await answer(database, authorizationId, {
     publicToken,
     clientId,
     authorizationId,
-    networkId,
-    requestId,
-    reference,
-    entryMode,
+    ...originValues(authorization),
     responseCode,
     checks,
     durationMs,

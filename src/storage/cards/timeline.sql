@@ -38,12 +38,17 @@ select card.client_id as "clientId",
     from (
       select record.public_token as "publicToken", record.authorization_id as "authorizationId",
         record.network_id as "networkId", record.request_id as "requestId", record.reference,
-        record.entry_mode as "entryMode", record.response_code as "responseCode", record.checks,
+        record.entry_mode as "entryMode", record.transaction_type as "transactionType",
+        record.amount::double precision as "amount", record.currency_code as "currencyCode",
+        record.merchant::text as "merchant",
+        record.network_transaction_id as "networkTransactionId",
+        record.response_code as "responseCode", record.checks,
         record.remaining_tries as "remainingTries", record.duration_ms as "durationMs",
         to_char(record.decided_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at"
       from (
         select public_token, authorization_id, network_id, request_id, reference, entry_mode,
-          response_code, checks, remaining_tries, duration_ms, decided_at
+          transaction_type, amount, currency_code, merchant, network_transaction_id, response_code,
+          checks, remaining_tries, duration_ms, decided_at
         from authorization_request
         where public_token = any(array[:publicToken])
           and (public_token, authorization_id) < (:publicToken, :authorizationId::uuid)

@@ -14,9 +14,16 @@ import type { Claim } from '../../../src/storage/idempotency/idempotency.ts'
 import { databaseEngines } from '../../support/engines.ts'
 import { parsePublicToken } from '../../support/identifiers.ts'
 import { sql } from '../../support/service.ts'
+import { bakery } from './transaction.ts'
 
 const networkId = 'network-1'
-const origin = { networkId, requestId: 'request-1', reference: 'R-1', entryMode: 'chip' }
+const origin = {
+  networkId,
+  requestId: 'request-1',
+  reference: 'R-1',
+  entryMode: 'chip',
+  transaction: bakery,
+}
 const zoneKey = { keyName: 'zone-1', keyBlock: 'block-1' }
 const hash = (text: string): Buffer => createHash('sha256').update(text).digest()
 const answer = Buffer.from('answer')

@@ -20,6 +20,7 @@ import { newEventId } from '../../../src/storage/events/events.ts'
 import type { Claim } from '../../../src/storage/idempotency/idempotency.ts'
 import { parsePublicToken } from '../../support/identifiers.ts'
 import { openTestDatabase, sql } from '../../support/service.ts'
+import { bakery } from './transaction.ts'
 
 /** Rows of two cards and their tries, for the statements over them. */
 
@@ -33,6 +34,7 @@ let cards = 0
 export const origin = {
   ...{ entryMode: 'chip', reference: 'R-1' },
   ...{ networkId: 'network', requestId: 'request-1' },
+  transaction: bakery,
 }
 export const clientId = 'client-1'
 

@@ -2,6 +2,7 @@ import Type from 'typebox'
 import { cardStatusCodes, cardStatuses } from '../../../domain/card-status.ts'
 import { cardTypes } from '../../../domain/product.ts'
 import { explainedDeclineMembers } from '../../http/authorization-members.ts'
+import { recordedTransactionMembers } from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 
 const instant = Type.String({ format: 'date-time' })
@@ -166,6 +167,7 @@ export const TimelineEntrySchema = Type.Object(
         ...authorizationMembers,
         approved: Type.Boolean(),
         entryMode: Type.String(),
+        ...recordedTransactionMembers,
       }),
     ),
   },

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { before, test } from 'node:test'
+import {
+  ask,
+  cvvTry,
+  type IssuedCard,
+  issueCard,
+  otherDigits,
+  pinTry,
+} from '../../support/network.ts'
+import type { TestService } from '../../support/service.ts'
+import { onEachEngine } from './engines.ts'
+
+const merchant = {
+  id: 'SHOP-1',
+  terminalId: 'TERM0001',
+  name: 'Corner Bakery',
+  city: 'Zürich',
+  country: 'CHE',
+  categoryCode: '0742',
+}
+const transaction = {
+  amount: 1234,
+  currency: 'EUR',
+  transactionType: 'cashback',
+  merchant,
+  networkTransactionId: '123456789012345',
+}
+
+onEachEngine((engine) => {
+  let service: TestService
+  let card: IssuedCard
+  before(async () => {
+    service = await engine.openOne()
+    card = await issueCard(service)
+  })
+
+  const readNewest = async () => {
+    const { json } = await service.call('GET', `/cards/${card.publicToken}/authorizations?limit=1`)
+    return json[0]
+  }
+  const pick = (read: Record<string, unknown>) =>
+    Object.fromEntries(Object.keys(transaction).map((name) => [name, read[name]]))
+
+  const requests: Record<string, () => object> = {
+    'without a try': () => ({ publicToken: card.publicToken }),
+    'with a PIN': () => pinTry(service, card),
+    'with a wrong CVV2': () => cvvTry(card, otherDigits(card.cvv2)),
+    'with a PIN and a CVV2': () => ({ ...pinTry(service, card), cvv2: card.cvv2 }),
+  }
+  for (const [title, request] of Object.entries(requests)) {
+    test(`an authorization ${title} is recorded with its amount and its merchant`, async () => {
+      const answer = await ask(service, { ...request(), ...transaction })
+      assert.equal(answer.status, 200)
+      assert.deepEqual(pick(await readNewest()), transaction)
+    })
+  }
+
+  test('authorizations at the same time are each recorded with their own transaction', async () => {
+    const cards = await Promise.all(Array.from({ length: 6 }, () => issueCard(service)))
+    const amounts = await Promise.all(
+      cards.map(async (each, index) => {
+        const members = { ...transaction, amount: index, currency: index % 2 ? 'JPY' : 'KWD' }
+        await Promise.all([
+          ask(service, { ...pinTry(service, each), ...members }),
+          ask(service, { publicToken: each.publicToken, ...members }),
+        ])
+        const address = `/cards/${each.publicToken}/authorizations`
+        return (await service.call('GET', address)).json.map(pick)
+      }),
+    )
+    for (const [index, listed] of amounts.entries()) {
+      const currency = index % 2 ? 'JPY' : 'KWD'
+      const due = { ...transaction, amount: index, currency }
+      assert.deepEqual(listed, [due, due])
+    }
+  })
+
+  test('an authorization that says nothing of a transaction is a purchase', async () => {
+    assert.equal((await ask(service, { publicToken: card.publicToken })).status, 200)
+    const { transactionType, ...recorded } = await readNewest()
+    assert.equal(transactionType, 'purchase')
+    for (const member of ['amount', 'currency', 'merchant', 'networkTransactionId']) {
+      assert(!(member in recorded), member)
+    }
+  })
+
+  test('the largest amount is recorded to its last digit', async () => {
+    const amount = 999_999_999_999
+    await ask(service, { publicToken: card.publicToken, amount, currency: 'IDR' })
+    assert.equal((await readNewest()).amount, amount)
+  })
+
+  test('a repeat with another amount is refused', async () => {
+    const headers = { 'idempotency-key': randomUUID() }
+    const body = { publicToken: card.publicToken, reference: 'R-1', amount: 100, currency: 'EUR' }
+    assert.equal((await ask(service, body, { headers })).status, 200)
+    assert.equal((await ask(service, body, { headers })).headers['idempotency-replayed'], 'true')
+    const { json } = await ask(service, { ...body, amount: 101 }, { headers })
+    assert.equal(json.code, 'idempotency_key_reused')
+  })
+
+  test('an operator reads the transaction of an authorization, and sees it in the history', async () => {
+    await ask(service, { publicToken: card.publicToken, ...transaction })
+    const options = { as: 'admin', listener: 'private' } as const
+    const listed = await service.call('GET', `//cards/${card.publicToken}/authorizations`, options)
+    assert.deepEqual(pick(listed.json[0]), transaction)
+    const { json } = await service.call('GET', `//cards/${card.publicToken}/timeline`, options)
+    const newest = json.find(({ kind }: { kind: string }) => kind === 'authorization')
+    assert.deepEqual(pick(newest.authorization), transaction)
+  })
+
+  const refused: Record<string, readonly [members: object, pointer: string]> = {
+    'an amount without a currency': [{ amount: 1 }, '/currency'],
+    'a currency without an amount': [{ currency: 'EUR' }, '/amount'],
+    'a negative amount': [{ amount: -1, currency: 'EUR' }, '/amount'],
+    'a fraction of the smallest unit': [{ amount: 1.5, currency: 'EUR' }, '/amount'],
+    'an amount as a text': [{ amount: '100', currency: 'EUR' }, '/amount'],
+    'an amount of thirteen digits': [{ amount: 1e12, currency: 'EUR' }, '/amount'],
+    'a currency that is none': [{ amount: 1, currency: 'EUX' }, '/currency'],
+    'a currency by its number': [{ amount: 1, currency: '978' }, '/currency'],
+    'an unknown transaction type': [{ transactionType: 'barter' }, '/transactionType'],
+    'a category code as a number': [{ merchant: { categoryCode: 742 } }, '/merchant/categoryCode'],
+    'a category code of three digits': [
+      { merchant: { categoryCode: '742' } },
+      '/merchant/categoryCode',
+    ],
+    'a card number in the name of a merchant': [
+      { merchant: { name: 'Card 4111 1111 1111 1111' } },
+      '/merchant/name',
+    ],
+    'a control character in a city': [{ merchant: { city: 'Mad\u0007rid' } }, '/merchant/city'],
+    'a merchant id of sixteen characters': [{ merchant: { id: '1'.repeat(16) } }, '/merchant/id'],
+    'an unknown country': [{ merchant: { country: 'ES' } }, '/merchant/country'],
+    'an unknown member of a merchant': [{ merchant: { street: 'Main' } }, '/merchant/street'],
+    'a transaction id with a space': [{ networkTransactionId: '1 2' }, '/networkTransactionId'],
+  }
+  for (const [title, [members, pointer]] of Object.entries(refused)) {
+    test(`${title} is refused at ${pointer}`, async () => {
+      const { json, status } = await ask(service, { publicToken: card.publicToken, ...members })
+      assert.equal(status, 422)
+      assert.equal(json.code, 'validation_failed')
+      assert.deepEqual(
+        json.errors.map((each: { pointer: string }) => each.pointer),
+        [pointer],
+      )
+    })
+  }
+})

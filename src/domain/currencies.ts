@@ -65,6 +65,6 @@ const byNumber = new Map(currencies.map((currency) => [currency.number, currency
 /** Whether the text is the alphabetic code of a currency, in capitals. */
 export const isCurrencyCode = (text: string): boolean => byCode.has(text)
 
-/** Finds a currency by its alphabetic code, in capitals, or by its number; null if there is none. */
+/** Finds a currency by its alphabetic code, in capitals, or by its numeric code; or null. */
 export const findCurrency = (code: string): Currency | null =>
   byCode.get(code) ?? byNumber.get(code) ?? null

@@ -15,7 +15,7 @@ export const transactionTypes = [
   'funding',
   'credit',
 ] as const
-export type TransactionType = (typeof transactionTypes)[number]
+type TransactionType = (typeof transactionTypes)[number]
 
 /** What a card network asks to have authorized. */
 export interface Transaction {

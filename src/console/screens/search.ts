@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { holdsPan, parsePan } from '../../domain/pan.ts'
+import { describeTransaction } from '../../domain/transaction.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { FoundCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { toProblem } from '../console.ts'
@@ -203,10 +204,12 @@ function authorizationCell(
   authorization: NonNullable<FoundCard['authorization']>,
 ): Content {
   const { advice, at, authorizationId, declineReason, reference, responseCode } = authorization
+  const transaction = describeTransaction(authorization)
   const address = path`/console/cards/${publicToken}/authorizations/${authorizationId}`
   return html`<td>
     <a href="${address}">${reference}</a>
     ${badge(responseCode, responseCode === '00' ? 'good' : 'bad')} ${instant(at)}
+    ${transaction && html`<p>${transaction}</p>`}
     ${declineReason && html`<p class="fine"><code>${declineReason}</code> ${advice}</p>`}
   </td>`
 }

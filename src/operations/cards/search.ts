@@ -4,11 +4,13 @@ import { explainDecline } from '../../domain/decline-reason.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
 import { Problem } from '../../domain/problem.ts'
+import type { RecordedTransaction } from '../../domain/transaction.ts'
 import { type TryStatus, tryStatus } from '../../domain/tries.ts'
 import type { PanFingerprint } from '../../hsm/contract/card.ts'
 import { insertAct, type NewAct } from '../../storage/acts/acts.ts'
 import { findTokenByPan } from '../../storage/authorizations/begin.ts'
 import { searchAuthorizations } from '../../storage/authorizations/records.ts'
+import { toTransactionMembers } from '../../storage/authorizations/transaction-columns.ts'
 import { type Limit, limitValues } from '../../storage/cards/limits.ts'
 import type { CardPosition } from '../../storage/cards/lists.ts'
 import * as stored from '../../storage/cards/search.ts'
@@ -28,7 +30,7 @@ export type CardSearch =
 /** A card of any client, without sealed data and names. */
 interface FoundCard extends CardStatus, Omit<stored.FoundCardRow, 'statusCode'> {
   /** The authorization by which it was found. */
-  readonly authorization?: {
+  readonly authorization?: RecordedTransaction & {
     readonly authorizationId: string
     readonly at: string
     readonly networkId: string
@@ -126,14 +128,22 @@ async function searchByAuthorization(
   const publicTokens = [...new Set(records.map(({ publicToken }) => publicToken))]
   const cards = await stored.listCardsByTokens(database, publicTokens)
   const byToken = new Map(cards.map((card) => [card.publicToken, foundCard(context, card)]))
-  return records.flatMap(
-    ({ at, authorizationId, checks, networkId, publicToken, reference, responseCode }) => {
-      const card = byToken.get(publicToken)
-      const decline = explainDecline(responseCode, parseChecks(checks))
-      const authorization = { authorizationId, at, networkId, reference, responseCode, ...decline }
-      return card ? [{ ...card, authorization }] : []
-    },
-  )
+  return records.flatMap((record) => {
+    const { at, authorizationId, checks, networkId, reference, responseCode } = record
+    const card = byToken.get(record.publicToken)
+    const decline = explainDecline(responseCode, parseChecks(checks))
+    const transaction = toTransactionMembers(record)
+    const authorization = {
+      authorizationId,
+      at,
+      networkId,
+      reference,
+      responseCode,
+      ...decline,
+      ...transaction,
+    }
+    return card ? [{ ...card, authorization }] : []
+  })
 }
 
 const foundCard = <Card extends stored.FoundCardRow>(

@@ -60,6 +60,7 @@ const authorizationMembers = {
   reference: Type.String({ examples: ['512345678901'] }),
   responseCode: Type.String({ examples: ['55'] }),
   ...explainedDeclineMembers,
+  ...recordedTransactionMembers,
 }
 
 export const FoundCardSchema = Type.Object({
@@ -167,7 +168,6 @@ export const TimelineEntrySchema = Type.Object(
         ...authorizationMembers,
         approved: Type.Boolean(),
         entryMode: Type.String(),
-        ...recordedTransactionMembers,
       }),
     ),
   },

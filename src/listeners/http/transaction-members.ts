@@ -5,7 +5,7 @@ import { transactionTypes } from '../../domain/transaction.ts'
 import { alwaysWith } from './request.ts'
 import { closed, stringPatterns } from './validation.ts'
 
-const currency = Type.String({ format: 'currency-code', examples: ['EUR'] })
+const currency = Type.String({ maxLength: 3, format: 'currency-code', examples: ['EUR'] })
 
 const amount = Type.Integer({
   minimum: 0,

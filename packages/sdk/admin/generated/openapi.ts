@@ -1881,6 +1881,52 @@ export interface components {
                  * @enum {string}
                  */
                 readonly retry?: "never" | "with_other_data" | "later";
+                /**
+                 * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+                 * @example 1234
+                 */
+                readonly amount?: number;
+                /**
+                 * @description Must be an ISO 4217 code, such as EUR.
+                 * @example EUR
+                 */
+                readonly currency?: string;
+                /**
+                 * @example purchase
+                 * @enum {string}
+                 */
+                readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit";
+                readonly merchant?: {
+                    /** @example 000000012345678 */
+                    readonly id?: string;
+                    /** @example TERM0001 */
+                    readonly terminalId?: string;
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @example Corner Bakery
+                     */
+                    readonly name?: string;
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @example Madrid
+                     */
+                    readonly city?: string;
+                    /**
+                     * @description ISO 3166-1 alpha-3.
+                     * @example ESP
+                     */
+                    readonly country?: string;
+                    /**
+                     * @description Merchant category code (ISO 18245), four digits.
+                     * @example 5462
+                     */
+                    readonly categoryCode?: string;
+                };
+                /**
+                 * @description The network's own id of the transaction.
+                 * @example 123456789012345
+                 */
+                readonly networkTransactionId?: string;
                 /** Format: date-time */
                 readonly at: string;
             };
@@ -2195,6 +2241,52 @@ export interface components {
             /** @example chip */
             readonly entryMode: string;
             /**
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @example 1234
+             */
+            readonly amount?: number;
+            /**
+             * @description Must be an ISO 4217 code, such as EUR.
+             * @example EUR
+             */
+            readonly currency?: string;
+            /**
+             * @example purchase
+             * @enum {string}
+             */
+            readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit";
+            readonly merchant?: {
+                /** @example 000000012345678 */
+                readonly id?: string;
+                /** @example TERM0001 */
+                readonly terminalId?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Corner Bakery
+                 */
+                readonly name?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Madrid
+                 */
+                readonly city?: string;
+                /**
+                 * @description ISO 3166-1 alpha-3.
+                 * @example ESP
+                 */
+                readonly country?: string;
+                /**
+                 * @description Merchant category code (ISO 18245), four digits.
+                 * @example 5462
+                 */
+                readonly categoryCode?: string;
+            };
+            /**
+             * @description The network's own id of the transaction.
+             * @example 123456789012345
+             */
+            readonly networkTransactionId?: string;
+            /**
              * @description The network's own.
              * @example 512345678901
              */
@@ -2450,6 +2542,52 @@ export interface components {
                  * @enum {string}
                  */
                 readonly retry?: "never" | "with_other_data" | "later";
+                /**
+                 * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+                 * @example 1234
+                 */
+                readonly amount?: number;
+                /**
+                 * @description Must be an ISO 4217 code, such as EUR.
+                 * @example EUR
+                 */
+                readonly currency?: string;
+                /**
+                 * @example purchase
+                 * @enum {string}
+                 */
+                readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit";
+                readonly merchant?: {
+                    /** @example 000000012345678 */
+                    readonly id?: string;
+                    /** @example TERM0001 */
+                    readonly terminalId?: string;
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @example Corner Bakery
+                     */
+                    readonly name?: string;
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @example Madrid
+                     */
+                    readonly city?: string;
+                    /**
+                     * @description ISO 3166-1 alpha-3.
+                     * @example ESP
+                     */
+                    readonly country?: string;
+                    /**
+                     * @description Merchant category code (ISO 18245), four digits.
+                     * @example 5462
+                     */
+                    readonly categoryCode?: string;
+                };
+                /**
+                 * @description The network's own id of the transaction.
+                 * @example 123456789012345
+                 */
+                readonly networkTransactionId?: string;
                 readonly approved: boolean;
                 readonly entryMode: string;
             };
@@ -2840,6 +2978,13 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "publicToken": "4820117360",
+                 *       "entryMode": "chip",
+                 *       "reference": "512345678901"
+                 *     }
+                 */
                 readonly "application/json": {
                     readonly pan?: string;
                     readonly publicToken?: string;
@@ -2857,6 +3002,52 @@ export interface operations {
                         readonly data: string;
                     };
                     readonly cvv2?: string;
+                    /**
+                     * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+                     * @example 1234
+                     */
+                    readonly amount?: number;
+                    /**
+                     * @description Must be an ISO 4217 code, such as EUR.
+                     * @example EUR
+                     */
+                    readonly currency?: string;
+                    /**
+                     * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, `credit` pays other money to the card, `funding` takes money for another account.
+                     * @enum {string}
+                     */
+                    readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit";
+                    readonly merchant?: {
+                        /** @example 000000012345678 */
+                        readonly id?: string;
+                        /** @example TERM0001 */
+                        readonly terminalId?: string;
+                        /**
+                         * @description Must not contain control characters, unpaired surrogates or a card number.
+                         * @example Corner Bakery
+                         */
+                        readonly name?: string;
+                        /**
+                         * @description Must not contain control characters, unpaired surrogates or a card number.
+                         * @example Madrid
+                         */
+                        readonly city?: string;
+                        /**
+                         * @description ISO 3166-1 alpha-3.
+                         * @example ESP
+                         */
+                        readonly country?: string;
+                        /**
+                         * @description Merchant category code (ISO 18245), four digits.
+                         * @example 5462
+                         */
+                        readonly categoryCode?: string;
+                    };
+                    /**
+                     * @description The network's own id of the transaction.
+                     * @example 123456789012345
+                     */
+                    readonly networkTransactionId?: string;
                 };
             };
         };
@@ -2916,6 +3107,11 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "panLastFour": "1234"
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["SearchCards"];
             };
         };
@@ -3036,6 +3232,11 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "The cardholder called and was identified."
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["Reason"];
             };
         };
@@ -3109,6 +3310,11 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "The cardholder called and was identified."
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["Reason"];
             };
         };
@@ -3182,6 +3388,11 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "The cardholder called and was identified."
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["Reason"];
             };
         };
@@ -3255,6 +3466,11 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "The cardholder called and was identified."
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["Reason"];
             };
         };
@@ -3326,6 +3542,15 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "publicTokens": [
+                 *         "4820117360"
+                 *       ],
+                 *       "kind": "pin",
+                 *       "reason": "The cardholder called and was identified."
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["UnblockCards"];
             };
         };
@@ -3399,6 +3624,7 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
+                /** @example {} */
                 readonly "application/json": components["schemas"]["EmptyBody"];
             };
         };
@@ -3623,6 +3849,18 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "family": "zone",
+                 *       "key": "zone-a",
+                 *       "clientId": "demo-network",
+                 *       "pinBlockFormats": [
+                 *         "ISO_FORMAT_0"
+                 *       ],
+                 *       "algorithm": "AES",
+                 *       "lengthBytes": 16
+                 *     }
+                 */
                 readonly "application/json": {
                     /** @enum {string} */
                     readonly family: "installation" | "zone" | "zone-master";
@@ -3754,6 +3992,7 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
+                /** @example {} */
                 readonly "application/json": components["schemas"]["EmptyBody"];
             };
         };
@@ -3831,6 +4070,7 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /** @example {} */
                 readonly "application/json": {
                     /** @description Three bytes or more, in hexadecimal. */
                     readonly keyCheckValue?: string;
@@ -3926,6 +4166,19 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "family": "zone",
+                 *       "key": "zone-a",
+                 *       "clientId": "demo-network",
+                 *       "pinBlockFormats": [
+                 *         "ISO_FORMAT_0"
+                 *       ],
+                 *       "zoneMasterKey": "zone-master-a",
+                 *       "keyBlock": "D0112P0AE00E0000B82679114F470F540165EDFBF7E250FCEA43F810D215F8D207E2E417C07156A27E8E31DA05F7425509593D03A457DC34",
+                 *       "keyCheckValue": "08D7B4"
+                 *     }
+                 */
                 readonly "application/json": {
                     /** @enum {string} */
                     readonly family: "installation" | "zone" | "zone-master";
@@ -4018,6 +4271,13 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "key": "zone-a",
+                 *       "clientId": "demo-network",
+                 *       "zoneMasterKey": "zone-master-a"
+                 *     }
+                 */
                 readonly "application/json": {
                     /** @description Must not contain control characters, unpaired surrogates or a card number. */
                     readonly key: string;
@@ -4106,6 +4366,7 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
+                /** @example {} */
                 readonly "application/json": components["schemas"]["EmptyBody"];
             };
         };
@@ -4273,6 +4534,12 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "key": "zone-a",
+                 *       "clientId": "demo-network"
+                 *     }
+                 */
                 readonly "application/json": {
                     /** @description Must not contain control characters, unpaired surrogates or a card number. */
                     readonly key: string;
@@ -4385,6 +4652,17 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "family": "zone-master",
+                 *       "key": "zone-master-a",
+                 *       "clientId": "demo-network",
+                 *       "algorithm": "AES",
+                 *       "lengthBytes": 16,
+                 *       "componentCount": 2,
+                 *       "keyCheckValue": "08D7B4"
+                 *     }
+                 */
                 readonly "application/json": {
                     /** @enum {string} */
                     readonly family: "installation" | "zone" | "zone-master";
@@ -4513,6 +4791,13 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "person": "Kim Keys",
+                 *       "component": "0123456789ABCDEFFEDCBA9876543210",
+                 *       "keyCheckValue": "08D7B4"
+                 *     }
+                 */
                 readonly "application/json": {
                     /** @description Must not contain control characters, unpaired surrogates or a card number. */
                     readonly person: string;
@@ -4614,6 +4899,18 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "productId": 2001,
+                 *       "productName": "Travel Debit",
+                 *       "schemeName": "Visa",
+                 *       "bin": "400001",
+                 *       "currencyCode": "EUR",
+                 *       "cardTypes": [
+                 *         "Virtual"
+                 *       ]
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["CreateProduct"];
             };
         };
@@ -4709,6 +5006,11 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "productName": "Travel Debit Plus"
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["ChangeProduct"];
             };
         };
@@ -4805,6 +5107,20 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "clientId": "client-1",
+                 *       "clientName": "Example back end",
+                 *       "kind": "client",
+                 *       "scopes": [
+                 *         "cards.read",
+                 *         "cards.write"
+                 *       ],
+                 *       "productIds": [
+                 *         1001
+                 *       ]
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["CreateClient"];
             };
         };
@@ -4914,6 +5230,13 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "scopes": [
+                 *         "cards.read"
+                 *       ]
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["ChangeClient"];
             };
         };
@@ -4988,6 +5311,11 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "overlapHours": 24
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["RotateSecret"];
             };
         };
@@ -5062,6 +5390,11 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "credentialsVersion": 1
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["ConfirmClient"];
             };
         };
@@ -5123,6 +5456,7 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
+                /** @example {} */
                 readonly "application/json": components["schemas"]["EmptyBody"];
             };
         };
@@ -5270,6 +5604,12 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "clientId": "network-1",
+                 *       "clientName": "Example network"
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["CreateZone"];
             };
         };
@@ -5346,6 +5686,7 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
+                /** @example {} */
                 readonly "application/json": components["schemas"]["EmptyBody"];
             };
         };
@@ -5456,6 +5797,16 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "linkName": "switch-1",
+                 *       "networkId": "demo-network",
+                 *       "direction": "listen",
+                 *       "host": "127.0.0.1",
+                 *       "port": 8590,
+                 *       "profile": "ascii-1987"
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["CreateLink"];
             };
         };
@@ -5565,6 +5916,11 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "active": false
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["ChangeLink"];
             };
         };
@@ -5788,6 +6144,7 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
+                /** @example {} */
                 readonly "application/json": components["schemas"]["EmptyBody"];
             };
         };
@@ -5909,6 +6266,11 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "payloadHash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["Approve"];
             };
         };
@@ -6018,6 +6380,11 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "The cardholder called and was identified."
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["DecisionReason"];
             };
         };
@@ -6108,6 +6475,7 @@ export interface operations {
         };
         readonly requestBody?: {
             readonly content: {
+                /** @example {} */
                 readonly "application/json": components["schemas"]["EmptyBody"];
             };
         };
@@ -6198,6 +6566,11 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "The cardholder called and was identified."
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["DecisionReason"];
             };
         };
@@ -6511,6 +6884,11 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "The cardholder called and was identified."
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["Reason"];
             };
         };
@@ -6572,6 +6950,12 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "since": "2026-11-20T08:00:00Z",
+                 *       "reason": "The cardholder called and was identified."
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["ReplayAsOperator"];
             };
         };
@@ -6633,6 +7017,11 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "The cardholder called and was identified."
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["Reason"];
             };
         };
@@ -6692,6 +7081,11 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "The cardholder called and was identified."
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["Reason"];
             };
         };
@@ -7071,6 +7465,11 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "reason": "The database was restored from a backup."
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["SucceedAuditLog"];
             };
         };
@@ -7158,6 +7557,12 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "publicToken": "4820117360",
+                 *       "reason": "The retention period has ended."
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["RequestErasure"];
             };
         };
@@ -7300,6 +7705,11 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "now": "2030-12-01T00:00:00Z"
+                 *     }
+                 */
                 readonly "application/json": {
                     /**
                      * @description Must be an instant such as 2030-12-01T00:00:00Z.
@@ -7366,6 +7776,12 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "publicToken": "4820117360",
+                 *       "pin": "1357"
+                 *     }
+                 */
                 readonly "application/json": {
                     /** @example 4820117360 */
                     readonly publicToken: string;

@@ -183,6 +183,14 @@ test('a wrong argument rejects before anything is sent', async () => {
   assert.deepEqual(sent, [])
 })
 
+test('a client that is made without options says all that is missing', () => {
+  // @ts-expect-error a program in JavaScript may forget them
+  assert.throws(() => createPinfold(), {
+    code: 'invalid_argument',
+    message: /Missing: baseUrl, clientId, clientSecret or privateKey\.$/,
+  })
+})
+
 test('a call that was given up before it began asks nobody for a token', async () => {
   const { pinfold, sent } = pretend(() => Response.json({}))
   const signal = AbortSignal.abort(new Error('The cardholder has gone.'))

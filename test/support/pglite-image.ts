@@ -26,7 +26,15 @@ export const pgliteImage = async (kind: PgliteImage): Promise<string> =>
   join(await makeOnce(kind), 'pgdata')
 
 /** The same as an archive, which a new database in memory is loaded from. */
-export const pgliteArchive = async (kind: PgliteImage): Promise<Blob> =>
+export const pgliteArchive = (kind: PgliteImage): Promise<Blob> => {
+  const archive = archives.get(kind) ?? readArchive(kind)
+  archives.set(kind, archive)
+  return archive
+}
+
+const archives = new Map<PgliteImage, Promise<Blob>>()
+
+const readArchive = async (kind: PgliteImage): Promise<Blob> =>
   new Blob([await readFile(join(await makeOnce(kind), 'pgdata.tar'))])
 
 const images = new Map<PgliteImage, Promise<string>>()
@@ -58,6 +66,9 @@ const findOrMake = async (kind: PgliteImage): Promise<string> => {
 const makeImage = async (kind: PgliteImage, target: string): Promise<void> => {
   const folder = join(target, 'pgdata')
   const made = await PGlite.create(folder, { initDbStartParams })
+  for (const name of ['min_wal_size', 'max_wal_size']) {
+    await made.exec(`alter system set ${name} = '2MB'`)
+  }
   await made.close()
   if (kind === 'migrated') {
     const database = await openPglite(folder)
@@ -65,6 +76,13 @@ const makeImage = async (kind: PgliteImage, target: string): Promise<void> => {
     await database.close()
   }
   const engine = await PGlite.create(folder)
+  // Nobody makes a database from them, and they are half of what each test would load.
+  for (const name of ['template0', 'template1']) {
+    await engine.exec(`alter database ${name} with is_template false`)
+    await engine.exec(`drop database ${name}`)
+  }
+  await engine.exec('alter system reset all')
+  await engine.exec('checkpoint')
   const archive = await engine.dumpDataDir('none')
   await engine.close()
   await writeFile(join(target, 'pgdata.tar'), Buffer.from(await archive.arrayBuffer()))

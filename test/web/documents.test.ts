@@ -35,6 +35,7 @@ suite('the documents', { skip: chromium.leftOut }, () => {
     '/docs/api/private/zones',
     '/docs/api/events',
     '/docs/search?text=token',
+    '/problems/weak_pin',
   ]
 
   test('keep nothing from anybody and fit their window, small or wide, light or dark', async () => {

@@ -28,7 +28,8 @@ export function curlCommand(operation: PlacedOperation, document: ApiDocument): 
     lines.push('-H "Idempotency-Key: $(date +%s%N)"')
   if (example !== undefined) {
     lines.push("-H 'Content-Type: application/json'")
-    lines.push(`-d '${JSON.stringify(example, null, 2).replaceAll("'", "'\\''")}'`)
+    const body = JSON.stringify(example, null, 2).replaceAll('\n', '\n  ')
+    lines.push(`-d '${body.replaceAll("'", "'\\''")}'`)
   }
   return lines.join(' \\\n  ')
 }

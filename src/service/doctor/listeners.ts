@@ -109,7 +109,7 @@ async function servesPublic({ baseUrl, publicListener }: Config): Promise<Findin
   const metadata = await readJson(`${base}/.well-known/oauth-authorization-server`)
   const issuer = metadata?.json.issuer
   if (typeof issuer !== 'string') return null
-  if (issuer === baseUrl) return good('listeners', `A Pinfold serves ${base}.`)
+  if (issuer === baseUrl) return good('listeners', `A Pinfold server on ${base} has this BASE_URL.`)
   return fault(
     'listeners',
     `The Pinfold server on ${base} has the issuer ${issuer}, but here BASE_URL is ${baseUrl}.`,

@@ -95,7 +95,7 @@ function planCard({ now }: CardContext, product: GrantedProduct, card: NewCard):
   const expiryDetail = expiryFault(expiry, startDate, product.validityMonths)
   const { firstName, lastName } = card.cardHolder
   const name = card.nameOnCard ?? embossName(firstName, lastName)
-  const noName = 'must be given: the name of the cardholder has no Latin letters to emboss'
+  const noName = 'must be given: neither firstName nor lastName has Latin letters to emboss'
   const faults = [
     ...(product.cardTypes.includes(card.cardType)
       ? []

@@ -164,6 +164,6 @@ test('a first name without Latin letters is left out of the default name on the 
     post({ body: newCard({ cardHolder: { firstName, lastName, dateOfBirth: '1990-04-17' } }) })
   assert.equal((await named('小明', 'Lim')).json.embossName, 'LIM')
   const { json, status } = await named('小明', '林')
-  const detail = 'must be given: the name of the cardholder has no Latin letters to emboss'
+  const detail = 'must be given: neither firstName nor lastName has Latin letters to emboss'
   assert.deepEqual([status, json.errors], [422, [{ pointer: '/nameOnCard', detail }]])
 })

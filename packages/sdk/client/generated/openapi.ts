@@ -620,7 +620,7 @@ export interface components {
             readonly address: components["schemas"]["Address"];
             readonly fulfilment?: components["schemas"]["Address"];
             /**
-             * @description Default: first and last name in Latin capitals. A first or last name without Latin letters, such as one in Chinese characters, is omitted; `embossName` of the answer is what is embossed.
+             * @description Default: first and last name in Latin capitals. A first or last name without Latin letters, such as one in Chinese characters, is omitted; `embossName` of the answer shows the result. Required when neither name has Latin letters.
              * @example ANA LIM
              */
             readonly nameOnCard?: string;

@@ -79,8 +79,8 @@ export const CreateCardSchema = Type.Object(
         format: 'name-on-card',
         description:
           'Default: first and last name in Latin capitals. A first or last name without Latin ' +
-          'letters, such as one in Chinese characters, is omitted; `embossName` of the answer is ' +
-          'what is embossed.',
+          'letters, such as one in Chinese characters, is omitted; `embossName` of the answer ' +
+          'shows the result. Required when neither name has Latin letters.',
         examples: ['ANA LIM'],
       }),
     ),

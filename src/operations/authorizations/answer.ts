@@ -77,7 +77,7 @@ export const composeAnswer = (
 })
 
 /** Composes the record of an answered authorization. @param authorizationId null for a new row. */
-export const composeRecord = (
+export const toAnsweredAuthorization = (
   { entryMode, networkId, reference, requestId, trail, transaction }: TracedRequest,
   { clientId, publicToken }: Pick<AuthorizedCard, 'clientId' | 'publicToken'>,
   responseCode: string,
@@ -128,13 +128,13 @@ interface Unspent {
 export async function answerUnspent(
   context: AuthorizationContext,
   keyed: idempotency.KeyedRequest | null,
-  asked: TracedRequest,
+  traced: TracedRequest,
   { card, isExpiryWrong, result }: Unspent,
 ): Promise<idempotency.Answer<Authorization> | null> {
   const { database, observe } = context
-  const { entryMode, networkId } = asked
+  const { entryMode, networkId } = traced
   const claim = keyed && (await answeredClaim(context, keyed, result))
-  const record = card && composeRecord(asked, card, result.responseCode)
+  const record = card && toAnsweredAuthorization(traced, card, result.responseCode)
   try {
     if (record) {
       const threshold = isExpiryWrong ? guessing : null
@@ -165,7 +165,7 @@ async function answeredClaim(
 }
 
 /** Where an answer is stored, and the answer if it cannot be stored. */
-export interface Keeper {
+export interface AnswerClaim {
   readonly keyed: idempotency.KeyedRequest | null
   /** The claim of the answer; null without an idempotency key. */
   readonly claimId: string | null
@@ -178,7 +178,7 @@ export interface Keeper {
  */
 export async function storeFirstAnswer(
   { database, hsm, observe }: AuthorizationContext,
-  { claimId, keyed, lost }: Keeper,
+  { claimId, keyed, lost }: AnswerClaim,
   result: Authorization,
 ): Promise<idempotency.Answer<Authorization>> {
   let first = result
@@ -221,7 +221,7 @@ export async function answerRepeat(
   if (!kept.replayed && card) {
     const repeat = traceRequest(request)
     repeat.trail.note({ check: 'answer', result: 'unresolved', responseCode: '96' })
-    await answerAuthorization(context.database, composeRecord(repeat, card, '96'), null)
+    await answerAuthorization(context.database, toAnsweredAuthorization(repeat, card, '96'), null)
   }
   return { ...kept, replayed: true }
 }

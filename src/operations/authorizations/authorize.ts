@@ -41,10 +41,10 @@ export async function authorize(
   request: AuthorizationRequest,
   repeatable: idempotency.RepeatableRequest | null,
 ): Promise<idempotency.Answer<Authorization>> {
-  const asked = traceRequest(request)
+  const traced = traceRequest(request)
   const keyed = repeatable && (await idempotency.keyedRequest(context.hsm, repeatable))
-  const begun = await begin(context, asked, keyed)
-  const answer = await decide(context, asked, keyed, begun)
+  const begun = await begin(context, traced, keyed)
+  const answer = await decide(context, traced, keyed, begun)
   if (answer) return answer
   if (!keyed) throw new Error('An authorization without a key was not the first.')
   // A repeat only returns the first answer; its own checks are not recorded.
@@ -76,28 +76,28 @@ const zoneKeyReadsMost = 3
  */
 async function begin(
   context: AuthorizationContext,
-  asked: TracedRequest,
+  traced: TracedRequest,
   keyed: idempotency.KeyedRequest | null,
 ): Promise<Begun> {
   const claim = keyed && createClaim(keyed)
   const at = context.now()
   const authorizationId = newEventId()
   const known = { card: null, spent: null, authorizationId, claimId: claim?.claimId ?? null, at }
-  const nobody = { ...known, presented: null }
-  if (!asked.card) return { ...nobody, outcome: 'unknown' }
-  const card = await nameCard(context, asked.card)
-  if (!card) return { ...nobody, outcome: 'silent' }
+  const unread = { ...known, presented: null }
+  if (!traced.card) return { ...unread, outcome: 'unknown' }
+  const card = await nameCard(context, traced.card)
+  if (!card) return { ...unread, outcome: 'silent' }
   for (let reads = 0; reads < zoneKeyReadsMost; reads += 1) {
-    const presented = await presentPinBlock(context, asked)
-    const isTriable = !presented?.objection && !lacksPinBlock(asked)
-    const [kind = null] = isTriable ? listKinds(asked) : []
+    const presented = await presentPinBlock(context, traced)
+    const isTriable = !presented?.objection && !lacksPinBlock(traced)
+    const [kind = null] = isTriable ? listKinds(traced) : []
     const authorization = {
-      ...pickOrigin(asked),
+      ...pickOrigin(traced),
       authorizationId,
       card,
       kind,
       currentMonth: at.toISOString().slice(0, 7),
-      expiryMonth: asked.expiryDate ?? null,
+      expiryMonth: traced.expiryDate ?? null,
       zoneKey: presented?.zoneKey ?? null,
     }
     const beginning = await beginAuthorization(context.database, authorization, claim).catch(
@@ -107,7 +107,7 @@ async function begin(
     if (outcome !== 'stale_zone_key') {
       return { ...known, presented, spent: null, ...beginning, outcome }
     }
-    if (asked.pinBlock) deleteCachedZoneKey(context, asked.networkId, asked.pinBlock.key)
+    if (traced.pinBlock) deleteCachedZoneKey(context, traced.networkId, traced.pinBlock.key)
   }
   throw new Problem('unavailable', { detail: 'The zone key is being replaced.' })
 }
@@ -143,42 +143,42 @@ async function takenOrThrow(
 /** Returns the answer, or null if the key was not free. In that case nothing was spent. */
 async function decide(
   context: AuthorizationContext,
-  asked: TracedRequest,
+  traced: TracedRequest,
   keyed: idempotency.KeyedRequest | null,
   begun: Begun,
 ): Promise<idempotency.Answer<Authorization> | null> {
   const { card, outcome, spent } = begun
   if (outcome === 'taken') return null
-  const objection = objectTo(asked, begun)
+  const objection = objectTo(traced, begun)
   if (!card || objection) {
     const responseCode = objection ?? '14'
-    const isExpiryWrong = asked.trail.checks.at(-1)?.check === 'expiry'
-    const result = composeAnswer(responseCode, card, asked)
-    return answerUnspent(context, keyed, asked, { result, card, isExpiryWrong })
+    const isExpiryWrong = traced.trail.checks.at(-1)?.check === 'expiry'
+    const result = composeAnswer(responseCode, card, traced)
+    return answerUnspent(context, keyed, traced, { result, card, isExpiryWrong })
   }
   const { claimId } = begun
-  const keeper = { keyed, claimId, lost: composeAnswer('96', card, asked) }
+  const answerClaim = { keyed, claimId, lost: composeAnswer('96', card, traced) }
   if (spent) {
     const opened = begun.presented?.opened ?? null
     const { authorizationId } = begun
-    return compareAll(context, asked, { card, spent, authorizationId, opened }, keeper)
+    return compareAll(context, traced, { card, spent, authorizationId, opened }, answerClaim)
   }
-  const [kind] = listKinds(asked)
+  const [kind] = listKinds(traced)
   if (!kind) {
-    const result = composeAnswer('00', card, asked)
-    return answerUnspent(context, keyed, asked, { result, card, isExpiryWrong: false })
+    const result = composeAnswer('00', card, traced)
+    return answerUnspent(context, keyed, traced, { result, card, isExpiryWrong: false })
   }
-  const result = blockedAnswer(asked, card, kind, uncheckedOutcomes(card))
+  const result = blockedAnswer(traced, card, kind, uncheckedOutcomes(card))
   // Concurrent requests spent the last try after the card was read, or none was left then.
   return outcome === 'none_left'
-    ? answerBlocked(context, asked, card, keeper, result)
-    : answerUnspent(context, keyed, asked, { result, card, isExpiryWrong: false })
+    ? answerBlocked(context, traced, card, answerClaim, result)
+    : answerUnspent(context, keyed, traced, { result, card, isExpiryWrong: false })
 }
 
 /** Returns the first objection before a try is spent, in the order that networks expect. */
-function objectTo(asked: TracedRequest, begun: Begun): ResponseCode | null {
+function objectTo(traced: TracedRequest, begun: Begun): ResponseCode | null {
   const { at, card, outcome, presented } = begun
-  const { note } = asked.trail
+  const { note } = traced.trail
   if (outcome === 'silent') return '96'
   if (!card) return '14'
   note({ check: 'card', result: 'passed' })
@@ -187,13 +187,13 @@ function objectTo(asked: TracedRequest, begun: Begun): ResponseCode | null {
   const result = objection ? 'failed' : 'passed'
   note({ check: 'status', result, cardStatusCode: status, responseCode: objection })
   if (objection) return objection
-  if (asked.expiryDate !== undefined && asked.expiryDate !== card.expiryDate.slice(0, 7)) {
+  if (traced.expiryDate !== undefined && traced.expiryDate !== card.expiryDate.slice(0, 7)) {
     note({ check: 'expiry', result: 'failed', responseCode: '54' })
     return '54'
   }
-  note({ check: 'expiry', result: asked.expiryDate === undefined ? 'not_given' : 'passed' })
+  note({ check: 'expiry', result: traced.expiryDate === undefined ? 'not_given' : 'passed' })
   // The record does not state more about a faulty block than the answer does.
-  const blockObjection = presented ? presented.objection : lacksPinBlock(asked) ? '86' : null
+  const blockObjection = presented ? presented.objection : lacksPinBlock(traced) ? '86' : null
   const blockResults = { '86': 'failed', '96': 'unresolved' } as const
   note({
     check: 'pin_block',

@@ -18,12 +18,12 @@ import {
 import { newEventId } from '../../storage/events/events.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import {
+  type AnswerClaim,
   composeAnswer,
-  composeRecord,
-  type Keeper,
   type Outcomes,
   storeFirstAnswer,
   type TracedRequest,
+  toAnsweredAuthorization,
   uncheckedOutcomes,
 } from './answer.ts'
 import {
@@ -81,29 +81,29 @@ const noteTry = (
 
 /** Composes the answer if a kind has no try left. Nothing is compared then. */
 export function blockedAnswer(
-  asked: TracedRequest,
+  traced: TracedRequest,
   card: AuthorizedCard,
   kind: TryKind,
   outcomes: Outcomes,
 ): Authorization {
-  noteTry(asked, kind, 'blocked', { remainingTries: 0 })
+  noteTry(traced, kind, 'blocked', { remainingTries: 0 })
   const blocked = { result: 'blocked', remainingTries: 0 } as const
-  return composeAnswer(tryObjections[kind].blocked, card, asked, { ...outcomes, [kind]: blocked })
+  return composeAnswer(tryObjections[kind].blocked, card, traced, { ...outcomes, [kind]: blocked })
 }
 
 /** Answers a request after concurrent requests spent the last try. Its key is already claimed. */
 export async function answerBlocked(
   context: AuthorizationContext,
-  asked: TracedRequest,
+  traced: TracedRequest,
   card: AuthorizedCard,
-  keeper: Keeper,
+  answerClaim: AnswerClaim,
   result: Authorization,
 ): Promise<idempotency.Answer<Authorization>> {
   context.observe.checked(result)
-  const record = composeRecord(asked, card, result.responseCode)
+  const record = toAnsweredAuthorization(traced, card, result.responseCode)
   // Concurrently, which is faster.
   const [answer] = await Promise.all([
-    storeFirstAnswer(context, keeper, result),
+    storeFirstAnswer(context, answerClaim, result),
     answerAuthorization(context.database, record, null),
   ])
   return answer
@@ -121,34 +121,34 @@ interface Triable {
 /** Compares one kind after the other until one objects. */
 export async function compareAll(
   context: AuthorizationContext,
-  asked: TracedRequest,
+  traced: TracedRequest,
   begun: Triable,
-  keeper: Keeper,
+  answerClaim: AnswerClaim,
 ): Promise<idempotency.Answer<Authorization>> {
   const { card } = begun
-  const kinds = listKinds(asked)
+  const kinds = listKinds(traced)
   let { authorizationId, spent } = begun
   let outcomes = uncheckedOutcomes(card)
   for (;;) {
-    const comparison = await compare(context, asked, begun, spent.kind)
+    const comparison = await compare(context, traced, begun, spent.kind)
     const { kind, tryNumber } = spent
     const next = kinds[kinds.indexOf(kind) + 1]
     if (comparison !== 'match' || !next) {
-      noteTry(asked, kind, comparison, { tryNumber })
+      noteTry(traced, kind, comparison, { tryNumber })
       const last = { spent, comparison, authorizationId, outcomes, card }
-      return settleAndAnswer(context, asked, last, keeper)
+      return settleAndAnswer(context, traced, last, answerClaim)
     }
     const { clientId } = card
     const following = { clientId, kind: next, authorizationId: newEventId() }
-    const origin = pickOrigin(asked)
+    const origin = pickOrigin(traced)
     const tried = { spent, authorizationId }
     const settled = await settleMatchAndSpend(context.database, tried, following, origin)
     const { remaining: remainingTries } = settled
-    noteTry(asked, kind, comparison, { tryNumber, remainingTries })
+    noteTry(traced, kind, comparison, { tryNumber, remainingTries })
     outcomes = { ...outcomes, [kind]: { result: comparison, remainingTries } }
     if (!settled.spent) {
-      const result = blockedAnswer(asked, card, next, outcomes)
-      return answerBlocked(context, asked, card, keeper, result)
+      const result = blockedAnswer(traced, card, next, outcomes)
+      return answerBlocked(context, traced, card, answerClaim, result)
     }
     spent = settled.spent
     authorizationId = following.authorizationId
@@ -194,30 +194,31 @@ interface LastTry {
  */
 async function settleAndAnswer(
   context: AuthorizationContext,
-  asked: TracedRequest,
+  traced: TracedRequest,
   { authorizationId, card, comparison, outcomes, spent }: LastTry,
-  keeper: Keeper,
+  answerClaim: AnswerClaim,
 ): Promise<idempotency.Answer<Authorization>> {
   const { database, hsm, observe } = context
   const { kind, remaining } = spent
   const responseCode = findObjection(kind, comparison) ?? '00'
   const answer = (remainingTries: number): Authorization =>
-    composeAnswer(responseCode, card, asked, {
+    composeAnswer(responseCode, card, traced, {
       ...outcomes,
       [kind]: { result: comparison, remainingTries },
     })
   const limit = kind === 'pin' ? card.pinLimit : card.cvvLimit
   // The number of remaining tries if no other request tries the card at the same time.
   const foreseen = { match: limit, mismatch: remaining, unresolved: remaining + 1 }[comparison]
-  const sealed = await sealForeseen(context, keeper, foreseen, answer(foreseen))
-  const record = composeRecord(asked, card, responseCode, authorizationId)
+  const sealed = await sealForeseen(context, answerClaim, foreseen, answer(foreseen))
+  const record = toAnsweredAuthorization(traced, card, responseCode, authorizationId)
   const settled = await settleAuthorization(database, { spent, comparison }, record, sealed)
   const result = answer(settled.remaining)
   observe.checked(result)
-  if (!sealed || !keeper.keyed || !settled.answer) return storeFirstAnswer(context, keeper, result)
+  if (!sealed || !answerClaim.keyed || !settled.answer)
+    return storeFirstAnswer(context, answerClaim, result)
   if (!settled.isOwn) {
     const { claimId } = sealed
-    return idempotency.replayAnswer(hsm, keeper.keyed, { answer: settled.answer, claimId })
+    return idempotency.replayAnswer(hsm, answerClaim.keyed, { answer: settled.answer, claimId })
   }
   observe.answered(result)
   return { result, replayed: false }
@@ -230,7 +231,7 @@ async function settleAndAnswer(
  */
 async function sealForeseen(
   { hsm }: AuthorizationContext,
-  { claimId, keyed }: Keeper,
+  { claimId, keyed }: AnswerClaim,
   remaining: number,
   result: Authorization,
 ): Promise<ForeseenAnswer | null> {

@@ -26,7 +26,7 @@ interface Queue {
   /** Whether the waiting calls are sent at the end of this turn of the event loop. */
   isDue: boolean
   /** The timer after which calls are sent despite running statements; null without one. */
-  patience: NodeJS.Timeout | null
+  timer: NodeJS.Timeout | null
 }
 
 /** The maximum number of calls in one statement. More would delay the first of them. */
@@ -37,11 +37,11 @@ const sentMost = 2
  * The maximum wait for a running statement: a slow statement, or a lock, delays other calls by no
  * more.
  */
-const patienceMs = 2
+const waitMostMs = 2
 /** The maximum number of running statements after that wait, which leaves connections to others. */
 const sentLimit = 8
 
-const askAlone = async <Row>(
+const queryAlone = async <Row>(
   query: Query,
   { one }: SharedStatement,
   values: readonly SqlScalar[],
@@ -52,10 +52,10 @@ const askAlone = async <Row>(
 
 /** Answers waiting calls with one statement if possible, otherwise one by one. */
 function createAnswering(query: Query) {
-  const answerAlone = (shared: SharedStatement, { reject, resolve, values }: Waiter) =>
-    askAlone(query, shared, values).then(resolve, reject)
+  const runAlone = (shared: SharedStatement, { reject, resolve, values }: Waiter) =>
+    queryAlone(query, shared, values).then(resolve, reject)
 
-  async function answerTogether(shared: SharedStatement, waiters: readonly Waiter[]) {
+  async function runTogether(shared: SharedStatement, waiters: readonly Waiter[]) {
     // One list for each parameter, with the values of all calls.
     const lists = (waiters[0]?.values ?? []).map((_, at) =>
       waiters.map(({ values }) => values[at] ?? null),
@@ -66,14 +66,14 @@ function createAnswering(query: Query) {
       // Ordinals start at one.
       const row = found.get(at + 1)
       if (row || shared.isRead) waiter.resolve(row ?? null)
-      else void answerAlone(shared, waiter)
+      else void runAlone(shared, waiter)
     }
   }
 
   return async (shared: SharedStatement, waiters: readonly Waiter[]): Promise<void> => {
     const [first] = waiters
-    if (first && waiters.length === 1) return answerAlone(shared, first)
-    await answerTogether(shared, waiters).catch((error) => {
+    if (first && waiters.length === 1) return runAlone(shared, first)
+    await runTogether(shared, waiters).catch((error) => {
       // Whether a single call caused the failure: its values (SQLSTATE class 22), a cardinality or
       // constraint (21, 23), an act that was undone halfway, or a lock that it waited for. Each
       // call is then repeated alone.
@@ -82,7 +82,7 @@ function createAnswering(query: Query) {
         isUndone(error) ||
         (error instanceof Error && 'code' in error && /^2[123]/.test(String(error.code)))
       for (const waiter of waiters) {
-        if (isOfOne) void answerAlone(shared, waiter)
+        if (isOfOne) void runAlone(shared, waiter)
         else waiter.reject(error)
       }
     })
@@ -106,53 +106,53 @@ export function createSharing(
   const answer = createAnswering(query)
 
   function send(queue: Queue): void {
-    if (queue.patience) clearTimeout(queue.patience)
+    if (queue.timer) clearTimeout(queue.timer)
     const { chosen, others } = chooseTogether(queue)
-    Object.assign(queue, { waiters: others, isDue: false, patience: null })
+    Object.assign(queue, { waiters: others, isDue: false, timer: null })
     if (chosen.length === 0) return
     queue.sent += 1
     void answer(queue.shared, chosen).finally(() => {
       queue.sent -= 1
-      goOn(queue)
+      schedule(queue)
     })
-    goOn(queue)
+    schedule(queue)
   }
 
   /**
    * Schedules the waiting calls. A call that waits for another change of its subject is sent after
    * that one.
    */
-  function goOn(queue: Queue): void {
+  function schedule(queue: Queue): void {
     if (queue.waiters.length === 0 || queue.isDue) return
     if (queue.sent < sentMost) {
       queue.isDue = true
       setImmediate(send, queue)
-    } else if (queue.sent < sentLimit) queue.patience ??= setTimeout(send, patienceMs, queue)
+    } else if (queue.sent < sentLimit) queue.timer ??= setTimeout(send, waitMostMs, queue)
   }
 
-  const ask = async <Row>(
+  const enqueue = async <Row>(
     shared: SharedStatement,
     subject: string | null,
     values: readonly SqlScalar[],
   ): Promise<Row | null> => {
-    if (!isWorthwhile()) return askAlone<Row>(query, shared, values)
+    if (!isWorthwhile()) return queryAlone<Row>(query, shared, values)
     const queue = queues.get(shared) ?? newQueue(shared)
     queues.set(shared, queue)
-    const asked = new Promise<Row | null>((resolve, reject) => {
+    const row = new Promise<Row | null>((resolve, reject) => {
       const resolveRow = (row: unknown): void => resolve(row as Row | null)
       queue.waiters.push({ values, subject, resolve: resolveRow, reject })
     })
-    goOn(queue)
-    if (subject === null) return asked
-    return asked.finally(() => {
+    schedule(queue)
+    if (subject === null) return row
+    return row.finally(() => {
       queue.subjects.delete(subject)
-      goOn(queue)
+      schedule(queue)
     })
   }
 
   return {
-    readRow: (read, key) => ask(read, null, key),
-    change: (change, subject, values) => ask(change, subject, values),
+    readRow: (read, key) => enqueue(read, null, key),
+    change: (change, subject, values) => enqueue(change, subject, values),
   }
 }
 
@@ -178,5 +178,5 @@ const newQueue = (shared: SharedStatement): Queue => ({
   subjects: new Set(),
   sent: 0,
   isDue: false,
-  patience: null,
+  timer: null,
 })

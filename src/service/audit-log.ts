@@ -18,9 +18,8 @@ import type { Database } from '../storage/engine/database.ts'
 import type { Config } from './config/config.ts'
 
 /**
- * What the operations on the audit log work with.
- * @throws `StartRefusal` where a policy cannot be read, or ML-DSA-44 is asked for and cannot be
- *   had.
+ * Creates the context of the operations on the audit log.
+ * @throws `StartRefusal` when a policy cannot be read, or ML-DSA-44 is set but not available.
  */
 export async function createAuditLog(
   { audit, sandbox }: Pick<Config, 'audit' | 'sandbox'>,

@@ -30,9 +30,8 @@ export interface Authentication {
 }
 
 /**
- * The embedded authorization server, and who verifies tokens on each listener. Both are made anew
- * when the signing keys have changed, which forgets the tokens that were verified with one that is
- * gone.
+ * Creates the embedded authorization server and the token verifiers of both listeners. Both are
+ * replaced when the signing keys change; this discards tokens that a removed key signed.
  */
 export async function createAuthentication(
   config: Config,
@@ -104,15 +103,15 @@ function authenticationWith(
   }
 }
 
-/** The clients of the database, as the token endpoint asks for them. */
+/** Reads the clients in the database for the token endpoint. */
 export const clientRegister = (connection: Connection): ClientRegister => ({
   findClient: (clientId) => findClient(connection, clientId),
   rememberAssertion: (assertion) => rememberAssertion(connection, assertion),
 })
 
 /**
- * Registers the first administrators, who prove themselves by their private keys alone (RFC 7523).
- * No other administrator is asked: that one has another key than before is a line of the log.
+ * Registers the first administrators, who authenticate with their private keys (RFC 7523). No other
+ * administrator approves this, so a changed key is logged.
  * @throws `StartRefusal` that names the file, never its content.
  */
 export async function registerAdministrators(
@@ -126,7 +125,7 @@ export async function registerAdministrators(
   } catch (error) {
     const needed = 'the public JWK of the first administrator, or a set of several'
     const message = `${jwkFile} must hold ${needed}.`
-    // Of what is no JSON the parser quotes some: it may be the file of another secret.
+    // The parser's message quotes malformed JSON, and the file may contain another secret.
     if (!(error instanceof Error) || error instanceof SyntaxError) throw new StartRefusal(message)
     throw new StartRefusal(`${message} ${error.message}`, { cause: error })
   }

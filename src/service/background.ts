@@ -33,18 +33,18 @@ import { expireSessions } from '../storage/people/sessions.ts'
 import type { Config } from './config/config.ts'
 import type { Service } from './service.ts'
 
-/** What runs beside the requests, until it is stopped. */
+/** The background work of a process. */
 interface Background {
-  /** Ends each piece of work between two of its steps, and waits for that. */
+  /** Stops each job between two steps and waits for it. */
   stop(): Promise<void>
 }
 
-/** What of the configuration it goes by. */
+/** The settings of background work. */
 interface BackgroundSettings extends Pick<Config, 'tlsRefreshMs'> {
   readonly audit: Pick<Config['audit'], 'retentionDays' | 'erasureLeastDays'>
 }
 
-/** Starts everything that a service which listens does by itself. */
+/** Starts all background work of a service that listens. */
 export function startBackground(
   service: Service,
   database: Database,
@@ -56,7 +56,8 @@ export function startBackground(
   const context = { ...issuing, database }
   const jobs = startJobs(
     [
-      // Cards that expired, blocks that a lost program did not record, and what may be forgotten.
+      // Expires cards, records blocks that a terminated process did not record, and deletes
+      // outdated rows.
       ...[
         (stop: AbortSignal) => sweep(context, stop),
         (stop: AbortSignal) => recordLostBlocks(context, stop),
@@ -78,7 +79,7 @@ export function startBackground(
         failure: 'rows could not be compared with the audit log',
         run: (stop) => checkDue(audit, nightly, stop),
       },
-      // An embedded database, which all share, has neither autovacuum nor checkpointer.
+      // An embedded database has neither autovacuum nor a checkpointer.
       ...(database.load === null ? embeddedJobs(database) : []),
       auditLogJob({ ...audit, database }),
       ...approvalJobs(service),
@@ -88,7 +89,7 @@ export function startBackground(
         run: () => thinCheckpoints(database),
       },
       keyMakingJob(database, issuing.hsm),
-      // By looking, since a link that is changed notifies nobody.
+      // Polls, since a changed link sends no notification.
       ...tls.map(({ refresh }) => ({
         everyMs: tlsRefreshMs,
         failure: 'the TLS files could not be read',
@@ -104,23 +105,23 @@ export function startBackground(
   }
 }
 
-/** Work that is done again and again. */
+/** A periodic job. */
 interface Job {
-  /** From the end of one run to the start of the next. */
+  /** The time between the end of a run and the start of the next. */
   readonly everyMs: number | (() => number)
-  /** The same after a run that failed, where it is another time. */
+  /** The same after a failed run, if it differs. */
   readonly retryMs?: number
-  /** What the log says of a run that failed. */
+  /** The log message of a failed run. */
   readonly failure: string
-  /** @returns `finished` where there is nothing more to do, ever. */
+  /** @returns `finished` when the job is complete for good. */
   run(stop: AbortSignal): Promise<unknown>
-  /** Done once everything has stopped. */
+  /** Runs after all jobs have stopped. */
   readonly atEnd?: { readonly failure: string; run(): Promise<unknown> }
 }
 
 const finished = Symbol('finished')
 
-/** Runs jobs side by side, each at once and then at its interval. One that fails is tried again. */
+/** Runs jobs concurrently, each at once and then at its interval. A failed job is retried. */
 export function startJobs(jobs: readonly Job[], log: Logger): Background {
   const stopping = new AbortController()
   const stop = stopping.signal
@@ -150,21 +151,21 @@ export function startJobs(jobs: readonly Job[], log: Logger): Background {
   }
 }
 
-/** Rows forgotten at a time, so that nobody waits for it. */
+/** Rows deleted in one statement, so that other statements wait briefly. */
 const stepSize = 100
-/** Steps of one run; the next one goes on from there. */
+/** The maximum number of steps of a run; the next run continues there. */
 const stepsMost = 1_000
 
 /**
- * How far the clocks of two processes may be apart: what is over by this one's clock may still be
- * taken by another one, if nobody remembers it.
+ * The maximum difference between the clocks of two processes. A record that has expired on this
+ * clock may still be accepted by another process, so it is kept for this time.
  */
 const clockMarginMs = 5 * 60_000
 
 /**
- * Deletes one-time records that are refused for their age by now: client assertions and PINs that a
- * device sealed. Deletes outdated uses of limits, wrong expiries and ended sessions, too.
- * @param stop ends it between two steps.
+ * Deletes one-time records that are too old to be accepted: client assertions and PINs sealed by
+ * devices. Also deletes outdated uses of limits, wrong expiries and ended sessions.
+ * @param stop stops it between two steps.
  */
 export async function expireOneTimeRecords(
   connection: Connection,
@@ -191,8 +192,8 @@ export async function expireOneTimeRecords(
 }
 
 /**
- * Follows the keys, records their uses, and brings rotations on. While the keys cannot be read for
- * long, the HSM refuses by itself.
+ * Refreshes the keys, records their uses and continues rotations. When the keys cannot be read for
+ * a long time, the HSM refuses requests.
  */
 export function keyJobs(keys: KeyContext): readonly Job[] {
   const uses = recordUses(keys)
@@ -208,7 +209,7 @@ export function keyJobs(keys: KeyContext): readonly Job[] {
     {
       everyMs,
       failure: 'a rotation could not continue',
-      // Re-encrypting may take long: by itself, so that this process goes on following meanwhile.
+      // A separate job, since re-encryption takes long and keys must be refreshed meanwhile.
       run: (stop) => advanceKeys(keys, () => stop.aborted),
     },
   ]
@@ -227,7 +228,7 @@ const embeddedJobs = (database: Database): readonly Job[] => [
   },
 ]
 
-/** Carries out what is approved, and ends what nobody has approved in time. */
+/** Executes approved requests and expires pending ones. */
 function approvalJobs({
   approvals,
   sendApproved,
@@ -248,12 +249,12 @@ function approvalJobs({
 }
 
 const auditLease = { name: auditLeaseName, seconds: 5, renewAfterMs: 1_500, standByMs: 1_000 }
-/** Batches after which it is signed what is entered, however many more there are. */
+/** The maximum number of batches before the entries are signed. */
 const batchesAtOnce = 10
 
 /**
- * Enters what was done in the audit log, and signs it. One process does, by lease: it spares work,
- * and the log is right without it.
+ * Enters acts in the audit log and signs it. A lease selects one process to save work; the log is
+ * correct without it.
  */
 export function auditLogJob(audit: AuditLogContext): Job {
   const { database } = audit
@@ -261,8 +262,8 @@ export function auditLogJob(audit: AuditLogContext): Job {
   const [enter, sign, follow] = [createSequencer(audit), createSigner(audit), createFollower(audit)]
   let [isHolder, claimAtMs, entered] = [false, 0, 0]
   return {
-    // At rest on a cluster, where each look goes to every shard, no more often than what is
-    // published is looked for.
+    // An idle cluster is polled no more often than the publication, since a poll goes to every
+    // shard.
     everyMs: () => (entered === 0 ? Math.max(250, longestRestMs(database)) : 250),
     retryMs: 1_000,
     failure: 'acts could not be entered in the audit log, or its entries not be signed',
@@ -292,9 +293,9 @@ const leaseSeconds = 30
 const renewAfterMs = 10_000
 
 /**
- * Makes the keys that take long to make, beside everything else, until they are there. Where
- * several processes start at once, one makes them, by lease, and the others look again every
- * second. The lease spares work: were it lost, two would make them, and the first one's be kept.
+ * Makes the keys that take long to make. When several processes start at once, a lease selects one,
+ * and the others poll every second. The lease only saves work: if it is lost, two processes make
+ * keys and the first key is kept.
  */
 export function keyMakingJob(database: Database, hsm: Pick<Hsm, 'generateCardDataKeys'>): Job {
   const holder = randomUUID()
@@ -305,7 +306,7 @@ export function keyMakingJob(database: Database, hsm: Pick<Hsm, 'generateCardDat
     failure: 'keys could not be generated',
     async run(stop) {
       if (!(await claim())) return
-      // A renewal that fails is followed by another before the lease is over.
+      // After a failed renewal, another one follows before the lease expires.
       const renewing = setInterval(() => claim().catch(() => undefined), renewAfterMs)
       try {
         await hsm.generateCardDataKeys(stop)

@@ -33,7 +33,7 @@ import { identityFetcher } from './outbound.ts'
 import type { Peers } from './processes/peers.ts'
 import { sharedIssuer } from './processes/sharing.ts'
 
-/** Who there is in a sandbox: two of each role whose acts another person approves. */
+/** The people of a sandbox: two of each role whose acts need an approval. */
 const sandboxPeople: readonly { readonly name: string; readonly role: Role }[] = [
   { name: 'Vera Viewer', role: 'viewer' },
   { name: 'Sam Support', role: 'support' },
@@ -48,8 +48,8 @@ const sandboxPeople: readonly { readonly name: string; readonly role: Role }[] =
 ]
 
 /**
- * The people of a sandbox, with the links that sign in as them: as secret as the secret that they
- * are drawn from.
+ * Lists the people of a sandbox with their sign-in links, which are derived from a secret and as
+ * sensitive as it.
  */
 export const listSandboxOperators = (secret: string): readonly SandboxPerson[] =>
   sandboxPeople.map(({ name, role }) => {
@@ -58,28 +58,28 @@ export const listSandboxOperators = (secret: string): readonly SandboxPerson[] =
     return { subject, name, groups: [role], link }
   })
 
-/** What the console is wired to. */
+/** The dependencies of the console. */
 interface ConsoleWiring {
   readonly sandbox: SandboxFile | null
   readonly database: Database
-  /** Of access tokens that clients call the private listener with. */
+  /** Verifies clients' access tokens for the private listener. */
   readonly verifier: AccessTokenVerifier
   readonly callers: CallerAddresses
   readonly rate: RateLimiter | null
   readonly peers: Peers | null
 }
 
-/** People on the private listener: in a browser, and by their own tokens. */
+/** People on the private listener: in a browser, or with access tokens of their own. */
 interface Console {
-  /** The listener's verifier, which knows people, too. */
+  /** The listener's verifier, which also accepts people. */
   readonly verifier: AccessTokenVerifier
-  /** Puts the console on the listener, which it asks for everything; null where there is none. */
+  /** Mounts the console on the listener that executes its calls; null without a console. */
   readonly mount: ((calls: InProcessCalls) => (app: Server) => void) | null
 }
 
 /**
- * Creates the console; in production without an issuer of identities there is none.
- * @throws `StartRefusal` when the credentials of the console cannot be read.
+ * Creates the console; production without an issuer of identities has none.
+ * @throws `StartRefusal` when the console's credentials cannot be read.
  */
 export async function createConsole(config: Config, wiring: ConsoleWiring): Promise<Console> {
   const identities = await createIdentities(config, wiring)
@@ -121,10 +121,10 @@ export async function createConsole(config: Config, wiring: ConsoleWiring): Prom
   }
 }
 
-/** Where people are known, and how this service asks there. */
+/** The issuer of identities and how this service reaches it. */
 interface Identities extends RelyingPartyOptions {
   readonly peopleIssuer: OperatorIssuer | null
-  /** Which access tokens of people are taken; null: none. */
+  /** The accepted access tokens of people; null accepts none. */
   readonly tokens: { readonly audience: string } | null
 }
 
@@ -173,7 +173,7 @@ async function createIdentities(
     credentials: null,
     groupsClaim: 'groups',
     listRoles: (groups) => groups.filter(isRole),
-    // What is asked of another one over the network.
+    // Requests to an outside issuer.
     async fetch(url, { body, headers, method }) {
       const { pathname, search } = new URL(url)
       const answer = await peopleIssuer.answer({
@@ -191,7 +191,7 @@ async function createIdentities(
   }
 }
 
-/** How the console proves who it is, from the file that the configuration names. */
+/** Reads the console's credentials from the configured file. */
 async function readCredentials({ jwkFile, secretFile }: ConsoleIssuer) {
   const file = secretFile ?? jwkFile ?? ''
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
@@ -202,7 +202,7 @@ async function readCredentials({ jwkFile, secretFile }: ConsoleIssuer) {
   try {
     jwk = JSON.parse(text)
   } catch {
-    // Of what is no JSON the parser quotes some: it may be the file of another secret.
+    // The parser's message quotes malformed JSON, and the file may contain another secret.
   }
   if (typeof jwk?.d !== 'string') {
     throw new StartRefusal(`${file} must contain the console's private key as a JWK.`)
@@ -213,8 +213,8 @@ async function readCredentials({ jwkFile, secretFile }: ConsoleIssuer) {
 }
 
 /**
- * People with tokens of their own beside the clients. Whose a token is says its issuer, which then
- * has to be true.
+ * Accepts people's tokens beside clients'. The issuer in the token selects the verifier, which then
+ * checks it.
  */
 function withPeople(
   clients: AccessTokenVerifier,
@@ -244,14 +244,14 @@ function withPeople(
         const isPersons = claims.iss === issuer && [claims.aud].flat().includes(audience)
         if (isPersons) verifier = people
       } catch {
-        // What is no token is refused as any other.
+        // A malformed token is refused like any other.
       }
       return verifier.verify(header, presented)
     },
   }
 }
 
-/** For a document, followed nowhere else. */
+/** Requests a document without following redirects. */
 const jsonRequest = {
   method: 'GET',
   body: undefined,

@@ -68,7 +68,7 @@ const hourly = (
   return { perCard: { ...limit, uses: perCard }, perClient: { ...limit, uses: perClient } }
 }
 
-/** Creates the context of the operations on keys. Each act is also a line of the log. */
+/** Creates the context of the operations on keys. Each act is also logged. */
 export const createKeyManagement = (
   database: Database,
   hsm: Hsm & KeyAdministration,

@@ -27,9 +27,8 @@ import type { Config } from './config/config.ts'
 const migrations = new URL('../../database/migrations/', import.meta.url)
 
 /**
- * Opens the database that the configuration names, with connections for each who uses it, for the
- * program that serves it: brings it to this program's schema, and makes an embedded one where there
- * is none.
+ * Opens the configured database for the service, with one pool for each use. Migrates it to this
+ * program's schema and creates an embedded database if there is none yet.
  * @throws Error when another process has locked the data directory, or a newer program wrote the
  *   database.
  */
@@ -52,8 +51,8 @@ export async function openMigrated(
 }
 
 /**
- * Brings the schema up as the role that owns it: the role of `MIGRATION_DATABASE_URL` where one is
- * named, otherwise the service's own. A role that does not own the schema leaves it as it is.
+ * Migrates the schema with the role that owns it: the role of `MIGRATION_DATABASE_URL` if set,
+ * otherwise the service's own. A role that does not own the schema leaves it unchanged.
  */
 async function migrateAsOwner(
   { migrationDatabaseUrl }: Config,
@@ -85,7 +84,9 @@ async function migrateForService(
   }
 }
 
-/** @throws `StartRefusal` where the role that migrates cannot be the owner beside the service's. */
+/**
+ * @throws `StartRefusal` when the migrating role cannot own the schema beside the service's role.
+ */
 function refuseOtherOwner(service: RoleFacts, migrating: RoleFacts, isCluster: boolean): void {
   if (isCluster) {
     throw new StartRefusal(
@@ -117,8 +118,7 @@ function refuseOtherOwner(service: RoleFacts, migrating: RoleFacts, isCluster: b
 }
 
 /**
- * Brings the database to this program's schema, and spreads it over the nodes of the cluster that
- * it is.
+ * Migrates the database to this program's schema and distributes it over the nodes of a cluster.
  */
 export async function prepareDatabase(
   config: Config,
@@ -133,8 +133,8 @@ export async function prepareDatabase(
 }
 
 /**
- * Opens the database without changes, for a command beside the program that serves it.
- * @throws `StartRefusal`, also when it does not exist or has another schema than this program.
+ * Opens the database without changes, for a command beside the running service.
+ * @throws `StartRefusal` when it cannot be opened, does not exist or has another schema.
  */
 export async function openDatabasesAsIs(config: Config, log: Logger): Promise<Databases> {
   if (!(await hasDatabase(config))) {
@@ -149,8 +149,8 @@ export async function openDatabasesAsIs(config: Config, log: Logger): Promise<Da
 }
 
 /**
- * Whether a service that is started for a moment could serve the database without changing its
- * schema: it is new, or at this program's. @throws `StartRefusal` otherwise.
+ * Checks that a temporary service can use the database without a migration: it is new, or has this
+ * program's schema. @throws `StartRefusal` otherwise.
  */
 export async function requireNewOrCurrent(config: Config, log: Logger): Promise<void> {
   if (!(await hasDatabase(config))) return
@@ -163,11 +163,11 @@ export async function requireNewOrCurrent(config: Config, log: Logger): Promise<
   await databases.close()
 }
 
-/** Whether there is a database to open: one on a server is there, or else its opening says so. */
+/** Whether a database exists. One on a server counts as existing; otherwise opening it fails. */
 const hasDatabase = async (config: Config): Promise<boolean> =>
   config.databaseUrl !== null || (await stat(embeddedFolder(config)).catch(() => null)) !== null
 
-/** Opens, and closes again where the work fails. */
+/** Opens the databases, and closes them if the work fails. */
 async function withDatabases<Result>(
   config: Config,
   log: Logger,
@@ -179,7 +179,7 @@ async function withDatabases<Result>(
   const { background: database } = databases
   try {
     await refuseUnsuitable(config, database)
-    // Before the schema is touched: another installation's database is left as it is.
+    // Before any change to the schema, since another installation's database must stay unchanged.
     const installation = await findInstallation(database)
     if (installation) refuseOtherKind(config, installation.kind)
     return await work(databases)
@@ -190,18 +190,18 @@ async function withDatabases<Result>(
 }
 
 /**
- * Whether the database can hold what is written to it, in sessions of its own.
- * @throws `StartRefusal` where it cannot, with what to do.
+ * Checks that the database can store all data, in dedicated sessions.
+ * @throws `StartRefusal` with the remedy.
  */
 async function refuseUnsuitable({ databaseUrl }: Config, database: Database): Promise<void> {
   if (databaseUrl === null) return
-  // First: without a session of its own no statement can be prepared.
+  // First, since statements cannot be prepared without a dedicated session.
   const pooling = await poolingFault(databaseUrl)
   const fault = pooling ?? findDatabaseFault(await examineDatabase(database))
   if (fault) throw new StartRefusal(`${fault.found} ${fault.remedy}`)
 }
 
-/** What is wrong with a database, and what to do. */
+/** The fault of a database and its remedy. */
 export interface DatabaseFault {
   readonly found: string
   readonly remedy: string
@@ -237,7 +237,7 @@ export function findDatabaseFault({
 }
 
 /**
- * The fault of an address that gives each transaction another session; null where a session stays.
+ * Describes the fault of an address that gives each transaction another session; null without one.
  */
 export const poolingFault = async (databaseUrl: string): Promise<DatabaseFault | null> =>
   (await sharesBackends(databaseUrl))
@@ -251,17 +251,17 @@ export const poolingFault = async (databaseUrl: string): Promise<DatabaseFault |
 
 const embeddedFolder = ({ dataDir }: Config): string => join(dataDir, 'pgdata')
 
-/** A pool of fewer connections than this is not worth dividing. */
+/** A smaller pool is not divided. */
 const dividedFrom = 5
 /**
- * What a client asks for is given up by then: its caller has gone, and others wait for the
+ * The time limit of statements for clients: after it, the caller has gone and others wait for the
  * connection.
  */
 const clientStatementTimeoutMs = 5_000
 
 /**
  * Divides the connections into pools: at least half for client systems, a third for card networks,
- * a fifth for background jobs, of which one that runs long must leave another free. Returns null
+ * a fifth for background jobs, so that one long job leaves a connection for others. Returns null
  * when there are too few to divide.
  */
 export function computePoolSizes(total: number): Record<PoolName, number> | null {
@@ -277,7 +277,7 @@ function openServer(
   log: Logger,
 ): Databases {
   const onIdleError = (err: Error) => log.warn({ err }, 'a database connection broke')
-  // What one pool finds out of resources is so for the others.
+  // A shortage of resources in one pool applies to all.
   const shortage = watchShortage()
   const open = (poolSize: number, statementTimeoutMs?: number) =>
     openPostgres(
@@ -304,7 +304,7 @@ function openServer(
   }
 }
 
-/** PostgreSQL in this process: its files have one writer, so the folder is locked first. */
+/** Opens PostgreSQL in this process. Its files have one writer, so the folder is locked first. */
 async function openEmbedded(config: Config): Promise<Databases> {
   const { dataDir, privateUrl } = config
   const startedAt = new Date().toISOString()

@@ -10,13 +10,13 @@ import { type TargetCheck, targetCheck } from '../outbound/target-url.ts'
 import type { Config } from './config/config.ts'
 import { targetRules } from './outbound.ts'
 
-/** What delivering needs, and the check of the addresses that clients give. */
+/** The dependencies of delivery, and the check of clients' URLs. */
 interface DeliveryParts {
   readonly delivering: DeliveryContext
   readonly faultOfTarget: TargetCheck
 }
 
-/** Makes what delivers events, from the configuration. */
+/** Creates the delivery of events from the configuration. */
 export function createDelivering(
   config: Config,
   { database, hsm, rests }: WebhookContext & { readonly rests: Rests },

@@ -5,9 +5,9 @@ import type { Config } from './config/config.ts'
 import { isLoopback } from './config/exposure.ts'
 
 /**
- * The demo's client system. It runs in this process for convenience, and calls the service over
- * HTTP with the demo client's credentials: nothing else is handed to it. Null where the demo client
- * can get no token here, or could not connect without a certificate of its own.
+ * The demo's client system. It runs in this process for convenience and calls the service over HTTP
+ * with the demo client's credentials, without other access. Null if the demo client can get no
+ * token here, or would need a certificate to connect.
  */
 export function createDemo(config: Config, sandbox: SandboxFile | null): DemoSite | null {
   const asksCertificate = config.publicListener.tls?.clientCertificates === 'required'
@@ -16,16 +16,16 @@ export function createDemo(config: Config, sandbox: SandboxFile | null): DemoSit
   return createDemoSite({
     access: { serviceUrl: ownUrl(config), processorPath, clientId, clientSecret },
     issuer: config.baseUrl,
-    // From the page's own origin, by whatever name of this machine it was reached.
+    // Same origin as the page, whichever name of this machine was used.
     keysUrl: '/.well-known/jwks.json',
     hasShop: true,
     isSecure: config.baseUrl.startsWith('https:'),
   })
 }
 
-/** Where this process reaches its own listener: a proxy in front of it may not be there yet. */
+/** The listener's own URL: a proxy in front of it may not be running yet. */
 function ownUrl({ baseUrl, publicListener: { host, port, tls } }: Config): string {
-  // A certificate is for a name, and that is the one in the address that clients use.
+  // The certificate is valid for the name in the public URL.
   if (tls) return baseUrl
   if (['0.0.0.0', '::'].includes(host)) return `http://127.0.0.1:${port}`
   return isLoopback(host) ? `http://${host.includes(':') ? `[${host}]` : host}:${port}` : baseUrl

@@ -28,16 +28,16 @@ import type { Pkcs11Config } from './config/variables.ts'
 import { refuseOtherKind, selectInstallationKind } from './database.ts'
 
 /**
- * Opens the HSM that the configuration names, on the keys of this installation.
+ * Opens the configured HSM with the keys of this installation.
  * @throws `StartRefusal` when the database belongs to an installation of another kind, master key
- *   or token, or the master key, the token or a kept key cannot be used.
+ *   or token, or when the master key, the token or a stored key cannot be used.
  */
 export const openHsm = (config: Config, database: Database): Promise<Hsm & KeyAdministration> =>
   (config.pkcs11 === null
     ? openOnMasterKeys(config, database)
     : openOnToken(config, config.pkcs11, database)
   ).catch((cause: unknown) => {
-    // What is wrong with a key is for an operator to mend.
+    // An operator can repair a fault of a key.
     throw cause instanceof KeyRefusal ? new StartRefusal(cause.message, { cause }) : cause
   })
 
@@ -72,7 +72,7 @@ async function openOnToken(config: Config, settings: Pkcs11Config, database: Dat
 }
 
 const createOptions = ({ databaseUrl, keyRefreshMs, sandboxSeed }: Config) => ({
-  // Nobody else changes the keys of an embedded database: what was read once stays true.
+  // No other program changes the keys of an embedded database, so they never become stale.
   staleAfterMs:
     databaseUrl === null ? Number.POSITIVE_INFINITY : keyTimings(keyRefreshMs).staleAfterMs,
   ...(sandboxSeed !== null && { drawDigits: seededDigits(sandboxSeed) }),
@@ -93,21 +93,21 @@ const createKeyStore = (database: Database, currentCheckValue: () => string): Ke
     }),
 })
 
-/** The master keys, of which the database knows the current one. */
+/** Opens the master keys; the database stores which one is current. */
 async function openInstallation(config: Config, database: Database): Promise<MasterKeys> {
   const { dataDir, masterKeyFile } = config
   const read = () =>
     masterKeyFile === null
       ? readOrMakeMasterKeys(join(dataDir, 'master.key'))
       : readMasterKeys(masterKeyFile)
-  // The last line of the file is the newest key: a new installation begins under it.
+  // The file's last line is the newest key, which a new installation uses.
   const newest = (await read()).at(-1)
   if (!newest) throw new KeyRefusal('The key has no version.')
   await rememberOurs(config, database, masterKeyCheckValue(newest))
   return openMasterKeys({ read, current: () => findMasterKeyCheckValue(database) })
 }
 
-/** @returns the check value that the database remembers: of a new one, ours. */
+/** @returns the check value in the database, or our own if the database is new. */
 async function rememberOurs(
   config: Config,
   database: Database,

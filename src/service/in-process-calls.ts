@@ -3,30 +3,30 @@ import { Problem } from '../domain/problem.ts'
 import type { Server } from '../listeners/http/server.ts'
 import type { AccessTokenVerifier, Caller } from '../listeners/oauth/access-token-verifier.ts'
 
-/** A call of the private listener by this process, in the name of somebody. */
+/** A call of the private listener by this process, on behalf of a caller. */
 interface InProcessCall {
   readonly method: string
   readonly path: string
   readonly body: object | null
   readonly idempotencyKey: string | null
-  /** Of the request that it is a part of, where it is one. */
+  /** The ID of the request that caused it, if any. */
   readonly requestId?: string
 }
 
-/** What it was answered. */
+/** The answer. */
 interface InProcessAnswer {
   readonly status: number
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** JSON where it is that, otherwise text; null where there is none. */
+  /** Parsed JSON, otherwise text; null without a body. */
   readonly body: unknown
 }
 
 /** Calls by this process. */
 export interface InProcessCalls {
-  /** The listener's verifier, which also knows whom this process calls as. */
+  /** The listener's verifier, which also accepts the callers of this process. */
   readonly verifier: AccessTokenVerifier
-  /** An `Authorization` header that is good for one call as somebody, in this process alone. */
+  /** Creates an `Authorization` header that is valid for one call of this process as the caller. */
   createAuthorization(caller: Caller): string
   callAs(app: Server, host: string, caller: Caller, call: InProcessCall): Promise<InProcessAnswer>
 }

@@ -53,16 +53,13 @@ const notBegun = (waitMs: number): Problem =>
     retryAfterSeconds: 1,
   })
 
-/** Calls with a session key that one client may have waiting. */
+/** The maximum number of one client's waiting calls with a session key. */
 const sessionKeysWaitingMax = 100
 
-/**
- * Lets clients take turns with session keys. Importing one keeps a thread busy, as RSA decryption
- * does.
- */
+/** Queues clients' imports of session keys. An import occupies a thread, as RSA decryption does. */
 export const admitSessionKeys = (): Admission =>
   createAdmission({
-    // Half of the thread pool (4 threads): the rest of the service works in it, too.
+    // Half of the thread pool (4 threads), which the rest of the service also uses.
     atOnce: 2,
     atOncePerCaller: 2,
     waitingPerCaller: sessionKeysWaitingMax,
@@ -75,9 +72,9 @@ export const admitSessionKeys = (): Admission =>
   })
 
 /**
- * Creates the rate limiters; none when limits are turned off.
- * @param share what each limiter, by its name, shares with those of other processes; null without
- *   other processes.
+ * Creates the rate limiters; none if limits are off.
+ * @param share connects each limiter, by its name, with the same one of other processes; null in a
+ *   single process.
  */
 export function createLimiters(
   { limits }: Pick<Config, 'limits'>,
@@ -95,10 +92,10 @@ export function createLimiters(
   }
 }
 
-/** How often the log has a line of connections that are refused, however many there are. */
+/** The interval of log lines about refused connections. */
 const refusalLogMs = 60_000
 
-/** The connections of both listeners, each with bounds of its own, counted for the operator. */
+/** Counts and bounds the connections of each listener. */
 export function createListenerConnections(
   {
     connectionsMax,

@@ -27,11 +27,11 @@ interface LinksOptions {
   readonly keys: KeyContext
   readonly admissions: Admissions
   readonly profiles: Profiles
-  /** Whether links may speak in clear beyond this machine. */
+  /** Whether links beyond this machine may work without TLS. */
   readonly allowsPlain: boolean
   readonly registry: Registry
   readonly log: Logger
-  /** Of the private listener, whose certificates links use; null where it speaks none. */
+  /** TLS of the private listener, whose certificates links use; null without TLS. */
   readonly tls: OpenTls | null
 }
 
@@ -39,10 +39,7 @@ const plainRefusal =
   'The link does not run: it is unencrypted beyond loopback. Give it TLS, or set ' +
   'ACCEPT_PLAIN_LINKS=yes.'
 
-/**
- * The card networks' own wire, made and wired, not yet listening; and what administrators do with
- * it.
- */
+/** Creates the links of card networks, not yet listening, and their administration. */
 export function createLinks({
   admissions,
   allowsPlain,

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** @returns the code of what keeps this process from listening at an address, or null. */
+/** @returns the error code if this process cannot listen at an address, otherwise null. */
 export async function findListeningRefusal(host: string, port: number): Promise<string | null> {
   const server = createServer()
   try {

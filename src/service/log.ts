@@ -4,8 +4,8 @@ import { secretPaths } from '../listeners/public/schemas/formats.ts'
 import type { LogLevel } from './config/config.ts'
 
 /**
- * One line an event, with what schemas call secret masked: JSON for programs, words where a person
- * reads it, on a terminal.
+ * Creates the log: one line per event, with secret members masked. JSON for programs, text on a
+ * terminal.
  */
 export const createLog = (
   level: LogLevel,
@@ -25,8 +25,8 @@ export const createLog = (
   )
 
 /**
- * An error as the log has it. The message of a database error may quote a row's values, and its
- * stack begins with the message: of such an error the code alone is logged.
+ * Returns an error for the log. The message of a database error may quote a row's values, and its
+ * stack begins with the message, so only the code of such an error is logged.
  */
 function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { type: typeof error }
@@ -41,31 +41,29 @@ function describeError(error: unknown): object {
   }
 }
 
-/** What a line of the log has: its level, time and message, and whatever else was said. */
+/** A log line: level, time, message and further members. */
 interface LogLine {
   readonly level: number
   readonly time: string
   readonly msg: string
-  /** As `describeError` tells it: of an error of the database neither message nor stack. */
+  /** As returned by `describeError`: without message and stack for a database error. */
   readonly err?: { readonly stack?: string; readonly message?: string; readonly type?: string }
   readonly [name: string]: unknown
 }
 
-/**
- * A line of the log as a person reads it: `12:00:03 answered method=GET route=/readyz status=200`.
- */
+/** Formats a log line for a person: `12:00:03 answered method=GET route=/readyz status=200`. */
 export function formatLine({ err, level, msg, time, ...rest }: LogLine): string {
   const label = pino.levels.labels[level] ?? String(level)
   const mark = level === pino.levels.values.info ? '' : `${label.toUpperCase()} `
   const clock = new Date(time).toTimeString().slice(0, 8)
   const { message, stack = message, type, ...facts } = err ?? {}
   const told = { ...rest, ...(stack === undefined && type !== undefined && { type }), ...facts }
-  // Each value as short as it can be told from the next.
+  // Each value is as short as is unambiguous.
   const said = Object.entries(told).map(([name, value]) => {
     const isPlain = typeof value === 'string' && /^[\w./:@-]+$/.test(value)
     return ` ${name}=${isPlain ? value : JSON.stringify(value)}`
   })
   const trace = stack === undefined ? '' : `\n${stack.replaceAll(/^/gm, '  ')}`
-  // No text that came from elsewhere moves the cursor or changes a colour.
+  // Escaped, so that foreign text cannot move the cursor or change colours.
   return `${escapeText(`${clock} ${mark}${escapeLine(msg)}${said.join('')}${trace}`)}\n`
 }

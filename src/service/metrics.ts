@@ -13,7 +13,7 @@ import { listReEncryptions } from '../storage/keys/re-encryption.ts'
 
 const tryKinds = ['pin', 'cvv'] as const satisfies readonly TryKind[]
 
-/** Counts what card networks are answered. No label names a card, a client or a network. */
+/** Counts the answers to card networks. No label names a card, a client or a network. */
 export function authorizingObserver(registry: Registry, log: Logger): AuthorizationObserver {
   const registers = [registry]
   const answers = new Counter({
@@ -67,14 +67,17 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizat
   }
 }
 
-/** A figure of each key, measured when somebody asks. */
+/** A gauge of each key, measured on request. */
 interface KeyFigure {
   readonly name: string
   readonly help: string
   readonly measure: () => Promise<readonly (readonly [keyName: string, value: number])[]>
 }
 
-/** Shows it. Where the database is away nothing is said of keys, and everything else still is. */
+/**
+ * Creates the gauge. During a database outage it has no samples, and other metrics still have
+ * theirs.
+ */
 const createKeyGauge = (registry: Registry, { help, measure, name }: KeyFigure): Gauge =>
   new Gauge({
     name,
@@ -87,7 +90,7 @@ const createKeyGauge = (registry: Registry, { help, measure, name }: KeyFigure):
     },
   })
 
-/** Shows how worn the keys are that new things are made under, and how far re-encryptions are. */
+/** Registers metrics of the use of the current keys and of the progress of re-encryptions. */
 export function watchKeys(registry: Registry, { database }: KeyContext): void {
   const ofVersions = (measure: (row: DatedHsmKeyRow, now: Date) => number) => async () => {
     const now = new Date()
@@ -135,13 +138,13 @@ export function watchKeys(registry: Registry, { database }: KeyContext): void {
   for (const figure of figures) createKeyGauge(registry, figure)
 }
 
-/** More than are ever kept. */
+/** More than are ever stored. */
 const reEncryptionsMost = 1_000
 
 /** Registers metrics of the connections to a database server. */
 export function watchPools(registry: Registry, databases: Databases): void {
   const pools = poolNames.map((pool) => ({ pool, database: databases[pool] }))
-  // Where there are too few to divide, everybody is in the first.
+  // If there are too few to divide, all uses share the first pool.
   const isShared = pools.every(({ database }) => database === databases.clients)
   const shown = isShared ? [{ pool: 'shared', database: databases.clients }] : pools
   if (databases.clients.load === null) return

@@ -25,13 +25,13 @@ export function targetRules(config: Config): TargetRules {
 }
 
 /**
- * Reads the documents of outside issuers. Their names are resolved as this machine does, and
- * checked like any other: who answers for a name, and where the metadata point, the operator has
- * not said.
+ * Reads the documents of outside issuers. Names are resolved as this machine does, and the
+ * addresses are checked: the operator controls neither the name servers nor the URLs in the
+ * metadata.
  */
 export const issuerFetcher = (config: Config): FetchJson =>
   jsonFetcher(guardedRequests({ ...targetRules(config), resolve: machineNames }))
 
-/** Asks the operators' issuer of identities what a sign-in needs, by the same rules. */
+/** Sends the sign-in requests to the operators' issuer of identities, by the same rules. */
 export const identityFetcher = (config: Config) =>
   responseFetcher(guardedRequests({ ...targetRules(config), resolve: machineNames }))

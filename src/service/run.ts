@@ -18,14 +18,14 @@ import { canSharePorts, type Peers } from './processes/peers.ts'
 import { createService, type Service } from './service.ts'
 import type { RunningService } from './stop.ts'
 
-/** How long a request that runs may take to finish once the service is asked to stop. */
+/** How long requests may take to finish after the service is asked to stop. */
 const finishTimeoutMs = 3_000
-/** How long its stop may take to be put on record. */
+/** How long recording the stop may take. */
 const recordStopWithinMs = 1_000
 
 /**
  * Opens everything and listens on both listeners.
- * @param peers the other processes of this command; null where this is the only one.
+ * @param peers the other processes of this command; null in a single process.
  */
 export async function runService(
   config: Config,
@@ -35,14 +35,14 @@ export async function runService(
   const databases = await openDatabases(config, log)
   const { background: database } = databases
   try {
-    // Without them the service works as well: what it writes is only forgotten more slowly.
+    // The service works without slices; outdated rows are then deleted more slowly.
     await makeSlices(database, config.delivery.retention.eventDays).catch((err: unknown) =>
       log.warn({ err }, 'no slices could be made for events'),
     )
     const service = await createService(config, databases, log, peers)
-    // Before it answers anybody: what serves is on record.
+    // Recorded before the first answer.
     await recordProcessStart(database, await describeProcess(config, service, database))
-    // Before anybody can find the service ready: whoever does will look into the file.
+    // Checked before the service reports ready, since its clients then read the file.
     const linkRefusal = await findLinkRefusal(config, service.sandbox)
     if (linkRefusal) log.warn(linkRefusal)
     // A terminal would reach the other program.
@@ -50,7 +50,7 @@ export async function runService(
       service.sandbox && linkRefusal ? { ...service.sandbox, link: null } : service.sandbox
     const file = told && (await writeSandboxFile(config.dataDir, told))
     await listen(service, config, peers !== null && canSharePorts)
-    // The embedded database has one process: whatever is leased, a process that is gone had leased.
+    // The embedded database has one process, so all leases are those of an ended process.
     if (config.databaseUrl === null) await freeEveryLease(database)
     await service.links.start()
     const background = startBackground(service, database, config, log)
@@ -58,15 +58,14 @@ export async function runService(
       welcome: welcome(config, service, file, linkRefusal),
       async stop() {
         service.stopping.abort()
-        // All at once: what works through a backlog would take the time that requests have to
-        // finish.
+        // Concurrently: a job with a backlog would take the time that requests need to finish.
         await Promise.all([
           finish(service.publicServer, service.connections.public),
           finish(service.privateServer, service.connections.private),
           background.stop(),
           service.links.stop(),
         ])
-        // It has stopped all the same where the database is away.
+        // During a database outage, the service stops without this record.
         const recorded = recordProcessStop(database, service.keys.processId).catch((err: unknown) =>
           log.warn({ err }, 'the stop could not be recorded'),
         )
@@ -81,8 +80,8 @@ export async function runService(
 }
 
 /**
- * Why the sandbox's own link cannot listen, in one sentence. Of a database server another process
- * of the same service may have it.
+ * Describes in one sentence why the sandbox's own link cannot listen. With a database server,
+ * another process of the same service may have the port.
  */
 async function findLinkRefusal(
   { databaseUrl }: Config,
@@ -98,7 +97,7 @@ async function findLinkRefusal(
   )
 }
 
-/** What the audit log is told of this process. */
+/** Describes this process for the audit log. */
 async function describeProcess(
   { databaseUrl, pkcs11, weakened }: Config,
   { keys }: Pick<Service, 'keys'>,
@@ -134,7 +133,7 @@ async function listen(
 
 const selectAddress = ({ host, port }: Listener, reusePort: boolean) => ({ host, port, reusePort })
 
-/** Whoever is connected and has asked for nothing yet must not keep the service from stopping. */
+/** Closes idle connections, which would delay the stop. */
 async function finish(server: Service['publicServer'], connections: Connections): Promise<void> {
   const timer = setTimeout(() => connections.destroyAll(), finishTimeoutMs)
   await server.close()
@@ -142,8 +141,8 @@ async function finish(server: Service['publicServer'], connections: Connections)
 }
 
 /**
- * What a person reads when the service is up. No secret is in it, they are in the file it names:
- * but for the links by which a sandbox signs people in.
+ * Composes the welcome message. It contains no secrets except a sandbox's sign-in links; the file
+ * that it names has the others.
  */
 function welcome(
   config: Config,
@@ -153,7 +152,7 @@ function welcome(
 ): string {
   const { baseUrl, databaseUrl, dataDir, privateUrl, processes, processorPath } = config
   const database = databaseUrl === null ? `PostgreSQL in this process, in ${dataDir}` : 'PostgreSQL'
-  // One for each role. The people beside them have theirs in the sandbox's file.
+  // One person per role. The sandbox's file lists the others.
   const people = new Map(sandbox?.people.toReversed().map((each) => [each.role, each.signInUrl]))
   const lines = [...people].toReversed().map(([role, url]) => `  ${role.padEnd(17)} ${url}\n`)
   const links = people.size === 0 ? '' : `\nSign-in links of the console:\n\n${lines.join('')}`

@@ -4,8 +4,8 @@ import { createLog } from './log.ts'
 import { type RunningService, stopOnce } from './stop.ts'
 
 /**
- * Runs the service, in as many processes as the configuration says, until a signal stops it.
- * @returns it when all of them listen.
+ * Runs the service in the configured number of processes until a signal stops it.
+ * @returns when all of them listen.
  */
 export async function serve(config: Config): Promise<RunningService> {
   const log = createLog(config.logLevel)
@@ -13,7 +13,7 @@ export async function serve(config: Config): Promise<RunningService> {
     log.warn({ accepted: acceptance }, `${acceptance} is yes: ${found}`)
   }
   for (const found of findUnknownVariables(processEnvironment())) log.warn(found)
-  // Only what is needed: the primary process of several serves nothing itself.
+  // Imported as needed: the primary process of several serves nothing itself.
   if (config.processes > 1) {
     const { runProcesses } = await import('./processes/primary.ts')
     return runProcesses(config, log)

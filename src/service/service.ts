@@ -57,7 +57,7 @@ import {
 } from './processes/sharing.ts'
 import { certificateListeners, type OpenTls, openTls } from './tls.ts'
 
-/** Everything that runs, made and wired, not yet listening. */
+/** The service, created and connected, not yet listening. */
 export interface Service {
   readonly publicServer: Server
   readonly privateServer: Server
@@ -66,25 +66,25 @@ export interface Service {
   readonly keys: KeyContext
   readonly audit: AuditLogContext
   readonly approvals: ApprovalContext
-  /** Carries out what is approved. */
+  /** Executes approved requests. */
   readonly sendApproved: SendApproved
   /** Calls of the private listener by this process. */
   readonly calls: InProcessCalls
-  /** Of each listener, on whatever it speaks. */
+  /** The connections of each listener. */
   readonly connections: Readonly<Record<ListenerName, Connections>>
   /** The listeners that speak TLS. */
   readonly tls: readonly OpenTls[]
-  /** Ends, between two steps, what a request began and would go on with for long. */
+  /** Stops long work of requests between two steps. */
   readonly stopping: AbortController
-  /** The links of card networks, which do not listen before they are started. */
+  /** The links of card networks, which listen after they are started. */
   readonly links: Gateway
-  /** What `sandbox.json` says of the demo clients; null in production. */
+  /** The content of `sandbox.json`; null in production. */
   readonly sandbox: SandboxFile | null
 }
 
 /**
- * Makes the service on a database that is at this program's schema.
- * @param peers the other processes of this command, where there are any.
+ * Creates the service on a database with this program's schema.
+ * @param peers the other processes of this command, if any.
  * @throws Error when the database belongs to another installation.
  */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: each line needs those above it
@@ -185,7 +185,7 @@ export async function createService(
   const privateServer = await createPrivateServer({
     ...common,
     ...watchedOptions(config, databases, hsm, peers),
-    // Health and metrics are asked for by who runs it, on a network of its own.
+    // Operators request health and metrics, on a network of their own.
     openRate: null,
     connections: connections.private,
     tls: tls.private?.servers ?? null,
@@ -220,9 +220,8 @@ export async function createService(
 }
 
 /**
- * What clients and networks change gives the background work something to do. Of one database for
- * everybody nothing tells their changes from those of that work itself, which would wake it for
- * ever.
+ * Wakes background work after changes by clients and networks. A single database for all uses
+ * cannot tell their changes from those of the work itself, which would wake itself for ever.
  */
 const wakingDatabases = (databases: Databases, rests: Rests): Databases =>
   databases.clients === databases.background
@@ -233,10 +232,10 @@ const wakingDatabases = (databases: Databases, rests: Rests): Databases =>
         networks: wakingDatabase(databases.networks, rests),
       }
 
-/** Who asks whether the service is ready has not the time that a request has. */
+/** A readiness probe has less time than a request. */
 const readyWithinMs = 3_000
 
-/** Resolves when everything that a request needs answers, in whichever process it arrives. */
+/** Resolves when everything that requests need answers. */
 async function requireReady(databases: Databases, hsm: Hsm, peers: Peers | null): Promise<void> {
   if (peers && !peers.areReady()) throw new Error('Not all processes are ready yet.')
   const answered = Promise.all([pingDatabase(databases.networks), hsm.ping()])
@@ -245,7 +244,7 @@ async function requireReady(databases: Databases, hsm: Hsm, peers: Peers | null)
     throw new Error('The answer took too long.')
 }
 
-/** What operators watch beside what is stored. */
+/** Metrics beside those of the stored data. */
 const watchedOptions = (config: Config, databases: Databases, hsm: Hsm, peers: Peers | null) => ({
   ready: () => requireReady(databases, hsm, peers),
   auditPages: createAuditSite(`${config.baseUrl}/.well-known/audit-log-keys`),
@@ -256,7 +255,7 @@ const watchedOptions = (config: Config, databases: Databases, hsm: Hsm, peers: P
   pings: { database: () => pingDatabase(databases.networks), hsm: () => hsm.ping() },
 })
 
-/** What both listeners are made with. */
+/** Options of both listeners. */
 const commonOptions = (
   config: Config,
   issuing: CardDataContext,
@@ -267,7 +266,7 @@ const commonOptions = (
   metrics,
   callers: callerAddresses(config.network.trustedProxies),
   formats: stringFormats(() => formatDate(issuing.now())),
-  // A keyed hash, in the form of a request id.
+  // A keyed hash in the form of a request ID.
   async hashRequestId(requestId: string) {
     const hash = Buffer.from(await issuing.hsm.fingerprintRequestId(requestId))
     return `hash-${hash.subarray(0, 16).toString('base64url')}`
@@ -290,10 +289,7 @@ async function seed(config: Config, database: Database, hsm: Hsm): Promise<Sandb
   return { baseUrl, privateUrl, processorPath, tokenEndpoint, people, ...credentials }
 }
 
-/**
- * The names that a sandbox answers to: its own addresses and the names of HOST_NAMES, at its own
- * ports.
- */
+/** The host names of a sandbox: its own addresses and HOST_NAMES, with its own ports. */
 function sandboxHosts(config: Config) {
   const { baseUrl, network, privateListener, privateUrl, publicListener } = config
   const hasPort = (name: string) => /:[0-9]+$/.test(name)

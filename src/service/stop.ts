@@ -1,18 +1,18 @@
 /** A service that listens. */
 export interface RunningService {
-  /** What a person is to read now. */
+  /** The message for the person who started it. */
   readonly welcome: string
-  /** Finishes what runs, lets go of the database, and resolves. */
+  /** Finishes running requests, closes the database and resolves. */
   stop(): Promise<void>
 }
 
-/** Of one process. */
+/** The time limit of one process. */
 const stopTimeoutMs = 4_500
-/** Of the primary process, which waits a little longer than each of the others. */
+/** The time limit of the primary process, longer than that of each worker. */
 export const stopAllTimeoutMs = 4_800
 
 /**
- * Stops the service on a signal or on a call of the returned function, once, whichever comes first.
+ * Stops the service once, on a signal or when the returned function is called.
  * @param stopped called after it has stopped.
  */
 export function stopOnce(
@@ -24,7 +24,7 @@ export function stopOnce(
   const stop = async () => {
     if (isStopping) return
     isStopping = true
-    // Whatever hangs must not keep an operator's deployment waiting.
+    // A stop that hangs must not delay an operator's deployment.
     setTimeout(() => process.exit(1), timeoutMs).unref()
     await service.stop()
     stopped()

@@ -6,16 +6,16 @@ import { type TlsIdentity, type TlsServers, tlsServers } from '../listeners/http
 import { type Config, ConfigError } from './config/config.ts'
 import { type OpenedTls, openTlsFiles, type TlsConfig, type TlsMaterial } from './config/tls.ts'
 
-/** TLS of one listener, and what keeps it current. */
+/** TLS of one listener and its renewal. */
 export interface OpenTls {
   readonly servers: TlsServers
-  /** What the listener proves itself with now: another object once it is replaced. */
+  /** The current certificate and key; another object after a replacement. */
   identity(): TlsIdentity
-  /** Looks at the files, and takes what is new and sound in them. */
+  /** Reads the files again and adopts them if they are new and valid. */
   refresh(): void
 }
 
-/** What an operator sees of the certificates of all listeners. */
+/** Metrics of the certificates of all listeners. */
 interface TlsObserver {
   inUse(listener: ListenerName, material: TlsMaterial): void
   replaced(listener: ListenerName, material: TlsMaterial): void
@@ -36,7 +36,7 @@ export function openTls(
   }
 }
 
-/** Listeners that ask their callers for a certificate. */
+/** Listeners that request client certificates. */
 export const certificateListeners = ({
   privateListener,
   publicListener,
@@ -71,7 +71,7 @@ function openListener(
     refresh() {
       const opened = openTlsFiles(files, new Date())
       const seen = described(opened)
-      // What stays wrong is reported once.
+      // A lasting fault is reported once.
       if (seen === lastSeen) return
       lastSeen = seen
       if ('faults' in opened) {
@@ -91,9 +91,7 @@ const createIdentity = (material: TlsMaterial): TlsIdentity => ({
   ...(material.clientAuthorities !== null && { ca: material.clientAuthorities }),
 })
 
-/**
- * The same as long as there is nothing new: a key that fits the same certificate is the same key.
- */
+/** Equal for unchanged files: a key that fits the same certificate is the same key. */
 const described = (opened: OpenedTls): string => JSON.stringify(opened)
 
 function tlsObserver(registry: Registry, log: Logger): TlsObserver {

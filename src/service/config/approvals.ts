@@ -1,12 +1,14 @@
 import { type ApprovalKind, approvalKinds, isApprovalKind } from '../../domain/approval.ts'
 import type { VariableReader } from './variables.ts'
 
-/** What another person approves in this installation. */
+/** The acts of this installation that need an approval. */
 export interface ApprovalConfig {
   readonly required: ReadonlySet<ApprovalKind>
-  /** So many cards does one operator unblock together in an hour without an approval. */
+  /**
+   * The maximum number of cards that one operator unblocks in bulk in an hour without an approval.
+   */
   readonly unblockCardsMost: number
-  /** Whether a client that the configuration named may request what needs an approval. */
+  /** Whether a client from the configuration may request acts that need an approval. */
   readonly takesFirstAdministrators: boolean
 }
 

@@ -1,24 +1,26 @@
 import { join, resolve } from 'node:path'
 import type { VariableReader } from './variables.ts'
 
-/** How the audit log is named, signed, remembered and kept. */
+/** The settings of the audit log. */
 export interface AuditConfig {
   /**
-   * What checkpoints of the first log name it by: a URL without its scheme
-   * (c2sp.org/tlog-checkpoint).
+   * The origin of the first log's checkpoints: a URL without its scheme (c2sp.org/tlog-checkpoint).
    */
   readonly origin: string
-  /** The file that remembers the newest checkpoint outside the database. */
+  /** The file that stores the newest checkpoint outside the database. */
   readonly checkpointFile: string
-  /** A policy that names witnesses (c2sp.org/tlog-policy). Null: checkpoints are not cosigned. */
+  /**
+   * A policy that names witnesses (c2sp.org/tlog-policy); null for checkpoints without
+   * cosignatures.
+   */
   readonly witnessPolicyFile: string | null
-  /** How long an answer of a witness is waited for. */
+  /** The time limit of a witness's answer. */
   readonly witnessTimeoutMs: number
-  /** Whether checkpoints are signed with ML-DSA-44, too. */
+  /** Whether checkpoints also have an ML-DSA-44 signature. */
   readonly mlDsa: boolean
-  /** Days after which what an entry says is erased. */
+  /** The days after which the content of an entry is erased. */
   readonly retentionDays: number
-  /** Days for which it stays, whoever asks for it to be erased. */
+  /** The days for which content cannot be erased on request. */
   readonly erasureLeastDays: number
 }
 
@@ -26,12 +28,12 @@ export interface AuditConfig {
 export const auditRetentionLeastDays = 400
 
 /**
- * Long enough for an export, or for another who looks, before what was done is erased; short enough
- * for a month's time limit.
+ * Long enough for an export or an inspection before the content is erased; short enough for a
+ * deadline of one month.
  */
 export const erasureLeastDays = 7
 
-/** Reads the variables of the audit log; what is wrong with them goes to the reader's faults. */
+/** Reads the variables of the audit log and adds errors to the reader's faults. */
 export function readAudit(
   read: VariableReader,
   { baseUrl, dataDir }: { readonly baseUrl: string; readonly dataDir: string },
@@ -47,7 +49,7 @@ export function readAudit(
     origin: isOrigin ? origin : ownOrigin,
     checkpointFile: checkpointFile ? resolve(checkpointFile) : join(dataDir, 'audit-checkpoint'),
     witnessPolicyFile: read.text('AUDIT_WITNESS_POLICY'),
-    // Receipts are to be there after two seconds.
+    // Receipts must be available after two seconds.
     witnessTimeoutMs: read.integer('AUDIT_WITNESS_TIMEOUT_MS', 1_000, 100, 60_000),
     mlDsa: read.parseChoice('AUDIT_LOG_ML_DSA', ['yes', 'no'], 'no') === 'yes',
     retentionDays: read.integer('AUDIT_RETENTION_DAYS', auditRetentionLeastDays, 1, 36_500),

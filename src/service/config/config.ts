@@ -11,7 +11,7 @@ import { readTls, type TlsConfig } from './tls.ts'
 import * as variables from './variables.ts'
 import { findWeakSettings, type WeakSetting } from './weak-settings.ts'
 
-/** What is wrong with the environment, all of it at once. */
+/** All faults of the environment. */
 export class ConfigError extends Error {
   readonly faults: readonly string[]
 
@@ -22,73 +22,77 @@ export class ConfigError extends Error {
   }
 }
 
-/** How the program runs. Read once, from the environment alone. */
+/** The configuration of the program. Read once, from the environment alone. */
 export interface Config {
   readonly sandbox: boolean
   readonly dataDir: string
-  /** Null: PostgreSQL in this process, under `dataDir`. */
+  /** Null for PostgreSQL in this process, under `dataDir`. */
   readonly databaseUrl: string | null
   /**
-   * The same database, as the role that owns the schema; null: the role of `databaseUrl` migrates.
+   * The same database with the role that owns the schema; null if the role of `databaseUrl`
+   * migrates.
    */
   readonly migrationDatabaseUrl: string | null
   /** Connections of each process. */
   readonly databasePoolSize: number
-  /** Processes that one command serves with; 1 on the embedded database. */
+  /** The number of processes of one command; 1 with the embedded database. */
   readonly processes: number
   readonly publicListener: Listener
   readonly privateListener: Listener
-  /** Where clients reach the public listener, without a slash at its end. */
+  /** The public listener's URL for clients, without a trailing slash. */
   readonly baseUrl: string
-  /** Where networks and operators reach the private listener. */
+  /** The private listener's URL for networks and operators. */
   readonly privateUrl: string
   readonly processorPath: string
-  /** Null: the software HSM. */
+  /** Null for the software HSM. */
   readonly pkcs11: variables.Pkcs11Config | null
-  /** Null: made under `dataDir` at the first start, in the sandbox only. */
+  /** Null for a file created under `dataDir` at the first start, in the sandbox only. */
   readonly masterKeyFile: string | null
   readonly adminJwkFile: string | null
-  /** An issuer in the embedded one's place, for each listener. */
+  /** An outside issuer for each listener, instead of the embedded one. */
   readonly outsideIssuer: variables.OutsideIssuer | null
   readonly privateOutsideIssuer: variables.OutsideIssuer | null
   readonly network: NetworkConfig
-  /** Null: limits are off. */
+  /** Null if limits are off. */
   readonly limits: Limits | null
-  /** How long a call waits until it is begun, before it is answered that it was not. */
+  /** The maximum wait before a call begins; after that it is refused. */
   readonly callWaitMs: number
   readonly delivery: DeliveryConfig
   readonly audit: AuditConfig
   readonly console: ConsoleConfig
   readonly approvals: ApprovalConfig
   readonly logLevel: LogLevel
-  /** How often the files of TLS are looked at. */
+  /** The interval at which TLS files are checked. */
   readonly tlsRefreshMs: number
-  /** How often each process looks for new keys; the other times of a rotation follow from it. */
+  /**
+   * The interval at which each process reads the keys; the other times of a rotation follow from
+   * it.
+   */
   readonly keyRefreshMs: number
-  /** Rows of one rotation that are put under the new key within a second, at most. */
+  /** The maximum number of rows that one rotation re-encrypts in a second. */
   readonly reEncryptionRowsPerSecond: number
-  /** Profiles of links beside this program's own. */
+  /** The folder of additional link profiles. */
   readonly linkProfilesDir: string | null
-  /** Whether links of card networks may speak in clear beyond this machine. */
+  /** Whether links of card networks beyond this machine may work without TLS. */
   readonly allowsPlainLinks: boolean
-  /** Where the sandbox's own link listens; 0: it has none. */
+  /** The port of the sandbox's own link; 0 without one. */
   readonly sandboxLinkPort: number
-  /** Makes tokens, PANs and PINs of the sandbox repeat from run to run. */
+  /** Makes tokens, PANs and PINs of the sandbox repeatable. */
   readonly sandboxSeed: string | null
-  /** Where the sandbox's clock begins. */
+  /** The start of the sandbox's clock. */
   readonly sandboxClock: Date | null
-  /** Every limit as it holds, with where it comes from. */
+  /** The effective limits with their sources. */
   readonly effectiveLimits: readonly EffectiveLimit[]
-  /** Settings that make it weaker than it comes; for the audit log. */
+  /** Settings that weaken the defaults, for the audit log. */
   readonly weakened: readonly WeakSetting[]
-  /** What production runs with because somebody says that it is meant. */
+  /** The risks that the configuration of production accepts. */
   readonly accepted: readonly AcceptedRisk[]
 }
 
 export interface Listener {
   readonly host: string
   readonly port: number
-  /** Null: plain HTTP. */
+  /** Null for plain HTTP. */
   readonly tls: TlsConfig | null
 }
 
@@ -98,14 +102,14 @@ export type LogLevel = (typeof logLevels)[number]
 /** The environment of this process, for callers that read a part of it again. */
 export const processEnvironment = (): variables.Environment => process.env
 
-/** @throws `ConfigError` with everything that is wrong. */
+/** @throws `ConfigError` with all faults. */
 export function readConfig(environment: variables.Environment = process.env): Config {
   const { config, faults } = parseConfig(environment)
   if (faults.length > 0) throw new ConfigError(faults)
   return config
 }
 
-/** The configuration with everything that is wrong; what is wrong stands at its default. */
+/** Reads the configuration and all of its faults; a faulty setting has its default. */
 export function parseConfig(environment: variables.Environment): {
   readonly config: Config
   readonly faults: readonly string[]
@@ -140,7 +144,7 @@ export function parseConfig(environment: variables.Environment): {
     privateOutsideIssuer: read.outsideIssuer('PRIVATE_AUTH'),
     network: readNetwork(read),
     limits: readLimits(read),
-    // Who asks at a till has gone by then.
+    // The cardholder at the terminal has given up by then.
     callWaitMs: read.integer('CALL_WAIT_MS', 4_000, 1, 60_000),
     delivery: readDelivery(read),
     audit: readAudit(read, { baseUrl, dataDir }),
@@ -164,7 +168,7 @@ export function parseConfig(environment: variables.Environment): {
   return { config: { ...config, accepted, weakened, effectiveLimits: held }, faults: read.faults }
 }
 
-/** An address that says plain HTTP of a listener that speaks TLS leads nowhere. */
+/** Refuses an `http:` URL of a listener with TLS. */
 function refuseClearUrls(
   read: variables.VariableReader,
   config: Pick<Config, 'publicListener' | 'privateListener' | 'baseUrl' | 'privateUrl'>,
@@ -181,9 +185,11 @@ function refuseClearUrls(
 const composeUrl = ({ host, port, tls }: Listener): string =>
   `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
 
-/** How the command line reaches a service, and as whom, where its environment says so. */
+/** How the command line reaches a service, and its credentials, from its environment. */
 export interface CallerConfig {
-  /** The public listener of a service elsewhere; null: the one of this machine's configuration. */
+  /**
+   * The public listener of a remote service; null for the listener of this machine's configuration.
+   */
   readonly url: string | null
   readonly privateUrl: string | null
   readonly processorPath: string | null
@@ -191,16 +197,16 @@ export interface CallerConfig {
   readonly clientSecret: string | null
   /** The file of the client's private key (JWK), for `private_key_jwt`. */
   readonly jwkFile: string | null
-  /** The certificate that a listener may ask for, and its key. */
+  /** The client certificate for listeners with mutual TLS, and its key. */
   readonly certificateFile: string | null
   readonly keyFile: string | null
-  /** The file of a folder that says where the service is; null where the environment does. */
+  /** The folder's file that sets the service's address; null if the environment sets it. */
   readonly addressSource: string | null
-  /** An access token of a person; null: the one of the last sign-in here. */
+  /** A person's access token; null for the token of the last sign-in on this machine. */
   readonly personToken: string | null
 }
 
-/** Reads the variables of the command line. One that is set to nothing counts as not set. */
+/** Reads the variables of the command line. An empty variable counts as not set. */
 export function readCallerConfig(environment: variables.Environment = process.env): CallerConfig {
   const url = (name: string) => environment[name]?.replace(/\/+$/, '') || null
   return {

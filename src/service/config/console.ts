@@ -1,31 +1,32 @@
 import { isRole, type Role } from '../../domain/person.ts'
 import type { VariableReader } from './variables.ts'
 
-/** The operators' issuer of identities, and how the console is known to it. */
+/** The operators' issuer of identities and the console's credentials for it. */
 export interface ConsoleIssuer {
   readonly issuer: string
   readonly clientId: string
-  /** The file of its secret, or of its private key as a JWK (`private_key_jwt`): one of the two. */
+  /**
+   * The file of the client secret or of the private key as a JWK (`private_key_jwt`): one of the
+   * two.
+   */
   readonly secretFile: string | null
   readonly jwkFile: string | null
   readonly groupsClaim: string
   /** The roles of each group. */
   readonly rolesOfGroups: ReadonlyMap<string, readonly Role[]>
-  /**
-   * `aud` of access tokens that people may call the private listener with; null: none are taken.
-   */
+  /** `aud` of people's access tokens for the private listener; null refuses such tokens. */
   readonly audience: string | null
 }
 
-/** How operators use this installation in a browser. */
+/** The settings of the console. */
 export interface ConsoleConfig {
-  /** Null: the sandbox's own, and in production no console. */
+  /** Null for the sandbox's own issuer; without one, production has no console. */
   readonly issuer: ConsoleIssuer | null
-  /** Whether nothing can be changed by the console. */
+  /** Whether the console is read-only. */
   readonly readOnly: boolean
 }
 
-/** Reads the variables of the console; what is wrong with them goes to the reader's faults. */
+/** Reads the variables of the console and adds errors to the reader's faults. */
 export function readConsole(read: VariableReader): ConsoleConfig {
   const readOnly = read.parseChoice('CONSOLE_READ_ONLY', ['yes', 'no'], 'no') === 'yes'
   const url = read.url('CONSOLE_ISSUER')
@@ -51,7 +52,7 @@ export function readConsole(read: VariableReader): ConsoleConfig {
   return {
     readOnly,
     issuer: {
-      // Compared to the letter, with its slash if it has one.
+      // Compared exactly, including a trailing slash.
       issuer: read.text('CONSOLE_ISSUER') ?? url,
       clientId: clientId ?? '',
       secretFile,
@@ -64,14 +65,14 @@ export function readConsole(read: VariableReader): ConsoleConfig {
 }
 
 /**
- * `role=group,group;role=group`. What of a group's name separates here is percent-encoded.
- * @returns null where it is not of this form, or names no role at all.
+ * `role=group,group;role=group`. Separators in a group's name are percent-encoded.
+ * @returns null if the text is malformed or names no role.
  */
 function parseRoles(text: string): ReadonlyMap<string, readonly Role[]> | null {
   try {
     decodeURIComponent(text)
   } catch {
-    // Nor is any part of it percent-encoded UTF-8, then.
+    // An escape that is not UTF-8 is malformed, too.
     return null
   }
   const roles = new Map<string, readonly Role[]>()

@@ -1,22 +1,22 @@
 import { isCidr } from '../../domain/identifiers.ts'
 import type { VariableReader } from './variables.ts'
 
-/** How events leave this service, and how long they are kept. */
+/** The settings of delivery and the retention of events. */
 export interface DeliveryConfig {
   /**
-   * Addresses that are called although they are not public. Null: loopback, and in the sandbox
+   * Addresses that may be called although they are not public. Null for loopback, in the sandbox
    * only.
    */
   readonly allowCidrs: readonly string[] | null
-  /** Ports that are called. Null: all but those of this service. */
+  /** Ports that may be called. Null for all but the service's own. */
   readonly ports: readonly number[] | null
-  /** For the whole of one request to an endpoint. */
+  /** The time limit of one request to an endpoint. */
   readonly timeoutMs: number
-  /** In days: of events and settled deliveries, and of tries that were spent. */
+  /** The retention in days: of events and settled deliveries, and of spent tries. */
   readonly retention: { readonly eventDays: number; readonly attemptDays: number }
 }
 
-/** Reads the variables of delivery; what is wrong with them goes to the reader's faults. */
+/** Reads the variables of delivery and adds errors to the reader's faults. */
 export function readDelivery(read: VariableReader): DeliveryConfig {
   const list = (name: string, isOne: (text: string) => boolean, rule: string) => {
     const texts = read.text(name)?.split(',') ?? null

@@ -2,14 +2,14 @@ import type { DeliveryConfig } from './delivery.ts'
 import type { Limits, NetworkConfig } from './limits.ts'
 import type { VariableReader } from './variables.ts'
 
-/** A limit as it holds, and why it is what it is. */
+/** An effective limit and its source. */
 export interface EffectiveLimit {
   readonly name: string
-  /** Null: there is none, because limits are turned off. */
+  /** Null without a limit, because limits are off. */
   readonly value: number | null
   readonly unit: string
   readonly origin: 'default' | 'variable'
-  /** The variable that it comes from, or by which it is changed. */
+  /** The variable that sets or changes it. */
   readonly variable: string
 }
 
@@ -27,12 +27,12 @@ interface Known {
 interface Row {
   readonly name: string
   readonly unit: string
-  /** The first of them that is set decides; the first of all changes it. */
+  /** The first variable that is set takes effect; the first in the list changes the limit. */
   readonly variables: readonly [string, ...string[]]
   readonly selectAmount: (config: Known) => number | undefined
 }
 
-/** A rate is two limits: how many a second, and how many at once. */
+/** A rate is two limits: calls per second and the burst. */
 const rate = (
   name: string,
   variables: readonly [string, ...string[]],
@@ -55,7 +55,7 @@ const rate = (
   ]
 }
 
-/** Those that `RATE_LIMIT=off` turns off. */
+/** The limits that `RATE_LIMIT=off` turns off. */
 const switched: readonly Row[] = [
   ...rate('calls', ['RATE'], ({ limits }) => limits?.calls),
   ...rate('token-calls', ['TOKEN_RATE'], ({ limits }) => limits?.tokenCalls),
@@ -170,7 +170,7 @@ const others: readonly Row[] = [
   },
 ]
 
-/** Every limit that the configuration sets, as it holds. */
+/** Lists the effective limits of a configuration. */
 export const effectiveLimits = (
   config: Known,
   read: Pick<VariableReader, 'text'>,

@@ -9,9 +9,9 @@ export const isLoopback = (host: string): boolean =>
   /^127(?:\.[0-9]{1,3}){3}$/.test(host) || ['::1', '[::1]', 'localhost'].includes(host)
 
 /**
- * What others may do with a file of a secret, in a few words; null where it is its owner's alone,
- * or root's and one group's to read, which is how PostgreSQL holds its own key, and how secrets are
- * mounted. Null too where there is no such file, and on Windows, whose permissions are no bits.
+ * Describes how others can access a file of a secret. Null if only its owner can, or if root owns
+ * it and one group can read it, as PostgreSQL permits for its own key and mounted secrets have it.
+ * Also null without the file, and on Windows, whose permissions are not mode bits.
  */
 export function findSecretFileFault(path: string): string | null {
   const found = findStat(path)

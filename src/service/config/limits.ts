@@ -8,9 +8,9 @@ export interface Limits {
   readonly tokenCalls: CallRate
   /** Failures to prove who one is, from one address. */
   readonly tokenFailures: CallRate
-  /** Calls of an address to what needs no token. */
+  /** Calls of one address to routes without a token. */
   readonly openCalls: CallRate
-  /** Calls of one client in work at once, in this process. */
+  /** Concurrent calls of one client in this process. */
   readonly callsInFlight: number
   readonly revealsPerCardHour: number
   readonly revealsPerClientHour: number
@@ -20,13 +20,13 @@ export interface Limits {
   readonly panSearchesPerPersonHour: number
 }
 
-/** Calls a second, after a first burst. */
+/** Calls per second, and the burst. */
 interface CallRate {
   readonly perSecond: number
   readonly burst: number
 }
 
-/** Reads the limits. Null: they are off. What is wrong goes to the reader's faults. */
+/** Reads the limits and adds errors to the reader's faults. Null if limits are off. */
 export function readLimits(read: VariableReader): Limits | null {
   const rate = (name: string, otherwise: CallRate): CallRate => ({
     perSecond: read.integer(`${name}_PER_SECOND`, otherwise.perSecond, 1, 1_000_000),
@@ -49,21 +49,21 @@ export function readLimits(read: VariableReader): Limits | null {
   return read.parseChoice('RATE_LIMIT', ['on', 'off'], 'on') === 'on' ? limits : null
 }
 
-/** Who may connect, and who speaks for others. */
+/** The settings of connections and proxies. */
 export interface NetworkConfig {
-  /** Blocks of addresses whose `X-Forwarded-For` is believed. */
+  /** Address blocks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[]
-  /** Connections of a listener at once. */
+  /** Concurrent connections of a listener. */
   readonly connectionsMax: number
-  /** Of one address; those of a trusted proxy are not counted. */
+  /** Concurrent connections of one address; a trusted proxy's are not counted. */
   readonly connectionsPerAddressMax: number
-  /** How long a connection is kept between two requests. */
+  /** The keep-alive time of an idle connection. */
   readonly keepAliveSeconds: number
-  /** Names beside those of the URLs under which a sandbox is called, in small letters. */
+  /** Further host names of a sandbox, in lower case. */
   readonly hostNames: readonly string[]
 }
 
-/** Reads the variables of the network; what is wrong with them goes to the reader's faults. */
+/** Reads the variables of the network and adds errors to the reader's faults. */
 export function readNetwork(read: VariableReader): NetworkConfig {
   const cidrs = read.text('TRUSTED_PROXIES')?.split(',') ?? []
   const proxies = cidrs.map((cidr) => cidr.trim())
@@ -79,14 +79,14 @@ export function readNetwork(read: VariableReader): NetworkConfig {
     trustedProxies: isSound ? proxies : [],
     connectionsMax: read.integer('CONNECTIONS_MAX', 3_000, 1, 100_000),
     connectionsPerAddressMax: read.integer('CONNECTIONS_PER_ADDRESS_MAX', 1_200, 1, 100_000),
-    // Longer than the 60 seconds of common load balancers: they would send a request on a
-    // connection that is just being closed.
+    // Longer than the 60 seconds of common load balancers, which would otherwise send requests on
+    // connections that are being closed.
     keepAliveSeconds: read.integer('KEEP_ALIVE_SECONDS', 72, 1, 3_600),
     hostNames: readHostNames(read),
   }
 }
 
-/** A name or an address of IPv4, or one of IPv6 in brackets, with a port or without. */
+/** A host name, an IPv4 address or an IPv6 address in brackets, with or without a port. */
 const hostName = /^(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/
 
 function readHostNames(read: VariableReader): readonly string[] {

@@ -23,7 +23,7 @@ export interface AcceptedRisk {
   readonly remedy: string
 }
 
-/** Everything that production refuses. The documents' table is made of it. */
+/** All settings that production refuses. The table in the documentation is generated from it. */
 export const refusals: readonly Refusal[] = [
   missing('DATABASE_URL', ({ databaseUrl }) => databaseUrl === null, 'Name a PostgreSQL server.'),
   clearDatabase('DATABASE_URL', 'databaseUrl'),
@@ -186,8 +186,8 @@ export const refusals: readonly Refusal[] = [
 ]
 
 /**
- * Holds production against the table; what is refused goes to the reader's faults.
- * @returns what is accepted, and would be refused otherwise.
+ * Checks a configuration of production against the table and adds refusals to the reader's faults.
+ * @returns the accepted risks.
  */
 export function acceptedRisks(config: Configured, read: VariableReader): readonly AcceptedRisk[] {
   const accepted: AcceptedRisk[] = []

@@ -3,7 +3,7 @@ import { findDatabaseUrlFault, findSecretFileFault, isLoopback } from './exposur
 import type { TlsConfig } from './tls.ts'
 import type { OutsideIssuer, Pkcs11Config, VariableReader } from './variables.ts'
 
-/** What of a configuration the table is asked about. */
+/** The parts of a configuration that the table reads. */
 export interface Configured {
   readonly dataDir: string
   readonly databaseUrl: string | null
@@ -37,21 +37,21 @@ export const acceptances = [
 ] as const
 export type Acceptance = (typeof acceptances)[number]
 
-/** One thing that production does not start with. */
+/** A condition under which production does not start. */
 export interface Refusal {
   readonly variable: string
-  /** What is refused, after the variable: `is not set`. */
+  /** The fault, after the variable: `is not set`. */
   readonly refused: string
-  /** Why; nothing where it speaks for itself. */
+  /** The reason; absent if it is evident. */
   readonly why?: string
   readonly remedy: string
-  /** Null where nobody can mean it. */
+  /** Null if the risk cannot be accepted. */
   readonly acceptance: Acceptance | null
-  /** What is so here, after the variable; null where there is nothing to refuse. */
+  /** The fault of this configuration, after the variable; null without one. */
   find(config: Configured, read: VariableReader): string | null
 }
 
-/** A database on another machine, reached in clear or without knowing whose it is. */
+/** A database on another machine without TLS, or without verification of its certificate. */
 export const clearDatabase = (
   variable: 'DATABASE_URL' | 'MIGRATION_DATABASE_URL',
   url: 'databaseUrl' | 'migrationDatabaseUrl',
@@ -76,7 +76,7 @@ export const clearDatabase = (
         }),
 })
 
-/** A listener that others reach, and that speaks in clear. */
+/** A listener without TLS that other machines can reach. */
 export const clearListener = (
   variable: 'HOST' | 'PRIVATE_HOST',
   acceptance: Acceptance,
@@ -96,7 +96,7 @@ export const clearListener = (
     tls === null && !isLoopback(host) ? `is ${host}, and the listener speaks plain HTTP` : null,
 })
 
-/** An issuer that is asked in clear. */
+/** An issuer with an `http:` URL. */
 export const clearIssuer = (
   variable: 'AUTH_ISSUER' | 'PRIVATE_AUTH_ISSUER' | 'CONSOLE_ISSUER',
   selectIssuer: (config: Configured) => string | undefined,
@@ -109,7 +109,7 @@ export const clearIssuer = (
   find: (config) => (/^http:/i.test(selectIssuer(config) ?? '') ? 'is an http URL' : null),
 })
 
-/** A file of a secret that others may read. */
+/** A secret's file that others can read. */
 export const secretFile = (
   variable: string,
   selectFile: (config: Configured) => string | null,
@@ -128,11 +128,11 @@ export const secretFile = (
   },
 })
 
-/** The private key of a listener that speaks TLS. */
+/** The private key of a listener with TLS. */
 export const findKeyFile = ({ tls }: Configured['publicListener']): string | null =>
   tls?.files.key.path ?? null
 
-/** What production cannot do without. */
+/** A setting that production requires. */
 export const missing = (
   variable: string,
   isMissing: (config: Configured) => boolean,
@@ -145,7 +145,7 @@ export const missing = (
   find: (config: Configured) => (isMissing(config) ? 'is not set' : null),
 })
 
-/** What makes a sandbox predictable. */
+/** A setting that makes a sandbox predictable. */
 export const ofSandbox = (variable: string, isSet: (config: Configured) => boolean): Refusal => ({
   variable,
   refused: 'is set',

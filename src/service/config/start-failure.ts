@@ -10,7 +10,7 @@ export function describeStartFailure(error: unknown): unknown {
   if (error instanceof Problem) {
     const refused = describeDatabase(findSystemError(error.cause))
     if (refused !== null) return refused
-    // A database that is away: the driver knows why, and names no password.
+    // A database outage: the driver knows the reason, and its message has no password.
     return error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message
   }
   const refused = findSystemError(error)
@@ -18,7 +18,7 @@ export function describeStartFailure(error: unknown): unknown {
   return describeListening(refused) ?? describeDatabase(refused) ?? describeFile(refused) ?? error
 }
 
-/** What the system or a database refused, with what it names. */
+/** A refusal of the operating system or a database, with its subject. */
 interface SystemError {
   readonly code: string
   readonly message: string
@@ -47,8 +47,7 @@ const describeListening = ({ address, code, port }: SystemError): string | null 
   port === undefined ? null : (listening[code]?.(`${address}:${port}`) ?? null)
 
 /**
- * What a database refuses that an operator can grant, by its SQLSTATE (PostgreSQL manual, appendix
- * A).
+ * Refusals of a database that an operator can repair, by SQLSTATE (PostgreSQL manual, appendix A).
  */
 const databaseRefusals: Readonly<Record<string, (message: string) => string>> = {
   '42501': (message) =>
@@ -68,7 +67,7 @@ const describeDatabase = (refused: SystemError | null): string | null =>
     ? null
     : (databaseRefusals[refused.code]?.(refused.message) ?? null)
 
-/** What a code of the operating system says of a file or folder, and what to do. */
+/** Codes of the operating system for files and folders, with the remedy. */
 const filing: Readonly<Record<string, readonly [found: string, remedy: string]>> = {
   EACCES: ['cannot be used by this user', 'give it to the user that runs the service'],
   EPERM: ['cannot be used by this user', 'give it to the user that runs the service'],
@@ -96,7 +95,7 @@ function describeFile({ code, message, path }: SystemError): string | null {
   return `${setting === null ? '' : `${setting}: `}${file} ${found} (${code}): ${remedy}.`
 }
 
-/** The variable that names a file, or a folder above it. */
+/** Returns the variable that names a file or a folder above it. */
 function findSetting(file: string): string | null {
   const { config } = parseConfig(processEnvironment())
   const settings: readonly (readonly [name: string, path: string | null])[] = [

@@ -5,11 +5,11 @@ import { findRsaFault } from '../../domain/rsa-key.ts'
 import { Secret } from '../../domain/secret.ts'
 import type { VariableReader } from './variables.ts'
 
-/** Whether a listener asks its callers for a certificate, and whether it does without. */
+/** Whether a listener requests a client certificate, and whether it requires one. */
 const clientCertificateModes = ['off', 'optional', 'required'] as const
 type ClientCertificates = (typeof clientCertificateModes)[number]
 
-/** How a listener speaks TLS. */
+/** The TLS settings of a listener. */
 export interface TlsConfig {
   readonly files: TlsFiles
   readonly clientCertificates: ClientCertificates
@@ -31,8 +31,8 @@ const variables = {
 } as const
 
 /**
- * Reads whether a listener speaks TLS, and opens its files once, so that what is wrong with them is
- * reported with everything else. Null: plain HTTP.
+ * Reads whether a listener uses TLS and opens its files once, so that their faults are reported
+ * with all others. Null for plain HTTP.
  */
 export function readTls(
   read: VariableReader,
@@ -74,11 +74,11 @@ export function readTls(
   return { files, clientCertificates: mode }
 }
 
-/** The files of a listener, and the variables that name them: a fault names its variable. */
+/** The files of a listener and their variables, for messages about faults. */
 interface TlsFiles {
   readonly certificate: NamedFile
   readonly key: NamedFile
-  /** Who issues the certificates of callers. Null where none is asked for. */
+  /** The issuer of client certificates. Null if none is requested. */
   readonly clientCa: NamedFile | null
 }
 
@@ -87,9 +87,9 @@ interface NamedFile {
   readonly path: string
 }
 
-/** What a listener proves itself with, fit for use. */
+/** The validated certificate and key of a listener. */
 export interface TlsMaterial {
-  /** PEM: the listener's own certificate first, then those between it and its authority. */
+  /** PEM: the listener's certificate first, then the intermediate certificates. */
   readonly certificates: string
   /** PEM. */
   readonly privateKey: Secret<string>
@@ -98,10 +98,10 @@ export interface TlsMaterial {
   readonly notAfter: Date
 }
 
-/** Fit for use, or everything that is wrong, a sentence each. */
+/** The validated files, or all faults, one sentence each. */
 export type OpenedTls = { readonly material: TlsMaterial } | { readonly faults: readonly string[] }
 
-/** Reads the files, and compares them with each other and the time. */
+/** Reads the files and checks them against each other and the time. */
 export function openTlsFiles({ certificate, clientCa, key }: TlsFiles, now: Date): OpenedTls {
   const faults: string[] = []
   const certificates = readCertificates(certificate, faults)
@@ -142,8 +142,8 @@ export function openTlsFiles({ certificate, clientCa, key }: TlsFiles, now: Date
 }
 
 /**
- * With a weak key anybody can seem to be whom the certificate names, or issue what its authority
- * issues.
+ * With a weak key, an attacker can impersonate the certificate's subject or issue certificates of
+ * its authority.
  */
 function weakKeyFaults(file: NamedFile | null, list: readonly X509Certificate[] = []): string[] {
   const faults = list.map(({ publicKey }) => findRsaFault(publicKey))
@@ -168,10 +168,10 @@ function readCertificates(file: NamedFile, faults: string[]) {
   try {
     const blocks = text.match(pemCertificate) ?? []
     const list = blocks.map((each) => new X509Certificate(each))
-    // Set apart once more: OpenSSL leaves out, without a word, what has no line end between.
+    // Split again: OpenSSL silently ignores certificates without a line end between them.
     if (list.length > 0) return { pem: blocks.join('\n'), list }
   } catch {
-    // Reported below, as a file without any.
+    // Reported below as a file without certificates.
   }
   faults.push(`${file.variable} must name a file of certificates as PEM.`)
   return null
@@ -186,13 +186,13 @@ function readPrivateKey(
   try {
     return { pem: new Secret(pem, '[private key]'), object: createPrivateKey(pem) }
   } catch {
-    // Nothing of the reason is shown: it may quote the key.
+    // The parser's message is omitted, since it may quote the key.
     faults.push(`${file.variable} must name a file of a private key as PEM, without a passphrase.`)
     return null
   }
 }
 
-/** What OpenSSL has against it, such as a key that is too short; null where it takes it. */
+/** Returns OpenSSL's objection, such as a short key; null without one. */
 function findRefusal({ certificates, clientAuthorities, privateKey }: TlsMaterial): string | null {
   try {
     createSecureContext({

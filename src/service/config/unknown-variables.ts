@@ -5,7 +5,7 @@ import type { Environment } from './variables.ts'
 /** Every variable that the program reads by its own name. */
 const known = variableGroups.flatMap(({ variables }) => variables.map(([name]) => name))
 
-/** What no other program sets, but for Kubernetes, which describes a service called pinfold so. */
+/** The prefix of this program. Kubernetes sets similar variables for a service called pinfold. */
 const own = /^PINFOLD_(?!SERVICE_|PORT$|PORT_)/
 
 /**
@@ -15,8 +15,8 @@ const own = /^PINFOLD_(?!SERVICE_|PORT$|PORT_)/
 const foreign = /^(?:PINFOLD_ADDRESS_SOURCE|HOSTNAME|PG[A-Z]+|SSL_\w+|NODE_\w+|npm_\w+)$/
 
 /**
- * Lists, one sentence each, the variables that resemble those of this program and are not read by
- * it. Only the name is repeated, since the value may be a secret.
+ * Lists variables, one sentence each, that resemble this program's variables but are not read. Only
+ * the name is repeated, since the value may be a secret.
  */
 export const findUnknownVariables = (environment: Environment): readonly string[] =>
   Object.keys(environment).flatMap((name) => {

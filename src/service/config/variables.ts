@@ -6,29 +6,29 @@ import { isLoopback } from './exposure.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** An issuer of tokens in the embedded one's place. */
+/** An outside issuer of tokens. */
 export interface OutsideIssuer {
   readonly issuer: string
   readonly audience: string
   readonly clientClaim: string
 }
 
-/** A PKCS#11 token, in which the keys lie. */
+/** The PKCS#11 token of the keys. */
 export interface Pkcs11Config {
   /** The vendor's shared library. */
   readonly module: string
   readonly tokenLabel: string
-  /** The file of the token's PIN: a variable would show it to whoever lists processes. */
+  /** The file of the token's PIN: a variable would show it in the list of processes. */
   readonly pinFile: string
 }
 
 const processesMax = 128
 
-/** Whether a listener can use it, and a URL can contain it. */
+/** Whether a listener can bind the host and a URL can contain it. */
 const isHost = (text: string): boolean =>
   /^[\w.:-]+$/.test(text) && URL.canParse(`http://${text.includes(':') ? `[${text}]` : text}`)
 
-/** Reads one variable at a time and keeps what is wrong with it. */
+/** Reads variables one at a time and collects faults. */
 export class VariableReader {
   readonly faults: string[] = []
   readonly #environment: Environment
@@ -37,7 +37,7 @@ export class VariableReader {
     this.#environment = environment
   }
 
-  /** A variable that is set to nothing counts as not set. */
+  /** An empty variable counts as not set. */
   text(name: string): string | null {
     return this.#environment[name] || null
   }
@@ -50,7 +50,9 @@ export class VariableReader {
     return this.#fault(`${name} must be a whole number from ${least} to ${most}.`, otherwise)
   }
 
-  /** How many processes serve. `auto`: one for each core, and one on the embedded database. */
+  /**
+   * Reads the number of processes. `auto` means one per core, and one with the embedded database.
+   */
   processes(single: {
     readonly databaseUrl: string | null
     readonly sandboxSeed: string | null
@@ -108,7 +110,7 @@ export class VariableReader {
     return this.#fault(`${name} must be an http or https URL without query or fragment.`, null)
   }
 
-  /** The address of a database, of one server or of several. */
+  /** Reads the URL of a database of one or more servers. */
   databaseUrl(name: 'DATABASE_URL' | 'MIGRATION_DATABASE_URL'): string | null {
     const text = this.text(name)
     try {
@@ -120,7 +122,7 @@ export class VariableReader {
     return text
   }
 
-  /** As whom the schema is migrated, where that is another role than the service's. */
+  /** Reads the URL for migrations, which may name another role than the service's. */
   migrationDatabaseUrl(databaseUrl: string | null): string | null {
     const text = this.databaseUrl('MIGRATION_DATABASE_URL')
     if (text === null || databaseUrl !== null) return text
@@ -142,7 +144,7 @@ export class VariableReader {
     return this.#fault(`${name} must be one path segment of letters, digits and dashes.`, otherwise)
   }
 
-  /** Whoever reaches beyond a laptop must say which of the two it is. */
+  /** A configuration for other machines must set the mode explicitly. */
   sandbox(): boolean {
     const value = this.text('SANDBOX')
     if (value === 'true' || value === 'false') return value === 'true'
@@ -164,7 +166,7 @@ export class VariableReader {
     if (issuer === null) return null
     if (audience === null) this.faults.push(`${prefix}_ISSUER requires ${prefix}_AUDIENCE.`)
     if (clientClaim === 'sub') this.faults.push(`${prefix}_CLIENT_CLAIM must not be sub.`)
-    // The issuer is compared to the letter, with its slash if it has one.
+    // The issuer is compared exactly, including a trailing slash.
     return {
       issuer: this.text(`${prefix}_ISSUER`) ?? issuer,
       audience: audience ?? '',
@@ -172,7 +174,7 @@ export class VariableReader {
     }
   }
 
-  /** Null: the software HSM. */
+  /** Null for the software HSM. */
   pkcs11(): Pkcs11Config | null {
     if (this.parseChoice('HSM', ['software', 'pkcs11'], 'software') === 'software') return null
     const required = (name: string, what: string): string => {

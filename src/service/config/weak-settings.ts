@@ -5,10 +5,10 @@ import { refusals } from './production.ts'
 import type { Configured } from './refusals.ts'
 import { VariableReader } from './variables.ts'
 
-/** A setting that makes the service weaker than it comes, or than production allows. */
+/** A setting that is weaker than its default, or than production requires. */
 export interface WeakSetting {
   readonly variable: string
-  /** What is so, after the variable: `is off`. */
+  /** The finding, after the variable: `is off`. */
   readonly found: string
 }
 
@@ -19,7 +19,7 @@ interface Settings extends Configured {
   readonly delivery: Configured['delivery'] & ReturnType<typeof readDelivery>
 }
 
-/** Numbers beyond which more is allowed, or less is kept, than where nothing is said. */
+/** Bounds beyond which a setting allows more, or retains less, than the default. */
 const bounds: readonly {
   readonly variable: string
   readonly weaker: 'more' | 'less'
@@ -67,7 +67,7 @@ const bounds: readonly {
   },
 ]
 
-/** Everything that weakens this configuration, whether or not production would start with it. */
+/** Lists all settings that weaken this configuration, whether or not production would start. */
 export function findWeakSettings(settings: Settings, read: VariableReader): WeakSetting[] {
   const untouched = new VariableReader({})
   const standard = { limits: readLimits(untouched), delivery: readDelivery(untouched) }
@@ -76,8 +76,8 @@ export function findWeakSettings(settings: Settings, read: VariableReader): Weak
     if (value === undefined || usual === undefined || value === usual) return []
     return value > usual === (weaker === 'more') ? [{ variable, found: `is ${value}` }] : []
   })
-  // What is missing is no weakness of a sandbox, which makes its own; production does not start
-  // without.
+  // A missing setting does not weaken a sandbox, which creates its own; production does not start
+  // without it.
   const found = refusals
     .filter(({ refused }) => refused !== 'is not set')
     .flatMap(({ find, variable }) => {

@@ -6,18 +6,18 @@ import type { Database } from '../../storage/engine/database.ts'
 import type { Config } from '../config/config.ts'
 import { type Finding, fault, good, warning } from './finding.ts'
 
-/** Beyond it a check that is due every day did not take place. */
+/** After this time, a daily check has failed to run. */
 const overdueMs = 3 * 86_400_000
 
 /**
- * Whether the audit log is what was signed of it, as far as this machine remembers
+ * Compares the audit log with its checkpoints that this machine stores
  * (docs/explanation/audit-log.md).
  */
 export async function auditLogFindings(
   { audit }: Pick<Config, 'audit'>,
   database: Database,
 ): Promise<Finding[]> {
-  // Witnesses are asked by the service alone: it says what they dispute.
+  // Only the service contacts witnesses and reports their disputes.
   const asked = { database, outside: checkpointFile(audit.checkpointFile), witnesses: null }
   const examined = await examineLog(asked)
   if (!examined) return [good('audit-log', 'No act has been entered yet.')]

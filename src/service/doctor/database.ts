@@ -14,7 +14,7 @@ import { healthFindings } from './health.ts'
 import { contentFindings } from './installation.ts'
 import { readJson } from './listeners.ts'
 
-/** The database: it answers, keeps what it acknowledges, and is this installation's. */
+/** Checks that the database answers, is durable and belongs to this installation. */
 export const checkDatabase: Check = (examined) => {
   const { databaseUrl } = examined.config
   return databaseUrl === null ? checkEmbedded(examined) : checkServer(examined, databaseUrl)
@@ -55,17 +55,19 @@ const checkServer = async (
   }
 }
 
-/** What a start would refuse. */
+/** Turns a start refusal into a finding. */
 const refusedFinding = ({ found, remedy }: DatabaseFault): Finding =>
   fault('database', found, 'The service refuses to start.', remedy)
 
-/** A driver's message may quote the URL, and with it the password. */
+/** A driver's message may quote the URL with its password. */
 function withoutPassword(message: string, address: string): string {
   const { password } = parse(address)
   return password ? message.replaceAll(password, '***') : message
 }
 
-/** PostgreSQL in the process, in the data directory: in use by a server, or looked at here. */
+/**
+ * Checks PostgreSQL in the process: through the server that uses the data directory, or directly.
+ */
 async function checkEmbedded({ config, now }: Parameters<Check>[0]): Promise<readonly Finding[]> {
   const folder = join(config.dataDir, 'pgdata')
   if (!(await stat(folder).catch(() => null))) {
@@ -83,8 +85,7 @@ async function checkEmbedded({ config, now }: Parameters<Check>[0]): Promise<rea
         const facts = await examineDatabase(database)
         return [
           good('database', 'The embedded database opens.'),
-          // Its commits are put on the disk together, before any is acknowledged, and not each by
-          // itself.
+          // Its commits are flushed to disk together before they are acknowledged.
           durabilityFinding({ ...facts, synchronousCommit: 'on' }),
           ...(await contentFindings(config, database, facts, now())),
         ]
@@ -108,14 +109,14 @@ async function checkEmbedded({ config, now }: Parameters<Check>[0]): Promise<rea
   }
 }
 
-/** Whoever has locked the data directory must answer, and says how what it works with is. */
+/** The program that has locked the data directory must answer and reports its own checks. */
 async function holderFindings(
   { dataDir, privateListener }: Config,
   refusal: StartRefusal,
 ): Promise<readonly Finding[]> {
   const privateUrl = (await readHolder(dataDir))?.privateUrl
   if (privateListener.tls?.clientCertificates === 'required') {
-    // Who is asked for a certificate here has none, as with the listeners.
+    // A listener with mutual TLS refuses this request, which has no certificate.
     const found = `${privateUrl ?? 'A starting process'} uses it. Whether that answers is unknown.`
     return [good('lock', found)]
   }
@@ -139,7 +140,7 @@ async function holderFindings(
 
 const versionLeast = 150_000
 
-/** The server's version, and whether it can be written to. */
+/** Checks the server's version and that it is writable. */
 function serverFinding({ isReadOnly, isStandby, versionNumber }: DatabaseFacts): Finding {
   const version = `PostgreSQL ${Math.floor(versionNumber / 10_000)}.${versionNumber % 10_000}`
   if (versionNumber < versionLeast) {
@@ -168,7 +169,7 @@ function serverFinding({ isReadOnly, isStandby, versionNumber }: DatabaseFacts):
   )
 }
 
-/** A try that was spent must survive a crash: otherwise it can be guessed again. */
+/** A spent try must survive a crash; otherwise it can be guessed again. */
 function durabilityFinding(facts: DatabaseFacts): Finding {
   const off = [
     ...(facts.fsync === 'off' ? ['fsync'] : []),
@@ -184,7 +185,7 @@ function durabilityFinding(facts: DatabaseFacts): Finding {
   )
 }
 
-/** What was acknowledged must be on the server that takes over. */
+/** Acknowledged commits must be on the server that takes over. */
 function standbyFinding({ synchronousCommit, synchronousStandbys }: DatabaseFacts): Finding {
   const isWaitedFor = synchronousStandbys !== '' && synchronousCommit !== 'local'
   if (isWaitedFor) {
@@ -201,7 +202,7 @@ function standbyFinding({ synchronousCommit, synchronousStandbys }: DatabaseFact
 
 const skewMostMs = 5_000
 
-/** The database's clock and this machine's. Asking took from one instant to the other. */
+/** Compares the database's clock with this machine's, before and after the query. */
 function clockFinding(database: Date, before: Date, after: Date): Finding {
   const aheadMs = database.getTime() - after.getTime()
   const behindMs = before.getTime() - database.getTime()

@@ -6,7 +6,7 @@ import { type Check, describeError, type Finding, fault } from './finding.ts'
 import { checkListeners } from './listeners.ts'
 import * as programChecks from './program.ts'
 
-/** Everything that is looked at, in the order in which it is reported. */
+/** All checks, in the order of the report. */
 const checks: readonly Check[] = [
   programChecks.checkNode,
   programChecks.checkConfiguration,
@@ -25,8 +25,8 @@ const checks: readonly Check[] = [
 ]
 
 /**
- * Looks at everything that the service needs, and changes nothing. A fault hides no other: what is
- * wrong in the environment stands at its default while the rest is looked at.
+ * Runs all checks and changes nothing. A faulty variable has its default in the other checks, so
+ * that one fault hides no other.
  * @param now the clock of this machine
  */
 export async function examine(
@@ -35,7 +35,7 @@ export async function examine(
 ): Promise<readonly Finding[]> {
   const { config } = parseConfig(environment)
   const findings: Finding[] = []
-  // One after the other: what one check opens another must find free again.
+  // In sequence, since a later check must not find a port or lock of an earlier one.
   for (const check of checks) {
     const found = await check({ environment, config, now }).catch((error: unknown) => [
       fault(

@@ -16,7 +16,9 @@ import {
 
 const roomLeastBytes = 256 * 1024 * 1024
 
-/** The data directory: there, writable, its owner's alone, with room to grow. */
+/**
+ * Checks the data directory: it exists, is writable, is private to its owner, and has free space.
+ */
 export const checkDataDirectory: Check = async ({ config: { dataDir } }) => {
   const folder = await stat(dataDir).catch(() => null)
   if (!folder) return [good('data-directory', `The first start creates ${dataDir}.`)]
@@ -60,7 +62,10 @@ export const checkDataDirectory: Check = async ({ config: { dataDir } }) => {
 }
 
 const cannotStart = 'The service cannot start without it.'
-/** Files that hold secrets: readable by their owner alone. Of production the table says it. */
+/**
+ * Checks that only their owner can read files of secrets. In production, the table of refusals
+ * covers this.
+ */
 export const checkSecretFiles: Check = async ({ config }) => {
   const files = [
     config.masterKeyFile ?? join(config.dataDir, 'master.key'),
@@ -81,7 +86,7 @@ export const checkSecretFiles: Check = async ({ config }) => {
   )
 }
 
-/** The file of the master key: there, and of its form. Its content is never shown. */
+/** Checks that the master key's file exists and is well-formed. Its content is never shown. */
 export const checkMasterKeyFile: Check = async ({ config: { masterKeyFile, pkcs11 } }) => {
   if (masterKeyFile === null || pkcs11 !== null) return []
   try {
@@ -102,7 +107,7 @@ export const checkMasterKeyFile: Check = async ({ config: { masterKeyFile, pkcs1
   }
 }
 
-/** The first administrators' keys, which are public. */
+/** Checks the first administrators' keys, which are public. */
 export const checkAdministrator: Check = async ({ config: { adminJwkFile } }: Examined) => {
   if (adminJwkFile === null) return []
   try {
@@ -125,13 +130,13 @@ export const checkAdministrator: Check = async ({ config: { adminJwkFile } }: Ex
 const dayMs = 24 * 3_600_000
 const renewDays = 14
 
-/** The certificates of the listeners: what is unfit in them is reported with the configuration. */
+/** Checks the listeners' certificates; unfit ones are reported with the configuration. */
 export const checkTls: Check = async ({ config, now }) => {
   const listeners = [config.publicListener, config.privateListener]
   return listeners.flatMap(({ tls }) => (tls ? checkFiles(tls, config.sandbox, now()) : []))
 }
 
-/** Whether the key is its owner's alone, the table says of production. */
+/** In production, the table of refusals covers the key's permissions. */
 function checkFiles({ files }: TlsConfig, isSandbox: boolean, now: Date): Finding[] {
   const opened = openTlsFiles(files, now)
   const { path, variable } = files.key

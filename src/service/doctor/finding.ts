@@ -1,23 +1,20 @@
 import type { Config } from '../config/config.ts'
 import type { Environment } from '../config/variables.ts'
 
-/** One thing that was looked at. */
+/** The result of one check. */
 export interface Finding {
-  /** What was looked at: `database`, `clock`. */
+  /** The subject of the check: `database`, `clock`. */
   readonly check: string
   readonly verdict: 'good' | 'warning' | 'fault'
-  /** What is so. */
+  /** The observation. */
   readonly found: string
-  /** Why it matters; nothing where it is good. */
+  /** Why it matters; absent if the finding is good. */
   readonly why?: string
-  /** What to do about it. */
+  /** The remedy. */
   readonly remedy?: string
 }
 
-/**
- * What the checks look at. What is wrong in the environment stands in the configuration at its
- * default.
- */
+/** The input of the checks. A faulty variable has its default in the configuration. */
 export interface Examined {
   readonly environment: Environment
   readonly config: Config
@@ -25,7 +22,7 @@ export interface Examined {
   now(): Date
 }
 
-/** Looks at one thing, and never throws for what it finds. */
+/** Checks one subject and never throws because of a fault that it finds. */
 export type Check = (examined: Examined) => Promise<readonly Finding[]>
 
 export const good = (check: string, found: string): Finding => ({ check, verdict: 'good', found })

@@ -1,7 +1,7 @@
 import type { HealthCheckName } from '../../listeners/private/routes/health.ts'
 import { type Finding, fault, good, warning } from './finding.ts'
 
-/** What a check that does not pass means, and what to do about it. */
+/** The meaning of a failed check and its remedy. */
 interface Advice {
   readonly why: string
   readonly remedy: string
@@ -96,7 +96,7 @@ const adviceOn: Readonly<Record<HealthCheckName, Advice>> = {
   },
 }
 
-/** A server of another version may have checks that this program does not know. */
+/** A server of another version may report checks unknown to this program. */
 const adviceOnOthers: Advice = {
   why: 'The server works, but reports a warning.',
   remedy:

@@ -23,8 +23,8 @@ import { type Finding, fault, good, warning } from './finding.ts'
 const migrations = new URL('../../../database/migrations/', import.meta.url)
 
 /**
- * What is in a database that answers: its schema, whose it is, what waits in it, how worn its keys
- * are.
+ * Checks the content of a database: its schema, its installation, its backlog and the wear of its
+ * keys.
  */
 export async function contentFindings(
   config: Config,
@@ -46,7 +46,7 @@ export async function contentFindings(
     ...(await installationFindings(config, database, facts, known)),
     ...(await suspensionFindings(database, facts, known)),
     ...(facts.newestMigration === known ? await webhookFindings(database) : []),
-    // The table of keys is read as this program's schema has it.
+    // The query for keys needs this program's schema.
     ...(facts.newestMigration === known ? await keyFindings(database, now) : []),
     ...(facts.newestMigration === known ? await linkFindings(database, config) : []),
     ...(facts.newestMigration === known ? await auditLogFindings(config, database) : []),
@@ -55,7 +55,7 @@ export async function contentFindings(
   ]
 }
 
-/** The schema: one that this program works on, and may bring up to date. */
+/** Checks that this program supports the schema, or can migrate it. */
 async function schemaFindings(
   database: Database,
   { mayCreate, newestMigration, schemaName, worksFrom }: DatabaseFacts,
@@ -119,7 +119,8 @@ async function schemaFindings(
 }
 
 /**
- * Whether the service's role writes the protected tables by functions alone, or owns the schema.
+ * Checks whether the service's role writes protected tables through functions only, or owns the
+ * schema.
  */
 async function privilegeFindings(config: Config, database: Database): Promise<Finding[]> {
   const { actsAsOwner, owner, role, writableTables } = await examineRole(database)
@@ -156,7 +157,9 @@ async function privilegeFindings(config: Config, database: Database): Promise<Fi
   ]
 }
 
-/** On a cluster: whether every table lies where it is to. One server has nothing to say. */
+/**
+ * Checks on a cluster that every table is distributed as intended. A single server has no finding.
+ */
 async function clusterFindings(
   database: Database,
   { newestMigration }: DatabaseFacts,
@@ -179,7 +182,7 @@ async function clusterFindings(
   ]
 }
 
-/** Whether the database is that of this installation: of its kind, and under its master key. */
+/** Checks that the database belongs to this installation: its kind and its master key. */
 async function installationFindings(
   config: Config,
   database: Database,
@@ -226,7 +229,7 @@ async function masterKeyFindings(config: Config, due: string): Promise<Finding[]
 
 const suspendedMost = 20
 
-/** Deliveries that wait for clients that may be sent nothing. */
+/** Lists deliveries that wait for suspended clients. */
 export async function suspensionFindings(
   database: Database,
   { newestMigration }: DatabaseFacts,
@@ -254,7 +257,7 @@ export async function suspensionFindings(
 
 const failingMost = 20
 
-/** Webhooks whose receivers have refused everything for long. */
+/** Lists webhooks whose receivers have refused all deliveries for a long time. */
 export async function webhookFindings(database: Database): Promise<Finding[]> {
   const failing = await listFailingWebhooks(database, failingMost)
   if (failing.length === 0) return [good('webhooks', 'No webhook fails.')]
@@ -277,7 +280,7 @@ export async function webhookFindings(database: Database): Promise<Finding[]> {
 const dayMs = 24 * 3_600_000
 const warnDays = 30
 
-/** Keys that have made new things for as long, or as often, as they should. */
+/** Lists keys that have reached the limit of their age or use. */
 export async function keyFindings(database: Database, now: Date): Promise<readonly Finding[]> {
   const findings = currentVersions(await listHsmKeys(database)).flatMap((row) => {
     const { keyName, uses } = row
@@ -298,7 +301,7 @@ export async function keyFindings(database: Database, now: Date): Promise<readon
   return [good('keys', `No rotation is due within ${warnDays} days.`)]
 }
 
-/** The links of card networks, as the processes that run them say that they are. */
+/** Checks the links of card networks, as their processes report them. */
 export async function linkFindings(
   database: Database,
   { allowsPlainLinks, sandbox }: Pick<Config, 'allowsPlainLinks' | 'sandbox'>,
@@ -352,7 +355,7 @@ function stateFindings(
       )
     }
     if (signedOnSessions > 0) return good('link', `${linkName}, ${where}: signed on.`)
-    // Nobody is missed who has never been there.
+    // A peer that never signed on is not reported missing.
     if (direction === 'listen' && !lastSignedOnAt) {
       return good('link', `${linkName}, ${where}: waits for its network.`)
     }

@@ -7,7 +7,7 @@ import type { Config } from '../config/config.ts'
 import { findListeningRefusal } from '../listening-refusal.ts'
 import { type Check, type Finding, fault, good, warning } from './finding.ts'
 
-/** Both listeners: free, or served by a Pinfold that is ready. */
+/** Checks that both listeners' ports are free, or in use by a Pinfold that is ready. */
 export const checkListeners: Check = async ({ config }) => {
   const { privateListener, publicListener } = config
   if (
@@ -30,7 +30,7 @@ export const checkListeners: Check = async ({ config }) => {
   ]
 }
 
-/** The sandbox's own link, on which nothing says which program answers. */
+/** Checks the port of the sandbox's own link. A link does not identify its program. */
 async function checkSandboxLink(config: Config): Promise<readonly Finding[]> {
   const { sandbox, sandboxLinkPort: port } = config
   if (!sandbox || port === 0) return []
@@ -74,7 +74,7 @@ async function checkOne(
     )
   }
   if (listener.tls?.clientCertificates === 'required') {
-    // Who is asked for a certificate here has none, and does not see who asks.
+    // A listener with mutual TLS refuses this request, so its program is unknown.
     const found = `The server on ${address} requires a client certificate and cannot be identified.`
     return good('listeners', found)
   }
@@ -89,7 +89,7 @@ async function checkOne(
   )
 }
 
-/** What a Pinfold that serves the private listener says of itself; null where it is none. */
+/** Reads the report of the Pinfold at the private listener; null if another program answers. */
 async function servesPrivate({ privateListener }: Config): Promise<Finding | null> {
   const base = localUrl(privateListener)
   const alive = await readJson(`${base}/livez`)
@@ -126,7 +126,7 @@ const localUrl = ({ host, port, tls }: Listener): string => {
 
 const answerTimeoutMs = 3_000
 
-/** A JSON document and the status that it came with; null where nothing of the kind came. */
+/** A JSON document and its status; null without either. */
 interface JsonAnswer {
   readonly status: number
   readonly json: Readonly<Record<string, unknown>>

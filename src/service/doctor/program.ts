@@ -7,16 +7,13 @@ import { findUnknownVariables } from '../config/unknown-variables.ts'
 import { issuerFetcher } from '../outbound.ts'
 import { type Check, describeError, fault, good, warning } from './finding.ts'
 
-/**
- * Versions of Node that the program is tried on, by their major number, each from its minor number
- * on.
- */
+/** Tested versions of Node: the major number, with the first minor number. */
 const triedFrom = new Map([
   [22, 13],
   [24, 0],
 ])
 
-/** The runtime. In a clone it comes with `npm ci`; a package runs on that of the machine. */
+/** Checks the runtime. A clone installs it with `npm ci`; a package runs on the machine's own. */
 export const checkNode: Check = async () => {
   const { node } = process.versions
   const [major = 0, minor = 0] = node.split('.').map(Number)
@@ -32,7 +29,7 @@ export const checkNode: Check = async () => {
   ]
 }
 
-/** The environment, all of its faults at once. */
+/** Reports all faults of the environment. */
 export const checkConfiguration: Check = async ({ environment }) => {
   const { faults } = parseConfig(environment)
   const unknown = findUnknownVariables(environment).map((found) =>
@@ -62,7 +59,7 @@ export const checkAccepted: Check = async ({ config: { accepted } }) =>
     warning('accepted', `${acceptance} is yes: ${found}`, why, remedy),
   )
 
-/** What may be said in the environment and is unwise. */
+/** Warns of permitted but unwise settings. */
 export const checkExposure: Check = async ({ config, environment }) => {
   const findings = []
   const { baseUrl, limits, privateListener, publicListener, sandbox } = config
@@ -129,10 +126,10 @@ export const checkEgress: Check = async ({ config }) => {
   ]
 }
 
-/** The HSM: what it is, and of a token whether it lets this program in. */
+/** Describes the HSM and checks that a token accepts this program's PIN. */
 export const checkHsm: Check = async ({ config: { pkcs11, sandbox } }) => {
   if (pkcs11 === null) {
-    // What that means is said with what was accepted.
+    // The accepted risk explains the meaning.
     return [good('hsm', sandbox ? 'Software, the HSM of a sandbox.' : 'Software.')]
   }
   if (pkcs11.module === '' || pkcs11.pinFile === '') return []
@@ -163,7 +160,7 @@ export const checkHsm: Check = async ({ config: { pkcs11, sandbox } }) => {
   }
 }
 
-/** Outside issuers of tokens: each must be found, under the name that it has here. */
+/** Checks that each outside issuer can be found under its configured name. */
 export const checkIssuers: Check = async ({ config }) => {
   const issuers = [config.outsideIssuer, config.privateOutsideIssuer].flatMap((each) =>
     each ? [each.issuer] : [],

@@ -2,51 +2,51 @@ import type { IssuerAnswer, IssuerExchange } from '../../console/people-issuer.t
 import type { DemoSite } from '../../listeners/public/routes/demo.ts'
 
 /**
- * What the processes of one command ask of each other, and what each answers. All of them run the
- * same program, so that nothing is checked again on arrival.
+ * The requests between the processes of one command, and their answers. All run the same program,
+ * so that nothing is validated on arrival.
  */
 export interface PeerRequests {
   /** The metrics of a process, as its registry describes them. */
   metrics: { content: null; answer: readonly object[] }
   /**
-   * By how much the sandbox's clock of who asks is ahead, in milliseconds; and of who answers,
-   * then.
+   * How far the sandbox's clock of the sender is ahead, in milliseconds; the answer has the same of
+   * the receiver.
    */
   clock: { content: number; answer: number }
-  /** A request to the demo; null from a process that does not keep what the demo remembers. */
+  /** A request to the demo; null from a process that does not store the demo's state. */
   demo: {
     content: Parameters<DemoSite['answer']>[0]
     answer: Awaited<ReturnType<DemoSite['answer']>> | null
   }
   /**
-   * A request to the sandbox's issuer of identities; null from a process that does not keep who is
-   * signed in there.
+   * A request to the sandbox's issuer of identities; null from a process that does not store its
+   * sessions.
    */
   identities: { content: IssuerExchange; answer: IssuerAnswer | null }
 }
 
-/** What they let each other know without an answer. */
+/** Notices between the processes, without an answer. */
 interface Notices {
-  /** Calls that were counted against limits: for each limiter, callers with how many. */
+  /** Calls counted against limits: for each limiter, the callers and their counts. */
   spent: readonly (readonly [limiter: string, calls: readonly (readonly [string, number])[]])[]
 }
 
-/** What a process sends to the primary one. */
+/** A message of a process to the primary one. */
 export type FromWorker =
   | { readonly kind: 'ready'; readonly welcome: string }
-  /** It could not start. @see describeStartFailure */
+  /** The process could not start. @see describeStartFailure */
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'notice'; readonly about: keyof Notices; readonly content: unknown }
   | PeerRequest
   | Answer
 
-/** What the primary process sends to another. */
+/** A message of the primary process to another one. */
 export type FromPrimary =
   | { readonly kind: 'all-ready' }
   | { readonly kind: 'stop' }
   | { readonly kind: 'notice'; readonly about: keyof Notices; readonly content: unknown }
   | PeerRequest
-  /** The answers of the other processes to a request that arrived in time. */
+  /** The answers of the other processes that arrived in time. */
   | { readonly kind: 'answers'; readonly id: number; readonly contents: readonly unknown[] }
 
 /** A request of one process, which the primary forwards to all others under its own number. */
@@ -64,18 +64,18 @@ interface Answer {
 }
 
 /**
- * Whether each process listens by itself, and the system hands a new connection to one of them.
- * Elsewhere the primary process takes connections and hands them on.
+ * Whether each process listens on the shared port, and the system distributes connections.
+ * Otherwise the primary process accepts connections and distributes them.
  */
 export const canSharePorts = process.platform === 'linux'
 
-/** The other processes of one command, as each of them knows them. */
+/** The other processes of one command. */
 export interface Peers {
-  /** Which of them this one is, from 1 on. It stays when a process that ended is started anew. */
+  /** The number of this process, from 1 on. A restarted process keeps it. */
   readonly number: number
-  /** Whether all of them were ready once. */
+  /** Whether all processes have been ready once. */
   areReady(): boolean
-  /** Requests from all others. @returns the answers that arrived in time, in no order. */
+  /** Sends a request to all others. @returns the answers that arrived in time, in any order. */
   ask<About extends keyof PeerRequests>(
     about: About,
     content: PeerRequests[About]['content'],
@@ -92,17 +92,17 @@ export interface Peers {
   onNotice<About extends keyof Notices>(about: About, take: (content: Notices[About]) => void): void
 }
 
-/** The same for the program of a process, which is started and stopped by the primary one. */
+/** The connection of a worker's program to the primary process, which starts and stops it. */
 interface PrimaryConnection {
   readonly peers: Peers
-  /** Says that this process serves, or why it cannot. */
+  /** Reports that this process serves, or why it cannot. */
   report(message: Extract<FromWorker, { kind: 'ready' | 'failed' }>): Promise<void>
 }
 
 /** Longer than the primary's own time limit for all answers. */
 const answersTimeoutMs = 3_000
 
-/** @param onStop called when the primary process wants this one to stop. */
+/** @param onStop called when the primary process stops this one. */
 export function connectToPrimary(number: number, onStop: () => void): PrimaryConnection {
   const answerers = new Map<string, (content: unknown) => unknown>()
   const takers = new Map<string, (content: unknown) => void>()
@@ -111,7 +111,7 @@ export function connectToPrimary(number: number, onStop: () => void): PrimaryCon
   let areReady = false
   const answer = async ({ about, content, id }: Extract<FromPrimary, { kind: 'request' }>) => {
     const answerer = answerers.get(about)
-    // What fails here is not known here; the one that asks does without.
+    // The failure is not reported; the sender continues without this answer.
     const ask = async () => answerer?.(content)
     await send({ kind: 'answer', id, content: await ask().catch(() => undefined) })
   }
@@ -154,7 +154,7 @@ export function connectToPrimary(number: number, onStop: () => void): PrimaryCon
   return { peers, report: send }
 }
 
-/** Resolves when it was handed over. Where the primary has gone, this process is about to end. */
+/** Resolves when the message was handed over. Without the primary, this process is about to end. */
 const send = (message: FromWorker): Promise<void> =>
   new Promise((resolve) => {
     if (!process.connected) return resolve()

@@ -12,24 +12,27 @@ import { createRelay, type Relay, sendTo } from './relay.ts'
 
 const program = fileURLToPath(new URL('worker.ts', import.meta.url))
 
-/** One of the processes, whichever runs as it now. */
+/** A numbered process, across restarts. */
 interface Slot {
   readonly number: number
   worker: Worker | null
   isReady: boolean
-  /** Ends in a row, none of them after a minute of being up. */
+  /** Consecutive ends within a minute of the start. */
   failures: number
   timer: NodeJS.Timeout | undefined
 }
 
-/** A process that was up for so long has not failed to start. */
+/** After this time, a process counts as started successfully. */
 const steadyAfterMs = 60_000
-/** A pause grows from end to end, so that one that cannot start takes no time from the others. */
+/**
+ * The first pause before a restart. Pauses grow, so that a failing process takes no time from the
+ * others.
+ */
 const pauseLeastMs = 500
 const pauseMostMs = 30_000
 
 /**
- * Runs the service in several processes behind the same ports. This process starts the others and
+ * Runs the service in several processes on the same ports. This process starts the others and
  * forwards their requests to each other; it has no keys and no database, and serves no client.
  * @throws `StartRefusal` with the reason of the first process that could not start.
  */
@@ -43,12 +46,12 @@ export async function runProcesses(config: Config, log: Logger): Promise<Running
   const relay = createRelay(ready, { metrics: () => metrics.registry.getMetricsAsJSON() })
   const running: Running = { slots, relay, ready, log, onEnd: metrics.count, isStopping: false }
   if (canSharePorts) await requireFreePorts(config)
-  // Whatever ends this process, none is left behind.
+  // No process outlives this one.
   process.once('exit', () => {
     for (const { worker } of slots) worker?.process.kill('SIGKILL')
   })
   const stop = () => stopAll(running)
-  // From now on: a signal while they start stops them, too.
+  // Installed now, so that a signal also stops processes that are starting.
   stopOnce({ stop }, () => process.exit(), stopAllTimeoutMs)
   try {
     const welcome = await startAll(running)
@@ -64,10 +67,9 @@ export async function runProcesses(config: Config, log: Logger): Promise<Running
 }
 
 /**
- * Several may listen on a port that they share, also those of another command, and nothing would
- * say that there is one. One that listens is found by listening alone for a moment; one that starts
- * meanwhile, by a name that the system gives to one process of it (an abstract socket) until that
- * ends.
+ * Processes of another command could silently share the port. A port in use is found by listening
+ * exclusively for a moment. A command that starts at the same time is found by an abstract socket,
+ * which the system gives to one process at a time.
  */
 async function requireFreePorts({ privateListener, publicListener }: Config): Promise<void> {
   for (const { host, port } of [privateListener, publicListener]) {
@@ -87,7 +89,7 @@ async function requireFreePorts({ privateListener, publicListener }: Config): Pr
   }
 }
 
-/** For so long one that is starting is asked to stop: it may be about to serve. */
+/** How long a starting process is asked to stop, since it may be about to serve. */
 const stopStartingMs = 500
 
 interface Running {
@@ -99,7 +101,10 @@ interface Running {
   isStopping: boolean
 }
 
-/** The first alone: it makes the schema and the master key, and what is wrong is said once. */
+/**
+ * Starts the first process alone: it migrates the schema and creates the master key, and its faults
+ * are reported once.
+ */
 async function startAll(running: Running): Promise<string> {
   const [first, ...others] = running.slots
   if (!first) throw new Error('There is no process to start.')
@@ -108,7 +113,7 @@ async function startAll(running: Running): Promise<string> {
   return welcome
 }
 
-/** Starts a process. @throws `StartRefusal` where it ends before it is ready. */
+/** Starts a process. @throws `StartRefusal` when it ends before it is ready. */
 async function start(running: Running, slot: Slot): Promise<{ readonly welcome: string }> {
   const { isStopping, log, ready, relay } = running
   if (isStopping) throw new StartRefusal('It was stopped while it started.')
@@ -129,13 +134,13 @@ async function start(running: Running, slot: Slot): Promise<{ readonly welcome: 
   worker.once('exit', (code, signal) => {
     if (slot.worker === worker) Object.assign(slot, { worker: null, isReady: false })
     relay.ended(worker)
-    // The reason of one that said why has come before.
+    // A reported reason has arrived before.
     reject(new StartRefusal(`Process ${slot.number} ended while it started (${signal ?? code}).`))
   })
   return promise
 }
 
-/** Starts a process anew whenever it ends. */
+/** Restarts a process whenever it ends. */
 function keepUp(running: Running, slot: Slot): void {
   const { log, onEnd } = running
   const { worker } = slot
@@ -158,15 +163,15 @@ function keepUp(running: Running, slot: Slot): void {
       { pid: worker?.process.pid, code, signal },
       performance.now() - upSinceMs >= steadyAfterMs,
     )
-  // It may have ended since it was ready.
+  // It may have ended after it was ready.
   if (!worker || worker.isDead()) ended(null, null)
   else worker.once('exit', ended)
 }
 
 /**
- * Stops all at once, each in its own time. Where one could not finish, neither has the whole. One
- * that is still starting has nothing to finish, and may be long in hearing of it: it is ended, as a
- * start may be at any moment.
+ * Stops all processes concurrently. If one could not finish, the command did not. A starting
+ * process has nothing to finish and may react late, so it is killed, as a start may be at any
+ * moment.
  */
 async function stopAll(running: Running): Promise<void> {
   running.isStopping = true
@@ -182,7 +187,7 @@ async function stopAll(running: Running): Promise<void> {
   await Promise.all(ends)
 }
 
-/** What an operator can watch of the processes. */
+/** Registers the metrics of the processes. */
 function watchProcesses(slots: readonly Slot[]) {
   const registry = new Registry()
   new Gauge({

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:cluster'
 import type { FromPrimary, PeerRequest, PeerRequests } from './peers.ts'
 
-/** How long a process that hangs is waited for. */
+/** How long an unresponsive process is waited for. */
 const answersTimeoutMs = 2_000
 
 /** A forwarded request with the answers so far. */
@@ -11,17 +11,17 @@ interface OpenRequest {
   close(): void
 }
 
-/** Forwards the requests of one process to all others, and returns their answers. */
+/** Forwards the requests of one process to all others and returns their answers. */
 export interface Relay {
   forward(from: Worker, request: PeerRequest): Promise<void>
   answer(from: Worker, id: number, content: unknown): void
-  /** Nothing more comes from a process that ended. */
+  /** Removes an ended process from the open requests. */
   ended(worker: Worker): void
 }
 
 /**
- * @param others those that can be asked, but for the one that asks.
- * @param own what the primary process itself answers.
+ * @param others the processes that can be asked, without the sender.
+ * @param own the primary process's own answer.
  */
 export function createRelay(
   others: (from: Worker) => readonly Worker[],
@@ -63,7 +63,7 @@ export function createRelay(
   }
 }
 
-/** One that has just ended takes nothing more, which its end says. */
+/** A process that has just ended accepts no message; its end is reported separately. */
 export function sendTo(worker: Worker, message: FromPrimary): void {
   if (worker.isConnected()) worker.send(message, () => undefined)
 }

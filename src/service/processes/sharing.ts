@@ -7,9 +7,9 @@ import type { DemoSite } from '../../listeners/public/routes/demo.ts'
 import type { MovableClock } from '../../sandbox/clock.ts'
 import type { Peers } from './peers.ts'
 
-/** What the processes of one command have in common, although each keeps it in its memory. */
+/** State that the processes of one command share. */
 
-/** Metrics whose text has the samples of all processes, each with the number of its own. */
+/** Returns metrics with the samples of all processes, each with its process's number. */
 export function sharedMetrics(peers: Peers): Metrics {
   const metrics = createMetrics({
     process: String(peers.number),
@@ -19,14 +19,14 @@ export function sharedMetrics(peers: Peers): Metrics {
   return metrics
 }
 
-/** How long calls are gathered before the others know of them. */
+/** How long calls are collected before the others are notified. */
 const gatherMs = 20
 
 /**
  * Enforces limits over all processes: each process counts its own calls and notifies the others,
- * which subtract them from their own count. No process asks another before a call, since that would
- * cost as much as a read.
- * @returns a function that gives the limiter of a name its sharing.
+ * which subtract them from their own count. A process does not ask others before a call, which
+ * would cost as much as a read.
+ * @returns a function that connects the limiter of a name with its peers.
  */
 export function sharedLimits(peers: Peers): (limiter: string) => SpendSharing {
   const limiters = new Map<string, (caller: string, calls: number) => void>()
@@ -55,20 +55,20 @@ export function sharedLimits(peers: Peers): (limiter: string) => SpendSharing {
 const aheadMs = (clock: MovableClock): number => clock.now().getTime() - Date.now()
 
 /**
- * Keeps the sandbox's clock the same in all processes. It only goes forward, so that of two that
- * were moved at once the later one is right.
+ * Synchronizes the sandbox's clock in all processes. It only moves forward, so that after two
+ * concurrent moves the later time applies.
  */
 export async function followClock(clock: MovableClock, peers: Peers): Promise<void> {
   peers.onRequest('clock', (offsetMs) => {
     clock.moveTo(new Date(Date.now() + offsetMs))
     return aheadMs(clock)
   })
-  // One that starts later than the others, or anew, begins where they are.
+  // A process that starts later adopts the time of the others.
   const offsets = await peers.ask('clock', aheadMs(clock))
   for (const offsetMs of offsets) clock.moveTo(new Date(Date.now() + offsetMs))
 }
 
-/** Moves the clock of all processes before it is answered that it was moved. */
+/** Moves the clock of all processes before the request is answered. */
 export const sharedClock = (
   { moveTo, now }: SandboxClock,
   clock: MovableClock,
@@ -79,16 +79,13 @@ export const sharedClock = (
     try {
       return await moveTo(instant, request)
     } finally {
-      // Also where what came due could not be recorded: the clock was moved.
+      // Also when due work could not be recorded, since the clock was moved.
       await peers.ask('clock', aheadMs(clock))
     }
   },
 })
 
-/**
- * The demo: what its client system remembers of a visitor is in the first process, which answers
- * for all.
- */
+/** Serves the demo. The first process stores the state of its client system and answers for all. */
 export function sharedDemo(demo: DemoSite, peers: Peers): DemoSite {
   if (peers.number === 1) {
     peers.onRequest('demo', (request) => demo.answer(request))
@@ -97,16 +94,13 @@ export function sharedDemo(demo: DemoSite, peers: Peers): DemoSite {
   return {
     async answer(request) {
       const [answer] = await peers.ask('demo', request)
-      // While the first one is started anew.
+      // While the first process restarts.
       return answer ?? demo.answer(request)
     },
   }
 }
 
-/**
- * The sandbox's issuer of identities: who is signed in there, and its keys, are in the first
- * process, too.
- */
+/** Serves the sandbox's issuer of identities. The first process stores its sessions and keys. */
 export function sharedIssuer(issuer: OperatorIssuer, peers: Peers): OperatorIssuer {
   if (peers.number === 1) {
     peers.onRequest('identities', (exchange) => issuer.answer(exchange))

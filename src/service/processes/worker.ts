@@ -1,6 +1,6 @@
 /**
- * The program of one of several processes: the service, as the primary process started it. What
- * could not be started is said by the primary, so that it is said once.
+ * The program of a worker process: the service, as the primary process started it. The primary
+ * reports a failure to start, so that it is reported once.
  */
 import { inspect } from 'node:util'
 import { readConfig } from '../config/config.ts'
@@ -19,7 +19,7 @@ try {
   const config = readConfig()
   const log = createLog(config.logLevel).child({ process: peers.number })
   const service: RunningService = await runService(config, log, peers)
-  // The channel to the primary would keep it.
+  // The channel to the primary process would keep this one alive.
   stop = stopOnce(service, () => process.exit())
   await report({ kind: 'ready', welcome: service.welcome })
 } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * The Node 24 that the package `node` has in a clone. Its install script places it: npm may have
- * run none.
+ * Finds the Node 24 that the package `node` installs in a clone. Its install script may not have
+ * run.
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -8,9 +8,7 @@ import { dirname, join } from 'node:path'
 
 const remedy = 'or use Node.js 24 on this machine.'
 
-/**
- * @returns {{ path: string } | { refusal: string }} where it is, or a sentence that says what to do
- */
+/** @returns {{ path: string } | { refusal: string }} its path, or a sentence with the remedy */
 export function findBundledNode() {
   let folder
   try {
@@ -29,7 +27,10 @@ export function findBundledNode() {
   }
 }
 
-/** @returns {string | null} why a program of this clone cannot run on this Node, as a sentence */
+/**
+ * @returns {string | null} the reason why this Node cannot run a program of this clone, as a
+ *   sentence
+ */
 export function findRuntimeRefusal() {
   const { node } = process.versions
   if (node.startsWith('24.')) return null

@@ -1,19 +1,20 @@
 /**
- * `pinfold.env` of the current folder. A folder may be another's, such as a clone: so the file may
- * say how the service runs, and neither which code runs nor where a secret of the environment goes.
+ * Reads `pinfold.env` in the current folder. The folder may be another person's, such as a clone,
+ * so the file can configure the service, but neither which code runs nor where a secret of the
+ * environment is sent.
  */
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs'
 import * as util from 'node:util'
 
 const fileName = 'pinfold.env'
 
-/** A file of variables takes a few thousand. */
+/** A file of variables has a few thousand bytes. */
 const mostBytes = 1_048_576
 
-/** Who reads an audit log believes no folder. */
+/** A verifier of an audit log must not trust the folder. */
 const commandsWithout = ['audit', 'witness']
 
-/** What loads code, or leads connections and trust elsewhere: the environment alone says it. */
+/** Variables that load code or redirect connections or trust. Only the environment can set them. */
 const forbidden =
   /^(?:NODE_|LD_|DYLD_|NPM_|OPENSSL_|SSL_|PATH$|HOME$|SHELL$|BASH_ENV$|ENV$|PKCS11_MODULE$|SOFTHSM2_CONF$|(?:HTTPS?|ALL|NO)_PROXY$)/i
 
@@ -21,8 +22,8 @@ const callerRule = 'the address and the credentials must have the same source'
 const installationRule = 'the database, its keys and its callers must have the same source'
 
 /**
- * An address, and a secret or a store that it decides over: both are of the environment, or both of
- * the file.
+ * Pairs of an address and a secret or store that depends on it: the environment sets both, or the
+ * file sets both.
  */
 const pairs = [
   {
@@ -77,15 +78,15 @@ const pairs = [
 ]
 
 /**
- * Whose file must say it, where the address of a service is of the file
- * (`src/service/config/config.ts` reads it).
+ * The variable that names the file which sets the service's address (read in
+ * `src/service/config/config.ts`).
  */
 const addressSource = 'PINFOLD_ADDRESS_SOURCE'
 
 /**
- * Adds the variables of the file to the environment, whose own go before them.
- * @param {readonly string[]} words what was typed after `pinfold`
- * @returns {string | null} why the command cannot run, as a sentence
+ * Adds the variables of the file to the environment, whose own variables take precedence.
+ * @param {readonly string[]} words the arguments of `pinfold`
+ * @returns {string | null} the reason why the command cannot run, as a sentence
  */
 export function loadEnvFile(words, environment = process.env) {
   delete environment[addressSource]
@@ -101,13 +102,13 @@ export function loadEnvFile(words, environment = process.env) {
 }
 
 /**
- * Why a file is left alone; null where it is a regular file that only its owner, who runs this, can
- * write.
+ * Returns the reason why a file is refused; null for a regular file that only its owner, the user
+ * of this process, can write.
  */
 function findRefusal(found) {
   if (!found.isFile()) return `${fileName} is not a regular file: replace or remove it.`
   const user = process.getuid?.()
-  // Windows has neither owners of that kind nor these modes.
+  // Windows has neither such owners nor such modes.
   if (user === undefined) return null
   if (found.uid !== user) {
     return (
@@ -123,7 +124,7 @@ function findRefusal(found) {
 }
 
 function readText() {
-  // One that takes its place meanwhile is judged anew.
+  // Checked again after opening, since another file may replace it meanwhile.
   const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
   let file
   try {
@@ -134,7 +135,7 @@ function readText() {
     if (bytes[0] === 0xff || bytes[0] === 0xfe || bytes.includes(0)) {
       return { fault: `${fileName} is not UTF-8 text: save it as UTF-8.` }
     }
-    // What editors write before a text in UTF-8 is no part of the first name.
+    // A byte order mark is not part of the first name.
     return { text: bytes.toString().replace(/^\ufeff/, '') }
   } catch (error) {
     return { fault: `${fileName} cannot be read: ${error.code ?? error.message}.` }
@@ -172,7 +173,7 @@ function addVariables(variables, environment) {
   return null
 }
 
-/** Whether a value is there, and is no address of this machine. */
+/** Whether a value is set and is not an address of this machine. */
 const leadsElsewhere = (value) =>
   value !== '' &&
   !/^(?:https?:\/\/)?(?:127\.0\.0\.1|\[?::1\]?|localhost)(?::[0-9]+)?\/*$/i.test(value)

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url'
 import { findBundledNode } from './bundled-node.mjs'
 import { loadEnvFile } from './env-file.mjs'
 
-// The demo is a program of its own.
+// The demo is a separate program.
 const isDemo = process.argv[2] === 'demo'
 const name = isDemo ? 'scripts/demo' : 'src/cli/pinfold'
 const words = process.argv.slice(isDemo ? 3 : 2)
@@ -21,7 +21,7 @@ const source = new URL(`../${name}.ts`, import.meta.url)
 const isClone = existsSync(source)
 const program = isClone ? source : new URL(`../dist/program/${name}.js`, import.meta.url)
 
-// What `pinfold init` wrote. The environment goes before the file.
+// The file that `pinfold init` wrote. The environment takes precedence.
 const refusal = loadEnvFile(process.argv.slice(2))
 if (refusal !== null) refuse(refusal)
 reachLoopbackDirectly()
@@ -36,10 +36,7 @@ if (isClone && !process.versions.node.startsWith('24.')) {
   await import(program)
 }
 
-/**
- * Says in one sentence what this Node lacks, before anything of the program is loaded that would
- * fail for it.
- */
+/** States in one sentence what this Node lacks, before any module that would fail is loaded. */
 function refuseOtherRuntime() {
   const [major, minor] = process.versions.node.split('.').map(Number)
   if (major < 22 || (major === 22 && minor < 13)) {
@@ -67,8 +64,7 @@ function refuseOtherRuntime() {
       `This Node.js (${process.versions.node}, ${process.execPath}) lacks ${lacking.join('; and ')}.`,
     )
   }
-  // Node 22 calls SQLite experimental at every start: nobody who runs this can do anything about
-  // it.
+  // Node 22 prints at every start that SQLite is experimental, which users cannot change.
   const [print] = process.listeners('warning')
   if (!print) return
   process.off('warning', print)
@@ -78,10 +74,7 @@ function refuseOtherRuntime() {
   })
 }
 
-/**
- * A proxy reaches its own loopback, not this machine's: what runs here is never asked for by way of
- * one.
- */
+/** Excludes this machine from the proxy, whose loopback is another machine's. */
 function reachLoopbackDirectly() {
   const { env } = process
   const excepted = env.no_proxy || env.NO_PROXY || ''
@@ -98,7 +91,7 @@ function startOn(node) {
   const child = spawn(node, [fileURLToPath(program), ...words], { stdio: 'inherit' })
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
   process.on('SIGINT', () => {
-    // A terminal sends it to both by itself, and a second one would not let the service finish.
+    // A terminal sends the signal to both processes; a second signal would interrupt the stop.
     if (!process.stdin.isTTY) child.kill('SIGINT')
   })
   child.on('error', ({ message }) => {

@@ -2,10 +2,10 @@ import { readConfig } from './service/config/config.ts'
 import { describeStartFailure } from './service/config/start-failure.ts'
 
 try {
-  // In here: with few open files allowed, loading it may fail as well.
+  // Imported here, since the import can fail too when few open files are allowed.
   const { serve } = await import('./service/serve.ts')
   const service = await serve(readConfig())
-  // Whoever has read this may stop the program, and finds it listening.
+  // Printed after the start: a reader of this message may stop the program.
   console.log(service.welcome)
 } catch (error) {
   console.error(describeStartFailure(error))

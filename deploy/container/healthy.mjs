@@ -1,6 +1,5 @@
 /**
- * The health check of the image: exits with 0 where the private listener of this container says
- * that it is ready.
+ * The health check of the image: exits with 0 when this container's private listener reports ready.
  */
 import { get } from 'node:http'
 import { get as getByTls } from 'node:https'
@@ -10,7 +9,7 @@ const options = {
   host: '127.0.0.1',
   port: PRIVATE_PORT,
   path: '/readyz',
-  // The certificate is for the name that others call; this is the very same container.
+  // The certificate has the public name; this connection stays in the container.
   rejectUnauthorized: false,
   signal: AbortSignal.timeout(4_000),
 }

@@ -7,15 +7,14 @@ import { CallFailed, createPinfold, Problem } from '@pinfold/sdk'
 const { PINFOLD_CONFIG = 'sandbox.json', PORT = '3000' } = process.env
 const pinfold = createPinfold(JSON.parse(await readFile(PINFOLD_CONFIG, 'utf8')))
 
-// Who is logged in, and whose card is whose, is the client system's to know: Pinfold knows no
-// cardholder.
+// The client system stores its logins and the owners of cards: Pinfold does not know cardholders.
 const sessions = new Map([['Bearer ana-is-logged-in', { name: 'Ana', cards: new Set() }]])
 const person = {
   cardHolder: { firstName: 'Ana', lastName: 'Lim', dateOfBirth: '1990-04-17' },
   address: { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' },
 }
 
-// The app makes one orderId for each wish for a card: pressed twice, it is the same card.
+// The app makes one orderId per ordered card, so that a repeated request returns the same card.
 const routes = {
   'POST /cards': async (holder, _card, { cardProduct, orderId }) => {
     const wish = { cardType: 'Virtual', cardProduct, ...person }
@@ -26,7 +25,7 @@ const routes = {
   'GET /cards/:card': (_holder, card) => pinfold.cards.retrieve(card),
   'POST /cards/:card/pin/unblock': ({ name }, card) =>
     pinfold.pins.unblock(card, { updatedBy: name }),
-  // Both are sealed on the device: this program relays what it cannot read.
+  // Both are encrypted for the device or the service: this program only forwards them.
   'POST /cards/:card/pin': (_holder, card, { encryptedPin }) =>
     pinfold.pins.set(card, { encryptedPin }),
   'POST /cards/:card/data': (_holder, card, request) => pinfold.cardData.relay(card, request),
@@ -43,7 +42,7 @@ async function answer(request) {
   return [200, (await route(holder, card, body)) ?? {}]
 }
 
-// What the app is told of a failure: its code. `detail` and `requestId` are for this program's log.
+// The app gets only the code of a failure; `detail` and `requestId` are for this program's log.
 function failure(error) {
   if (error instanceof Problem && error.status < 500) return [422, { code: error.code }]
   if (error instanceof SyntaxError) return [400, { code: 'malformed_request' }]

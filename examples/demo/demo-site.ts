@@ -17,24 +17,24 @@ export interface DemoSiteOptions {
   readonly access: ServiceAccess
   readonly issuer: string
   readonly keysUrl: string
-  /** Whether there is a shop, too. A client system by itself has none. */
+  /** Whether the site has a shop. A client system has none. */
   readonly hasShop: boolean
-  /** Whether browsers reach the site over https. */
+  /** Whether browsers use https. */
   readonly isSecure: boolean
 }
 
-/** Where the site lies on its server. */
+/** The path of the site on its server. */
 export const demoBase = '/demo'
 
 const relayBase = `${demoBase}/relay`
 const shopBase = `${demoBase}/shop`
 
-/** The cardholder's pages and the back ends that they call, each under a path of its own. */
+/** Creates the cardholder's pages and their back ends, each under its own path. */
 export function createDemoSite(options: DemoSiteOptions): Site {
   const relay = createRelay(options.access, relayBase)
   const shop = options.hasShop ? createShop(options.access, shopBase) : null
   const headers = siteHeaders(options.keysUrl)
-  // Read when the first visitor comes: a service that nobody looks at starts no later for it.
+  // Read at the first visit, so that the start of the service does not wait for it.
   const pages = readOnce(() =>
     readPages('examples/demo/page/main.ts', 'demo.css', {
       base: demoBase,

@@ -82,7 +82,7 @@ async function call(method, path, body, headers = {}) {
   return json
 }
 
-/** The cardholder's choice; a PIN that is too easy to guess is chosen anew. */
+/** The cardholder's choice; a PIN that is too easy to guess is replaced. */
 async function choosePin() {
   for (let tries = 0; tries < 20; tries += 1) {
     const cardPin = String(randomInt(10_000)).padStart(4, '0')
@@ -93,7 +93,7 @@ async function choosePin() {
   throw new Error('No PIN was taken')
 }
 
-/** What the device does: wraps a session key, verifies the answer, then opens it. */
+/** The device's part: wraps a session key, verifies the answer, then decrypts it. */
 async function readCardData() {
   const sessionKey = randomBytes(32)
   const wrapKey = await fetchKey('card-data-wrap-1')
@@ -116,7 +116,10 @@ async function readCardData() {
   return JSON.parse(decipher.update(payload, undefined, 'utf8') + decipher.final('utf8'))
 }
 
-/** A public key of the service, in PEM. A new installation makes them in its first seconds. */
+/**
+ * Fetches a public key of the service, as PEM. A new installation makes its keys in the first
+ * seconds.
+ */
 async function fetchKey(kid) {
   for (let tries = 0; tries < 30; tries += 1) {
     const answer = await fetch(`${api}/keys/${kid}.pem`)

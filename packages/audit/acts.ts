@@ -1,5 +1,5 @@
 /**
- * What the entries of a log say, one after another: that no number is left out, and what was
+ * Reads the entries of a log in order and checks that no number is missing and which entries were
  * erased.
  */
 
@@ -8,59 +8,60 @@ import { type Beginning, createGaps, type Gaps } from './gaps.ts'
 import { type Range, rangesIn } from './ranges.ts'
 import { type EntryText, isCanonical, parseEntryText, textIn } from './said.ts'
 
-/** What a successor's first entry says of the log before it. */
+/** The first entry of a successor, which describes the previous log. */
 export interface Succession {
-  /** Of the successor; the log before it has the number before. */
+  /** The successor's number; the previous log has the number before it. */
   readonly log: number
-  /** The newest checkpoint that was known of the log before; null where it had none. */
+  /** The newest known checkpoint of the previous log; null without one. */
   readonly predecessorCheckpoint: string | null
   readonly reason: string
 }
 
-/** An entry that asks for an erasure. */
+/** An entry that requests an erasure. */
 export interface ErasureRequest {
   readonly erasure: string
   readonly index: number
-  /** Of what: a card, a client, or what is old. */
+  /** The subject: a card, a client or old entries. */
   readonly of: string | null
-  /** Who asked; null of what is old. */
+  /** The requester; null for old entries. */
   readonly by: string | null
   readonly reason: string
 }
 
-/** An entry that names other entries as erased. */
+/** An entry that lists erased entries. */
 export interface ErasureEntry {
   readonly index: number
-  /** The log whose entries it names. */
+  /** The log of the erased entries. */
   readonly origin: string
-  /** The request that it belongs to. */
+  /** The erasure's ID. */
   readonly erasure: string | null
   readonly by: string | null
-  /** Null where they are none. */
+  /** Null when malformed. */
   readonly ranges: readonly Range[] | null
 }
 
-/** What was read from the entries of one log. */
+/** The results of reading one log's entries. */
 export interface Acts {
   /**
-   * @param text what it says; null where that is not there, undefined where it is not what was
-   *   signed
+   * @param text the entry's text; null if it is missing, undefined if it does not match the signed
+   *   entry
    */
   see(index: number, text: string | null | undefined): void
-  /** Reports what can only be told when all entries were seen. */
+  /** Reports faults that only the end of the log shows. */
   finish(): void
-  /** Entries that say nothing, in their order. */
+  /** Entries without text, in order. */
   readonly silent: readonly Range[]
   readonly requests: readonly ErasureRequest[]
   readonly erasures: readonly ErasureEntry[]
   readonly succession: Succession | null
   /**
-   * How many cards the log says to be older than itself, and how many of these begin in its midst.
+   * How many cards the log declares older than itself, and how many cards have a first number other
+   * than 1.
    */
   readonly older: { readonly said: number; readonly met: number }
 }
 
-/** Takes the entries of one log in, in their order. */
+/** Creates the reader of one log's entries, in order. */
 export function createActs(report: Report): Acts {
   const silent: [number, number][] = []
   const [requests, erasures]: [ErasureRequest[], ErasureEntry[]] = [[], []]
@@ -71,8 +72,8 @@ export function createActs(report: Report): Acts {
     const said = parseEntryText(text ?? '')
     succession = parseSuccession(said)
     older.said = parseOlderCards(said)
-    // The first log of all begins with 1. One that follows another says so in its first entry,
-    // which is never erased.
+    // The first log begins with 1. A successor declares itself in its first entry, which is never
+    // erased.
     const isSuccessor = text === undefined || succession !== null
     const beginning: Beginning = { isSuccessor, olderCards: older.said }
     gaps = createGaps(beginning, report)
@@ -106,7 +107,7 @@ export function createActs(report: Report): Acts {
   }
 }
 
-/** Adds an entry to ranges that end before it. */
+/** Adds an entry to ascending ranges. */
 function extend(ranges: [number, number][], index: number): void {
   const last = ranges.at(-1)
   if (last?.[1] === index - 1) last[1] = index

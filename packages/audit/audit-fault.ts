@@ -23,7 +23,7 @@ export type AuditFaultCode =
   | 'memory_lost'
   | 'another_log'
 
-/** Something that was to be verified and is not right, or could not be. */
+/** The reason why data is invalid or could not be verified. */
 export class AuditFault extends Error {
   readonly code: AuditFaultCode
 

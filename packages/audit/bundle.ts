@@ -1,6 +1,6 @@
 /**
- * 256 entries of a log, as its files have them three times: in a tile, in a bundle, and as what
- * they say.
+ * 256 entries of a log, which its files contain three times: as a tile, as a bundle and as
+ * openings.
  */
 import { isSame } from './bytes.ts'
 import type { FindingCode, Report } from './findings.ts'
@@ -8,20 +8,18 @@ import { type Files, type Opening, readOpenings } from './openings.ts'
 import { splitBundle, splitTile, tilePath, tileWidth } from './tiles.ts'
 import { leafHash } from './tree.ts'
 
-/** A bundle as it was read; nothing of it is verified. */
+/** An unverified bundle. */
 export interface Bundle {
   readonly index: number
   readonly width: number
-  /**
-   * Leaf hashes by the tile and by the entries; null where the file is not there or no such file.
-   */
+  /** Leaf hashes of the tile and of the entries; null if the file is missing or malformed. */
   readonly tile: readonly Uint8Array[] | null
   readonly entries: readonly Uint8Array[] | null
-  /** By their places; nothing where there is none. */
+  /** The opening at each position; undefined without one. */
   readonly openings: readonly (Opening | undefined)[]
 }
 
-/** Reads a bundle, and reports what is not there or cannot be read. */
+/** Reads a bundle and reports missing or malformed files. */
 export async function readBundle(
   { read, report }: Files,
   index: number,
@@ -43,7 +41,7 @@ export async function readBundle(
   }
 }
 
-/** The hashes of a tile; null, which is reported, where it is not there or has not so many. */
+/** Returns the hashes of a tile; null, which is reported, if it is missing or has too few. */
 export async function readTile(
   { read, report }: Files,
   level: number,
@@ -59,10 +57,7 @@ export async function readTile(
   return null
 }
 
-/**
- * Lists the possible leaves of a bundle: those of most of its files, those of its tile, and those
- * of its entries.
- */
+/** Lists the possible leaves of a bundle: the majority of its files, its tile, and its entries. */
 export function listCandidates({ entries, openings, tile, width }: Bundle): Uint8Array[][] {
   const most = Array.from({ length: width }, (_, at) => {
     const [inTile, entry, opening] = [tile?.[at], entries?.[at], openings[at]?.leaf]
@@ -73,7 +68,7 @@ export function listCandidates({ entries, openings, tile, width }: Bundle): Uint
   return [most, ...whole.map((each) => [...(each ?? [])])]
 }
 
-/** An entry, or what it says, that is not what was signed. */
+/** An entry or its text that differs from the signed one. */
 export interface Difference {
   readonly index: number
   readonly kind: 'entry' | 'opening'
@@ -82,8 +77,8 @@ export interface Difference {
 }
 
 /**
- * Holds the files of a bundle against the leaves that were signed.
- * @returns what differs and is not reported yet.
+ * Compares the files of a bundle with the signed leaves.
+ * @returns the differences that are not reported yet.
  */
 export function compareBundle(
   bundle: Bundle,
@@ -140,7 +135,7 @@ function compareEntries(
   return differences
 }
 
-/** Reports entries that are others: two that each stand at the other's place as swapped. */
+/** Reports differing entries; two entries in each other's position are reported as swapped. */
 export function reportDifferences(differences: readonly Difference[], report: Report): void {
   const rightful = new Map(
     differences.map((each) => [composeKey(each.kind, each.right), each.index]),

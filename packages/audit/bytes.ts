@@ -14,7 +14,7 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array {
   return whole
 }
 
-/** Compares public bytes: the time that it takes tells where they differ. */
+/** Compares public bytes; not in constant time. */
 export const isSame = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, at) => byte === b[at])
 
@@ -25,11 +25,11 @@ export const formatHex = (bytes: Uint8Array): string =>
 export const fromHex = (hex: string): Uint8Array =>
   Uint8Array.from(hex.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16))
 
-/** Base64 as RFC 4648 section 4 writes it. */
+/** Encodes Base64 (RFC 4648 section 4). */
 export const toBase64 = (bytes: Uint8Array): string =>
   btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
 
-/** @throws AuditFault unless it is the one way to write these bytes (RFC 4648 section 4). */
+/** @throws AuditFault unless it is canonical Base64 (RFC 4648 section 4). */
 export function fromBase64(text: string): Uint8Array {
   try {
     const binary = atob(text)
@@ -40,7 +40,7 @@ export function fromBase64(text: string): Uint8Array {
   throw new AuditFault('malformed', 'the text is not base64 as in RFC 4648')
 }
 
-/** A whole number in 8 bytes, the greatest first. */
+/** Encodes a whole number in 8 bytes, big-endian. */
 export function eightBytes(number: number): Uint8Array {
   const bytes = new Uint8Array(8)
   new DataView(bytes.buffer).setBigUint64(0, BigInt(number))

@@ -1,20 +1,20 @@
-/** The texts of an audit log that are signed: C2SP tlog-checkpoint and tlog-cosignature. */
+/** The signed texts of an audit log: C2SP tlog-checkpoint and tlog-cosignature. */
 import { AuditFault } from './audit-fault.ts'
 import { concat, eightBytes, fromBase64, toBase64, utf8 } from './bytes.ts'
 import { hashBytes } from './tree.ts'
 
-/** What is signed: so many entries, with this root. */
+/** The signed content: the number of entries and the root. */
 export interface Checkpoint {
   readonly origin: string
   readonly size: number
   readonly root: Uint8Array
 }
 
-/** The text of a checkpoint. */
+/** Composes the text of a checkpoint. */
 export const checkpointText = ({ origin, root, size }: Checkpoint): string =>
   `${origin}\n${size}\n${toBase64(root)}\n`
 
-/** Reads the text of a checkpoint, without its signatures. @throws AuditFault `malformed` */
+/** Parses the text of a checkpoint, without its signatures. @throws AuditFault `malformed` */
 export function parseCheckpoint(text: string): Checkpoint {
   const [origin = '', size = '', root = '', ...more] = text.split('\n')
   const isWhole = more.at(-1) === '' && !more.slice(0, -1).includes('')
@@ -27,12 +27,13 @@ export function parseCheckpoint(text: string): Checkpoint {
   return { origin, size: Number(size), root: bytes }
 }
 
-/** Composes the message that a cosigner signs by Ed25519. @param timestamp seconds since 1970 */
+/** Composes the message of an Ed25519 cosignature. @param timestamp seconds since 1970 */
 export const cosignatureMessage = (checkpoint: string, timestamp: number): Uint8Array =>
   utf8(`cosignature/v1\ntime ${timestamp}\n${checkpoint}`)
 
 /**
- * What a log or a cosigner signs by ML-DSA-44: the whole tree as a subtree.
+ * Composes the message of an ML-DSA-44 signature by a log or a cosigner: the whole tree as a
+ * subtree.
  * @param timestamp seconds since 1970
  */
 export function mlDsaMessage(
@@ -51,7 +52,7 @@ export function mlDsaMessage(
   ])
 }
 
-/** A text behind its length in one byte. */
+/** Encodes a text after its length in one byte. */
 function shortText(text: string): Uint8Array {
   const bytes = utf8(text)
   return concat([Uint8Array.of(bytes.length), bytes])

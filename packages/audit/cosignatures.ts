@@ -1,4 +1,4 @@
-/** Whether witnesses have cosigned what they were to cosign. */
+/** Checks the cosignatures of witnesses. */
 import type { Report } from './findings.ts'
 import { findClaim } from './known-checkpoints.ts'
 import { type SignedCheckpoint, signatureTypes, type VerifierKey } from './notes.ts'
@@ -6,7 +6,8 @@ import { type SignedCheckpoint, signatureTypes, type VerifierKey } from './notes
 const { cosignature, ed25519, mlDsa44 } = signatureTypes
 
 /**
- * Names of the witnesses among keys: of those that sign logs, each has an Ed25519 key that does.
+ * Lists the names of witnesses among keys. A key whose name has an Ed25519 log key belongs to a
+ * log.
  */
 export function witnessesIn(keys: readonly VerifierKey[]): readonly string[] {
   const logs = new Set(keys.filter(({ type }) => type === ed25519).map(({ name }) => name))
@@ -17,9 +18,8 @@ export function witnessesIn(keys: readonly VerifierKey[]): readonly string[] {
 }
 
 /**
- * What is missing where fewer witnesses have cosigned a checkpoint than must; null where enough
- * have.
- * @param quorum how many must have; all whose keys were given, unless it is said
+ * Describes missing cosignatures of a checkpoint; null if there are enough.
+ * @param quorum the required number; all witnesses with a given key unless set
  */
 export function findMissingCosignatures(
   { cosignedBy, uncheckedBy }: SignedCheckpoint,
@@ -38,9 +38,9 @@ export function findMissingCosignatures(
 }
 
 /**
- * Reports where too few witnesses have cosigned a checkpoint. That of a log before the one in use
- * needs none where the log after it, which is cosigned itself, begins with it.
- * @param quorum how many must have; all whose keys were given, unless it is said
+ * Reports checkpoints with too few cosignatures. A previous log's checkpoint needs none if its
+ * successor, which is cosigned itself, begins with it.
+ * @param quorum the required number; all witnesses with a given key unless set
  */
 export function holdCosignatures(
   checkpoint: SignedCheckpoint,
@@ -53,13 +53,10 @@ export function holdCosignatures(
   }: {
     readonly witnesses: readonly string[]
     readonly quorum: number | undefined
-    /**
-     * The checkpoint that the log after it begins with; null where that is none, or there is no
-     * such log.
-     */
+    /** The checkpoint that the successor begins with; null without one. */
     readonly successorSays: string | null
     readonly report: Report
-    /** Takes in what is no finding. */
+    /** Receives a remark that is not a finding. */
     readonly note: (text: string) => void
   },
 ): void {

@@ -1,21 +1,21 @@
-/** Which entries were erased rightly: at a request that stands before them in the log. */
+/** Decides which erasures are valid: those with an earlier request in the log. */
 import type { Acts, ErasureEntry, ErasureRequest } from './acts.ts'
 import type { Finding } from './findings.ts'
 import { countEntries, describeRange, type Range, uncovered } from './ranges.ts'
 
-/** An entry that names others as erased, and why it may. */
+/** An entry that lists erased entries, with its justification. */
 export interface ErasureReport {
-  /** The log in which it stands, and where. */
+  /** The log and the position of the entry. */
   readonly origin: string
   readonly index: number
-  /** The id of the erasure. */
+  /** The ID of the erasure. */
   readonly erasure: string
-  /** Of what: `card`, `client`, or `age`. */
+  /** The subject: `card`, `client` or `age`. */
   readonly of: string | null
-  /** Who asked; null of what is old. */
+  /** The requester; null for old entries. */
   readonly requestedBy: string | null
   readonly reason: string
-  /** The log whose entries it names, and which they are. */
+  /** The log of the erased entries, and their ranges. */
   readonly log: string
   readonly ranges: readonly Range[]
 }
@@ -27,24 +27,24 @@ interface ReadLog {
   readonly acts: Acts
 }
 
-/** What became of the entries that say nothing. */
+/** The outcome for entries without text. */
 interface Judgement {
-  /** Those that name entries rightly, the oldest first. */
+  /** The valid erasures, the oldest first. */
   readonly erasures: readonly ErasureReport[]
-  /** How many entries of each log say nothing and are covered, by its origin. */
+  /** The number of validly erased entries of each log, by its origin. */
   readonly erased: ReadonlyMap<string, number>
   readonly findings: readonly Finding[]
 }
 
-/** A request, and the place of its log among all. */
+/** A request, with the position of its log. */
 interface PlacedRequest {
   readonly request: ErasureRequest
   readonly at: number
 }
 
 /**
- * Judges what is missing in logs by what they say of erasures.
- * @param logs the one in use first, then those before it
+ * Decides whether erasures justify the missing texts of logs.
+ * @param logs the current one first, then the previous ones
  */
 export function judgeErasures(logs: readonly ReadLog[]): Judgement {
   const requests = firstRequests(logs)
@@ -87,7 +87,7 @@ function requestBefore(
   return asked.at > at || (asked.at === at && asked.request.index < index) ? asked.request : null
 }
 
-/** The first request for each erasure: the oldest log has the last place. */
+/** Returns the first request for each erasure: the oldest log has the last position. */
 function firstRequests(logs: readonly ReadLog[]): ReadonlyMap<string, PlacedRequest> {
   const requests = new Map<string, PlacedRequest>()
   for (const [at, { acts }] of logs.entries()) {
@@ -97,8 +97,8 @@ function firstRequests(logs: readonly ReadLog[]): ReadonlyMap<string, PlacedRequ
 }
 
 /**
- * Why an entry does not explain what is missing; null where it does.
- * @param at the place of its log among all
+ * Returns the reason why an entry does not justify an erasure; null if it does.
+ * @param at the position of its log
  */
 function findFault(
   { by, index, origin, ranges }: ErasureEntry,
@@ -112,7 +112,7 @@ function findFault(
   const named = logs.findIndex((each) => each.origin === origin)
   if (named >= 0 && named < at) return `it names entries of ${origin}, which began after it`
   const last = ranges.reduce((most, [, to]) => Math.max(most, to), -1)
-  // Of a log that was closed before its last entries were signed, the log after it has these.
+  // A successor contains the last entries of a log that was closed before these were signed.
   const former = (logs[named]?.size ?? 0) + (logs[named - 1]?.size ?? 0)
   const end = named === at ? index : former
   if (named < 0 || last < end) return null

@@ -51,12 +51,12 @@ export type FindingCode =
 
 export interface Finding {
   readonly code: FindingCode
-  /** The log that it is about. */
+  /** The log of the finding. */
   readonly origin: string
-  /** The file, the entry, the card. */
+  /** The file, the entry or the card. */
   readonly where: string
   readonly detail: string
 }
 
-/** Takes a finding in. */
+/** Receives a finding. */
 export type Report = (code: FindingCode, where: string, detail: string) => void

@@ -18,80 +18,74 @@ import { tileWidth } from './tiles.ts'
 import { walkTree } from './walk.ts'
 
 /**
- * Names of what is in a folder of an export; none where it is not there.
+ * Lists the names in a folder of an export; none if it does not exist.
  * @throws AuditFault `unreachable`
  */
 export type ListFolder = (folder: string) => Promise<readonly string[]>
 
 const nothing: ListFolder = async () => []
 
-/** How an exported log is verified. */
+/** The options of a verification. */
 export interface FolderOptions {
   /**
-   * Of the logs, and of witnesses; the folder's own unless given, which whoever made the folder may
-   * have made, too.
+   * The keys of logs and witnesses; those in the folder unless given, which its author may have
+   * forged.
    */
   readonly keys?: readonly VerifierKey[] | undefined
-  /** Checkpoints that were had before, signed notes: the log must go on from them. */
+  /** Earlier checkpoints, as signed notes: the log must extend them. */
   readonly remembered?: readonly string[] | undefined
   /**
-   * Origins of successors that may explain why a log before them has fewer entries than were
-   * signed. Of others that is a finding.
+   * Origins of successors that may explain why a previous log has fewer entries than were signed.
+   * For other successors, this is a finding.
    */
   readonly acceptedSuccessors?: readonly string[] | undefined
-  /**
-   * How many of the witnesses whose keys are given must have cosigned; all of them unless it is
-   * said.
-   */
+  /** The required number of witnesses among those with a given key; all of them unless set. */
   readonly quorum?: number | undefined
   /**
-   * Names what is in a folder of the export, `openings` or `logs`: then what belongs to no entry is
-   * found, too.
+   * Lists a folder of the export, `openings` or `logs`, so that files without an entry are found,
+   * too.
    */
   readonly list?: ListFolder | undefined
-  /** Is told now and then how many entries of a log have been looked at. */
+  /** Reports the number of checked entries of a log from time to time. */
   onProgress?(origin: string, seen: number, size: number): void
 }
 
-/** One log of a folder as it was found. */
+/** The results for one log. */
 export interface LogReport {
   readonly origin: string
   readonly size: number
-  /** Null where its checkpoint is not signed as it must be. */
+  /** Null without a valid signature. */
   readonly checkpoint: SignedCheckpoint | null
   /** Entries whose text was erased, under an erasure in the log. */
   readonly erased: number
 }
 
-/** What was found in a folder. */
+/** The results for a folder. */
 export interface FolderReport {
-  /** The log in use first, then those before it. */
+  /** The current log first, then the previous ones. */
   readonly logs: readonly LogReport[]
-  /** Entries that name others as erased, and at whose request: each is for people to read. */
+  /** Entries that list erased entries, with their requesters, for a person to check. */
   readonly erasures: readonly ErasureReport[]
   readonly findings: readonly Finding[]
-  /** What could not be checked, and why. */
+  /** The parts that could not be checked, with reasons. */
   readonly unchecked: readonly string[]
   /**
-   * What whoever reads the report is to know: which keys were trusted, what a successor says of the
-   * log before.
+   * Remarks for the reader of the report: the trusted keys, and each successor's statement about
+   * its previous log.
    */
   readonly notes: readonly string[]
 }
 
-/**
- * A log that was walked; what is erased in it is judged at the end, since the log after it may
- * cover it.
- */
+/** A verified log. Its erasures are checked at the end, since its successor may justify them. */
 interface Walked {
   readonly report: LogReport
   readonly acts: Acts
 }
 
-/** What all logs of a folder are verified with, and what comes of it. */
+/** The input of all logs of a folder, and the results. */
 interface Context {
   readonly keys: readonly VerifierKey[]
-  /** What was remembered, and what the logs that were walked keep: of whichever log. */
+  /** Remembered checkpoints, and those in the verified logs: of any log. */
   readonly known: KnownNote[]
   readonly findings: Finding[]
   readonly unchecked: string[]
@@ -101,16 +95,15 @@ interface Context {
   readonly onProgress: FolderOptions['onProgress']
 }
 
-/** What a log says of the one before it, and the name of the one that says so. */
+/** A successor's name and its statement about the previous log. */
 interface Successor extends Succession {
   readonly origin: string
 }
 
 /**
- * Verifies an export: signatures, every tile and entry, what each entry says, that no act is left
- * out, that what is missing was erased, and that the log goes on from every checkpoint that is
- * known of it.
- * @throws AuditFault `malformed` where the keys are none, `unreachable` where a file cannot be read
+ * Verifies an export: signatures, all tiles and entries, the entries' texts, that no act is
+ * missing, that missing texts were erased, and that the log extends every known checkpoint.
+ * @throws AuditFault `malformed` for malformed keys, `unreachable` when a file cannot be read
  */
 export async function verifyFolder(
   read: ReadFile,
@@ -153,7 +146,7 @@ export async function verifyFolder(
     numbers.add(String(number))
     const { acts, report } = log
     succession = acts.succession && { ...acts.succession, origin: report.origin }
-    // Each has a smaller number than the one after it, whatever a folder says of itself.
+    // Each has a smaller number than its successor, whatever the folder claims.
     number = succession ? Math.min(succession.log, number) - 1 : 0
   }
   for (const each of known) reportUnheld(each, walked, context)
@@ -173,7 +166,7 @@ export async function verifyFolder(
   return { logs, erasures, findings, unchecked, notes }
 }
 
-/** Says of a checkpoint that none of the logs could be held against why that is. */
+/** Reports why a checkpoint could not be compared with any log. */
 function reportUnheld(
   { isKept, note, where }: KnownNote,
   walked: readonly Walked[],
@@ -192,8 +185,8 @@ const decodeText = (bytes: Uint8Array | null): string =>
   new TextDecoder().decode(bytes ?? new Uint8Array())
 
 /**
- * @param succession what the log after it says of it.
- * @returns null where nothing of it can be looked at.
+ * @param succession the successor's statement about it.
+ * @returns null when nothing of it can be checked.
  */
 async function verifyLog(
   { list, read }: Folders,
@@ -228,7 +221,7 @@ async function verifyLog(
   }
   const followed = findClaim(succession?.predecessorCheckpoint ?? '')
   if (followed && followed.origin !== origin) {
-    // It may be lost, with the database that knew it; or somebody has put another in its place.
+    // It may be lost with its database, or another log was put in its place.
     const lost = `${followed.origin} with ${followed.size} entries is missing`
     context.unchecked.push(`${lost}; its successor gives the reason: ${succession?.reason}`)
   }
@@ -260,7 +253,7 @@ async function verifyLog(
     const rest = `entries ${walked} to ${size - 1}`
     context.unchecked.push(`${origin}: ${rest}. Nothing of the first of them is there.`)
   }
-  // Where the checkpoint itself is not right, that is what there is to say.
+  // An invalid checkpoint is reported already.
   if (!isSigned && checkpoint && walked === size) {
     const detail = 'some of their entries and tiles were not signed'
     report('tree_changed', `entries 0 to ${size - 1}`, detail)
@@ -270,7 +263,7 @@ async function verifyLog(
   return { report: { origin, size, checkpoint, erased: 0 }, acts }
 }
 
-/** What a log is read from. */
+/** The source of a log. */
 interface Folders {
   readonly read: ReadFile
   readonly list: ListFolder
@@ -281,10 +274,7 @@ const foldersBelow = (prefix: string, read: ReadFile, list: ListFolder): Folders
   list: (folder) => list(`${prefix}${folder}`),
 })
 
-/**
- * Reports files of what entries say that belong to none: whoever searches the folder would read
- * them, too.
- */
+/** Reports openings without an entry, since a search of the folder would find them, too. */
 async function reportStrayOpenings(
   { list, read }: Folders,
   size: number,
@@ -301,7 +291,7 @@ async function reportStrayOpenings(
   reportStrays(strays, 'it belongs to none of the entries', report)
 }
 
-/** Stray files that are reported, each. */
+/** The maximum number of stray files that are reported individually. */
 const straysMost = 20
 
 function reportStrays(paths: readonly string[], detail: string, report: Report): void {
@@ -310,9 +300,7 @@ function reportStrays(paths: readonly string[], detail: string, report: Report):
   if (more > 0) report('file_added', `${more} more`, detail)
 }
 
-/**
- * @returns the checkpoint of a log; null where it is not signed as it must be, which is reported.
- */
+/** @returns the checkpoint of a log; null, which is reported, without a valid signature. */
 async function openOwn(
   note: string,
   report: Report,
@@ -327,7 +315,7 @@ async function openOwn(
   return checkpoint
 }
 
-/** Reports a checkpoint that the log does not go on from. */
+/** Reports a checkpoint that the log does not extend. */
 function holdAgainst(
   { isExplained, root, size, where }: KnownCheckpoint,
   log: {

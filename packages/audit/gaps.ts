@@ -1,33 +1,30 @@
-/**
- * Numbers that entries bear without gaps: of acts, of a card's events, and of its tries of each
- * kind.
- */
+/** Checks numbers without gaps: of acts, of a card's events, and of its tries of each kind. */
 import type { Report } from './findings.ts'
 import type { EntryText } from './said.ts'
 import { createTries } from './tries.ts'
 
-/** Follows the numbers of one log. */
+/** Checks the numbers of one log. */
 export interface Gaps {
-  /** Takes in an entry that says nothing. */
+  /** Counts an entry without text. */
   skip(): void
-  /** Takes in what an entry says. */
+  /** Counts an entry's text. */
   count(said: EntryText, where: string): void
   /**
-   * Reports what can only be told at the end.
-   * @returns how many cards begin with another number than 1.
+   * Reports gaps that only the end shows.
+   * @returns the number of cards whose first number is not 1.
    */
   finish(): number
 }
 
-/** Where a log begins. */
+/** The beginning of a log. */
 export interface Beginning {
-  /** Whether it follows another log, which may have the numbers before its own. */
+  /** Whether it follows another log, which may contain the earlier numbers. */
   readonly isSuccessor: boolean
-  /** How many cards it says to be older than itself: the first numbers of these are in no log. */
+  /** The number of cards that it declares older than itself: no log has their first numbers. */
   readonly olderCards: number
 }
 
-/** A number that was seen, and how many entries had said nothing by then. */
+/** A number, and the number of entries without text before it. */
 interface Place {
   readonly value: number
   readonly silences: number
@@ -39,19 +36,22 @@ const names: Readonly<Record<Kind, string>> = { number: 'act', sequence: 'event'
 
 const before: Place = { value: 0, silences: 0 }
 
-/** Follows the numbers of one log from its beginning. */
+/** Creates the check of one log from its beginning. */
 export function createGaps({ isSuccessor, olderCards }: Beginning, report: Report): Gaps {
   const cards = new Map<string, Place>()
   const older = new Set<string>()
   const first = isSuccessor ? null : before
   let lastNumber = first
   let silences = 0
-  /** Whether a card may begin with another number than 1: as many may as are older than the log. */
+  /**
+   * Whether a card may begin with another number than 1: at most as many cards as are older than
+   * the log.
+   */
   const isOlder = (card: string): boolean => {
     if (older.size < olderCards) older.add(card)
     return older.has(card)
   }
-  /** Reports a gap before a number. @returns its place. */
+  /** Reports a gap before a number. @returns its position. */
   const follow = (kind: Kind, last: Place | null, value: number, where: string, of = ''): Place => {
     const detail =
       last === before
@@ -59,8 +59,7 @@ export function createGaps({ isSuccessor, olderCards }: Beginning, report: Repor
         : `${names[kind]} ${value}${of} follows ${last?.value}`
     const missing = last ? value - last.value - 1 : 0
     if (missing < 0) report(`${kind}_repeated`, where, detail)
-    // Where so many entries between the two say nothing any more, what is missing may be among
-    // them.
+    // If enough entries between the two have no text, the missing numbers may be among them.
     if (missing > silences - (last?.silences ?? 0)) report(`${kind}_skipped`, where, detail)
     return { value, silences }
   }

@@ -1,41 +1,38 @@
-/** Checkpoints that were had of logs before, which the logs must go on from. */
+/** Earlier checkpoints of logs, which the logs must extend. */
 import type { Succession } from './acts.ts'
 import { AuditFault } from './audit-fault.ts'
 import { type Checkpoint, parseCheckpoint } from './checkpoints.ts'
 import type { Report } from './findings.ts'
 import { openCheckpoint, type SignedCheckpoint, type VerifierKey } from './notes.ts'
 
-/** A note of a log that was received earlier. Nothing in it is verified. */
+/** An unverified note of a log that was received earlier. */
 export interface KnownNote {
   readonly where: string
   readonly note: string
-  /** Whether the folder itself keeps it. */
+  /** Whether the folder itself contains it. */
   readonly isKept: boolean
 }
 
-/** A checkpoint that a key of its log signed, and where it was had from. */
+/** A checkpoint signed by a key of its log, and its source. */
 export interface KnownCheckpoint extends Checkpoint {
   readonly where: string
-  /**
-   * Whether the log's successor says that so much was signed: then it also says why some of it may
-   * be gone.
-   */
+  /** Whether the log's successor states this size: then it also explains missing entries. */
   readonly isExplained: boolean
 }
 
-/** Checkpoints of earlier exports that are read. */
+/** The maximum number of checkpoints of earlier exports. */
 const mostNotes = 10_000
 
-/** The notes that a folder keeps of earlier exports, each a line of JSON. */
+/** Lists the notes of earlier exports in a folder, each a line of JSON. */
 export const notesIn = (kept: string): KnownNote[] =>
   kept.split('\n', mostNotes + 1).flatMap((line, at) => {
     const where = `checkpoints.jsonl, line ${at + 1}`
-    // What is behind as many as are read makes the file no export's.
+    // Lines beyond the maximum make the file invalid.
     const note = at < mostNotes ? noteIn(line) : ''
     return line === '' ? [] : [{ where, note, isKept: true }]
   })
 
-/** None is no note, nor is one that is written in another way than an export does. */
+/** An empty text is not a note, nor is one in another form than that of an export. */
 function noteIn(line: string): string {
   try {
     const note: unknown = JSON.parse(line)
@@ -45,7 +42,7 @@ function noteIn(line: string): string {
   }
 }
 
-/** What is known of one log, as its keys signed it, with what the log after it begins with. */
+/** Lists the known signed checkpoints of one log, with the one that its successor begins with. */
 export async function listKnownCheckpoints(
   origin: string,
   log: {
@@ -53,7 +50,7 @@ export async function listKnownCheckpoints(
     readonly keys: readonly VerifierKey[]
     readonly succession: Succession | null
     readonly report: Report
-    /** Takes in what cannot be checked. */
+    /** Receives a checkpoint that cannot be checked. */
     readonly leave: (what: string) => void
   },
 ): Promise<KnownCheckpoint[]> {
@@ -72,7 +69,7 @@ export async function listKnownCheckpoints(
   return known
 }
 
-/** A checkpoint that is verified, or why it is not. */
+/** Returns a verified checkpoint, or the reason why it is invalid. */
 export async function openOrFault(
   note: string,
   keys: readonly VerifierKey[],
@@ -85,7 +82,7 @@ export async function openOrFault(
   }
 }
 
-/** Returns the checkpoint in a note, whoever signed it, or null when the note has none. */
+/** Returns the unverified checkpoint in a note, or null if the note has none. */
 export function findClaim(note: string): Checkpoint | null {
   try {
     return parseCheckpoint(note.slice(0, note.lastIndexOf('\n\n') + 1))

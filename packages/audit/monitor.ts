@@ -8,24 +8,24 @@ import type { ReadFile } from './openings.ts'
 import { consistencyProof, tileWidth } from './tiles.ts'
 import { verifyConsistency } from './tree.ts'
 
-/** What a look at a published log came to. */
+/** The result of checking a published log. */
 export interface Growth {
-  /** The newest checkpoint, as it was signed: to be remembered where nothing was found. */
+  /** The newest signed checkpoint: to be stored when there is no finding. */
   readonly note: string
   readonly checkpoint: SignedCheckpoint
   readonly findings: readonly Finding[]
 }
 
 /**
- * Looks at a log where it is published, and whether its tree goes on from that of an older
- * checkpoint: nothing of it was changed, taken out or forgotten since.
- * @param read reads below the log's address
- * @param remembered the note that the last look answered with; null at the first
- * @param quorum how many of the witnesses whose keys are given must have cosigned; all of them
- *   unless it is said
- * @throws AuditFault where the checkpoint is none of the log, or what shows it cannot be read;
- * `another_log` where it is that of a successor; `memory_lost` where the note is none of the log,
- * so that nothing can be said
+ * Checks that a published log's tree extends an older checkpoint: nothing was changed, removed or
+ * lost since.
+ * @param read reads below the log's URL
+ * @param remembered the note of the previous check; null at the first
+ * @param quorum the required number of witnesses among those with a given key; all of them unless
+ *   set
+ * @throws AuditFault when the checkpoint is not the log's, or its proof cannot be read;
+ *   `another_log` when it is a successor's; `memory_lost` when the note is not the log's, so that
+ *   nothing can be checked
  */
 export async function checkGrowth(
   read: ReadFile,

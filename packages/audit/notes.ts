@@ -1,6 +1,6 @@
 /**
- * Signed notes: C2SP signed-note. They are made and taken apart here, and verified by Web Crypto;
- * private keys are elsewhere.
+ * Signed notes: C2SP signed-note. Composed and parsed here, and verified by Web Crypto; private
+ * keys are elsewhere.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { AuditFault } from './audit-fault.ts'
@@ -12,10 +12,10 @@ import {
   parseCheckpoint,
 } from './checkpoints.ts'
 
-/** Of what type a signature of a note is (C2SP signed-note, Signature types). */
+/** The signature types of notes (C2SP signed-note, Signature types). */
 export const signatureTypes = { ed25519: 1, cosignature: 4, mlDsa44: 6 } as const
 
-/** A key that signatures are verified by. */
+/** A key that verifies signatures. */
 export interface VerifierKey {
   readonly name: string
   /** Four bytes, in hexadecimal. */
@@ -25,27 +25,27 @@ export interface VerifierKey {
   readonly publicKey: Uint8Array
 }
 
-/** A signature that was verified. */
+/** A verified signature. */
 export interface VerifiedSignature {
   readonly name: string
   readonly type: number
-  /** When it says that it was made; null where it does not. */
+  /** The time in the signature; null without one. */
   readonly at: Date | null
 }
 
-/** A checkpoint whose signatures were verified. */
+/** A checkpoint with verified signatures. */
 export interface SignedCheckpoint extends Checkpoint {
-  /** By keys of the log: their name is the origin. */
+  /** Signatures by the log's keys: their name is the origin. */
   readonly signedBy: readonly VerifiedSignature[]
-  /** By others, whose keys were given: witnesses. */
+  /** Signatures by other given keys: witnesses. */
   readonly cosignedBy: readonly VerifiedSignature[]
-  /** Names of keys that were given and have signed, but by what this runtime cannot verify. */
+  /** Names of given keys whose signatures this runtime cannot verify. */
   readonly uncheckedBy: readonly string[]
-  /** Names that stand under it whose keys were not given: anybody may have written them. */
+  /** Names of signatures without a given key, which anyone may have added. */
   readonly unknownBy: readonly string[]
 }
 
-/** One line of signature; `signature` is what stands behind the key's id. */
+/** One signature line; `signature` is the part after the key's ID. */
 interface NoteSignature {
   readonly name: string
   readonly id: string
@@ -56,11 +56,11 @@ const malformed = (detail: string): AuditFault => new AuditFault('malformed', de
 
 const isKeyName = (name: string): boolean => name !== '' && !/[\s+]/u.test(name)
 
-/** The id of a key: four bytes in hexadecimal, of its name, type and public key. */
+/** Computes a key's ID: four bytes in hexadecimal, of its name, type and public key. */
 export const noteKeyId = (name: string, type: number, publicKey: Uint8Array): string =>
   formatHex(sha256(concat([utf8(`${name}\n`), Uint8Array.of(type), publicKey])).subarray(0, 4))
 
-/** A verifier key as text: `example.com/log+530d903a+AekyeR…` (C2SP signed-note, Verifier keys). */
+/** Formats a verifier key: `example.com/log+530d903a+AekyeR…` (C2SP signed-note, Verifier keys). */
 export const verifierKeyText = (name: string, type: number, publicKey: Uint8Array): string =>
   [name, noteKeyId(name, type, publicKey), toBase64(concat([Uint8Array.of(type), publicKey]))].join(
     '+',
@@ -69,8 +69,8 @@ export const verifierKeyText = (name: string, type: number, publicKey: Uint8Arra
 const keyLengths: Readonly<Record<number, number>> = { 1: 32, 4: 32, 6: 1_312 }
 
 /**
- * Reads `name+id+base64`.
- * @throws AuditFault `malformed` where it is no key, or of a type that is not known here.
+ * Parses `name+id+base64`.
+ * @throws AuditFault `malformed` for a malformed key, or an unknown type.
  */
 export function parseVerifierKey(text: string): VerifierKey {
   const [name = '', id = '', ...rest] = text.split('+')
@@ -86,30 +86,30 @@ export function parseVerifierKey(text: string): VerifierKey {
 }
 
 /**
- * The verifier keys in a file: one a line, or in the lines of a policy, or as strings of JSON;
- * others are passed over.
+ * Parses the verifier keys in a file: one per line, in the lines of a policy, or as strings of
+ * JSON; other text is ignored.
  */
 export const parseVerifierKeys = (text: string): VerifierKey[] =>
   (text.match(verifierKey) ?? []).map(parseVerifierKey)
 
 const verifierKey = /[^\s+"#]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]{40,}={0,2}/g
 
-/** A line of signature, with its newline. */
+/** Formats a signature line, with its newline. */
 export const signatureLine = ({ id, name, signature }: NoteSignature): string =>
   `— ${name} ${toBase64(concat([fromHex(id), signature]))}\n`
 
-/** A note: the text, which ends in a newline, and its signatures. */
+/** Composes a note: the text, which ends in a newline, and its signatures. */
 export const composeNote = (text: string, signatures: readonly NoteSignature[]): string =>
   `${text}\n${signatures.map(signatureLine).join('')}`
 
-/** Above what the standard asks to be accepted, and what one process reads of another at most. */
+/** Above the minimum of the standard, and the maximum that one process reads of another. */
 const maxSignatures = 100
 
-/** What no note has: control characters, and what stands for bytes that are no UTF-8. */
+/** Invalid in a note: control characters and the replacement character of invalid UTF-8. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a note must have none
 const notText = /[\u0000-\u0009\u000b-\u001f\ufffd]|\p{Surrogate}/u
 
-/** Takes a note apart, and verifies nothing. @throws AuditFault `malformed` */
+/** Parses a note without verification. @throws AuditFault `malformed` */
 export function parseNote(note: string): {
   readonly text: string
   readonly signatures: readonly NoteSignature[]
@@ -170,7 +170,7 @@ export async function openNote(
 }
 
 /**
- * Verifies a checkpoint: signed by its log, whose keys bear the name that it has as its origin.
+ * Verifies a checkpoint: signed by its log, whose keys have its origin as their name.
  * @throws AuditFault
  */
 export async function openCheckpoint(
@@ -185,7 +185,7 @@ export async function openCheckpoint(
   throw new AuditFault('unverified', 'no signature is by a key of its log')
 }
 
-/** @returns null where this runtime cannot verify it. @throws AuditFault where it is wrong. */
+/** @returns null when this runtime cannot verify it. @throws AuditFault when it is invalid. */
 async function verifySignature(
   key: VerifierKey,
   text: string,
@@ -195,8 +195,7 @@ async function verifySignature(
   const isPostQuantum = key.type === signatureTypes.mlDsa44
   const seconds = isTimed ? secondsIn(bytes) : 0
   const algorithm = isPostQuantum ? 'ML-DSA-44' : 'Ed25519'
-  // What Web Crypto calls bare bytes differs between what it has long had and what came with
-  // ML-DSA.
+  // Web Crypto's name for the format of raw keys changed with ML-DSA.
   const format = (isPostQuantum ? 'raw-public' : 'raw') as 'raw'
   const imported = await crypto.subtle
     .importKey(format, new Uint8Array(key.publicKey), algorithm, false, ['verify'])
@@ -213,7 +212,7 @@ async function verifySignature(
   return { name: key.name, type: key.type, at: isTimed ? new Date(seconds * 1_000) : null }
 }
 
-/** The time in the 8 bytes before a signature; 0 where it is cut short. */
+/** Reads the time in the 8 bytes before a signature; 0 if it is truncated. */
 const secondsIn = (bytes: Uint8Array): number =>
   bytes.length < 8
     ? 0

@@ -1,4 +1,4 @@
-/** What entries are given to say: a file for each 256, a line for each entry. */
+/** The texts of entries: a file for each 256 entries, with one line each. */
 import { AuditFault } from './audit-fault.ts'
 import { fromBase64, isSame, toBase64, utf8 } from './bytes.ts'
 import type { Report } from './findings.ts'
@@ -10,30 +10,30 @@ import { computeCommitment, encodeEntry, leafHash } from './tree.ts'
  */
 export type ReadFile = (path: string) => Promise<Uint8Array | null>
 
-/** The files of a log, and who is told what is wrong with them. */
+/** The files of a log, and the receiver of findings. */
 export interface Files {
   readonly read: ReadFile
   readonly report: Report
 }
 
-/** What an entry says, and the leaf hash that it comes to. */
+/** The text of an entry and the leaf hash computed from it. */
 export interface Opening {
   readonly text: string
   readonly leaf: Uint8Array
 }
 
-/** What a line says of an entry: salt and text, or null where it is erased. */
+/** A line of an entry: salt and text, or null if it was erased. */
 interface Line {
   readonly index: number
   readonly said: { readonly salt: Uint8Array; readonly text: string } | null
 }
 
-/** The file of what the entries of a bundle say. */
+/** Returns the path of a bundle's openings. */
 export const openingsPath = (index: number): string => `openings/${index}.jsonl`
 
 /**
- * Reads what the entries of a bundle say, by their places, and reports every line that is no
- * entry's, or that is not written in the one form that it has.
+ * Reads the openings of a bundle by position, and reports lines without an entry or in another than
+ * the canonical form.
  */
 export async function readOpenings(
   { read, report }: Files,
@@ -65,14 +65,14 @@ export async function readOpenings(
   return openings
 }
 
-/** A line, and the place of its entry in the bundle. */
+/** A line, and the position of its entry in the bundle. */
 interface PlacedLine {
   readonly text: string
   readonly line: Line
   readonly at: number
 }
 
-/** The lines of a bundle, the first of each entry; others are reported. */
+/** Returns the lines of a bundle, the first of each entry, and reports the others. */
 function placeLines(lines: readonly string[], index: number, report: Report): PlacedLine[] {
   const path = openingsPath(index)
   const seen = new Set<number>()
@@ -93,18 +93,21 @@ function placeLines(lines: readonly string[], index: number, report: Report): Pl
 }
 
 /**
- * Lines of a file that are read: four times as many as an export writes. What is behind them makes
- * the file no export's.
+ * The maximum number of lines: four times as many as an export writes. More lines make the file
+ * invalid.
  */
 const mostLines = 4 * tileWidth
 
-/** The lines of a file, and whether they are all that it has: UTF-8, and an end behind each. */
+/**
+ * Splits a file into lines. Reports whether the file is entirely UTF-8 and every line is
+ * terminated.
+ */
 function linesIn(bytes: Uint8Array): { readonly lines: string[]; readonly isWhole: boolean } {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   const lines = text.split('\n', mostLines)
   const isEnded = lines.at(-1) === ''
   if (isEnded) lines.pop()
-  // What is no UTF-8 is read as another text, which has other bytes.
+  // Decoding invalid UTF-8 yields a text with other bytes.
   return { lines, isWhole: isEnded && isSame(utf8(text), bytes) }
 }
 
@@ -114,10 +117,7 @@ function parseOpening({ said }: Line): Opening | undefined {
   return { text, leaf: leafHash(encodeEntry(computeCommitment(salt, text))) }
 }
 
-/**
- * The one way in which a line is written: another that reads the same could hide it from a search
- * by text.
- */
+/** Formats a line canonically: an equivalent form could hide the line from a text search. */
 const formatLine = ({ index, said }: Line): string =>
   JSON.stringify(
     said ? { index, salt: toBase64(said.salt), text: said.text } : { index, erased: true },

@@ -1,6 +1,6 @@
 /** Ranges of entries. */
 
-/** Entries of a log from one to another, both among them. */
+/** Entries of a log from one to another, both included. */
 export type Range = readonly [from: number, to: number]
 
 /**
@@ -25,7 +25,7 @@ export function uncovered(ranges: readonly Range[], covers: readonly Range[]): R
   const left: Range[] = []
   for (const [from, to] of ranges) {
     let at = from
-    // Covers may overlap: the one before may reach into this range, too.
+    // Covers may overlap: the previous one may extend into this range.
     for (let cover = sorted[next]; cover && cover[0] <= to; cover = sorted[next]) {
       if (cover[0] > at) left.push([at, cover[0] - 1])
       at = Math.max(at, cover[1] + 1)
@@ -41,6 +41,6 @@ export function uncovered(ranges: readonly Range[], covers: readonly Range[]): R
 export const countEntries = (ranges: readonly Range[]): number =>
   ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0)
 
-/** Describes a range to a person. */
+/** Describes a range for a person. */
 export const describeRange = ([from, to]: Range): string =>
   from === to ? `entry ${from}` : `entries ${from} to ${to}`

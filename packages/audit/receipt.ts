@@ -5,29 +5,29 @@ import { openCheckpoint, type SignedCheckpoint, type VerifierKey } from './notes
 import { isCanonical } from './said.ts'
 import { computeCommitment, encodeEntry, leafHash, verifyInclusion } from './tree.ts'
 
-/** An entry that is proven to be in the log. */
+/** An entry with a verified proof. */
 export interface VerifiedReceipt {
-  /** What was entered: the act, when, by whom, on what. */
+  /** The act: its time, its actor and its subject. */
   readonly entry: Readonly<Record<string, unknown>>
-  /** The same, byte for byte as it was entered. */
+  /** The entry's text, byte for byte. */
   readonly text: string
   readonly index: number
   readonly checkpoint: SignedCheckpoint
 }
 
-/** A receipt in its parts (C2SP tlog-proof); nothing of it is verified. */
+/** The parts of an unverified receipt (C2SP tlog-proof). */
 export interface Receipt {
   readonly index: number
   readonly proof: readonly Uint8Array[]
   /** The signed note. */
   readonly checkpoint: string
-  /** What the entry commits to; null where it was erased. */
+  /** The salt and the text of the entry; null if it was erased. */
   readonly opening: { readonly salt: Uint8Array; readonly text: string } | null
 }
 
-/** What proves, without the log, that an entry is in it (C2SP tlog-proof). */
+/** The proof that an entry is in the log (C2SP tlog-proof). */
 interface LogProof {
-  /** What the application adds: here the JSON of the entry's salt and text. */
+  /** The application's extra data: the JSON of the entry's salt and text. */
   readonly extra: Uint8Array | null
   readonly index: number
   readonly hashes: readonly Uint8Array[]
@@ -35,7 +35,7 @@ interface LogProof {
   readonly checkpoint: string
 }
 
-/** A proof as the file that is kept: `….tlog-proof`. */
+/** Formats a proof as a file: `….tlog-proof`. */
 export const proofText = ({ checkpoint, extra, hashes, index }: LogProof): string =>
   [
     'c2sp.org/tlog-proof@v1',
@@ -46,7 +46,7 @@ export const proofText = ({ checkpoint, extra, hashes, index }: LogProof): strin
     checkpoint,
   ].join('\n')
 
-/** @throws AuditFault where it is no receipt. */
+/** @throws AuditFault when it is malformed. */
 export function parseReceipt(receipt: string): Receipt {
   const end = receipt.indexOf('\n\n')
   const [title, ...lines] = receipt.slice(0, end).split('\n')
@@ -75,13 +75,13 @@ function parseOpening(bytes: Uint8Array): Receipt['opening'] {
 }
 
 /**
- * Verifies a receipt without the service: that the log, by one of these keys, signed a tree which
- * has this entry.
- * @param keys of the log and, if cosignatures are asked for, of witnesses; from anyone but who
- *   hands in the receipt
- * @param entryId of the entry that was asked for: the receipt of another proves nothing of it
- * @param quorum how many of the witnesses whose keys are given must have cosigned; all of them
- *   unless it is said
+ * Verifies a receipt without the service: the log signed, with one of these keys, a tree that
+ * contains the entry.
+ * @param keys of the log and, if cosignatures are required, of witnesses; not from the sender of
+ *   the receipt
+ * @param entryId the requested entry: the receipt of another one proves nothing about it
+ * @param quorum the required number of witnesses among those with a given key; all of them unless
+ *   set
  * @throws AuditFault
  */
 export async function verifyReceipt(

@@ -1,18 +1,17 @@
-/** The members of an entry's text. None of them is certain to be present. */
+/** The members of an entry's text. Each of them may be absent. */
 export interface EntryText extends Readonly<Record<string, unknown>> {
-  /** What the entry says of its act; no members where it says nothing. */
+  /** The details of the act; empty without a text. */
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** Reads an entry's text; it says nothing where it is no object. */
+/** Parses an entry's text; the result is empty unless the text is an object. */
 export function parseEntryText(text: string): EntryText {
   const said = parseObject(text)
   return { ...said, details: toMembers(said.details) }
 }
 
 /**
- * Whether a text is an object in the one form in which entries are written: no escape, member or
- * space that is not needed.
+ * Whether a text is an object in canonical form: without unnecessary escapes, members or spaces.
  */
 export function isCanonical(text: string): boolean {
   try {
@@ -35,6 +34,6 @@ function parseObject(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** A member that is a text; null where it is none. */
+/** Returns a member that is a string; otherwise null. */
 export const textIn = (member: unknown): string | null =>
   typeof member === 'string' ? member : null

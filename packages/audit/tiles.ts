@@ -1,16 +1,13 @@
-/**
- * How the tree of a log is stored and published, and what is proven from its tiles: C2SP
- * tlog-tiles.
- */
+/** The storage and publication of a log's tree, and proofs from its tiles: C2SP tlog-tiles. */
 import { concat } from './bytes.ts'
 import { computeRoot, hashBytes, nodeHash } from './tree.ts'
 
-/** How many hashes a full tile has: a subtree of height 8. */
+/** The number of hashes in a full tile: a subtree of height 8. */
 export const tileWidth = 256
 
 /**
- * Where a tile is published, or a bundle of entries: `tile/0/x001/x234/067`, and `.p/<width>`
- * behind it where it is not full (C2SP tlog-tiles, Merkle Tree).
+ * Returns the path of a tile or a bundle of entries: `tile/0/x001/x234/067`, followed by
+ * `.p/<width>` for a partial tile (C2SP tlog-tiles, Merkle Tree).
  */
 export function tilePath(level: number | 'entries', index: number, width = tileWidth): string {
   const digits = String(index)
@@ -20,7 +17,7 @@ export function tilePath(level: number | 'entries', index: number, width = tileW
   return `tile/${level}/${name}${width === tileWidth ? '' : `.p/${width}`}`
 }
 
-/** The hashes of a tile; null where it is not made of whole ones. */
+/** Splits a tile into hashes; null for an incomplete hash. */
 export const splitTile = (tile: Uint8Array): Uint8Array[] | null =>
   tile.length % hashBytes === 0 ? splitHashes(tile) : null
 
@@ -29,14 +26,11 @@ const splitHashes = (hashes: Uint8Array): Uint8Array[] =>
     hashes.subarray(at * hashBytes, (at + 1) * hashBytes),
   )
 
-/**
- * Entries as a bundle holds them: each behind its length in two bytes (C2SP tlog-tiles, Log
- * Entries).
- */
+/** Composes a bundle: each entry after its length in two bytes (C2SP tlog-tiles, Log Entries). */
 export const entryBundle = (entries: readonly Uint8Array[]): Uint8Array =>
   concat(entries.flatMap((entry) => [Uint8Array.of(entry.length >> 8, entry.length & 255), entry]))
 
-/** The entries of a bundle; null where it ends within one. */
+/** Splits a bundle into entries; null if it ends within one. */
 export function splitBundle(bundle: Uint8Array): Uint8Array[] | null {
   const entries: Uint8Array[] = []
   for (let at = 0; at < bundle.length; ) {
@@ -49,8 +43,7 @@ export function splitBundle(bundle: Uint8Array): Uint8Array[] | null {
 }
 
 /**
- * How many tiles of a level are full in a tree, and how wide the one behind them is; 0: there is
- * none.
+ * The number of full tiles of a level, and the width of the partial tile after them; 0 without one.
  */
 interface TilesOfLevel {
   readonly level: number
@@ -58,7 +51,7 @@ interface TilesOfLevel {
   readonly partial: number
 }
 
-/** The tiles of a tree, level by level from the leaves up. */
+/** Lists the tiles of a tree, level by level from the leaves up. */
 export function listTreeTiles(size: number): TilesOfLevel[] {
   const levels: TilesOfLevel[] = []
   for (let hashes = size, level = 0; hashes > 0; level++) {
@@ -69,7 +62,7 @@ export function listTreeTiles(size: number): TilesOfLevel[] {
   return levels
 }
 
-/** A tile as it is to be stored: all of its hashes, from its first on. */
+/** A tile to store: all of its hashes. */
 interface Tile {
   readonly level: number
   readonly index: number
@@ -115,27 +108,27 @@ function tilesWith(level: number, position: number, parts: readonly Uint8Array[]
 }
 
 /**
- * Reads a tile: its hashes, as many as it has; it may have more than the tree that is asked about.
- * Tiles are not trusted: what is computed from them is to be verified.
+ * Reads the hashes of a tile, possibly more than the tree in question has. Tiles are not trusted:
+ * results computed from them must be verified.
  */
 export type TileReader = (level: number, index: number) => Promise<Uint8Array>
 
 /**
- * The root of the tree of the first `size` entries.
- * @throws RangeError where a tile lacks what the tree has.
+ * Returns the root of the tree of the first `size` entries.
+ * @throws RangeError when a tile lacks hashes of the tree.
  */
 export const readRoot = async (size: number, read: TileReader): Promise<Uint8Array> =>
   size === 0 ? computeRoot([]) : hashSpan(onceEach(read), { start: 0, end: size })
 
-/** The entries of a tree from one to before another. */
+/** A half-open range of a tree's entries. */
 interface Span {
   readonly start: number
   readonly end: number
 }
 
 /**
- * The subtrees beside the way from an entry up to the root, the lowest first (RFC 6962 section
- * 2.1.1).
+ * Lists the sibling subtrees on the path from an entry to the root, the lowest first (RFC 6962
+ * section 2.1.1).
  */
 export function spansBeside(index: number, size: number): Span[] {
   const spans: Span[] = []
@@ -152,9 +145,9 @@ export function spansBeside(index: number, size: number): Span[] {
 }
 
 /**
- * The hashes beside the way from an entry up to the root, the lowest first (RFC 6962 section
- * 2.1.1).
- * @throws RangeError where the tree has no such entry.
+ * Returns the sibling hashes on the path from an entry to the root, the lowest first (RFC 6962
+ * section 2.1.1).
+ * @throws RangeError when the tree has no such entry.
  */
 export async function inclusionProof(
   index: number,
@@ -166,8 +159,8 @@ export async function inclusionProof(
 }
 
 /**
- * What shows that the tree of `size` begins with that of `oldSize` (RFC 6962 section 2.1.2); empty
- * where both are the same or the old one is empty.
+ * Returns the proof that the tree of `size` extends that of `oldSize` (RFC 6962 section 2.1.2);
+ * empty if both are the same or the old one is empty.
  */
 export async function consistencyProof(
   oldSize: number,
@@ -186,13 +179,13 @@ export async function consistencyProof(
     if (isLeft) end = split
     else start = split
   }
-  // The old root is known to who asks, so that the proof begins with a subtree only where the old
-  // tree is not one.
+  // The verifier knows the old root, so the proof begins with a subtree only if the old tree is not
+  // one.
   if (start !== 0) spans.push({ start, end })
   return hashSpans(read, spans.reverse())
 }
 
-/** The greatest power of two below a number of entries, at which their tree is split. */
+/** Returns the largest power of two below a number of entries, at which their tree is split. */
 function findSplit(entries: number): number {
   let split = 1
   while (split * 2 < entries) split *= 2
@@ -217,8 +210,8 @@ function onceEach(read: TileReader): TileReader {
 }
 
 /**
- * The hash over entries that are a subtree of every tree that has them.
- * @throws RangeError where a tile is too short.
+ * Returns the hash of entries that form a subtree of every tree with them.
+ * @throws RangeError when a tile is too short.
  */
 export async function hashSpan(read: TileReader, { end, start }: Span): Promise<Uint8Array> {
   const entries = end - start
@@ -227,7 +220,7 @@ export async function hashSpan(read: TileReader, { end, start }: Span): Promise<
     const left = await hashSpan(read, { start, end: split })
     return nodeHash(left, await hashSpan(read, { start: split, end }))
   }
-  // A perfect subtree: so many hashes of one tile, or of one level of it.
+  // A perfect subtree covers hashes of one tile, or of one level of it.
   let level = 0
   let hashes = entries
   for (; hashes >= tileWidth; hashes /= tileWidth) level++

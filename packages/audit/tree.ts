@@ -1,7 +1,6 @@
 /**
- * The tree under an audit log: RFC 6962 section 2.1 (hashes) and RFC 9162 section 2.1 (how a proof
- * is verified). Sizes and indexes are whole numbers that JavaScript holds exactly; hashes are 32
- * bytes of SHA-256.
+ * The tree of an audit log: RFC 6962 section 2.1 (hashes) and RFC 9162 section 2.1 (verification of
+ * proofs). Sizes and indexes are safe integers of JavaScript; hashes are 32 bytes of SHA-256.
  */
 // Synchronous: a tree is made of many short texts, for each of which a promise costs more than the
 // hash.
@@ -13,7 +12,7 @@ export const hashBytes = 32
 const leafPrefix = Uint8Array.of(0)
 const nodePrefix = Uint8Array.of(1)
 
-/** The hash of a tree without entries. */
+/** The root of the empty tree. */
 export const emptyRoot: Uint8Array = sha256(new Uint8Array())
 
 export const leafHash = (entry: Uint8Array): Uint8Array => sha256(concat([leafPrefix, entry]))
@@ -31,7 +30,7 @@ const entryVersion = Uint8Array.of(1)
 export const computeCommitment = (salt: Uint8Array, text: string): Uint8Array =>
   sha256(concat([entryDomain, salt, utf8(text)]))
 
-/** The entry as the log publishes it: a byte for the version, and the commitment. */
+/** Encodes the published form of an entry: a version byte and the commitment. */
 export const encodeEntry = (commitment: Uint8Array): Uint8Array =>
   concat([entryVersion, commitment])
 
@@ -51,8 +50,8 @@ export function computeRoot(hashes: readonly Uint8Array[]): Uint8Array {
 }
 
 /**
- * The root of a tree by its right edge: of each level, from the leaves up, the hashes that no full
- * tile holds.
+ * Computes the root of a tree from its right edge: for each level, from the leaves up, the hashes
+ * that are in no full tile.
  */
 export function computeEdgeRoot(edge: readonly (readonly Uint8Array[])[]): Uint8Array {
   let below: readonly Uint8Array[] = []
@@ -64,7 +63,8 @@ export function computeEdgeRoot(edge: readonly (readonly Uint8Array[])[]): Uint8
 }
 
 /**
- * Whether a proof leads from the entry with this leaf hash to the root (RFC 9162 section 2.1.3.2).
+ * Verifies an inclusion proof: from the leaf hash of an entry to the root (RFC 9162 section
+ * 2.1.3.2).
  */
 export function verifyInclusion(claim: {
   readonly index: number
@@ -80,8 +80,7 @@ export function verifyInclusion(claim: {
 }
 
 /**
- * Whether a proof shows that a tree begins with an older one that is not empty (RFC 9162 section
- * 2.1.4.2).
+ * Verifies a consistency proof: a tree extends an older, non-empty one (RFC 9162 section 2.1.4.2).
  */
 export function verifyConsistency(claim: {
   readonly oldSize: number
@@ -103,9 +102,9 @@ export function verifyConsistency(claim: {
 }
 
 /**
- * Goes up from a node to the root by the hashes beside the way: the first of `from` by all of them,
- * the second, if there is one, by those on the left alone, as in an older tree whose last node this
- * is. Null where the way is not as long as the tree is high.
+ * Computes roots from a node along the sibling hashes: for the first of `from` with all of them,
+ * for the second, if any, with the left ones only, as in an older tree that ends with this node.
+ * Null if the path's length differs from the tree's height.
  */
 function climb(
   from: number,

@@ -1,28 +1,28 @@
-/** The tries of cards, which are numbered from 1 on: of each card and each kind. */
+/** Checks the tries of cards, which are numbered from 1 for each card and kind. */
 import type { Report } from './findings.ts'
 
-/** A try as an entry tells of it. */
+/** A try in an entry. */
 interface EnteredTry {
   readonly card: string
   readonly act: string
   readonly value: number
   readonly where: string
-  /** When, in milliseconds, by the entry's own time. */
+  /** The entry's time in milliseconds. */
   readonly time: number
-  /** How many entries have said nothing by then. */
+  /** The number of entries without text before it. */
   readonly silences: number
 }
 
 /**
- * The tries of a card and a kind. They are entered as their results become known, so not quite in
- * their order.
+ * The tries of a card and a kind. They are entered when their results become known, so roughly in
+ * order.
  */
 interface Tries {
   readonly card: string
   readonly act: string
   /**
-   * The first that was seen; all from it to `top` were, and `others` beyond or before, so many of
-   * them before.
+   * The first number seen; all from it to `top` were seen, and `others` beyond or before, with
+   * their number before it.
    */
   readonly base: number
   top: number
@@ -31,26 +31,26 @@ interface Tries {
   highest: number
   silences: number
   where: string
-  /** Since when one is missing, by the entries' own times; null where none is. */
+  /** Since when a number is missing, by the entries' times; null if none is. */
   missingSince: number | null
 }
 
-/** For how long the result of a try may be awaited while those after it are entered. */
+/** How long the result of a try may be pending while later ones are entered. */
 const settleMs = 120_000
 
 /**
- * The most tries of a card. A client's block takes those that are left, and with them their
+ * The maximum number of tries of a card. A client's block uses the remaining ones with their
  * numbers.
  */
 const triesMost = 15
 
-/** Follows the tries that the entries of one log tell of. */
+/** Creates the check of the tries in one log. */
 export function createTries(
   {
     isOlder,
     isSuccessor,
   }: {
-    /** Whether the log follows another, which may have the first tries. */
+    /** Whether the log follows another one, which may contain the first tries. */
     readonly isSuccessor: boolean
     /** Whether a card may begin with another number than 1, since it is older than the log. */
     readonly isOlder: (card: string) => boolean
@@ -58,7 +58,7 @@ export function createTries(
   report: Report,
 ) {
   const tries = new Map<string, Tries>()
-  /** How many numbers clients' blocks may have taken, of each card and kind. */
+  /** The maximum number of tries that clients' blocks may have used, by card and kind. */
   const taken = new Map<string, number>()
   let newest = 0
   const countMissing = ({ base, below, highest, others, top }: Tries) => ({
@@ -67,7 +67,7 @@ export function createTries(
   })
   const finish = (own: Tries): void => {
     const { act, card, missingSince, silences, where } = own
-    // Where the log ends so soon, the missing one may still come.
+    // If the log ends soon after, the missing try may be pending.
     if (missingSince === null || newest - missingSince < settleMs) return
     const { inner, leading } = countMissing(own)
     const explained = silences + (taken.get(`${card} ${act}`) ?? 0)
@@ -78,7 +78,7 @@ export function createTries(
     report('try_skipped', where, detail)
   }
   return {
-    /** Takes in the time of any entry. */
+    /** Notes the time of an entry. */
     pass(time: number): void {
       newest = Math.max(newest, time)
     },
@@ -109,7 +109,7 @@ export function createTries(
       own.where = where
       tries.set(key, own)
     },
-    /** Reports what is missing. */
+    /** Reports missing tries. */
     finish(): void {
       for (const each of tries.values()) finish(each)
     },

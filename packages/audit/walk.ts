@@ -1,4 +1,4 @@
-/** The tree of a log, walked from its first entry to its last and held against what was signed. */
+/** Verifies the tree of a log from its first entry to its last against the signed root. */
 import {
   type Bundle,
   compareBundle,
@@ -15,23 +15,22 @@ import type { ReadFile } from './openings.ts'
 import { tilePath, tileWidth } from './tiles.ts'
 import { computeEdgeRoot, computeRoot } from './tree.ts'
 
-/** What a walk takes with it. */
+/** The input of a verification. */
 export interface Walk {
   readonly read: ReadFile
   readonly report: Report
-  /** Sizes of older trees whose roots are asked for. */
+  /** The sizes of older trees whose roots are requested. */
   readonly sizes: ReadonlySet<number>
   /**
-   * Takes the entries in, one after another.
-   * @param text what it says; null where that is not there, undefined where it is not what was
-   *   signed
+   * Receives the entries in order.
+   * @param text the entry's text; null if it is missing, undefined if it does not match the signed
+   *   entry
    */
   see(index: number, text: string | null | undefined): void
 }
 
 /**
- * A tile above the leaves: as what is below it makes it, and as it was published; null where that
- * is not there.
+ * A tile above the leaves: computed from the level below, and as published; null if it is missing.
  */
 interface Row {
   readonly level: number
@@ -95,14 +94,11 @@ export async function walkTree(
 const isBare = ({ entries, openings, tile }: Bundle): boolean =>
   !tile && !entries && openings.every((opening) => opening === undefined)
 
-/**
- * The tiles above the leaves, as they are made while the leaves are walked, beside those that were
- * published.
- */
+/** Computes the tiles above the leaves during the walk, beside the published ones. */
 function createRows({ read, report }: Walk, size: number) {
   const levels: { index: number; made: Uint8Array[] }[] = []
   const kept = new Map<number, { readonly index: number; readonly hashes: Uint8Array[] | null }>()
-  // One after another of each level, so that one is kept.
+  // Each level is read in sequence, so that one tile is kept.
   const published = async (level: number, index: number): Promise<Uint8Array[] | null> => {
     const known = kept.get(level)
     if (known?.index === index) return known.hashes
@@ -130,7 +126,7 @@ function createRows({ read, report }: Walk, size: number) {
     add: (hash: Uint8Array): Promise<void> => add(hash),
     edge: (): Uint8Array[][] => levels.map(({ made }) => made),
     findParent,
-    /** The last tile of each level, which is not full. */
+    /** Returns the last, partial tile of each level. */
     last: (): Promise<Row[]> =>
       Promise.all(
         levels.map(async ({ index, made }, at) => ({
@@ -143,7 +139,7 @@ function createRows({ read, report }: Walk, size: number) {
   }
 }
 
-/** Of what a tile may be, what the tile above it says that it is; else the first. */
+/** Selects the candidate that matches its parent tile; otherwise the first. */
 function selectCandidate(
   candidates: readonly Uint8Array[][],
   parent: Uint8Array | undefined,
@@ -154,7 +150,7 @@ function selectCandidate(
   return candidates[0] ?? []
 }
 
-/** Of what the last tiles may be, what leads to the signed root; null where nothing does. */
+/** Selects the last tiles that lead to the signed root; null if none do. */
 function findEdge(
   leaves: readonly Uint8Array[][],
   rows: readonly Row[],
@@ -172,7 +168,7 @@ function findEdge(
   return null
 }
 
-/** Reports where a tile is not right, and where what is below it is not. */
+/** Reports an invalid tile, and invalid content below it. */
 function compareRow(
   { index, level, made, published }: Row,
   right: readonly Uint8Array[],

@@ -3,23 +3,21 @@ import { parseVerifierKey, signatureTypes, type VerifierKey } from './notes.ts'
 
 /** A witness that cosigns checkpoints. */
 export interface Witness {
-  /** Its name in the policy alone. */
+  /** Its name within the policy. */
   readonly name: string
   readonly key: VerifierKey
-  /**
-   * Where checkpoints are sent to, without a slash at its end; null where the policy only verifies.
-   */
+  /** The URL for checkpoints, without a trailing slash; null in a policy for verification only. */
   readonly url: string | null
 }
 
-/** Who has to cosign a checkpoint (c2sp.org/tlog-policy). */
+/** The required cosignatures of a checkpoint (c2sp.org/tlog-policy). */
 export interface WitnessPolicy {
   readonly witnesses: readonly Witness[]
-  /** Whether these witnesses, by their names in the policy, are enough. */
+  /** Whether the cosignatures of these witnesses, by their names in the policy, suffice. */
   isQuorum(cosigned: ReadonlySet<string>): boolean
 }
 
-/** What a line adds to: witnesses and groups share their names. */
+/** The policy so far: witnesses and groups share their names. */
 interface Read {
   readonly witnesses: Witness[]
   readonly rules: Map<string, (cosigned: ReadonlySet<string>) => boolean>
@@ -28,10 +26,10 @@ interface Read {
   quorum: string | null
 }
 
-/** Types of keys that cosign (c2sp.org/tlog-cosignature). */
+/** Types of keys for cosignatures (c2sp.org/tlog-cosignature). */
 const cosignatureTypes: readonly number[] = [signatureTypes.cosignature, signatureTypes.mlDsa44]
 
-/** @throws Error that names the line. */
+/** @throws Error with the line. */
 export function parseWitnessPolicy(text: string): WitnessPolicy {
   const read: Read = {
     witnesses: [],
@@ -78,7 +76,7 @@ const lines: Readonly<Record<string, (read: Read, words: readonly string[]) => v
   group(read, [name = '', threshold = '', ...members]) {
     const rules = members.map((member) => {
       const rule = read.rules.get(member)
-      // Each is listed once in all, so that a witness counts in one way only.
+      // Each is in one group only, so that a witness counts once.
       if (!rule || read.members.has(member)) throw new Error(`cannot have ${member} in its group`)
       read.members.add(member)
       return rule
@@ -100,7 +98,7 @@ function define(read: Read, name: string, rule: (cosigned: ReadonlySet<string>) 
   read.rules.set(name, rule)
 }
 
-/** Of logs, and of witnesses, each key is listed once, under whatever names. */
+/** Each key of logs and witnesses is listed once, under any name. */
 function addKey(read: Read, vkey: string, kind: string): VerifierKey {
   const key = parseVerifierKey(vkey)
   const identity = `${kind} ${formatHex(key.publicKey)}`

@@ -28,14 +28,14 @@ export async function callRelay({
     ...(signal && { signal }),
     cache: 'no-store',
     credentials: 'same-origin',
-    // A redirect could lead to where the page never meant to send anything.
+    // A redirect could send the request elsewhere.
     redirect: 'error',
   }
   const { answer, text } = await ask(url, init)
   const content = text === '' ? null : parse(text)
   if (answer.ok) return content === undefined ? refuse('malformed_answer') : content
   const retryAfter = Number(answer.headers.get('retry-after'))
-  // A page of a proxy on the way, say: whatever is in it, the service is not behind it.
+  // A proxy's error page, for example: its content is not the service's.
   return refuse(
     findProblemCode(content) ?? 'service_unreachable',
     retryAfter > 0 ? retryAfter : null,
@@ -55,7 +55,7 @@ function refuse(code: string, retryAfterSeconds: number | null = null): never {
   throw new RelayError(code, retryAfterSeconds)
 }
 
-/** Undefined for what is no JSON. */
+/** Undefined for text that is not JSON. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -64,16 +64,16 @@ function parse(text: string): unknown {
   }
 }
 
-/** The code of a problem document, or null where there is none. */
+/** Returns the code of a problem document, or null without one. */
 function findProblemCode(problem: unknown): string | null {
   const hasCode = typeof problem === 'object' && problem !== null && 'code' in problem
   return hasCode && typeof problem.code === 'string' ? problem.code : null
 }
 
-/** A failure that a relay answered with, or `unreachable`. The code is what to switch on. */
+/** A relay's error answer, or `unreachable`. Programs switch on the code. */
 class RelayError extends Error {
   readonly code: string
-  /** When to try again, if the answer says so. */
+  /** The `Retry-After` of the answer, if any. */
   readonly retryAfterSeconds: number | null
 
   constructor(code: string, retryAfterSeconds: number | null = null) {
@@ -85,7 +85,7 @@ class RelayError extends Error {
 }
 
 export interface RevealRequest {
-  /** Keys that the application was built with, or null: they are fetched from `issuer`. */
+  /** The keys in the application's build, or null to fetch them from `issuer`. */
   readonly service: ServiceKeys | null
   readonly issuer: string
   readonly publicToken: string
@@ -94,8 +94,8 @@ export interface RevealRequest {
 }
 
 /**
- * Asks for the card under a key made for this once, and opens what comes back.
- * @throws DeviceError or RelayError, and then nothing of the card was seen.
+ * Requests the card with a one-time key and decrypts the answer.
+ * @throws DeviceError or RelayError; nothing of the card is returned then.
  */
 export async function revealCard(request: RevealRequest, signal: AbortSignal): Promise<CardData> {
   const { includePin, issuer, publicToken, relayUrl } = request

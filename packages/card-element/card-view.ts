@@ -1,15 +1,15 @@
 import type { CardData } from '../sdk/device/device.ts'
 import { createField, make } from './field.ts'
 
-/** What is on the card while it is masked. */
+/** The content of the masked card. */
 interface MaskedCard {
-  /** `400000******1234`, or nothing known. */
+  /** `400000******1234`, or empty if unknown. */
   readonly maskedPan: string
   readonly embossName: string
   readonly schemeName: string
 }
 
-/** What there is to see: no logic, no memory of what it shows but the text on the card. */
+/** The display: without logic, and without state except the text on the card. */
 export interface CardView {
   readonly elements: readonly HTMLElement[]
   mask(card: MaskedCard): void
@@ -125,7 +125,10 @@ function createControls(actions: CardActions) {
   }
 }
 
-/** The style of the card: constructed, so that a page's policy need not allow any inline. */
+/**
+ * Returns the card's constructed style sheet, which works under a page policy without inline
+ * styles.
+ */
 export function cardStyle(): CSSStyleSheet {
   const sheet = new CSSStyleSheet()
   sheet.replaceSync(css)

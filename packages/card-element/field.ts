@@ -1,9 +1,9 @@
-/** A label and a value that is shown for a while. */
+/** A label with a value that can be shown. */
 export interface Field {
   readonly element: HTMLElement
-  /** @param dots what eyes see. @param spoken what a screen reader says instead. */
+  /** @param dots the visible text. @param spoken the text for screen readers. */
   mask(dots: string, spoken: string): void
-  /** Shows digits, in groups that blanks part. */
+  /** Shows digits, in groups separated by spaces. */
   show(text: string): void
 }
 
@@ -22,7 +22,7 @@ export function createField(name: string, label: string): Field {
       )
     },
     show(text) {
-      // Nothing is read aloud by itself, in company: a screen reader reads it where its user goes.
+      // Not a live region: in company, a screen reader must not read it aloud unasked.
       value.setAttribute('role', 'textbox')
       value.setAttribute('aria-readonly', 'true')
       value.setAttribute('aria-labelledby', name)
@@ -32,19 +32,18 @@ export function createField(name: string, label: string): Field {
   }
 }
 
-/** Each digit by itself, so that it is read as digits and not as thousands. */
+/** Separates the digits, so that a screen reader does not read them as thousands. */
 const createGroup = (group: string): HTMLElement =>
   make('span', { class: 'group' }, ...[...group].map((digit) => make('span', {}, digit)))
 
-/** A countdown that runs. */
+/** A running countdown. */
 export interface Countdown {
   stop(): void
 }
 
 /**
- * Counts whole seconds down to zero.
- *
- * It uses a monotonic clock: after a laptop has slept past the end, the countdown ends at once.
+ * Counts down whole seconds.
+ * It uses a monotonic clock, so that it ends at once after a laptop was asleep past the end.
  */
 export function startCountdown(
   seconds: number,
@@ -63,15 +62,15 @@ export function startCountdown(
   return { stop: () => clearTimeout(timer) }
 }
 
-/** Says how it went with the clipboard. */
+/** Announces the result of copying. */
 type Say = (text: string) => void
 
 const keptSeconds = 30
 let clearing: ReturnType<typeof setTimeout> | undefined
 
 /**
- * Copies a card number, and empties the clipboard after half a minute, where the browser lets it.
- * What was copied elsewhere meanwhile is overwritten, too: a page may not look whether it was.
+ * Copies a card number and clears the clipboard after half a minute, if the browser permits it.
+ * This also clears other text copied meanwhile, since a page cannot read the clipboard.
  */
 export async function copyForAWhile(text: string, say: Say): Promise<void> {
   try {
@@ -86,7 +85,7 @@ export async function copyForAWhile(text: string, say: Say): Promise<void> {
 }
 
 async function clear(say: Say): Promise<void> {
-  // Only the page in front may write: whoever went elsewhere to paste finds it cleared on return.
+  // Only the focused page may write, so the clipboard is cleared when the user returns.
   if (!document.hasFocus()) {
     window.addEventListener('focus', () => void clear(say), { once: true })
     return
@@ -100,8 +99,8 @@ async function clear(say: Say): Promise<void> {
 }
 
 /**
- * An element with attributes and children. Text is only ever text: nothing here is parsed as HTML.
- * Never put card data into an attribute.
+ * Creates an element with attributes and children. Children are text or elements and never parsed
+ * as HTML. Never put card data into an attribute.
  */
 export function make<Name extends keyof HTMLElementTagNameMap>(
   name: Name,

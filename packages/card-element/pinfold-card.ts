@@ -64,13 +64,11 @@ export class PinfoldCard extends HTMLElement {
     this.#paintMasked()
   }
 
-  /**
-   * Keys that the application was built with. A real application sets them: see the documentation.
-   */
+  /** The keys in the application's build. A real application sets them: see the documentation. */
   set service(keys: ServiceKeys | null) {
     if (keys === this.#service) return
     this.#service = keys
-    // What is shown was checked with the other ones.
+    // The shown data was verified with the previous keys.
     this.mask()
   }
 
@@ -83,7 +81,7 @@ export class PinfoldCard extends HTMLElement {
     this.#connection = new AbortController()
     const { signal } = this.#connection
     document.addEventListener('visibilitychange', () => this.#maskIfHidden(), { signal })
-    // A page may be kept whole for the way back, or frozen: not with this on it.
+    // A page may be cached for the way back, or frozen: card data must not be on it.
     for (const name of ['pagehide', 'freeze']) {
       window.addEventListener(name, () => this.mask(), { signal, capture: true })
     }
@@ -101,8 +99,8 @@ export class PinfoldCard extends HTMLElement {
   }
 
   /**
-   * Asks for the card and shows it. Whatever was shown before is masked first. Nothing is asked by
-   * an element that is in no page, or in one that is hidden.
+   * Requests the card and shows it. Previously shown data is masked first. An element outside a
+   * page, or in a hidden page, sends no request.
    */
   async reveal(): Promise<void> {
     this.mask()
@@ -113,7 +111,7 @@ export class PinfoldCard extends HTMLElement {
     this.#announce('asking')
     try {
       const card = await revealCard(this.#composeRequest(), asking.signal)
-      // It was masked meanwhile: what came too late is not shown.
+      // It was masked meanwhile, so the answer is discarded.
       if (asking.signal.aborted) return
       if (this.#isSeen()) this.#show(card)
       else this.mask()
@@ -123,7 +121,7 @@ export class PinfoldCard extends HTMLElement {
     }
   }
 
-  /** Takes away what is shown, or whatever is on its way. */
+  /** Removes shown data and aborts a running request. */
   mask(): void {
     const isShown = this.#pan !== null
     const isAsking = this.#asking !== null
@@ -136,7 +134,7 @@ export class PinfoldCard extends HTMLElement {
     this.#paintMasked()
     if (isShown) {
       this.#view.say('Details hidden.')
-      // The field or button that had it is gone.
+      // The focused field or button was removed.
       if (hadFocus && this.isConnected) this.#view.focusOnButton()
     }
     if (isShown || isAsking) this.#announce('masked')
@@ -181,7 +179,7 @@ export class PinfoldCard extends HTMLElement {
     if (!this.#isSeen()) this.mask()
   }
 
-  /** Keys that were set before this was defined hide the setter, and would never be used. */
+  /** Keys that were set before the element was defined hide the setter and would be ignored. */
   #takeEarlyService(): void {
     if (!Object.hasOwn(this, 'service')) return
     const { service } = this

@@ -10,7 +10,7 @@ const changed =
   'this happens again, tell your bank.'
 const other = 'That did not work. Nothing was shown.'
 
-/** Whoever sees one of these may be looking at a relay that reads along. */
+/** Codes that indicate that the relay manipulated the answer. */
 const tampered = new Set([
   'malformed_answer',
   'already_opened',

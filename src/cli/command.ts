@@ -3,35 +3,35 @@ import { findNearestName } from '../domain/nearest-name.ts'
 import { escapeLine } from '../domain/terminal-text.ts'
 import { describeStartFailure } from '../service/config/start-failure.ts'
 
-/** Words that a line may begin with, and the colour in which a terminal shows them. */
+/** Words at the start of a line, with their colours on a terminal. */
 export type Colours = Readonly<Record<string, 'green' | 'yellow' | 'red'>>
 
-/** What a command came to: for programs, and for people. */
+/** The outcome of a command, for programs and for people. */
 export interface Outcome {
   readonly json: unknown
   readonly text: string
-  /** Words that lines of the text begin with, and are shown in a colour. */
+  /** Words at the start of lines, shown in a colour. */
   readonly colours?: Colours
-  /** Where it is not 0: what was found is not good, but it was found. */
+  /** If not 0: the command succeeded but found faults. */
   readonly exitCode?: number
 }
 
-/** One option, as `parseArgs` of Node takes it, and a line of help. */
+/** One option: an option of Node's `parseArgs` with a line of help. */
 interface Option {
   readonly type: 'string' | 'boolean'
-  /** How its value is named in the help: `--bin DIGITS`. */
+  /** The name of its value in the help: `--bin DIGITS`. */
   readonly value?: string
   readonly help: string
-  /** The member of the request that it sets, as problems point to it: `/cardProduct`. */
+  /** The member of the request that it sets, as in the pointers of problems: `/cardProduct`. */
   readonly pointer?: string
-  /** The option without which it would change nothing. */
+  /** The option that this one depends on. */
   readonly needs?: string
   /** Options that cannot be given with it. */
   readonly excludes?: readonly string[]
 }
 
 export type Options = Readonly<Record<string, Option>>
-/** Who and where, as the command line says it, before the environment is asked. */
+/** The service and the credentials in the options, which precede the environment. */
 export interface ConnectionOptions {
   readonly client?: string | undefined
   readonly 'jwk-file'?: string | undefined
@@ -42,32 +42,32 @@ export interface ConnectionOptions {
 
 type OptionValues = ConnectionOptions & Readonly<Record<string, string | boolean | undefined>>
 
-/** A command as it was typed: what was named after it, and its options. */
+/** A parsed command line: the arguments and the options. */
 export interface Call {
   readonly names: readonly string[]
   readonly options: OptionValues
 }
 
-/** Something that the command line can do. */
+/** A command. */
 export interface Command {
   /** `products create`. */
   readonly words: string
-  /** What must be named after it, in order: `PRODUCT`. One in brackets may be left out. */
+  /** The required arguments, in order: `PRODUCT`. One in brackets is optional. */
   readonly names?: readonly string[]
-  /** Members of the request that names set, as problems point to them: `/productId`. */
+  /** Members of the request that arguments set, as in the pointers of problems: `/productId`. */
   readonly namePointers?: Readonly<Record<string, string>>
   readonly summary: string
   /** Further lines of its help. */
   readonly description?: string
   readonly options?: Options
-  /** Which options say where it calls and as whom; all of them unless given. */
+  /** The connection options of the command; all of them unless given. */
   readonly connection?: readonly (keyof ConnectionOptions)[]
   readonly example: string
-  /** @returns null where it has printed everything itself. */
+  /** @returns null after it has printed everything itself. */
   run(call: Call): Promise<Outcome | null>
 }
 
-/** Options that every command takes. */
+/** Options of every command. */
 const commonOptions: Options = {
   json: { type: 'boolean', help: 'answers for programs, on standard output' },
   help: { type: 'boolean', help: 'this text' },
@@ -89,7 +89,7 @@ const connectionOptions: Readonly<Record<keyof ConnectionOptions, Option>> = {
 /** Options of commands that call the public listener, as a client. */
 export const clientConnection = ['url', 'client', 'jwk-file'] as const
 
-/** The options of a command beside its own: it takes none that would change nothing. */
+/** Lists the shared options of a command: only those that have an effect. */
 export const listSharedOptions = ({ connection = connectionNames }: Command): Options => ({
   ...commonOptions,
   ...Object.fromEntries(connection.map((name) => [name, connectionOptions[name]])),
@@ -142,7 +142,7 @@ function describeUnknownOption(typed: string, known: readonly string[]): string 
   return `Unknown option ${typed}.${hint}`
 }
 
-/** @throws UsageError for an option that would change nothing beside the others. */
+/** @throws UsageError for an option without effect beside the others. */
 function checkTogether(known: Options, values: OptionValues): void {
   for (const [name, { excludes = [], needs }] of Object.entries(known)) {
     if (values[name] === undefined) continue
@@ -154,7 +154,7 @@ function checkTogether(known: Options, values: OptionValues): void {
   }
 }
 
-/** The text of an option, if it was given. */
+/** Returns the text of an option, if given. */
 export const findText = ({ options }: Call, name: string): string | undefined => {
   const value = options[name]
   return typeof value === 'string' ? value : undefined
@@ -181,7 +181,7 @@ export const limitOption: Options = {
   limit: { type: 'string', value: 'N', help: 'the maximum number of entries; by default all' },
 }
 
-/** How many entries of a list are wanted. @throws UsageError unless it is 1 or more. */
+/** Returns the maximum number of entries of a list. @throws UsageError unless it is 1 or more. */
 export function parseLimit(call: Call): number | undefined {
   const limit = parseNumber(call, 'limit')
   if (limit !== undefined && limit < 1) throw new UsageError('--limit must be 1 or more.')
@@ -203,11 +203,11 @@ export const parseList = (call: Call, name: string): string[] | undefined =>
     ?.split(',')
     .filter((each) => each !== '')
 
-/** Members without those that were not given. */
+/** Omits members that were not given. */
 export const given = (members: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 
-/** What a command ends with. */
+/** The exit codes. */
 export const exitCodes = {
   done: 0,
   refused: 1,
@@ -216,19 +216,19 @@ export const exitCodes = {
   waiting: 4,
 } as const
 
-/** A command that is not understood. */
+/** A malformed command. */
 export class UsageError extends Error {}
 
 /** No server answers, and the service could not be opened. */
 export class Unreachable extends Error {}
 
-/** @throws Unreachable where an operator can mend what kept the service from starting. */
+/** @throws Unreachable when an operator can repair the failure to start. */
 export function refuseStart(error: unknown): never {
   const reason = describeStartFailure(error)
   throw typeof reason === 'string' ? new Unreachable(reason, { cause: error }) : error
 }
 
-/** Nothing was done yet: another person has to approve it. */
+/** The request waits for another person's approval. */
 export class Waiting extends Error {
   readonly approval: { readonly approvalId: string }
 
@@ -240,7 +240,7 @@ export class Waiting extends Error {
   }
 }
 
-/** The problem document of a refusal (RFC 9457), as far as it is shown here. */
+/** The displayed members of a refusal's problem document (RFC 9457). */
 interface ProblemDocument {
   readonly code?: string
   readonly title?: string
@@ -248,7 +248,7 @@ interface ProblemDocument {
   readonly errors?: readonly { readonly pointer: string; readonly detail: string }[]
 }
 
-/** The service refused. */
+/** The service's refusal. */
 export class Refused extends Error {
   readonly status: number
   readonly problem: ProblemDocument
@@ -271,7 +271,7 @@ function composeRefusal(
     .join('\n  ')
 }
 
-/** Says why the service refused, in the words of the command that was typed. */
+/** Describes a refusal in terms of the command that was typed. */
 export function describeRefusal(
   { problem, status }: Refused,
   command: Command,
@@ -285,7 +285,7 @@ export function describeRefusal(
   const named = [...Object.entries(command.namePointers ?? {}), ...options]
   return composeRefusal(problem, status, (pointer) => {
     const found = named.find(([of]) => pointer === of || pointer.startsWith(`${of}/`))
-    // What stands in a file is named as the file names it.
+    // A member of a file is named as in the file.
     const isOfFile = found?.[1].startsWith('--') && isTyped('--file') && !isTyped(found[1])
     return found && !isOfFile ? found[1] : pointer
   })

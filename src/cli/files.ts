@@ -1,22 +1,21 @@
 /**
- * Files that a person names, and files of an export: each is read with a bound, and only where it
- * is a regular file.
+ * Reads and writes files that a person names, and files of an export: only regular files, up to a
+ * limit.
  */
 import { constants } from 'node:fs'
 import { lstat, mkdir, open, opendir, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { UsageError } from './command.ts'
 
-/** A file or a folder that is left alone: why, as a sentence that names it. */
+/** A refused file or folder: the reason, as a sentence with its name. */
 export class FileRefusal extends Error {}
 
-/** The most bytes of a file that a person names: a key, a receipt, a card product. */
+/** The maximum size of a named file: a key, a receipt, a card product. */
 const namedFileBytes = 1_048_576
 
 /**
- * Reads a file that was named on the command line, through symbolic links, too.
- * @throws UsageError where it is not there, cannot be read, is no regular file or has too many
- *   bytes
+ * Reads a file named on the command line; symbolic links are followed.
+ * @throws UsageError when it is missing, unreadable, not a regular file or too large
  */
 export async function readNamedFile(path: string): Promise<string> {
   try {
@@ -39,17 +38,17 @@ export async function readJsonFile(path: string): Promise<object> {
   try {
     value = JSON.parse(text)
   } catch {
-    // The parser quotes some of what it could not read.
+    // The parser's message could quote the file.
   }
   if (typeof value === 'object' && value !== null) return value
   throw new UsageError(`${path} must hold a JSON object.`)
 }
 
 /**
- * Reads a file of a folder that others may have made.
- * @returns null where there is no such file
- * @throws FileRefusal where it, or a folder above it, is a symbolic link, where it is no regular
- *   file, or has too many bytes
+ * Reads a file in a folder of unknown origin.
+ * @returns null without such a file
+ * @throws FileRefusal when it is not a regular file or too large, or when the path contains a
+ *   symbolic link
  */
 export async function readWithin(
   folder: string,
@@ -65,13 +64,13 @@ export async function readWithin(
 }
 
 /**
- * The most names that are listed of one folder: as many bundles hold a thousand million entries.
+ * The maximum number of names in a folder: this many bundles contain a thousand million entries.
  */
 const mostNames = 4_000_000
 
 /**
- * Lists the visible entries of a folder inside a folder that others may have made; an absent folder
- * has none.
+ * Lists the visible entries of a subfolder in a folder of unknown origin; an absent subfolder has
+ * none.
  * @throws FileRefusal
  */
 export async function listWithin(folder: string, path: string): Promise<string[]> {
@@ -89,9 +88,9 @@ export async function listWithin(folder: string, path: string): Promise<string[]
 }
 
 /**
- * Writes a file of a folder as a whole: a crash leaves the older file or this one. It replaces a
- * symbolic link, and never follows one.
- * @throws FileRefusal where the file would lie outside the folder
+ * Replaces a file of a folder atomically: after a crash, it has the old or the new content. It
+ * replaces a symbolic link and never follows one.
+ * @throws FileRefusal when the file would be outside the folder
  */
 export async function writeWithin(
   folder: string,
@@ -114,14 +113,14 @@ export async function writeWithin(
   await rename(draft, file)
 }
 
-/** Takes a file or a folder out of a folder, with all that is in it. @throws FileRefusal */
+/** Deletes a file, or a folder with its content, in a folder. @throws FileRefusal */
 export async function removeWithin(folder: string, path: string): Promise<void> {
   if (!(await orNull(lstat(join(folder, path))))) return
   await assertWithin(folder, dirname(path))
   await rm(join(folder, path), { recursive: true, force: true })
 }
 
-/** Folders that are not there yet, one below the other: none of them through a symbolic link. */
+/** Creates missing folders along a path, and follows no symbolic link. */
 async function makeFolders(folder: string, path: string): Promise<void> {
   await mkdir(folder, { recursive: true })
   const names = path === '.' ? [] : path.split('/')
@@ -132,10 +131,7 @@ async function makeFolders(folder: string, path: string): Promise<void> {
   }
 }
 
-/**
- * @throws FileRefusal where a path leads to another place than it names: out of the folder, or by a
- *   symbolic link.
- */
+/** @throws FileRefusal when a path leads out of the folder or through a symbolic link. */
 async function assertWithin(folder: string, path: string): Promise<void> {
   const root = await realpath(folder)
   const below = relative(root, resolve(root, path))
@@ -145,9 +141,9 @@ async function assertWithin(folder: string, path: string): Promise<void> {
   }
 }
 
-/** @throws FileRefusal where it is no regular file, or has more bytes. */
+/** @throws FileRefusal when it is not a regular file, or is too large. */
 async function readRegular(path: string, mostBytes: number): Promise<Uint8Array<ArrayBuffer>> {
-  // A pipe that somebody puts there meanwhile is opened without a wait for its other end.
+  // Opened without waiting for the other end of a pipe that could replace the file meanwhile.
   const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     const { size, ...found } = await handle.stat().then((each) => ({
@@ -159,7 +155,7 @@ async function readRegular(path: string, mostBytes: number): Promise<Uint8Array<
     if (size > mostBytes) throw refusal
     const chunks: Buffer[] = []
     let length = 0
-    // Some files say that they are empty, and are not; others grow.
+    // The reported size of some files is 0 or grows.
     for (;;) {
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.max(size - length, 1_024)))
       if (bytesRead === 0) return new Uint8Array(Buffer.concat(chunks))
@@ -172,7 +168,7 @@ async function readRegular(path: string, mostBytes: number): Promise<Uint8Array<
   }
 }
 
-/** Null where there is no such file. */
+/** Null without such a file. */
 async function orNull<Result>(work: Promise<Result>): Promise<Result | null> {
   try {
     return await work

@@ -1,12 +1,12 @@
 import * as cli from './command.ts'
 
-/** Commands of one subject, as the overview shows them. */
+/** Commands of one subject, in the overview. */
 export interface CommandGroup {
   readonly title: string
   readonly commands: readonly ListedCommand[]
 }
 
-/** What the overview says of a command. */
+/** The members of a command that the overview shows. */
 export type ListedCommand = Pick<cli.Command, 'words' | 'names' | 'summary'>
 
 /** The eight commands that a new user needs first, in the order of use. */
@@ -23,7 +23,7 @@ const firstCommands = [
 
 const more = 'pinfold COMMAND --help describes each command, with an example.'
 
-/** What `pinfold --help` says. */
+/** Composes `pinfold --help`. */
 export function composeOverview(groups: readonly CommandGroup[]): string {
   const all = groups.flatMap(({ commands }) => commands)
   const first = firstCommands.flatMap((words) => all.filter((command) => command.words === words))
@@ -55,11 +55,11 @@ Exit codes: 0 done, 1 refused or faults found, 2 invalid command, 3 no server re
 be opened, 4 waiting for the approval of another operator.`
 }
 
-/** What `pinfold NOUN` says: the commands that begin with that word. */
+/** Composes `pinfold NOUN`: the commands of that noun. */
 export const composeGroupHelp = (noun: string, commands: readonly ListedCommand[]): string =>
   `pinfold ${noun}\n\n${summaries(commands)}\n\n${more}`
 
-/** What the help of one command says. */
+/** Composes the help of one command. */
 export function composeHelp(command: cli.Command): string {
   const { description, example, options, summary } = command
   const paragraphs = [

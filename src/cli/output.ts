@@ -3,20 +3,18 @@ import { escapeLine, escapeText } from '../domain/terminal-text.ts'
 import type { Colours } from './command.ts'
 
 /**
- * Prints an answer on standard output. All that the command line prints goes through this function
- * and the next: whatever text of a service, a folder or a peer is in it, no control character
- * reaches the terminal.
+ * Prints an answer on standard output. The command line prints only through this function and the
+ * next one, so that no control character in foreign text reaches the terminal.
  */
 export const print = (text: string, colours: Colours = {}): void =>
   console.log(paint(escapeText(text), colours))
 
-/** Prints what is said beside the answer on standard error. */
+/** Prints a message beside the answer on standard error. */
 export const printBeside = (text: string): void => console.error(escapeText(text))
 
 /**
- * From here on the process ends where standard output cannot be written: with an exit code, and a
- * sentence that says why, unless the reader closed the pipe, as `| head` does when it has read
- * enough.
+ * Ends the process with an exit code when standard output cannot be written. It prints the reason
+ * unless the reader closed the pipe, as `| head` does.
  */
 export function endWithOutput(exitCode: number): void {
   process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
@@ -24,11 +22,11 @@ export function endWithOutput(exitCode: number): void {
     printBeside(`Standard output cannot be written (${code ?? message}): the answer is incomplete.`)
     process.exit(exitCode)
   })
-  // What cannot be said beside the answer changes nothing of it.
+  // A failed message on standard error does not change the answer.
   process.stderr.on('error', () => undefined)
 }
 
-/** Prints a prompt on standard error and leaves the cursor behind it. */
+/** Prints a prompt on standard error and leaves the cursor after it. */
 export const printPrompt = (text: string): void => {
   process.stderr.write(`${escapeLine(text)}: `)
 }
@@ -41,13 +39,13 @@ function paint(text: string, colours: Colours): string {
 }
 
 /**
- * A line whose parts are foreign: none of them can end it and begin another. It is for every line
- * in which a text of a service, a folder or a peer stands beside the program's own words.
+ * Composes a line with foreign parts, which cannot end the line. For every line that contains text
+ * of a service, a folder or a peer beside the program's own.
  */
 export const line = (words: TemplateStringsArray, ...parts: readonly unknown[]): string =>
   String.raw({ raw: words }, ...parts.map((part) => escapeLine(String(part))))
 
-/** Rows in columns, for a person, under their names. */
+/** Formats rows in columns under their names, for people. */
 export function table(columns: readonly string[], rows: readonly (readonly unknown[])[]): string {
   if (rows.length === 0) return 'No entries.'
   const lines = [columns, ...rows.map((row) => row.map(formatCell))]
@@ -62,7 +60,7 @@ export function table(columns: readonly string[], rows: readonly (readonly unkno
     .join('\n')
 }
 
-/** The members of one record, one a line. */
+/** Formats the members of one record, one per line. */
 export function sheet(record: object): string {
   const entries = Object.entries(record).map(([name, value]) => [escapeLine(name), value] as const)
   const width = Math.max(...entries.map(([name]) => name.length))
@@ -77,7 +75,7 @@ function formatCell(value: unknown): string {
 }
 
 /**
- * Shows how far long work is, on standard error: one line that changes on a terminal, else new
+ * Shows the progress of long work on standard error: one changing line on a terminal, otherwise new
  * lines.
  */
 export function createProgress(): { show(line: string): void; end(): void } {

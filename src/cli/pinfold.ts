@@ -26,7 +26,7 @@ import { zoneCommands } from './commands/zones.ts'
 import { type CommandGroup, composeGroupHelp, composeHelp, composeOverview } from './help.ts'
 import { endWithOutput, print, printBeside } from './output.ts'
 
-/** A program of its own (`scripts/demo.ts`), which the launcher starts. */
+/** A separate program (`scripts/demo.ts`), which the launcher starts. */
 const demo: cli.Command = {
   words: 'demo',
   summary: 'runs the whole journey over HTTP, and shows each request and answer',
@@ -60,7 +60,7 @@ const groups = [
   { title: 'Audit log', commands: [...auditCommands, ...auditLogCommands, witnessCommand] },
 ] as const satisfies readonly CommandGroup[]
 
-/** Every command, in the order of the help. */
+/** All commands, in the order of the help. */
 export const commands: readonly cli.Command[] = groups.flatMap(({ commands }) => [...commands])
 
 const overview = (): string => {
@@ -68,7 +68,7 @@ const overview = (): string => {
   return composeOverview([{ ...service, commands: [...service.commands, demo] }, ...others])
 }
 
-/** Runs what was typed after `pinfold`. @returns the exit code. */
+/** Runs the arguments of `pinfold`. @returns the exit code. */
 export async function runPinfold(words: readonly string[]): Promise<number> {
   let typed: cli.Command | null = null
   try {
@@ -98,7 +98,7 @@ export async function runPinfold(words: readonly string[]): Promise<number> {
   }
 }
 
-/** The command whose words come first, and what was typed beside them. @throws UsageError */
+/** Finds a command and its arguments. @throws UsageError */
 function find(words: readonly string[]): { command: cli.Command; rest: readonly string[] } {
   const named = words.filter((word) => !word.startsWith('-'))
   const command = commands.find(({ words: name }) =>
@@ -138,8 +138,7 @@ function parse(command: cli.Command, rest: readonly string[]) {
 }
 
 /**
- * Says why a command came to nothing: to people on standard error, to programs on standard output,
- * too.
+ * Reports a failure to people on standard error, and to programs also on standard output.
  * @returns the exit code.
  */
 function reportFailure(
@@ -163,7 +162,7 @@ function reportFailure(
   return isUnreachable ? cli.exitCodes.unreachable : cli.exitCodes.refused
 }
 
-/** The help that was asked for; null where none was. */
+/** Returns the requested help; null if none was requested. */
 function helpAsked(words: readonly string[]): string | null {
   const named = words.filter((word) => !word.startsWith('-'))
   const isAsked = words.some((word) => word === '--help' || word === '-h')
@@ -177,13 +176,13 @@ function helpAsked(words: readonly string[]): string | null {
   return isAsked ? composeHelp(find(words).command) : null
 }
 
-/** The version of this program, from the package that it is in. */
+/** Reads the version of this program from its package. */
 async function readVersion(): Promise<string> {
   const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
   return String(JSON.parse(text).version)
 }
 
-// The launcher runs this file in its own process where that is the right Node.
+// The launcher runs this file in its own process under a supported version of Node.
 if (import.meta.main || process.argv[1] === import.meta.filename) {
   endWithOutput(cli.exitCodes.refused)
   process.exitCode = await runPinfold(process.argv.slice(2))

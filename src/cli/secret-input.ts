@@ -3,7 +3,10 @@ import { Writable } from 'node:stream'
 import { text as readAll } from 'node:stream/consumers'
 import { printBeside, printPrompt } from './output.ts'
 
-/** What nobody may read over a shoulder or in a shell's history: asked for unseen, or piped in. */
+/**
+ * Reads a secret from a hidden prompt or standard input, so that neither the screen nor a shell's
+ * history shows it.
+ */
 export async function readSecret(prompt: string): Promise<string> {
   if (!process.stdin.isTTY) return (await readAll(process.stdin)).replaceAll(/\s/g, '')
   printPrompt(prompt)

@@ -8,7 +8,7 @@ import { toProblem } from '../listeners/http/problems.ts'
 import { type Frame, layout } from './layout.ts'
 import type { Page, Screen } from './screen.ts'
 
-/** Sends a page with all headers of one. */
+/** Sends a page with all headers of pages. */
 export const sendPage = (
   reply: FastifyReply,
   page: Page,
@@ -20,7 +20,7 @@ export const sendPage = (
     .type('text/html; charset=utf-8')
     .send(String(layout(page, frame)))
 
-/** For whom it is, where it is for others. */
+/** The page for people whose roles do not include the screen. */
 export const refusedPage = (access: Screen['access']): Page => {
   const needed = access === 'anyone' ? [] : listNeededScopes(access)
   const allowed = roles.filter((role) => scopesByRole[role].some((each) => needed.includes(each)))
@@ -38,7 +38,7 @@ export const readOnlyPage: Page = {
   body: html`<p>No change was made: CONSOLE_READ_ONLY is set for the service.</p>`,
 }
 
-/** @param to where it goes on after a sign-in */
+/** @param to the page after the next sign-in */
 export const signedOutPage = (to: string): Page => ({
   title: 'You are signed out',
   status: 401,
@@ -47,7 +47,7 @@ export const signedOutPage = (to: string): Page => ({
   </p>`,
 })
 
-/** A failure, as people read it. */
+/** Renders a failure for people. */
 export function problemPage(error: unknown, { id, log }: FastifyRequest): Page {
   const problem = error instanceof Problem ? error : new Problem('internal_error', { cause: error })
   if (problem.status >= 500)

@@ -1,18 +1,20 @@
 import { type Content, type Html, html } from '../listeners/http/html.ts'
 
-/** A chart, which is drawn by the server, and read as a table by whoever reads no pictures. */
+/**
+ * The texts of a chart. The server draws it, and a table has the same values for screen readers.
+ */
 interface ChartText {
   readonly title: string
-  /** What a row of the table is: `Hour`. */
+  /** The title of the table's first column: `Hour`. */
   readonly rowTitle: string
-  /** What is shown where nothing has been measured. */
+  /** The text shown without measurements. */
   readonly empty: string
 }
 
-/** A row of the table, and a place along the chart. */
+/** A row of the table, and a position along the chart. */
 interface Point {
   readonly label: string
-  /** A value for each series; null where none was measured. */
+  /** A value for each series; null without a measurement. */
   readonly values: readonly (number | null)[]
 }
 
@@ -23,11 +25,11 @@ interface Drawing extends ChartText {
 
 const size = { width: 640, height: 190, left: 44, bottom: 24, top: 10 } as const
 const inner = { width: size.width - size.left - 6, height: size.height - size.bottom - size.top }
-/** Series have a colour each, by their place; the style sheet has six. */
+/** Series are coloured by position; the style sheet has six colours. */
 const colours = 6
 const selectColour = (at: number): string => `series-${(at % colours) + 1}`
 
-/** A round number that no value is above. */
+/** Returns a round number that no value exceeds. */
 function roundUp(values: readonly number[]): number {
   const most = Math.max(1, ...values)
   const power = 10 ** Math.floor(Math.log10(most))
@@ -38,7 +40,7 @@ const round = (value: number): number => Math.round(value * 10) / 10
 
 const numbers = new Intl.NumberFormat('en', { maximumFractionDigits: 1 })
 
-/** Values over time, one upon another. */
+/** Draws values over time as stacked bars. */
 export function stackedBars(drawing: Drawing): Html {
   const { points, series } = drawing
   const totals = points.map(({ values }) =>
@@ -67,7 +69,7 @@ export function stackedBars(drawing: Drawing): Html {
   )
 }
 
-/** Values over time, a line each. */
+/** Draws values over time, one line per series. */
 export function lines(drawing: Drawing): Html {
   const { points, series } = drawing
   const measured = points.flatMap(({ values }) => values.filter((each) => each !== null))
@@ -90,10 +92,7 @@ export function lines(drawing: Drawing): Html {
   return figure(drawing, measured.length > 0, [grid(ceiling, points), drawn], series)
 }
 
-/**
- * Three heights with what they stand for, and the labels of the first, the middle and the last
- * place.
- */
+/** Draws three labelled heights and the labels of the first, the middle and the last position. */
 function grid(ceiling: number, points: readonly Point[]): Content {
   const heights = [0, 0.5, 1].map((share) => {
     const y = round(size.top + inner.height * (1 - share))

@@ -47,18 +47,15 @@ export interface PersonCall {
   readonly requestId: string
 }
 
-/** What the console is made of. */
+/** The dependencies of the console. */
 export interface ConsoleOptions extends SignInOptions {
-  /** The sandbox's own issuer; null where people sign in elsewhere. */
+  /** The sandbox's own issuer; null with an outside issuer. */
   readonly peopleIssuer: OperatorIssuer | null
   readonly isSandbox: boolean
   readonly isReadOnly: boolean
   readonly screens: readonly Screen[]
   readonly acts: readonly Act[]
-  /**
-   * Reads what pages load from `/console/assets/`, by its name there: asked when the first of it is
-   * wanted.
-   */
+  /** Reads the files under `/console/assets/`, by name. Called at the first request for one. */
   readonly readAssets: () => Promise<
     Readonly<Record<string, { readonly mediaType: string; readonly text: string }>>
   >
@@ -66,7 +63,7 @@ export interface ConsoleOptions extends SignInOptions {
   callAs(person: Person, scopes: ReadonlySet<Scope>, call: PersonCall): Promise<ApiAnswer>
 }
 
-/** Config of each route: whoever may come in is found by the cookie, and never by a token. */
+/** Route options: a cookie, never a token, identifies the person. */
 const config = {
   access: 'open',
   notRepeatable: 'the key of a form is a member of the form',
@@ -74,8 +71,7 @@ const config = {
 const schema = { hide: true }
 
 /**
- * Puts the console's pages on the private listener, in a scope in which forms are read instead of
- * JSON.
+ * Mounts the console's pages on the private listener, in a scope that parses forms instead of JSON.
  */
 export function mountConsole(app: Server, options: ConsoleOptions): void {
   app.register(async (scope) => {
@@ -190,7 +186,7 @@ async function performAct(
       if (outcome.status === 401) await keepReason(options, session, here, form)
       return sendPage(reply, outcome, frame)
     }
-    // Whatever a form says of where to go: nobody is led elsewhere.
+    // A form cannot redirect a person to another site.
     if (!/^\/console(?:[/?#][!-[\]-~]*)?$/.test(outcome.to)) throw new Problem('malformed_request')
     const { kept = {}, notice = null, to } = outcome
     if (notice) await storeOneTimeAnswer(options.people, session.secret, { to, notice, kept })
@@ -200,7 +196,7 @@ async function performAct(
   }
 }
 
-/** Keeps the reason of a form that needs a fresh sign-in, for the page to which that leads back. */
+/** Stores the reason of a form that needs a fresh sign-in, for the page after that sign-in. */
 async function keepReason(
   { people }: ConsoleOptions,
   { secret }: CookieSession,
@@ -211,9 +207,9 @@ async function keepReason(
 }
 
 /**
- * The address of the page that a form stands on: the screen whose path the path of the act begins
- * with. The address of the act itself answers no GET, so nothing may lead a person back to it. The
- * query that the page was read with is kept.
+ * Returns the page of a form: the screen whose path is a prefix of the act's path, with the query
+ * that the page was read with. The act's own URL answers no GET, so it is not a target for a
+ * redirect.
  */
 function findFormPage(
   { screens, url: base }: Pick<ConsoleOptions, 'screens' | 'url'>,
@@ -234,7 +230,7 @@ function findFormPage(
   return isFromPage ? `${page}${from.search}` : page
 }
 
-/** What each scope that changes something leaves of itself where nothing may be changed. */
+/** The read-only remainder of each scope that changes something. */
 const readingScopes: Partial<Record<Scope, readonly Scope[]>> = {
   admin: ['support.read', 'audit.read', 'keys.read'],
   'support.write': ['support.read'],
@@ -291,7 +287,7 @@ function createVisit(
 const allows = ({ scopes }: Visit, access: Screen['access']): boolean =>
   access === 'anyone' || listNeededScopes(access).some((scope) => scopes.has(scope))
 
-/** Members of a path or a query; the last of those that are given twice. */
+/** Parses the members of a path or a query; of repeated members, the last counts. */
 const readTexts = (members: unknown): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(toMembers(members)).map(([name, value]) => [
@@ -302,7 +298,7 @@ const readTexts = (members: unknown): Readonly<Record<string, string>> =>
 
 const isProblemCode = (code: string): code is ProblemCode => Object.hasOwn(problemKinds, code)
 
-/** The failure that the private listener answered. */
+/** Returns the failure that the private listener answered. */
 export function toProblem({ body, status }: ApiAnswer): Problem {
   if (!Check(ProblemSchema, body) || !isProblemCode(body.code)) {
     return new Problem('internal_error', {

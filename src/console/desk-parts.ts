@@ -2,28 +2,28 @@ import type { Problem } from '../domain/problem.ts'
 import { type Content, type Html, html } from '../listeners/http/html.ts'
 import type { ApiAnswer, Lead } from './screen.ts'
 
-/** When something was, to the second, in UTC; a script puts the reader's own time beside it. */
+/** Renders an instant in UTC, to the second; a script adds the reader's local time. */
 export const instant = (at: string | null | undefined): Content =>
   at && html`<time datetime="${at}">${at.slice(0, 19).replace('T', ' ')} UTC</time>`
 
-/** A word that is taken in at a glance; its colour says nothing that it does not say itself. */
+/** Renders a short label; its colour only repeats the word's meaning. */
 export const badge = (word: string, tone: 'good' | 'bad' | 'warn' | 'plain' = 'plain'): Html =>
   html`<span class="badge ${tone}">${word}</span>`
 
-/** Renders the result of a form above it. */
+/** Renders the refusal of a form, above it. */
 export const refusal = ({ detail, errors = [], title }: Problem): Html =>
   html`<div class="notice bad" role="alert"><p>${title}</p>${detail && html`<p>${detail}</p>`}${
     errors.length > 0 &&
     html`<ul>${errors.map((each) => html`<li>${each.pointer.slice(1)} ${each.detail}</li>`)}</ul>`
   }</div>`
 
-/** The cursor of the page that follows an answer (RFC 8288), or null. */
+/** Returns the cursor of the next page (RFC 8288), or null. */
 export function cursorAfter({ headers }: ApiAnswer): string | null {
   const [, target = ''] = /^<([^>]*)>; rel="next"$/.exec(headers.link ?? '') ?? []
   return new URLSearchParams(target.split('?')[1]).get('cursor')
 }
 
-/** The status of a card, as everywhere. */
+/** Renders the status of a card. */
 export const statusBadge = (card: {
   readonly status: string
   readonly cardStatusCode: string
@@ -35,7 +35,7 @@ const tones: Readonly<Record<string, 'good' | 'warn'>> = {
   '62': 'warn',
 }
 
-/** So many seconds, rounded up as people say them: one day, but 47 hours. */
+/** Formats seconds, rounded up: one day, but 47 hours. */
 export function duration(seconds: number): string {
   const isSaidIn = ([each]: readonly [number, string]) => seconds >= 2 * each || seconds === each
   const [size, name] = units.find(isSaidIn) ?? [1, 'second']
@@ -50,9 +50,8 @@ const units = [
 ] as const
 
 /**
- * Where a form leads when its call was done, or when another person has to approve it first; null
- * where it was refused.
- * @param done where it leads when it was done, and what the page there says.
+ * Returns the target after a form's call succeeded or needs an approval; null after a refusal.
+ * @param done the target after success, and the notice there.
  */
 export function ledTo({ headers, status }: ApiAnswer, done: Lead): Lead | null {
   if (status === 202 && headers.location) {

@@ -3,16 +3,16 @@ import { toProblem } from './console.ts'
 import { ledTo, refusal } from './desk-parts.ts'
 import type { Lead, Page, Visit } from './screen.ts'
 
-/** What a form has the listener do. */
+/** The call that a form makes. */
 interface Asked {
   readonly body?: object
-  /** Where it leads, whether it was done or not. */
+  /** The target after success and after a refusal. */
   readonly to: string
 }
 
 /**
- * Does what a form is for: it leads back to its screen, to the approval that it waits for, or to a
- * page that says why not.
+ * Makes the call of a form, then redirects to its screen or to the approval, or renders the
+ * refusal.
  */
 export async function actAndReturn(
   visit: Visit,

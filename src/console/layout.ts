@@ -3,19 +3,19 @@ import { computeLiveVersion } from './live-version.ts'
 import { noticeContent } from './notice.ts'
 import { formFields, type Notice, type Page, type Screen, type Visit } from './screen.ts'
 
-/** What the frame around a page shows of its viewer. */
+/** The data of the viewer in the frame around a page. */
 export interface Frame {
   readonly visit: Pick<
     Visit,
     'person' | 'formToken' | 'here' | 'isReadOnly' | 'isSandbox' | 'scopes'
   >
-  /** The screens that the person may see, for the navigation. */
+  /** The screens that the person may open, for the navigation. */
   readonly screens: readonly Screen[]
-  /** What the page says once; null where there is nothing to say. */
+  /** A one-time notice; null without one. */
   readonly notice: Notice | null
 }
 
-/** The module that each page begins with. In a package it is the script that was made of it. */
+/** The script module of each page. A package contains the compiled script. */
 const script = 'web/console/main.ts'
 
 /** Renders a whole page. Without a frame, no person is signed in, or the person is unknown. */
@@ -72,8 +72,8 @@ const findForm = (visit: Frame['visit']): Content =>
   </form>`
 
 /**
- * Every screen that may be seen, and the letter that leads there behind a `g`: the first of its
- * name that is free.
+ * Lists the screens that the person may open, each with the letter of its shortcut after `g`: the
+ * first unused letter of its name.
  */
 function navigation({ screens, visit }: Frame): Content {
   const [here = ''] = visit.here.split('?')

@@ -11,8 +11,8 @@ interface Listing<Schema extends TSchema> {
 }
 
 /**
- * Reads a page of a list, at the cursor that the visit came with.
- * @throws `Problem`, that of the listener
+ * Reads a page of a list, at the cursor in the visit's query.
+ * @throws `Problem` of the listener
  */
 export async function list<Schema extends TSchema>(
   visit: Visit,
@@ -30,12 +30,12 @@ export async function list<Schema extends TSchema>(
   return { entries: answer.body as Static<Schema>[], next: cursorAfter(answer) }
 }
 
-/** A column of a table: its title, and whether it holds numbers. */
+/** A column of a table: its title, and whether it contains numbers. */
 type Column = string | { readonly title: string; readonly isNumber: true }
 
 /**
- * A table that scrolls by itself where it is too wide.
- * @param empty what to do where there are no rows
+ * Renders a table that scrolls when it is too wide.
+ * @param empty the advice for an empty table
  */
 export const listed = (
   name: string,
@@ -59,7 +59,7 @@ function columnHead(column: Column): Html {
     : html`<th scope="col" class="number">${column.title}</th>`
 }
 
-/** The way to the next page, where there is one, and back to the first. */
+/** Renders links to the next page, if any, and to the first. */
 export const pages = (visit: Visit, next: string | null): Content => {
   const { pathname, searchParams } = new URL(visit.here, 'http://console.invalid')
   const isFurther = searchParams.has('cursor')

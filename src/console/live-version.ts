@@ -9,9 +9,9 @@ const formFieldMarkup = new RegExp(
 )
 
 /**
- * The version of what a page shows live, without the fields that each form has anew; null where
- * nothing in it is live. An open page asks with it whether there is anything new, and is answered
- * by nothing where there is not.
+ * Computes the version of a page's live content, without the fields that each form renews; null
+ * without live content. An open page sends it when it polls and gets an empty answer if nothing
+ * changed.
  */
 export function computeLiveVersion(body: Html): string | null {
   const regions = String(body).match(regionMarkup)

@@ -4,16 +4,18 @@ import { consumeNotice, type OperatorContext, storeNotice } from '../operations/
 import type { Form, Notice } from './screen.ts'
 import type { CookieSession } from './session.ts'
 
-/** A notice, and what a form had in it that its page shows again. */
+/** A notice, and the fields of a form that its page shows again. */
 interface OneTimeAnswer {
-  /** The address of the page that shows it, and no other. */
+  /** The path of the only page that shows it. */
   readonly to: string
   readonly notice: Notice | null
-  /** Fields for the form to show again. Never a PIN or a CVV. */
+  /** Fields that the form shows again. Never a PIN or a CVV. */
   readonly kept: Form
 }
 
-/** A page that is never loaded leaves its notice to no later visit. */
+/**
+ * The maximum age of a notice, so that no later visit shows that of a page that was never loaded.
+ */
 const goodForMs = 10 * 60_000
 
 const algorithm = 'aes-256-gcm'
@@ -21,8 +23,8 @@ const nonceLength = 12
 const tagLength = 16
 
 /**
- * The database has the hash of a session's secret, and so cannot open what is sealed under the
- * secret.
+ * The database stores only the hash of a session's secret, so it cannot decrypt values encrypted
+ * under the secret.
  */
 const deriveKey = (secret: string): Buffer => createHmac('sha256', secret).update('notice').digest()
 
@@ -33,7 +35,7 @@ function sealAnswer(secret: string, answer: OneTimeAnswer): Uint8Array {
   return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
 }
 
-/** @returns null where it is too old, or was not sealed under this secret. */
+/** @returns null when it is too old or was encrypted under another secret. */
 function openAnswer(secret: string, sealed: Uint8Array): OneTimeAnswer | null {
   const bytes = Buffer.from(sealed)
   const nonce = bytes.subarray(0, nonceLength)
@@ -50,17 +52,14 @@ function openAnswer(secret: string, sealed: Uint8Array): OneTimeAnswer | null {
   }
 }
 
-/** Keeps an answer for the page that it is of. */
+/** Stores an answer for its page. */
 export const storeOneTimeAnswer = (
   people: OperatorContext,
   secret: string,
   answer: OneTimeAnswer,
 ): Promise<void> => storeNotice(people, secret, sealAnswer(secret, answer))
 
-/**
- * Takes the answer that a session keeps for the page at an address: null where it keeps none for
- * it.
- */
+/** Takes the stored answer of a session for the page at a path; null without one. */
 export async function consumeOneTimeAnswer(
   people: OperatorContext,
   { notice, secret }: Pick<CookieSession, 'notice' | 'secret'>,
@@ -73,7 +72,7 @@ export async function consumeOneTimeAnswer(
   return isTaken ? answer : null
 }
 
-/** Hands what a session keeps on to the session of the same person that takes its place. */
+/** Moves a stored answer to the next session of the same person. */
 export async function moveAnswer(
   people: OperatorContext,
   { notice, secret: former }: Pick<CookieSession, 'notice' | 'secret'>,
@@ -83,7 +82,7 @@ export async function moveAnswer(
   if (answer) await storeOneTimeAnswer(people, secret, answer)
 }
 
-/** A notice, as the page shows it. */
+/** Renders a notice. */
 export const noticeContent = ({ lines, link, tone = 'plain' }: Notice): Content =>
   html`<div class="notice ${tone}" role="status">${lines.map((line, at) =>
     at === 0 ? html`<p>${line}</p>` : html`<p class="fine">${line}</p>`,

@@ -19,11 +19,11 @@ export interface SandboxPerson {
   readonly subject: string
   readonly name: string
   readonly groups: readonly string[]
-  /** What the link ends in that signs in as this person. */
+  /** The end of the link that signs in as this person. */
   readonly link: string
 }
 
-/** A request to the issuer, and its answer, as they go from one process to another. */
+/** A request to the issuer and its answer, as sent between processes. */
 export interface IssuerExchange {
   readonly method: string
   /** With its query. */
@@ -43,27 +43,26 @@ export interface OperatorIssuer {
 }
 
 interface OperatorIssuerOptions {
-  /** Its URL, whose path all of its own begin with. */
+  /** Its URL; all of its paths begin with the URL's path. */
   readonly issuer: string
   readonly clientId: string
   readonly redirectUri: string
   readonly people: readonly SandboxPerson[]
-  /** `aud` of the access tokens that it gives people. */
+  /** `aud` of the access tokens that it issues to people. */
   readonly audience: string
-  /** How much it keeps of each kind. */
+  /** The maximum number of records of each kind. */
   readonly keptMost?: typeof keptMostUsually
 }
 
-/** How the command line is known to the sandbox's issuer. */
+/** The client ID of the command line at the sandbox's issuer. */
 const commandLineClientId = 'pinfold-cli'
 
-/** How long somebody stays signed in with it. */
+/** The lifetime of its sessions. */
 const sessionSeconds = 8 * 3_600
 
 /**
- * The sandbox's own issuer of identities (OpenID Connect Core 1.0), so that people sign in there by
- * the way that they do with any other. What it remembers is in its memory, and it is made when it
- * is first asked.
+ * The sandbox's own issuer of identities (OpenID Connect Core 1.0), so that people sign in there as
+ * with any other issuer. Its state is in memory, and it is created at the first request.
  */
 export function createOperatorIssuer(options: OperatorIssuerOptions): OperatorIssuer {
   const { host, protocol } = new URL(options.issuer)
@@ -92,7 +91,7 @@ export function createOperatorIssuer(options: OperatorIssuerOptions): OperatorIs
       ]
       return {
         status: answer.statusCode,
-        // The listener sets the rest.
+        // The listener sets the other headers.
         headers: Object.fromEntries(
           Object.entries(answer.headers)
             .filter(([name]) => handedOn.includes(name))
@@ -104,7 +103,7 @@ export function createOperatorIssuer(options: OperatorIssuerOptions): OperatorIs
   }
 }
 
-/** The library's routes and ours, which nobody reaches but by the listener. */
+/** Creates the library's routes and ours, which only the listener can reach. */
 async function createApp(options: OperatorIssuerOptions): Promise<FastifyInstance> {
   const { pathname } = new URL(options.issuer)
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
@@ -113,7 +112,7 @@ async function createApp(options: OperatorIssuerOptions): Promise<FastifyInstanc
   const provider = new Provider(options.issuer, createConfiguration(options, key))
   provider.proxy = true
   const app = Fastify()
-  // The library reads bodies by itself.
+  // The library parses bodies itself.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _payload, done) => done(null))
   interactionRoutes(app, provider, options, pathname)
@@ -123,7 +122,7 @@ async function createApp(options: OperatorIssuerOptions): Promise<FastifyInstanc
     const mounted: IncomingMessage & { originalUrl?: string } = raw
     mounted.originalUrl = raw.url ?? ''
     mounted.url = mounted.originalUrl.slice(pathname.length)
-    // Whoever follows a link is no longer who was signed in here before.
+    // A sign-in link ends the session of another person.
     if (/^\/auth\?.*\blogin_hint=/.test(mounted.url)) {
       const name = cookieNames(options).session
       mounted.headers.cookie = (raw.headers.cookie ?? '').replaceAll(`${name}=`, 'former=')
@@ -197,7 +196,7 @@ const createConfiguration = (options: OperatorIssuerOptions, key: JWK): Configur
     const { groups, name } = person
     return { accountId: subject, claims: () => ({ sub: subject, name, groups: [...groups] }) }
   },
-  // What the console may know of people is not asked; whether another client may act for them is.
+  // The console needs no consent; other clients do.
   async loadExistingGrant({ oidc }) {
     const grant = new oidc.provider.Grant({
       clientId: oidc.client?.clientId,
@@ -207,7 +206,7 @@ const createConfiguration = (options: OperatorIssuerOptions, key: JWK): Configur
     await grant.save()
     return grant
   },
-  // RFC 9068 section 2.2: an access token says who called, and when that was made sure of.
+  // RFC 9068 section 2.2: an access token contains the caller and the time of authentication.
   extraTokenClaims: ({ oidc }) => {
     const { AuthorizationCode: code } = oidc.entities
     const person = options.people.find(({ subject }) => subject === code?.accountId)
@@ -230,14 +229,14 @@ const createConfiguration = (options: OperatorIssuerOptions, key: JWK): Configur
   },
 })
 
-/** With the port: cookies of one host are common to all of its ports. */
+/** With the port, since the ports of a host share cookies. */
 function cookieNames({ issuer }: OperatorIssuerOptions) {
   const { port } = new URL(issuer)
   const name = (purpose: string) => `pinfold-issuer-${purpose}-${port}`
   return { session: name('session'), interaction: name('interaction'), resume: name('resume') }
 }
 
-/** Access tokens for the private listener, which whoever asks for another gets none. */
+/** Issues access tokens for the private listener only. */
 const accessTokensFor = (audience: string) => ({
   enabled: true,
   defaultResource: () => audience,
@@ -250,8 +249,8 @@ const accessTokensFor = (audience: string) => ({
 })
 
 /**
- * The console, and the command line, which is called back at a port of its own (RFC 8252 section
- * 7.3).
+ * The clients: the console, and the command line, which is redirected to a port of its own (RFC
+ * 8252 section 7.3).
  */
 const listClients = ({ clientId, redirectUri }: OperatorIssuerOptions): Configuration['clients'] =>
   [
@@ -305,7 +304,8 @@ const renderPage = (text: string, form = html``) =>
     </html>`
 
 /**
- * Who follows a link is signed in at once. Who is signed in already, and is to be again, says so.
+ * A sign-in link signs in its person at once. A signed-in person who must sign in again confirms
+ * it.
  */
 function interactionRoutes(
   app: FastifyInstance,
@@ -319,7 +319,7 @@ function interactionRoutes(
     const known = people.find(({ subject }) => subject === session?.accountId)
     reply.type('text/html; charset=utf-8')
     if (prompt.name === 'consent' && known) {
-      // A browser holds the redirect after a form against it, too.
+      // Browsers apply the policy for form targets to the redirect after a form, too.
       const callback = new URL(String(params.redirect_uri)).origin
       const policy = [
         "default-src 'none'",
@@ -362,7 +362,10 @@ function interactionRoutes(
   })
 }
 
-/** Asks whether a client may act for a person: it names both, and where the answer goes. */
+/**
+ * Asks the person's consent for a client. The page names the person, the client and the target of
+ * the answer.
+ */
 const consentPage = (
   { name }: SandboxPerson,
   { client_id: asks, redirect_uri: to }: UnknownObject,

@@ -5,65 +5,62 @@ import { derivePersonId, type Person, type Role } from '../domain/person.ts'
 import { Problem } from '../domain/problem.ts'
 import { withoutWeakRsaKeys } from '../domain/rsa-key.ts'
 
-/** How the console is known to the operators' issuer of identities. */
+/** The console's registration at the operators' issuer of identities. */
 export interface RelyingPartyOptions {
   readonly issuer: string
   readonly clientId: string
   /**
-   * How it proves who it is: by its secret, or its private key; null: by nothing but PKCE, as in
-   * the sandbox.
+   * The console's credentials: its secret or its private key; null for PKCE alone, as in the
+   * sandbox.
    */
   readonly credentials: { readonly secret: string } | { readonly jwk: JWK } | null
-  /** Where the issuer sends people back to. */
+  /** The issuer redirects people to this URL. */
   readonly redirectUri: string
   /** The claim that names a person's groups. */
   readonly groupsClaim: string
-  /** Which roles the groups have. */
+  /** Returns the roles of the groups. */
   listRoles(groups: readonly string[]): readonly Role[]
-  /** The way out of this service. */
+  /** Sends outgoing requests. */
   readonly fetch: oidc.CustomFetch
 }
 
 export interface RelyingParty {
   /**
-   * Where a browser goes to sign in.
-   * @param secret the sign-in's own, which the browser keeps until it is back.
-   * @throws `Problem` `unavailable` where the issuer does not answer
+   * Returns the URL of the sign-in at the issuer.
+   * @param secret the sign-in's own secret, which the browser stores until it returns.
+   * @throws `Problem` `unavailable` when the issuer does not answer
    */
   begin(secret: string, request: SignInRequest): Promise<URL>
   /**
-   * Who comes back.
-   * @param query what the browser brings, as it came
-   * @returns `not_proved` where what the browser brings is not what it was sent for, or was brought
-   *   before; `refused_by_issuer` where the issuer says that it signed nobody in.
-   * @throws `Problem` `unavailable` where the issuer does not answer
+   * Returns the person of a completed sign-in.
+   * @param query the query of the redirect, unchanged
+   * @returns `not_proved` when the query does not match the sign-in or was used before;
+   *   `refused_by_issuer` when the issuer signed in no person.
+   * @throws `Problem` `unavailable` when the issuer does not answer
    */
   finish(secret: string, query: string): Promise<Person | 'not_proved' | 'refused_by_issuer'>
 }
 
 interface SignInRequest {
-  /** Whether the person is to prove anew who they are, although the issuer knows them. */
+  /** Whether the person must authenticate again despite a session at the issuer. */
   readonly again: boolean
-  /** What a link of the sandbox says of who it is. */
+  /** The person named by a sign-in link of the sandbox. */
   readonly hint: string | null
 }
 
-/** How old it may be that the issuer made sure who it is: as long as a session lasts. */
+/** The maximum age of the authentication at the issuer: the lifetime of a session. */
 const maxAgeSeconds = 8 * 3_600
 const timeoutSeconds = 5
-/** How long what an issuer says of itself is used. */
+/** The maximum age of the issuer's metadata. */
 const metadataMaxAgeMs = 3_600_000
 
-/**
- * All that a sign-in is bound to is drawn from its secret, so that nothing is kept of one that
- * nobody finishes.
- */
+/** Derives all values of a sign-in from its secret, so that unfinished sign-ins are not stored. */
 const drawn = (secret: string, purpose: 'state' | 'nonce' | 'verifier'): string =>
   createHmac('sha256', secret).update(purpose).digest('base64url')
 
 /**
- * Signs people in by the code flow with PKCE (OpenID Connect Core 1.0 section 3.1, RFC 7636). No
- * token is kept.
+ * Signs people in by the code flow with PKCE (OpenID Connect Core 1.0 section 3.1, RFC 7636).
+ * Tokens are not stored.
  */
 export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
   const { redirectUri } = options
@@ -102,7 +99,7 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
           error instanceof oidc.ResponseBodyError
             ? error.error === 'invalid_grant'
             : error instanceof oidc.ClientError && browserFaults.includes(error.code ?? '')
-        // All else is the issuer's fault, or that of the configuration, and goes to the log.
+        // All other faults are the issuer's or the configuration's, and are logged.
         if (isOfBrowser) return 'not_proved'
         throw describeOutage(error)
       }
@@ -110,7 +107,7 @@ export function createRelyingParty(options: RelyingPartyOptions): RelyingParty {
   }
 }
 
-/** What the issuer says of itself, asked for now and then. @throws `Problem` `unavailable` */
+/** Returns the issuer's metadata, renewed from time to time. @throws `Problem` `unavailable` */
 function discovering({ clientId, credentials, fetch: ask, issuer }: RelyingPartyOptions) {
   let discovered: { readonly configuration: oidc.Configuration; readonly atMs: number } | null =
     null
@@ -124,16 +121,16 @@ function discovering({ clientId, credentials, fetch: ask, issuer }: RelyingParty
       .discovery(new URL(issuer), clientId, {}, authentication, {
         [oidc.customFetch]: async (address, request) => {
           const answer = await ask(address, request)
-          // An ID token that a weak key signed is signed by nobody.
+          // A weak key does not prove who signed an ID token.
           return new URL(address).href === jwksAddress && answer.ok
             ? Response.json(withoutWeakRsaKeys(await answer.json()))
             : answer
         },
         timeout: timeoutSeconds,
         execute: [
-          // Signatures are looked at, although the token comes from the issuer itself.
+          // Signatures are verified although the token comes directly from the issuer.
           oidc.enableNonRepudiationChecks,
-          // Production refuses to start with an issuer by http.
+          // Production refuses to start with an issuer without TLS.
           ...(issuer.startsWith('http:') ? [oidc.allowInsecureRequests] : []),
         ],
       })
@@ -141,14 +138,14 @@ function discovering({ clientId, credentials, fetch: ask, issuer }: RelyingParty
         throw describeOutage(cause)
       })
     const { jwks_uri: jwksUri } = configuration.serverMetadata()
-    // The library asks for the address in its normal form.
+    // The library requests the normalized URL.
     jwksAddress = jwksUri && new URL(jwksUri).href
     discovered = { configuration, atMs: Date.now() }
     return configuration
   }
 }
 
-/** What the issuer says of a person. Some issuers tell groups at the UserInfo endpoint alone. */
+/** Reads the claims of a person. Some issuers return groups at the UserInfo endpoint only. */
 async function fetchClaims(
   configuration: oidc.Configuration,
   tokens: Awaited<ReturnType<typeof oidc.authorizationCodeGrant>>,
@@ -162,7 +159,8 @@ async function fetchClaims(
 }
 
 /**
- * A secret goes by the header, unless the issuer takes it in the form alone (RFC 8414 section 2).
+ * The secret is sent in the header, unless the issuer accepts it in the form only (RFC 8414 section
+ * 2).
  */
 async function authenticationBy(
   credentials: RelyingPartyOptions['credentials'],
@@ -187,8 +185,7 @@ async function authenticationBy(
 }
 
 /**
- * What a browser can bring that is not right: another state or code, a token for somebody else, or
- * one too old.
+ * Faults of the browser's query: another state or code, another person's token, or an old token.
  */
 const browserFaults = [
   'OAUTH_INVALID_RESPONSE',
@@ -204,7 +201,8 @@ const describeOutage = (cause: unknown): Problem =>
   })
 
 /**
- * The person that an issuer's claims say, and the roles that the configuration has for its groups.
+ * Returns the person in an issuer's claims, with the roles that the configuration maps to its
+ * groups.
  */
 export function parsePerson(
   claims: Readonly<Record<string, unknown>>,
@@ -228,15 +226,15 @@ export function parsePerson(
 }
 
 /**
- * Where nobody says when it was, or says a time to come, it was long ago. Clocks may be a minute
- * apart.
+ * Whether a claimed time is past. Without a time, or with a future time, the authentication counts
+ * as old. Clocks may differ by a minute.
  */
 const isPastSecond = (time: unknown): time is number =>
   Number.isSafeInteger(time) && Number(time) >= 0 && Number(time) <= Date.now() / 1_000 + 60
 
 const nameLengthMax = 100
 
-/** A name for people to read: one line, whatever it says. */
+/** Returns a displayed name of one line. */
 function selectName(claims: Readonly<Record<string, unknown>>, subject: string): string {
   const { email, name, preferred_username: userName } = claims
   const given = [name, userName, email, subject].find((each) => typeof each === 'string' && each)

@@ -4,12 +4,12 @@ import type { Person } from '../domain/person.ts'
 import type { Access } from '../listeners/http/authentication.ts'
 import { type Html, html } from '../listeners/http/html.ts'
 
-/** What the private listener answered. */
+/** An answer of the private listener. */
 export interface ApiAnswer {
   readonly status: number
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** Parsed JSON, or the text of an answer that is none. */
+  /** Parsed JSON; otherwise text. */
   readonly body: unknown
 }
 
@@ -17,32 +17,32 @@ export interface ApiAnswer {
 export interface Visit {
   readonly person: Person
   /**
-   * What the person may do here: a screen shows no button that would be refused. Without what
-   * changes, where the console may only be read.
+   * The person's scopes: a screen shows no button whose call would be refused. Without scopes for
+   * changes in a read-only console.
    */
   readonly scopes: ReadonlySet<Scope>
-  /** Whether this installation has what only a sandbox has. */
+  /** Whether this installation has the parts of a sandbox. */
   readonly isSandbox: boolean
-  /** Whether nothing may be changed here, by whomever. */
+  /** Whether the console is read-only. */
   readonly isReadOnly: boolean
-  /** Goes into each form, by `formFields`: who sends one without it is refused. */
+  /** A hidden field of each form, added by `formFields`; a form without it is refused. */
   readonly formToken: string
-  /** The path and query that it came by, to come back to. */
+  /** The path and query of the visit. */
   readonly here: string
   readonly params: Readonly<Record<string, string>>
-  /** What was typed into a form of this page that was refused, and is shown in it again. */
+  /** The fields of a refused form of this page, shown again in it. */
   readonly kept: Form
-  /** Of several values under one name, the last. */
+  /** Of repeated values, the last. */
   readonly query: Readonly<Record<string, string>>
   /**
-   * Reads from the private listener, as this person: there is no other way to anything.
-   * @throws `Problem`, that which the listener answered
+   * Reads from the private listener as this person; a screen has no other access.
+   * @throws `Problem` of the listener
    */
   read<Schema extends TSchema>(path: string, schema: Schema): Promise<Static<Schema>>
   /**
-   * Calls the private listener, as this person. A POST carries the idempotency key of the form that
-   * it comes from, of several the first its key, and each its own. It throws nothing of what is
-   * answered.
+   * Calls the private listener as this person. A POST has the idempotency key of its form; of
+   * several POSTs, the first has that key and each other one its own. An error answer is returned,
+   * not thrown.
    */
   call(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
@@ -51,7 +51,7 @@ export interface Visit {
   ): Promise<ApiAnswer>
 }
 
-/** What is shown. */
+/** The content of a page. */
 export interface Page {
   readonly title: string
   readonly body: Html
@@ -63,32 +63,26 @@ export interface Page {
 export interface Screen {
   /** `/console/cards/:publicToken` */
   readonly path: string
-  /** The scopes of which one is needed, as of a route; `anyone` who is signed in. */
+  /** The alternative scopes of the screen, as of a route; `anyone` for all signed-in people. */
   readonly access: Exclude<Access, 'open'> | 'anyone'
-  /** Its name in the navigation; null where no link of that leads to it. */
+  /** Its name in the navigation; null if it is not part of it. */
   readonly navigation: string | null
   show(visit: Visit): Promise<Page>
 }
 
-/**
- * A form's fields by their names; the values of a name that comes several times, with a line feed
- * between.
- */
+/** A form's fields by name; repeated values are separated by a line feed. */
 export type Form = Readonly<Record<string, string>>
 
-/**
- * What a form came to, for the page that it leads to. It is shown once: no link and no second load
- * shows it again.
- */
+/** The outcome of a form, for the page after it. It is shown once; reloading does not repeat it. */
 export interface Notice {
   /** `plain` unless given. */
   readonly tone?: 'good' | 'plain'
-  /** The first is what happened; the others say more, in small letters. */
+  /** The first line states the outcome; the others add details in smaller type. */
   readonly lines: readonly string[]
   readonly link?: { readonly href: string; readonly text: string }
 }
 
-/** Where a form leads, and what the page there says once. */
+/** The target of a form and the notice there. */
 export interface Lead {
   readonly to: string
   readonly notice?: Notice
@@ -96,23 +90,17 @@ export interface Lead {
   readonly kept?: Form
 }
 
-/** What a form of the console does. */
+/** The handler of a form. */
 export interface Act {
   readonly path: string
   readonly access: Exclude<Access, 'open'> | 'anyone'
-  /** Whether it changes nothing, and is there in a console that may only be read: a search. */
+  /** Whether it changes nothing and works in a read-only console: a search. */
   readonly readsOnly?: boolean
-  /**
-   * @returns where to go from there (303), or a page that says what was wrong, the form in it
-   *   again.
-   */
+  /** @returns the target of a redirect (303), or a page with the fault and the form. */
   perform(visit: Visit, form: Form): Promise<Lead | Page>
 }
 
-/**
- * The fields of a form by their names: the token that it must have, and the idempotency key of what
- * it does.
- */
+/** The names of a form's hidden fields: the required token and the idempotency key. */
 export const formFieldNames = { token: 'form-token', key: 'form-key' } as const
 
 /**
@@ -124,11 +112,11 @@ export const formFields = ({ formToken }: Pick<Visit, 'formToken'>): Html =>
     <input type="hidden" name="${formFieldNames.key}" value="${crypto.randomUUID()}">`
 
 /**
- * A path whose values are each one segment, or one value of its query, whatever they are:
- * `` path`/cards/${publicToken}` ``.
+ * Builds a path; each value is one segment, or one value of the query: ``
+ * path`/cards/${publicToken}` ``.
  */
 export const path = (parts: TemplateStringsArray, ...values: readonly string[]): string =>
-  // A segment that is nothing but points would lead elsewhere, encoded or not.
+  // A segment of dots only would change the path, encoded or not.
   String.raw(
     { raw: parts },
     ...values.map((value) => (/^\.{1,2}$/.test(value) ? '%00' : encodeURIComponent(value))),

@@ -8,10 +8,10 @@ import {
 } from '../operations/people/people.ts'
 import { type Form, formFieldNames } from './screen.ts'
 
-/** What a session is found by. */
+/** How a session is identified. */
 export interface SessionOptions {
   readonly people: OperatorContext
-  /** Where browsers reach the private listener, without a slash at its end. */
+  /** The private listener's URL for browsers, without a trailing slash. */
   readonly url: string
 }
 
@@ -20,7 +20,10 @@ export interface CookieSession extends ConsoleSession {
   readonly secret: string
 }
 
-/** The session of a request's cookie, or null. Pages that ask by script keep none open. */
+/**
+ * Returns the session of a request's cookie, or null. A script's request does not prolong the
+ * session.
+ */
 export async function findSession(
   { people, url }: SessionOptions,
   request: FastifyRequest,
@@ -33,9 +36,9 @@ export async function findSession(
 }
 
 /**
- * `__Host-`: set by this host alone, for all of it, over TLS (RFC 6265bis section 4.1.3.2). Without
- * TLS, which is a sandbox, a plain name, with the port: cookies of one host are common to all of
- * its ports.
+ * Returns the cookie's name. `__Host-`: set by this host alone, for all paths, with TLS (RFC
+ * 6265bis section 4.1.3.2). Without TLS, in a sandbox, a plain name with the port, since the ports
+ * of a host share cookies.
  */
 export function cookieName(url: string, suffix = ''): string {
   const { port, protocol } = new URL(url)
@@ -49,8 +52,7 @@ export const deriveFormToken = (secret: string): string =>
   createHmac('sha256', secret).update('form').digest('base64url')
 
 /**
- * Refuses a form that another page sent (CSRF): by its token, and by where the browser says that it
- * comes from.
+ * Refuses a form of another page (CSRF), by its token and by the browser's Origin.
  * @throws `Problem` `malformed_request`
  */
 export function refuseForeignForm(
@@ -63,8 +65,7 @@ export function refuseForeignForm(
   const given = Buffer.from(form[formFieldNames.token] ?? '')
   const isToken = given.length === expected.length && timingSafeEqual(given, expected)
   const site = headers['sec-fetch-site']
-  // A sandbox without TLS has several names; whoever asks by one that is not its own was refused
-  // before.
+  // A sandbox without TLS has several names; requests for other names were refused before.
   const own = [new URL(url).origin, ...(url.startsWith('http:') ? [`${protocol}://${host}`] : [])]
   const isOwn =
     (site === undefined || site === 'same-origin') &&
@@ -77,7 +78,7 @@ export function refuseForeignForm(
   })
 }
 
-/** The fields of a form. */
+/** Parses the fields of a form. */
 export function parseForm(body: unknown): Form {
   const form = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(typeof body === 'string' ? body : '')) {

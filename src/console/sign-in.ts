@@ -22,13 +22,12 @@ import {
   type SessionOptions,
 } from './session.ts'
 
-/** What people sign in by. */
+/** The dependencies of signing in. */
 export interface SignInOptions extends SessionOptions {
   readonly relyingParty: RelyingParty
   readonly callers: CallerAddresses
   /**
-   * For sign-ins that are begun, by address: each has the issuer asked. Nothing where limits are
-   * turned off.
+   * Limits sign-ins by address, since each sends requests to the issuer. Null if limits are off.
    */
   readonly rate: RateLimiter | null
 }
@@ -36,16 +35,15 @@ export interface SignInOptions extends SessionOptions {
 const config = { access: 'open', notRepeatable: 'a repeated sign-in begins again' } as const
 const schema = { hide: true }
 
-/** How long somebody may take to sign in with the issuer. */
+/** The time limit of a sign-in at the issuer. */
 const signInSeconds = 600
 
-/** Signing in and out. */
+/** The routes for signing in and out. */
 export function signInRoutes(mounted: FastifyInstance, options: SignInOptions): void {
   const { callers, people, rate, relyingParty, url } = options
   const [sessionCookie, signInCookie] = [cookieName(url), cookieName(url, '-sign-in')]
   const recordFailure = failedSignInRecorder(people)
-  // Lax: whoever comes back from the issuer comes from another site. What changes something is no
-  // GET.
+  // Lax, since the redirect from the issuer comes from another site. A GET changes nothing.
   const cookie = {
     path: '/',
     httpOnly: true,
@@ -120,11 +118,14 @@ const notSignedIn = (why: string) => ({
   body: html`<p>${why}</p>${signInLink}`,
 })
 
-/** A path of the console on this very listener, whatever was asked for: nobody is led elsewhere. */
+/**
+ * Returns a path of the console on this listener, so that no request can redirect a person
+ * elsewhere.
+ */
 function ownPath(to: unknown): string {
   const base = 'http://console.invalid'
   const url = typeof to === 'string' && URL.canParse(to, base) ? new URL(to, base) : null
-  // Back to a sign-in would be a sign-in for ever.
+  // A redirect to the sign-in would loop.
   const isPage = /^\/console(?:\/(?!sign-|issuer\/).*)?$/.test(url?.pathname ?? '')
   return url?.origin === base && isPage ? `${url.pathname}${url.search}` : '/console'
 }

@@ -1,11 +1,11 @@
 import { type Content, type Html, html } from '../listeners/http/html.ts'
 import type { LinkGroup, RenderedDocument } from './markdown.ts'
 
-/** What is shown around a page. */
+/** The frame of a page. */
 export interface Frame {
   readonly address: string
   readonly groups: readonly LinkGroup[]
-  /** What was searched for; empty on a page that is none of results. */
+  /** The search text; empty on a page that is none of results. */
   readonly searched: string
 }
 

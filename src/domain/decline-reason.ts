@@ -1,7 +1,7 @@
 import type { AuthorizationCheck } from './authorization-check.ts'
 import type { ResponseCode } from './response-code.ts'
 
-/** What declines an authorization. `service`: nothing about the card did. */
+/** The reasons to decline an authorization. `service`: nothing about the card did. */
 export const decliners = ['card', 'pin', 'cvv2', 'service'] as const
 
 /**
@@ -10,7 +10,7 @@ export const decliners = ['card', 'pin', 'cvv2', 'service'] as const
  */
 export const retries = ['never', 'with_other_data', 'later'] as const
 
-/** What a decline means to the card's client and to its cardholder. */
+/** The meaning of a decline for the card's client and the cardholder. */
 interface DeclineRule {
   /** `14` is about no card, and so about no client. */
   readonly responseCode: Exclude<ResponseCode, '00' | '14'>

@@ -4,7 +4,7 @@ export interface ProblemKind {
   readonly status: number
   /** One sentence for people, identical for every occurrence (RFC 9457 section 3.1.3). */
   readonly title: string
-  /** What happened and what the caller can do: the text of the page `/problems/{code}`. */
+  /** The problem and the remedy: the text of the page `/problems/{code}`. */
   readonly explanation: string
   /** How long a caller should wait if the occurrence does not state it. */
   readonly retryAfterSeconds?: number

@@ -1,16 +1,13 @@
 import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
-/**
- * What may be done with an address: called, called because the operator lists it as an exception,
- * or refused.
- */
+/** The verdict on an address: public, an exception listed by the operator, or refused. */
 type AddressVerdict = 'public' | 'exception' | 'refused'
 
 interface AddressRules {
-  /** Blocks of addresses that are called although they are not public: `127.0.0.0/8`. */
+  /** Address blocks that may be called although they are not public: `127.0.0.0/8`. */
   readonly allowCidrs: readonly string[]
-  /** Ports that are called; null for all of them. */
+  /** Ports that may be called; null for all of them. */
   readonly ports: readonly number[] | null
   /** Ports that this service listens on: never called on this machine. */
   readonly ownPorts: readonly number[]
@@ -44,19 +41,21 @@ const notPublicIpv4 = [
   '240.0.0.0/4',
 ]
 
-/** All that IPv6 gives to single hosts of the internet (RFC 4291, section 2.4; IANA). */
+/** All of IPv6's global unicast (RFC 4291, section 2.4; IANA). */
 const globalIpv6 = ['2000::/3']
 
-/** Within it: protocol assignments and Teredo, documentation, 6to4, AS112, documentation again. */
+/**
+ * Its special blocks: protocol assignments and Teredo, documentation, 6to4, AS112, documentation
+ * again.
+ */
 const notPublicIpv6 = ['2001::/23', '2001:db8::/32', '2002::/16', '2620:4f:8000::/48', '3fff::/20']
 
 /**
- * Refuses every address that is private, loopback, link-local, multicast, mapped from or translated
- * to another, or reserved, unless it is an exception; and this service itself, and ports that are
- * not called, in any case.
+ * Refuses addresses that are private, loopback, link-local, multicast, mapped, translated or
+ * reserved, except exceptions. Always refuses this service itself and ports that may not be called.
  */
 export function addressPolicy({ allowCidrs, ownPorts, ports }: AddressRules): AddressPolicy {
-  // Families apart: Node would check a mapped address (::ffff:127.0.0.1) by the rules of IPv4.
+  // Separate families: Node would check a mapped address (::ffff:127.0.0.1) by the rules of IPv4.
   const exceptions = { 4: createBlockList(allowCidrs, 4), 6: createBlockList(allowCidrs, 6) }
   return (address, port) => {
     const family = isIP(address)

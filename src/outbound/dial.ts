@@ -1,15 +1,15 @@
 import { connect as connectPlain, type Socket } from 'node:net'
 import { connect as connectTls, type SecureContextOptions } from 'node:tls'
 
-/** An address that an operator has named, and how it is spoken to. */
+/** An address from the operator and its protocol. */
 interface DialTarget {
   readonly host: string
   readonly port: number
-  /** What this side proves itself with, and whose certificates it trusts; null without TLS. */
+  /** The own certificate and the trusted authorities; null without TLS. */
   readonly tls: SecureContextOptions | null
 }
 
-/** How long a connection may take to be there. */
+/** The time limit of a connection attempt. */
 const connectTimeoutMs = 5_000
 
 /**

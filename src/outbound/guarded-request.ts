@@ -5,13 +5,13 @@ import type { AddressPolicy } from './address-policy.ts'
 import { guardedLookup, type ResolveHost, TargetRefused } from './resolve-host.ts'
 import { parseHost, parsePort } from './target-url.ts'
 
-/** What every call out of this service has to obey. */
+/** The rules of all outgoing calls. */
 export interface OutboundRules {
   readonly judgeAddress: AddressPolicy
   readonly resolve: ResolveHost
-  /** Whether only https is called: everywhere but in the sandbox. */
+  /** Whether only https is allowed: everywhere except in the sandbox. */
   readonly httpsOnly: boolean
-  /** Certificates of authorities to trust beside those of Node. */
+  /** Trusted authorities beside those of Node. */
   readonly ca?: string
 }
 
@@ -19,22 +19,22 @@ interface OutboundCall {
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string | number>>
   readonly body?: string
-  /** Ends the call, and the reading of its answer. */
+  /** Aborts the call and the reading of its answer. */
   readonly signal: AbortSignal
 }
 
 /**
- * Calls an address that was checked, and follows no redirect.
- * @throws `TargetRefused` where the rules are against it; whatever Node has against the connection.
+ * Calls a checked address and follows no redirect.
+ * @throws `TargetRefused` when the rules refuse it; Node's errors of the connection.
  */
 type GuardedRequest = (url: URL, call: OutboundCall) => Promise<IncomingMessage>
 
-/** Shorter than servers keep a connection that is idle, so that none is used as it closes. */
+/** Shorter than a server's keep-alive time, so that no connection is used while it closes. */
 const idleMs = 3_000
 
 /**
- * The one way out of this service. Connections are kept for a moment: a kept one leads where it was
- * checked to lead.
+ * Sends all outgoing calls of this service. Idle connections are kept briefly; a kept one leads to
+ * its checked address.
  */
 export function guardedRequests(rules: OutboundRules): GuardedRequest {
   const agents = {
@@ -49,7 +49,7 @@ export function guardedRequests(rules: OutboundRules): GuardedRequest {
     const isSafe = url.protocol === 'https:'
     const isOther = !isSafe && (rules.httpsOnly || url.protocol !== 'http:')
     const host = parseHost(url)
-    // No name is looked up for a numeric host: nothing else would check it.
+    // A numeric host is not resolved, so it is checked here.
     const isRefused = isIP(host) !== 0 && rules.judgeAddress(host, parsePort(url)) === 'refused'
     if (isOther || isRefused) throw new TargetRefused('address_refused')
     const request = isSafe ? httpsRequest : httpRequest
@@ -63,8 +63,8 @@ export function guardedRequests(rules: OutboundRules): GuardedRequest {
       })
       sent.once('response', resolve)
       sent.once('error', reject)
-      // A 101 that was not asked for ends the request with neither of the two. After an answer it
-      // is moot.
+      // An unexpected 101 ends the request without either event. After an answer, this has no
+      // effect.
       sent.once('close', () => reject(new Error('The connection was closed without an answer.')))
       sent.end(body)
     })
@@ -75,9 +75,9 @@ const timeoutMs = 5_000
 const lengthLimitBytes = 256 * 1_024
 
 /**
- * Reads JSON documents by guarded requests: 200 and no redirect, of 256 KiB at most. What it
- * returns throws an Error for anything else.
- * @param waitMs for the whole of one.
+ * Reads JSON documents by guarded requests: status 200, no redirect, at most 256 KiB. The returned
+ * function throws an Error otherwise.
+ * @param waitMs the time limit of one request.
  */
 export const jsonFetcher =
   (request: GuardedRequest, waitMs = timeoutMs) =>
@@ -99,7 +99,7 @@ export const jsonFetcher =
     }
   }
 
-/** What was answered, whatever its status. */
+/** An answer with any status. */
 interface TextAnswer {
   readonly status: number
   readonly text: string
@@ -129,7 +129,7 @@ export const textPoster =
     }
   }
 
-/** A request as the Fetch standard has it, of what is used here. */
+/** The used members of a request of the Fetch standard. */
 interface FetchRequest {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>

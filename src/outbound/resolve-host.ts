@@ -7,8 +7,8 @@ import { isLocalhost } from './target-url.ts'
 export type ResolveHost = (name: string) => Promise<readonly string[]>
 
 /**
- * Asks the name servers, and them alone. Node's usual look-up takes a thread each, of a few: names
- * whose servers never answer would delay all others.
+ * Resolves names with the name servers only. Node's usual lookup occupies one of a few threads, so
+ * names whose servers never answer would delay all others.
  */
 export function nameServers(): ResolveHost {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 })
@@ -24,8 +24,8 @@ export function nameServers(): ResolveHost {
 }
 
 /**
- * Asks as every program on this machine does: its file of hosts and its search list count. For
- * names that the operator gave, which are few.
+ * Resolves names as other programs on this machine do, with its hosts file and search list. For the
+ * operator's names, which are few.
  */
 export const machineNames: ResolveHost = async (name) =>
   (await lookup(name, { all: true })).map(({ address }) => address)
@@ -37,7 +37,7 @@ const reasons = {
   name_not_found: 'the name has no address',
 } as const
 
-/** Why no connection was made. */
+/** The reason why no connection was made. */
 export class TargetRefused extends Error {
   readonly outcome: keyof typeof reasons
 
@@ -49,9 +49,8 @@ export class TargetRefused extends Error {
 }
 
 /**
- * Resolves a name for one connection: once, checked, and connecting to the checked addresses only.
- * One refused address refuses the whole name, since no honest host has such an address beside
- * others.
+ * Resolves a name for one connection: once, with all addresses checked, and connects to these only.
+ * One refused address refuses the whole name, since honest hosts do not mix them.
  */
 export const guardedLookup =
   (resolve: ResolveHost, judgeAddress: AddressPolicy, port: number): LookupFunction =>

@@ -3,25 +3,28 @@ import { holdsPan, withoutUuids } from '../domain/pan.ts'
 import type { AddressPolicy } from './address-policy.ts'
 
 export interface TargetRules {
-  /** Whether only https is called: everywhere but in the sandbox. */
+  /** Whether only https is allowed: everywhere except in the sandbox. */
   readonly httpsOnly: boolean
-  /** Ports that are called; null for all of them. */
+  /** Ports that may be called; null for all of them. */
   readonly ports: readonly number[] | null
-  /** What this service is reached by: never called. */
+  /** The service's own URLs: never called. */
   readonly ownUrls: readonly string[]
   readonly judgeAddress: AddressPolicy
 }
 
-/** What is wrong with an address that a client wants called, as far as its text shows, or null. */
+/** Describes the fault of a client's URL, as far as its text shows; null without one. */
 export type TargetCheck = (text: string) => string | null
 
-/** Checks a URL by the rules. A name is not looked up here: what counts is when it is called. */
+/**
+ * Checks a URL by the rules. Names are not resolved here, since only the address at the time of the
+ * call matters.
+ */
 export const targetCheck = (rules: TargetRules): TargetCheck => {
   const { httpsOnly, ports, judgeAddress } = rules
   const own = new Set(rules.ownUrls.map((url) => hostAndPort(new URL(url))))
   return function faultOf(text) {
     if (!URL.canParse(text)) return 'must be an absolute URL'
-    // The parser has made `0x7f.1`, `2130706433` and `0177.0.0.1` into `127.0.0.1`.
+    // The parser normalizes `0x7f.1`, `2130706433` and `0177.0.0.1` to `127.0.0.1`.
     const url = new URL(text)
     const port = parsePort(url)
     const host = isLocalhost(parseHost(url)) ? '127.0.0.1' : parseHost(url)
@@ -41,7 +44,7 @@ export const targetCheck = (rules: TargetRules): TargetCheck => {
   }
 }
 
-/** As a person reads it. What is wrongly encoded stays as it is. */
+/** Decodes a URL for people. Invalid escapes stay unchanged. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -50,10 +53,10 @@ function decoded(text: string): string {
   }
 }
 
-/** Host and port in one spelling. */
+/** Returns host and port in normalized form. */
 const hostAndPort = (url: URL): string => `${parseHost(url)} ${parsePort(url)}`
 
-/** The host of a URL: an address without brackets, or a name without the dot at its end. */
+/** Returns the host of a URL: an address without brackets, or a name without a trailing dot. */
 export const parseHost = ({ hostname }: URL): string => hostname.replace(/^\[|\]$|\.$/g, '')
 
 export const parsePort = ({ port, protocol }: URL): number =>

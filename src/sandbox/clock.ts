@@ -5,17 +5,17 @@ import type { CardContext } from '../operations/cards/cards.ts'
 import { sweep } from '../operations/cards/status.ts'
 import { type Answer, once, type RepeatableRequest } from '../operations/idempotency/idempotency.ts'
 
-/** A clock that can be moved forward, so that an expiry can be tried today. */
+/** A clock that can be moved forward, to test an expiry. */
 export interface MovableClock {
   now(): Date
   /**
-   * @returns whether it could be moved: never back.
-   * @throws `Problem` `validation_failed` past the last year that it runs to.
+   * @returns whether it was moved: never back.
+   * @throws `Problem` `validation_failed` beyond its last year.
    */
   moveTo(instant: Date): boolean
 }
 
-/** @param start where it begins to run; now, unless given. */
+/** @param start its initial time; now, unless given. */
 export function movableClock(start: Date | null): MovableClock {
   let offsetMs = start ? start.getTime() - Date.now() : 0
   const now = () => new Date(Date.now() + offsetMs)
@@ -35,7 +35,7 @@ export function movableClock(start: Date | null): MovableClock {
   }
 }
 
-/** The clock, and what becomes due when it moves: the expiry of cards is recorded at once. */
+/** A clock whose moves execute due work: the expiry of cards is recorded at once. */
 export const sweepingClock = (clock: MovableClock, context: CardContext, stop: AbortSignal) => ({
   now: clock.now,
   async moveTo(
@@ -43,7 +43,7 @@ export const sweepingClock = (clock: MovableClock, context: CardContext, stop: A
     request: RepeatableRequest | null,
   ): Promise<Answer<{ readonly now: string }>> {
     let moved: { readonly now: string } | null = null
-    // The work may run again from its beginning, but the clock is moved once.
+    // The work may be repeated, but the clock is moved once.
     const move = () => {
       const isMoved = clock.moveTo(instant)
       const now = clock.now().toISOString()
@@ -59,12 +59,12 @@ export const sweepingClock = (clock: MovableClock, context: CardContext, stop: A
   },
 })
 
-/** The greatest multiple of ten that a byte can be below: others would favour the low digits. */
+/** The largest multiple of ten within a byte: larger bytes would favour low digits. */
 const fairBytes = 250
 
 /**
- * Digits that repeat from run to run for one seed. For tokens, PANs and PINs of a sandbox that
- * wants the same ones again; never for keys, secrets or nonces.
+ * Returns repeatable digits for a seed: for tokens, PANs and PINs of a reproducible sandbox; never
+ * for keys, secrets or nonces.
  */
 export function seededDigits(seed: string): (count: number) => string {
   function* digits(): Generator<number, never> {

@@ -3,7 +3,7 @@ import { makeProductId } from '../domain/identifiers.ts'
 import type { Product } from '../domain/product.ts'
 import type { BlockCipher } from '../hsm/contract/catalogue.ts'
 
-/** A demo client and the name that `sandbox.json` has for it. */
+/** A demo client and its name in `sandbox.json`. */
 export interface DemoClient {
   readonly clientId: string
   readonly clientName: string
@@ -62,9 +62,7 @@ export const demoClients = {
   },
 } as const satisfies Record<string, DemoClient>
 
-/**
- * The network of the simulator. It has no secret and no key, so no caller can get a token as it.
- */
+/** The simulator's network. It has no secret and no key, so no caller can get a token for it. */
 export const simulatorNetwork = {
   clientId: 'sandbox-simulator',
   clientName: 'Sandbox simulator',
@@ -79,7 +77,7 @@ export const simulatorZoneKey = {
   pinBlockFormat: 'ISO_FORMAT_4',
 } as const
 
-/** The demo network's keys: test keys, shown in clear so that anyone can play the network. */
+/** The demo network's keys: published test keys, so that anyone can act as the network. */
 export const demoZoneKeys: readonly {
   readonly keyName: string
   readonly algorithm: BlockCipher
@@ -94,12 +92,12 @@ export const demoZoneKeys: readonly {
 ]
 
 /**
- * What links of the demo network call its key for PIN blocks of index 01, unless their profile has
+ * The name of the demo network's key for PIN blocks (index 01) on links, unless a profile has
  * another name.
  */
 export const demoLinkKey = { key: 'pin-01', sameAs: 'zone-a' } as const
 
-/** The link that anyone may play the network on: plain, and on loopback alone. */
+/** The link on which anyone can act as the network: without TLS, and on loopback only. */
 export const sandboxLink = {
   linkName: 'sandbox',
   direction: 'listen',
@@ -111,7 +109,7 @@ export const sandboxLink = {
   zoneMasterKey: null,
 } as const
 
-/** What every demo product has in common unless it says otherwise. */
+/** Default members of all demo products. */
 const common = {
   schemeName: 'Visa',
   currencyCode: 'EUR',
@@ -127,7 +125,7 @@ const common = {
   pvk: 'pvk',
 } as const
 
-/** Products of the sandbox's first client, one for each way a PIN can be kept. */
+/** Products of the sandbox's first client, one for each form of PIN storage. */
 export const demoProducts: readonly Product[] = [
   { ...common, productId: makeProductId(1001), productName: 'Everyday Debit', bin: '400000' },
   {
@@ -150,7 +148,7 @@ export const demoProducts: readonly Product[] = [
   },
 ]
 
-/** The product of the other client, which the first one must never see. */
+/** A product of the other client, hidden from the first one. */
 export const otherClientProduct: Product = {
   ...common,
   productId: makeProductId(2001),

@@ -3,26 +3,26 @@ import { join } from 'node:path'
 import type { SandboxCredentials } from './seed.ts'
 
 /**
- * What an integrator needs to call the sandbox, for programs to read. Alone, so that the command
- * line and the demo know it without the seed.
+ * The data that integrators need to call the sandbox, for programs. A separate module, so that the
+ * command line and the demo do not import the seed.
  */
 export interface SandboxFile extends SandboxCredentials {
   readonly baseUrl: string
   readonly privateUrl: string
   readonly processorPath: string
   readonly tokenEndpoint: string
-  /** People who may use the console; none where they sign in with an issuer elsewhere. */
+  /** The people of the console; none with an outside issuer. */
   readonly people: readonly SandboxSignIn[]
 }
 
-/** A person of the sandbox. Whoever follows the link is signed in as that one. */
+/** A person of the sandbox. Anyone with the link signs in as that person. */
 interface SandboxSignIn {
   readonly name: string
   readonly role: string
   readonly signInUrl: string
 }
 
-/** Writes `sandbox.json`, whole or not at all, for its owner's eyes only. @returns its path. */
+/** Writes `sandbox.json` atomically, readable by its owner only. @returns its path. */
 export async function writeSandboxFile(folder: string, content: SandboxFile): Promise<string> {
   const file = join(folder, 'sandbox.json')
   const draft = `${file}.${process.pid}`

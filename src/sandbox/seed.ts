@@ -12,34 +12,34 @@ import * as demoData from './demo-data.ts'
 interface SandboxOptions {
   readonly database: Database
   readonly hsm: Hsm
-  /** What is stored of a client secret. */
+  /** Returns the stored form of a client secret. */
   hashSecret(secret: string): Uint8Array
-  /** Where the sandbox's own link listens; 0: it has none. */
+  /** The port of the sandbox's own link; 0 without one. */
   readonly linkPort: number
 }
 
-/** What a demo client shows to get a token. */
+/** The credentials of a demo client for a token. */
 export interface Credentials {
   readonly clientId: string
   readonly clientSecret: string
-  /** The space-separated scopes to ask for. */
+  /** The space-separated scopes to request. */
   readonly scope: string
 }
 
-/** What the sandbox shows of its demo clients. */
+/** The displayed credentials of the demo clients. */
 export interface SandboxCredentials extends Credentials {
   readonly otherClient: Credentials
   readonly network: Credentials & {
     readonly zoneKeys: readonly TestZoneKey[]
-    /** Another name of one of them, which links have for it. */
+    /** The name of one of the keys on links. */
     readonly linkKey: { readonly key: string; readonly sameAs: string }
   }
   readonly admin: Credentials
-  /** Where a switch may connect; null where there is none. */
+  /** The address for a switch; null without a link. */
   readonly link: SandboxLink | null
 }
 
-/** A link to play with. */
+/** A link for experiments. */
 interface SandboxLink {
   readonly linkName: string
   readonly host: string
@@ -55,8 +55,8 @@ interface TestZoneKey {
 }
 
 /**
- * Puts the demo products, clients and zone keys into the database, once; every process of a sandbox
- * shows the same secrets, across restarts.
+ * Stores the demo products, clients and zone keys once; every process of a sandbox shows the same
+ * secrets, across restarts.
  */
 export async function seedSandbox(options: SandboxOptions): Promise<SandboxCredentials> {
   const client = await seedClient(options, demoData.demoClients.client)
@@ -89,7 +89,7 @@ export async function seedSandbox(options: SandboxOptions): Promise<SandboxCrede
   }
 }
 
-/** The port is what this start says: another one may be taken now. */
+/** The port is that of this start; the previous one may be in use. */
 async function seedLink(
   { database, linkPort }: SandboxOptions,
   networkId: string,
@@ -98,7 +98,7 @@ async function seedLink(
   if (linkPort === 0 && !known) return null
   const { host, linkName, profile } = demoData.sandboxLink
   const port = linkPort || (known?.port ?? 0)
-  // Another link may have been given the address.
+  // Another link may have the address.
   const holder = (await findListeningLink(database, { host, port })) ?? linkName
   const active = linkPort !== 0 && holder === linkName
   const link = { ...demoData.sandboxLink, networkId, port, active }
@@ -133,7 +133,7 @@ async function seedZoneKeys(options: SandboxOptions, clientId: string): Promise<
   return zoneKeys
 }
 
-/** Once only: a token stores every key that is put into it. */
+/** Only once, since a token stores every imported key. */
 async function storeZoneKey(
   { database, hsm }: SandboxOptions,
   key: Omit<ZoneKeyRow, 'keyBlock' | 'keyCheckValue'>,
@@ -144,7 +144,7 @@ async function storeZoneKey(
   await insertZoneKey(database, { ...key, ...imported })
 }
 
-/** A secret generated at the first start, by whichever process came first. */
+/** Returns a secret that the first process generated at the first start. */
 async function storedSecret(
   { database, hsm }: SandboxOptions,
   secretName: string,

@@ -16,12 +16,10 @@ import { findCardReference } from '../storage/authorizations/begin.ts'
 import { findZoneKey } from '../storage/keys/zone-keys.ts'
 import { simulatorNetwork, simulatorZoneKey } from './demo-data.ts'
 
-/**
- * Who has the simulator play: a client, on its own cards; or nobody in particular, on those of any.
- */
+/** The caller of the simulator: a client with its own cards, or an operator with any card. */
 type SimulatorCaller = Pick<Requester, 'requestId'> & { readonly clientId: string | null }
 
-/** What the simulator tries on a card. */
+/** The request that the simulator sends for a card. */
 interface Simulation extends TransactionMembers {
   readonly publicToken: string
   readonly pin?: Pin
@@ -32,9 +30,9 @@ interface Simulation extends TransactionMembers {
 }
 
 /**
- * Plays the card network: makes the PIN block that a terminal would make, under a zone key of its
- * own, and asks what a network asks.
- * @throws `Problem` `card_not_found` for another client's card, where a client asks.
+ * Simulates the card network: encrypts the PIN block as a terminal does, under its own zone key,
+ * and sends a network's request.
+ * @throws `Problem` `card_not_found` for another client's card, when a client calls.
  */
 export const createSimulator =
   (context: AuthorizationContext) =>

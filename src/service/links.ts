@@ -53,7 +53,7 @@ export function createLinks({
 }: LinksOptions): { readonly gateway: Gateway; readonly context: LinkContext } {
   const { background, networks } = databases
   const admission = admissions.network
-  /** The reason why a link that speaks in clear does not run; null where it may. */
+  /** Returns the reason why a link without TLS is refused, and logs it; null when it may run. */
   function refusePlain(link: Link): string | null {
     if (allowsPlain || !isPlainLink(link)) return null
     log.error({ link: link.linkName }, plainRefusal)

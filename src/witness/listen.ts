@@ -1,12 +1,12 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { LogWitness } from './witness.ts'
 
-/** A checkpoint with the longest proof, and with as many signatures as are read, takes less. */
+/** The maximum size of a checkpoint with the longest proof and the maximum number of signatures. */
 const longestBody = 65_536
 const requestMs = 10_000
 const connections = 256
 
-/** Serves a witness by HTTP; for the Internet, behind a proxy that has a certificate. */
+/** Serves a witness over HTTP; on the internet, behind a proxy with TLS. */
 export function createWitnessServer(
   witness: LogWitness,
   onFailure: (error: unknown) => void,
@@ -38,7 +38,7 @@ export function createWitnessServer(
   return server
 }
 
-/** Null where it is too long. */
+/** Null when it is too long. */
 async function readBody(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = []
   let length = 0

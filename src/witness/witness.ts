@@ -19,34 +19,34 @@ import {
 import { emptyRoot, verifyConsistency } from '../../packages/audit/tree.ts'
 import { checkpointFile } from '../storage/audit-log/checkpoint-file.ts'
 
-/** Who cosigns checkpoints, and of which logs. */
+/** The witness's key and its logs. */
 interface WitnessSettings {
-  /** The name of its key, as a URL without its scheme: `witness.example/w1`. */
+  /** The name of its key, a URL without its scheme: `witness.example/w1`. */
   readonly name: string
   /** Ed25519. */
   readonly privateKey: KeyObject
   readonly publicKey: KeyObject
-  /** The keys of the logs that it cosigns; the name of each is its log's origin. */
+  /** The keys of the logs that it cosigns; a key's name is its log's origin. */
   readonly logs: readonly VerifierKey[]
-  /** Where it remembers what it has cosigned. */
+  /** The folder of its latest checkpoints. */
   readonly folder: string
   now?(): Date
 }
 
-/** An answer of HTTP. */
+/** An HTTP answer. */
 interface WitnessAnswer {
   readonly status: number
   readonly text: string
 }
 
 /**
- * A witness of logs (c2sp.org/tlog-witness): of each it cosigns trees that go on from those that it
- * has cosigned.
+ * A witness of logs (c2sp.org/tlog-witness): it cosigns a log's tree when it extends the last one
+ * that it cosigned.
  */
 export interface LogWitness {
-  /** What its cosignatures are verified by, as text. */
+  /** The text form of the key that verifies its cosignatures. */
   readonly verifierKey: string
-  /** Answers `POST /add-checkpoint`. What it cosigns is on the disk before it answers. */
+  /** Answers `POST /add-checkpoint`. A cosigned checkpoint is on disk before the answer. */
   addCheckpoint(body: string): Promise<WitnessAnswer>
 }
 
@@ -54,8 +54,7 @@ export function createWitness(settings: WitnessSettings): LogWitness {
   const raw = Buffer.from(settings.publicKey.export({ format: 'jwk' }).x ?? '', 'base64url')
   const verifierKey = verifierKeyText(settings.name, signatureTypes.cosignature, raw)
   const { id, name } = parseVerifierKey(verifierKey)
-  // One after another of each log: two that are looked at at once could both go on from the same
-  // tree.
+  // One request of a log at a time: two concurrent requests could extend the same tree differently.
   const queues = new Map<string, Promise<unknown>>()
   const cosign = (text: string): string => {
     const seconds = Math.floor((settings.now?.() ?? new Date()).getTime() / 1_000)
@@ -98,7 +97,7 @@ export function createWitness(settings: WitnessSettings): LogWitness {
   }
 }
 
-/** A checkpoint that is not cosigned. */
+/** The reason why a checkpoint is not cosigned. */
 class Refusal extends Error {
   readonly status: number
   readonly text: string
@@ -114,15 +113,15 @@ interface AddCheckpoint {
   readonly oldSize: number
   readonly proof: readonly Uint8Array[]
   readonly note: string
-  /** What the note signs. */
+  /** The signed text of the note. */
   readonly text: string
   readonly checkpoint: Checkpoint
 }
 
-/** A proof in a tree of 2^63 entries has no more. */
+/** The maximum length of a proof in a tree of 2^63 entries. */
 const mostHashes = 63
 
-/** @throws Refusal where it is malformed, of a log that is not known, or not signed by that log. */
+/** @throws Refusal when it is malformed, or of an unknown log, or lacks the log's signature. */
 async function readRequest(body: string, logs: readonly VerifierKey[]): Promise<AddCheckpoint> {
   const end = body.indexOf('\n\n')
   const [first = '', ...lines] = body.slice(0, Math.max(0, end)).split('\n')
@@ -140,7 +139,7 @@ async function readRequest(body: string, logs: readonly VerifierKey[]): Promise<
   const checkpoint = await orRefuse(400, () => parseCheckpoint(text))
   const keys = logs.filter(({ name }) => name === checkpoint.origin)
   if (keys.length === 0) throw new Refusal(404, 'The log is unknown.\n')
-  // A line of signature that is malformed is one that is not right.
+  // A malformed signature line counts as invalid.
   await orRefuse(403, () => openNote(note, keys))
   if (oldSize > checkpoint.size)
     throw new Refusal(400, 'The old size exceeds that of the checkpoint.\n')
@@ -159,7 +158,7 @@ async function orRefuse<Result>(
   }
 }
 
-/** @throws Refusal unless a tree goes on from the one that was cosigned last. */
+/** @throws Refusal unless a tree extends the last cosigned one. */
 function checkGrowth(
   { checkpoint: { root, size }, oldSize, proof }: AddCheckpoint,
   latest: Checkpoint,
@@ -169,7 +168,7 @@ function checkGrowth(
     throw new Refusal(409, `${latest.size}\n`)
   }
   const claim = { oldSize, size, oldRoot: latest.root, root, proof }
-  // Everything goes on from a tree without entries.
+  // Every tree extends the empty one.
   const isGrown = oldSize === 0 ? proof.length === 0 : verifyConsistency(claim)
   if (!isGrown)
     throw new Refusal(422, 'The proof does not lead from the old tree to the new one.\n')

@@ -10,22 +10,22 @@ import { leafHash, verifyInclusion } from '../../packages/audit/tree.ts'
 import { byId, onSubmit, readMeta, say } from '../elements.ts'
 import { entryAt, listSiblings, rootAt } from './tree-reader.ts'
 
-/** How often it is looked whether the log has grown. */
+/** The interval between checks for growth. */
 const lookMs = 2_000
 
 /**
- * Of the log, as the service has them; asked for again where they did not do, since they change now
- * and then.
+ * The log's keys from the service; fetched again when they do not verify, since they change from
+ * time to time.
  */
 let logKeys: readonly VerifierKey[] | null = null
-/** Of witnesses, as whoever looks has them: from the service they would prove nothing. */
+/** The viewer's own keys of witnesses: from the service they would prove nothing. */
 let witnessKeys: readonly VerifierKey[] = []
 let newest: Growth | null = null
 let shownNote: string | null = null
-/** Once a tree does not go on from the one before it, that is what there is to say. */
+/** Once a tree does not extend the previous one, the page shows only that. */
 let isBroken = false
 
-/** The bytes at an address; null where there is nothing. */
+/** Returns the bytes at a URL; null without any. */
 async function fetched(path: string): Promise<Uint8Array | null> {
   const answer = await fetch(path, { credentials: 'omit' })
   if (answer.status === 404) return null
@@ -132,7 +132,7 @@ onSubmit('witness-form', async () => {
     const keys = parseVerifierKeys(byId('witness-keys', HTMLTextAreaElement).value)
     if (keys.length === 0) throw new Error('The text has no verifier key.')
     witnessKeys = keys
-    // By whom it is cosigned is said anew.
+    // Its cosignatures are shown again.
     shownNote = null
     await look()
     say(said, `Required: ${keys.map(({ name }) => name).join(', ')}.`, 'good')

@@ -23,11 +23,11 @@ const createTileReader =
     return tile
   }
 
-/** The root of a tree by its own tiles. */
+/** Returns the root of a tree, computed from its own tiles. */
 export const rootAt = (read: ReadFile, size: number): Promise<Uint8Array> =>
   readRoot(size, createTileReader(read, size))
 
-/** The entry at an index, as the log publishes it. */
+/** Returns the published form of an entry. */
 export async function entryAt(read: ReadFile, index: number, size: number): Promise<Uint8Array> {
   const bundle = Math.floor(index / tileWidth)
   const width = Math.min(tileWidth, size - bundle * tileWidth)
@@ -37,14 +37,15 @@ export async function entryAt(read: ReadFile, index: number, size: number): Prom
   return entry
 }
 
-/** A hash beside the way from an entry up to the root, and of which entries it is. */
+/** A sibling hash on the path from an entry to the root, and its entries. */
 interface Sibling {
   readonly label: string
   readonly hash: Uint8Array
 }
 
 /**
- * The hashes beside the way from an entry up to the root, the lowest first: RFC 6962 section 2.1.1.
+ * Lists the sibling hashes on the path from an entry to the root, the lowest first: RFC 6962
+ * section 2.1.1.
  */
 export async function listSiblings(
   read: ReadFile,

@@ -1,4 +1,4 @@
-/** What the keys do: `/` searches, `g` and a letter goes to a screen, `?` says so. */
+/** Adds the keyboard shortcuts: `/` searches, `g` and a letter opens a screen, `?` lists them. */
 export function openKeys(): void {
   let isGoing = false
   document.addEventListener('keydown', (event) => {

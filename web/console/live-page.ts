@@ -1,45 +1,43 @@
 import { longerWait } from './back-off.ts'
 
-/** A part of this page that follows it. */
+/** A live part of this page. */
 interface LivePart extends HTMLElement {
-  /** How long the first wait is, and each one after a change. */
+  /** The first wait, and the wait after a change. */
   readonly everyMs: number
-  /** Shows what a later answer of the page has in its place. */
+  /** Shows the same part of a later answer. */
   show(page: Document): void
 }
 
-/** The live parts of this page. They look together: one request, however many there are. */
+/** The live parts of this page. One request serves all of them. */
 const regions = new Set<LivePart>()
 
 /**
- * The page as it was last answered, of which each part takes its own; null before the first change.
+ * The last answer of the page, from which each part takes its own; null before the first change.
  */
 let latest: Document | null = null
 let waitMs = 0
 let timer = 0
 let isAsking = false
 
-/** Has a part follow the page. */
+/** Makes a part live. */
 export function follow(region: LivePart): void {
   regions.add(region)
   begin()
 }
 
-/** Leaves a part as it is. */
+/** Leaves a part unchanged from now on. */
 export function unfollow(region: LivePart): void {
   regions.delete(region)
 }
 
-/** Shows a part what came while it was read or typed in. */
+/** Shows a part the changes that arrived while it was being read or typed in. */
 export function catchUp(region: LivePart): void {
   if (latest) region.show(latest)
 }
 
 document.addEventListener('visibilitychange', begin)
 
-/**
- * Asks often again: what is open now is looked at now. Nothing is asked while the page is hidden.
- */
+/** Resets the wait, when a page is opened or shown. A hidden page sends no requests. */
 function begin(): void {
   waitMs = Math.min(...[...regions].map(({ everyMs }) => everyMs))
   wait()
@@ -50,14 +48,11 @@ function wait(): void {
   if (!document.hidden && regions.size > 0) timer = window.setTimeout(look, waitMs)
 }
 
-/**
- * Asks whether there is anything new. The answer is empty (304) where nothing is, and the page
- * where something is.
- */
+/** Requests changes. The answer is empty (304) without changes, otherwise the page. */
 function look(): void {
   if (isAsking) return
   isAsking = true
-  // It parses a document by itself, which takes no markup out of a text.
+  // XMLHttpRequest parses a document, so that no markup is made from text.
   const request = new XMLHttpRequest()
   request.open('GET', location.href)
   request.setRequestHeader('if-none-match', `"${readVersion(latest ?? document)}"`)

@@ -1,7 +1,7 @@
 import { catchUp, follow, unfollow } from './live-page.ts'
 import { showLocalTimes } from './local-time.ts'
 
-/** How often it looks when it is not said. */
+/** The default interval. */
 const everySeconds = 5
 
 /**
@@ -12,7 +12,7 @@ const everySeconds = 5
 export class LiveRegion extends HTMLElement {
   #shown: Document | null = null
 
-  /** How long the first wait is, and each one after a change. */
+  /** The first wait, and the wait after a change. */
   get everyMs(): number {
     return 1_000 * (Number(this.getAttribute('every')) || everySeconds)
   }
@@ -29,7 +29,7 @@ export class LiveRegion extends HTMLElement {
 
   readonly #catchUp = () => catchUp(this)
 
-  /** Shows what a later answer of the page has in its place. */
+  /** Shows the same part of a later answer. */
   show(page: Document): void {
     if (this.#shown === page) return
     const found = page.getElementById(this.id)

@@ -1,8 +1,8 @@
 const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
 /**
- * Puts the reader's own time under each instant, which the server tells in UTC; nothing for readers
- * in UTC.
+ * Adds the reader's local time to each instant, which the server renders in UTC; nothing for
+ * readers in UTC.
  */
 export function showLocalTimes(root: ParentNode): void {
   for (const time of root.querySelectorAll<HTMLTimeElement>('time[datetime*="T"]')) {

@@ -3,10 +3,9 @@ import { readOnce } from './read-once.ts'
 import { type Site, siteHeaders } from './site.ts'
 
 /**
- * The page that shows the audit log's tree. It has no session and no rights: what it fetches is
- * public.
- *
- * @param keysUrl the address of the keys that verify the log.
+ * Creates the page that shows the audit log's tree. It has no session and no rights: it fetches
+ * public data only.
+ * @param keysUrl the URL of the keys that verify the log.
  */
 export function createAuditSite(keysUrl: string): Site {
   const headers = siteHeaders(keysUrl)

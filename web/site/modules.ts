@@ -2,22 +2,20 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 
-/** The modules of a page by their path on the site, as browsers run them. */
+/** The modules of a page as JavaScript, by their path on the site. */
 export type Modules = ReadonlyMap<string, string>
 
-/** Where every path of a module begins. */
+/** The base of all paths of modules. */
 export const projectRoot = new URL('../../', import.meta.url)
 
-/** Where each package that pages import lies, by its name in their imports. */
+/** The folders of the packages that pages import, by name. */
 const packages: ReadonlyMap<string, string> = new Map([
   ['jose', import.meta.resolve('jose')],
   ['@noble/hashes/sha2.js', import.meta.resolve('@noble/hashes/sha2.js')],
 ])
 
 /**
- * Reads a module and all that it imports. What is in here can be fetched, nothing else: no request
- * ever names a file.
- *
+ * Reads a module and all of its imports. Only these can be fetched: no request names a file.
  * @param entry from the project's root: `examples/demo/page/main.ts`.
  * @param base path on the site under which modules lie.
  */
@@ -43,7 +41,7 @@ async function readAll(entry: string, stripper: Stripper): Promise<Map<string, s
   return found
 }
 
-/** Each with its address. What is JavaScript already has no types. */
+/** Reads scripts with their URLs. JavaScript has no types to strip. */
 async function readScripts(urls: readonly string[], { strip }: Stripper) {
   const texts = await Promise.all(urls.map((url) => readFile(new URL(url), 'utf8')))
   const typed = texts.filter((_, index) => urls[index]?.endsWith('.ts'))
@@ -63,8 +61,8 @@ const listImports = (text: string, url: string): string[] =>
   )
 
 /**
- * Browsers know no packages: those that there are get their paths. Relative imports stay as they
- * are.
+ * Replaces names of packages by paths, since browsers do not resolve them. Relative imports stay
+ * unchanged.
  */
 const withPaths = (text: string, base: string): string =>
   text.replaceAll(importing, (whole, before: string, quote: string, specifier: string) => {
@@ -72,26 +70,24 @@ const withPaths = (text: string, base: string): string =>
     return url ? `${before}${quote}${composePath(url, base)}${quote}` : whole
   })
 
-/**
- * The project's own modules have the paths that they have in it; those of packages lie in a folder
- * of their own.
- */
+/** Returns the path of a module: as in the project; packages are in a separate folder. */
 function composePath(url: string, base: string): string {
   const own = url.startsWith(projectRoot.href) ? url.slice(projectRoot.href.length) : null
   if (own !== null && !own.startsWith('node_modules/')) return `${base}/${own}`
   return `${base}/modules/${url.split('/node_modules/').at(-1)}`
 }
 
-/** Takes the types out of TypeScript, until it is closed. */
+/** Strips types from TypeScript until it is closed. */
 export interface Stripper {
   /**
-   * The JavaScript that is in each text: every type becomes blanks, every line stays where it is.
+   * Returns the JavaScript of each text: types are replaced by blanks, so that all lines keep their
+   * numbers.
    */
   strip(texts: readonly string[]): Promise<string[]>
   close(): Promise<void>
 }
 
-/** In a worker: Node calls the function experimental, and would warn the operator. */
+/** Runs in a worker, since Node warns that the function is experimental. */
 export function openStripper(): Stripper {
   let worker: Worker | null = null
   return {

@@ -2,19 +2,18 @@ import { readFile } from 'node:fs/promises'
 import { projectRoot, readModules } from './modules.ts'
 import { refusal, type SiteAnswer } from './site.ts'
 
-/** Answers with a page, its style or one of its modules. */
+/** Answers requests for a page, its style sheet or its modules. */
 export type Pages = (path: string) => SiteAnswer
 
-/** What a page is told by its server: `{{name}}` in it. */
+/** The values that the server puts into a page: `{{name}}`. */
 interface PageValues extends Readonly<Record<string, string>> {
   /** Path of the site: `/demo`. */
   readonly base: string
 }
 
 /**
- * Reads the page of a folder with its style and its modules, once: after that, nothing of the disk
- * is touched.
- *
+ * Reads a page of a folder with its style sheet and its modules, once; later requests read nothing
+ * from disk.
  * @param entry the module that the page begins with, from the project's root; the page is the
  *   `index.html` beside it.
  * @param style the name of the style sheet beside it: `demo.css`.
@@ -44,7 +43,7 @@ const textAnswer = (type: string, body: string): SiteAnswer => ({
 })
 
 function fill(html: string, values: PageValues, modules: readonly string[]): string {
-  // Fetched all at once, instead of one generation of imports after the other.
+  // Fetched concurrently, instead of one level of imports after the other.
   const preloads = modules.map((path) => `<link rel="modulepreload" href="${path}">`).join('\n')
   return html
     .replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => escapeText(values[name] ?? ''))

@@ -1,14 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** A request as a site sees it, whatever server took it. */
+/** A request to a site, independent of the server. */
 export interface SiteRequest {
-  /** `HEAD` is asked as `GET`. */
+  /** `HEAD` is handled as `GET`. */
   readonly method: string
   /** Without the query. */
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** As it came, in UTF-8. */
+  /** Unchanged, in UTF-8. */
   readonly body: string
 }
 
@@ -18,7 +18,7 @@ export interface SiteAnswer {
   readonly body: string
 }
 
-/** Something that answers under a path of its own. */
+/** A handler of all requests under its own path. */
 export interface Site {
   answer(request: SiteRequest): Promise<SiteAnswer>
 }
@@ -33,7 +33,7 @@ export const jsonAnswer = (
   body: JSON.stringify(body),
 })
 
-/** A refusal in the form that the service's own failures have (RFC 9457). */
+/** Composes a refusal in the form of the service's own failures (RFC 9457). */
 export const refusal = (status: number, code: string, title: string): SiteAnswer => ({
   status,
   headers: { 'content-type': 'application/problem+json; charset=utf-8' },
@@ -41,10 +41,9 @@ export const refusal = (status: number, code: string, title: string): SiteAnswer
 })
 
 /**
- * The headers of everything that a site answers. Nothing is loaded from elsewhere, framed, or made
- * into code from text.
- *
- * @param keysUrl where the page fetches the service's keys: the one address beside its own.
+ * The headers of all answers of a site. They forbid loading from elsewhere, framing, and code from
+ * text.
+ * @param keysUrl the URL of the service's keys, the only foreign one.
  */
 export function siteHeaders(keysUrl: string): Readonly<Record<string, string>> {
   const keysOrigin = URL.canParse(keysUrl) ? ` ${new URL(keysUrl).origin}` : ''
@@ -55,7 +54,7 @@ export function siteHeaders(keysUrl: string): Readonly<Record<string, string>> {
     "img-src 'self' data:",
     `connect-src 'self'${keysOrigin}`,
     "base-uri 'none'",
-    // A form that a script does not catch would put what is typed into it, a PIN, into a URL.
+    // A form without its script would put the typed PIN into a URL.
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
@@ -73,23 +72,21 @@ export function siteHeaders(keysUrl: string): Readonly<Record<string, string>> {
   }
 }
 
-/**
- * One browser, as the relay knows it: stands where a real client system has its cardholder's login.
- */
+/** One browser, which stands for a cardholder's login in a real client system. */
 export interface Session {
-  /** The `customerReference` of this browser's cards. It does not give the cookie away. */
+  /** The `customerReference` of this browser's cards. It does not reveal the cookie. */
   readonly reference: string
 }
 
 const cookieName = 'pinfold-demo'
 
-/** The session of a request, or null. */
+/** Returns the session of a request, or null. */
 export function findSession({ headers }: SiteRequest): Session | null {
   const cookies = (headers.cookie ?? '').split(/;\s*/)
   const value = cookies.find((cookie) => cookie.startsWith(`${cookieName}=`))?.split('=')[1]
   if (value === undefined || !/^[A-Za-z0-9_-]{43}$/.test(value)) return null
   const digest = createHash('sha256').update(value).digest('hex').slice(0, 20)
-  // Letters only: a reference with a long run of digits could be taken for a card number.
+  // Letters only: a long run of digits could look like a card number.
   return {
     reference: `demo-${digest.replaceAll(/[0-9]/g, (digit) => letters[Number(digit)] ?? '')}`,
   }
@@ -97,7 +94,10 @@ export function findSession({ headers }: SiteRequest): Session | null {
 
 const letters = 'ghijklmnop'
 
-/** The header that begins a session. Nothing is kept here: the cookie is all there is of it. */
+/**
+ * Returns the header that begins a session. The cookie is the whole session; nothing is stored
+ * here.
+ */
 export function beginSession(path: string, isSecure: boolean): string {
   const value = randomBytes(32).toString('base64url')
   const secure = isSecure ? '; Secure' : ''
@@ -122,8 +122,7 @@ const isFromHere = (site: unknown): boolean =>
   site === undefined || site === 'same-origin' || site === 'none'
 
 /**
- * A link elsewhere may lead to a page, in a window of its own: it shows nothing to who put it
- * there.
+ * A link elsewhere may open a page in a window of its own, which is hidden from the linking page.
  */
 const isOpened = (headers: SiteRequest['headers']): boolean =>
   headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'

@@ -10,7 +10,7 @@ import {
 import { byId, consumeValue, onSubmit, readMeta, say } from '../../../web/elements.ts'
 import { type Card, encryptedUrl, type Product, setPin } from './relay-panel.ts'
 
-/** Puts a card into the page: a new element for it, and what its product allows. */
+/** Shows a card in a new element, with the controls that its product allows. */
 export function showCard(card: Card, product: Product, keys: ServiceKeys): void {
   const element = new PinfoldCard()
   element.service = keys
@@ -39,7 +39,7 @@ function showPinChoice(element: PinfoldCard, { pinRevealable }: Product): void {
   box.onchange = () => element.toggleAttribute('include-pin', box.checked)
 }
 
-/** Takes the card out of the page, and asks for another one. */
+/** Removes the card and shows the form for a new one. */
 export function askForCard(): void {
   byId('card-slot', HTMLElement).replaceChildren()
   byId('card-view', HTMLElement).hidden = true
@@ -47,7 +47,7 @@ export function askForCard(): void {
   byId('issue-form', HTMLElement).hidden = false
 }
 
-/** What each product is like, in its name. */
+/** Shows the products, each with a description as its name. */
 export function showProducts(products: readonly Product[]): void {
   const options = products.map(({ pinLength, pinRevealable, productId, productName }) => {
     const pin = pinRevealable ? `${pinLength}-digit PIN` : 'PIN never shown'
@@ -56,7 +56,7 @@ export function showProducts(products: readonly Product[]): void {
   byId('product', HTMLSelectElement).replaceChildren(...options)
 }
 
-/** Lets the cardholder choose a PIN: it is sealed before anything is sent. */
+/** Lets the cardholder choose a PIN, which is sealed before it is sent. */
 export function startChoosingPin(
   currentToken: () => string,
   fetchKeys: () => Promise<ServiceKeys>,
@@ -83,7 +83,7 @@ export function startChoosingPin(
   })
 }
 
-/** Holds the fields for PINs to the length that the card's product asks for. */
+/** Sets the length of the PIN fields to that of the card's product. */
 function askForLength(digits: number): void {
   for (const id of ['new-pin', 'new-pin-again', 'pay-pin']) {
     const input = byId(id, HTMLInputElement)
@@ -96,11 +96,10 @@ function askForLength(digits: number): void {
 }
 
 /**
- * The keys that card data is checked with and PINs are sealed to. This page fetches them from the
- * service itself, never through the relay.
- *
- * A real application has them from its build: whoever serves the page could serve other keys with
- * it.
+ * Fetches the keys that verify card data and seal PINs. This page fetches them from the service
+ * itself, never through the relay.
+ * A real application contains them from its build, because the server of the page could replace
+ * keys together with the page.
  */
 export async function fetchServiceKeys(): Promise<ServiceKeys> {
   const answer = await fetch(readMeta('keys'), {

@@ -23,7 +23,7 @@ let card: Card | null = null
 
 const currentToken = (): string => card?.publicToken ?? ''
 
-/** Every change is followed by reading again what it may have changed. */
+/** Called after every change to read the changed data again. */
 async function refresh(): Promise<void> {
   const product = products.find(({ productId }) => productId === card?.cardProduct)
   try {

@@ -3,7 +3,7 @@ import { make } from '../../../packages/card-element/field.ts'
 import { byId, readMeta } from '../../../web/elements.ts'
 import type { Exchange } from '../relay/relay.ts'
 
-/** Reads again what the relay saw, and shows it. */
+/** Reads the relay's journal again and shows it. */
 export async function refreshRelayPanel(): Promise<void> {
   const journal = byId('journal', HTMLOListElement)
   const exchanges = await readJournal()
@@ -11,7 +11,7 @@ export async function refreshRelayPanel(): Promise<void> {
   journal.replaceChildren(...exchanges.map(createEntry))
 }
 
-/** What this device had in clear, and what of it the relay got: the newest of each kind. */
+/** Compares the device's data in clear with what the relay received: the newest of each kind. */
 function comparisons(exchanges: readonly Exchange[]): HTMLElement[] {
   const revealed = exchanges.find(
     ({ path, status }) => path.endsWith('/encrypted') && status === 200,
@@ -114,8 +114,7 @@ export interface Purchase {
 const base = readMeta('base')
 const relayUrl = (path: string): string => `${base}/relay${path}`
 
-// What comes from the page's own server is taken by its word here: it is a demo, and shows no more
-// of it than text.
+// Answers of the page's own server are trusted, and shown as text only.
 const read = async <Answer>(path: string): Promise<Answer> =>
   (await callRelay({ method: 'GET', url: relayUrl(path) })) as Answer
 
@@ -138,7 +137,7 @@ export const unblock = (token: string, kind: 'pin' | 'cvv') =>
 const readJournal = () => read<readonly Exchange[]>('/journal')
 export const encryptedUrl = (token: string) => relayUrl(`/cards/${token}/encrypted`)
 
-/** Goes to the shop, past the relay. */
+/** Sends a payment to the shop, not through the relay. */
 export const pay = async (publicToken: string, shown: { pin: string } | { cvv: string }) =>
   (await callRelay({
     method: 'POST',

@@ -17,7 +17,7 @@ type Kind = 'pin' | 'cvv'
 
 const names = { pin: 'PIN', cvv: 'CVV' } as const
 
-/** Reads the tries and attempts of a card again, and shows them. */
+/** Reads the tries and attempts of a card again and shows them. */
 export async function refreshTries(
   publicToken: string,
   product: Product,
@@ -55,7 +55,7 @@ function showTries(kind: Kind, status: TryStatus, limit: number, act: () => Prom
     make('div', { class: 'text' }, text),
     ...(spent > 0 ? [button] : []),
   )
-  // Its button was pressed and is gone: whoever works by keyboard goes on from here.
+  // The pressed button was removed, so the focus moves here for keyboard users.
   if (!hadFocus) return
   region.tabIndex = -1
   region.focus()
@@ -90,7 +90,7 @@ const createAttempt = ({ at, kind, remainingTries, result }: Attempt): HTMLEleme
 const noAttempt = (): HTMLElement =>
   make('li', {}, 'No tries yet. The values that were tried are never stored.')
 
-/** Lets the forms of the shop pay with whatever card there is. */
+/** Connects the forms of the shop to the current card. */
 export function startShop(currentToken: () => string, afterChange: () => Promise<void>): void {
   const said = byId('shop-said', HTMLElement)
   const purchase = async (shown: { pin: string } | { cvv: string }) => {
@@ -106,7 +106,7 @@ export function startShop(currentToken: () => string, afterChange: () => Promise
   onSubmit('pay-cvv-form', () => purchase({ cvv: consumeValue(byId('pay-cvv', HTMLInputElement)) }))
 }
 
-/** By the response code of the network (ISO 8583, field 39). */
+/** Describes an answer by the network's response code (ISO 8583, field 39). */
 function wordsFor({ approved, cvv, pin, responseCode }: Purchase): string {
   if (approved) return 'Approved (00).'
   if (responseCode === '55') return `Refused (55): wrong PIN. ${triesLeft(pin?.remainingTries)}`

@@ -6,12 +6,9 @@ import { refusal, type Site, type SiteAnswer } from '../../../web/site/site.ts'
 import { createDemoSite, demoBase } from '../demo-site.ts'
 
 /**
- * The client system of the demo as a program of its own: pages and relay, no shop, nothing of the
- * issuer.
- *
- * ```
- * node examples/demo/relay/main.ts --client .data/sandbox.json --port 8090
- * ```
+ * Runs the demo's client system as a separate program: pages and relay, without the shop or any
+ * code of the issuer.
+ * ``` node examples/demo/relay/main.ts --client .data/sandbox.json --port 8090 ```
  */
 
 interface ClientFile {
@@ -23,10 +20,10 @@ interface ClientFile {
 
 const { values } = parseArgs({
   options: {
-    /** A file with the client's credentials: `sandbox.json`, or those members of it alone. */
+    /** A file with the client's credentials: `sandbox.json`, or only those members of it. */
     client: { type: 'string', default: '.data/sandbox.json' },
     port: { type: 'string', default: '8090' },
-    /** Where browsers reach it, if not at its own port. */
+    /** The URL for browsers, if it differs from the port's own. */
     url: { type: 'string' },
   },
 })
@@ -54,7 +51,7 @@ console.log(`The client system is ready: ${url}${demoBase}`)
 
 const bodyLimit = 65_536
 
-/** A site on a port of its own. @param hosts the names that it answers to. */
+/** Serves a site on its own port. @param hosts its host names. */
 export async function serveSite(site: Site, port: number, hosts: ReadonlySet<string>) {
   const server = createServer({ requestTimeout: 10_000 }, async (request, response) => {
     try {
@@ -73,7 +70,7 @@ async function answerTo(
   hosts: ReadonlySet<string>,
 ): Promise<SiteAnswer> {
   const { headers, method = 'GET', url = '/' } = request
-  // A page elsewhere whose name resolves to this machine must not get to speak to it.
+  // A foreign page whose name resolves to this machine must not reach it.
   if (!hosts.has(headers.host?.toLowerCase() ?? '')) {
     return refusal(421, 'misdirected_request', 'The relay does not answer to this host name.')
   }
@@ -95,6 +92,6 @@ async function readBody(request: IncomingMessage): Promise<string | null> {
 }
 
 function write(response: ServerResponse, { body, headers, status }: SiteAnswer): void {
-  // A body where there must be none (204) is left out by the response itself.
+  // The response omits the body of a 204.
   response.writeHead(status, headers).end(body)
 }

@@ -12,9 +12,9 @@ import {
 } from '../../../web/site/site.ts'
 import { matchRoute, type RelayRoute } from './routes.ts'
 
-/** Where a client system finds the service, and what it shows to get a token. */
+/** The URL of the service and the client system's credentials. */
 export interface ServiceAccess {
-  /** Where the service is called, without a slash at the end. */
+  /** The service's URL without a trailing slash. */
   readonly serviceUrl: string
   readonly processorPath: string
   readonly clientId: string
@@ -25,20 +25,23 @@ export interface ServiceAccess {
 interface ServiceCall {
   readonly method: 'GET' | 'POST' | 'PUT'
   readonly path: string
-  /** JSON, as it is sent. */
+  /** JSON, sent unchanged. */
   readonly body?: string
   readonly idempotencyKey?: string
 }
 
-/** The client of the SDK as far down as answers come back as they were: they are passed on. */
+/**
+ * The lower layer of the SDK's client, which returns answers unchanged so that they can be
+ * forwarded.
+ */
 export interface ServiceClient {
-  /** What stands before every path. */
+  /** The prefix of every path. */
   readonly base: string
-  /** @throws CallFailed when the service cannot be reached or gives no token. */
+  /** @throws CallFailed when the service is unreachable or issues no token. */
   call(call: ServiceCall): Promise<Answer>
 }
 
-/** @param scope the least that this caller needs. */
+/** @param scope the minimum that this caller needs. */
 export function createServiceClient(access: ServiceAccess, scope: string): ServiceClient {
   const { clientId, clientSecret, processorPath, serviceUrl } = access
   const settings = parseSettings({
@@ -50,7 +53,7 @@ export function createServiceClient(access: ServiceAccess, scope: string): Servi
     tokenEndpoint: `${serviceUrl}/oauth/token`,
     timeoutMs: 10_000,
     retries: 0,
-    // Beside the service, which says by which address it is called.
+    // In the same network as the service, which names its own URL.
     allowHttp: true,
   })
   const exchange = createExchange(settings)
@@ -66,7 +69,7 @@ export function createServiceClient(access: ServiceAccess, scope: string): Servi
   }
 }
 
-/** The least that the relay's work needs. It cannot read a PIN in clear, nor try one. */
+/** The minimum scopes of the relay. It can neither read a PIN in clear nor try one. */
 const scope =
   'cards.read cards.write cards.encrypted pin.encrypted pin.read pin.write cvv.read cvv.write'
 
@@ -77,10 +80,9 @@ interface Relay {
 }
 
 /**
- * The back end of a client system, as small as it can be: it knows its cardholders, calls the
- * service with its own credentials, and passes on what the device and the service seal for each
- * other. It holds no key, and what it cannot read it cannot lose.
- *
+ * A minimal back end of a client system: it authenticates its cardholders, calls the service with
+ * its own credentials, and forwards what the device and the service seal for each other. It holds
+ * no key, so it can leak none of that data.
  * @param base path of the relay: `/demo/relay`.
  */
 export function createRelay(access: ServiceAccess, base: string): Site {
@@ -124,7 +126,7 @@ async function relayCall(
       received: answer.text,
     })
     const retryAfter = answer.headers.get('retry-after')
-    // As it came: the relay has nothing to add to it.
+    // Forwarded unchanged.
     return {
       status: answer.status,
       headers: {
@@ -156,17 +158,20 @@ function createCall(
 }
 
 /**
- * Whose cards are whose. The service knows its client systems; their cardholders only they know.
+ * The owners of cards. The service knows its client systems, but only they know their cardholders.
  */
 interface OwnCards {
   readonly service: ServiceClient
-  /** The `customerReference` of cards that were asked for before: it never changes. */
+  /** The `customerReference` of cards that were read before: it never changes. */
   readonly references: Map<string, string>
 }
 
 const referencesKept = 10_000
 
-/** Whether a card belongs to the cardholder who asks. @throws Error when the service is away. */
+/**
+ * Whether a card belongs to the cardholder of the session. @throws Error when the service is
+ * unavailable.
+ */
 async function isOwnCard(
   { references, service }: OwnCards,
   publicToken: string,
@@ -183,7 +188,7 @@ async function isOwnCard(
   return customerReference === reference
 }
 
-/** One call that the relay passed on: everything of it that the relay could read. */
+/** One forwarded call: everything that the relay could read of it. */
 export interface Exchange {
   /** Counts from 1 in each session. */
   readonly number: number
@@ -195,14 +200,14 @@ export interface Exchange {
   readonly received: string
 }
 
-/** What the relay saw, in memory, for its own panel. A real client system has logs instead. */
+/** The forwarded calls, in memory, for the relay's panel. A real client system has logs instead. */
 interface Journal {
   write(session: string, exchange: Omit<Exchange, 'number' | 'at'>): void
   /** Newest first. */
   read(session: string): readonly Exchange[]
 }
 
-/** What only reads a status is kept apart: it would soon push out all else. */
+/** Status reads are stored separately, since they would soon displace all other calls. */
 const readsKept = 10
 const othersKept = 20
 const sessionsKept = 50
@@ -222,7 +227,7 @@ function createJournal(): Journal {
         status,
         received: received.slice(0, charactersKept),
       }
-      // Put in anew, so that the session that was idle longest comes first.
+      // Inserted again, so that the session that was idle longest comes first.
       sessions.delete(session)
       sessions.set(session, keep([exchange, ...earlier]))
       const [idlest] = sessions.keys()

@@ -5,14 +5,17 @@ interface PathParts {
   readonly reference: string
 }
 
-/** What a page may ask of the relay, and the one call of the service that it becomes. */
+/** A request that a page may send to the relay, and the resulting call of the service. */
 export interface RelayRoute {
   readonly method: 'GET' | 'POST'
   /** `*` stands for a card's publicToken. */
   readonly pattern: string
   readonly to: 'GET' | 'POST' | 'PUT'
   path(parts: PathParts): string
-  /** The body to send, or null for one that is not passed on. Without it there is none. */
+  /**
+   * Returns the body to send, or null to refuse the given one. Without this member, no body is
+   * sent.
+   */
   body?(given: string, session: Session): string | null
 }
 
@@ -23,7 +26,7 @@ const read = (pattern: string, path: RelayRoute['path']): RelayRoute => ({
   path,
 })
 
-/** Every route there is. What is not in this table cannot be asked for through the relay. */
+/** All routes. The relay forwards no other request. */
 const routes: readonly RelayRoute[] = [
   read('/products', () => '/products'),
   read('/cards', ({ reference }) => `/cards?customerReference=${reference}&limit=1`),
@@ -70,7 +73,7 @@ export function matchRoute(
   return route ? { route, publicToken } : null
 }
 
-/** A page that sends a PIN in clear is broken, and the relay no place for it to go through. */
+/** Refuses a PIN in clear, which only a broken page sends. */
 function sealedPinOnly(given: string): string | null {
   const body = parse(given)
   return typeof body === 'object' && body !== null && Object.keys(body).join() === 'encryptedPin'
@@ -86,14 +89,14 @@ function parse(text: string): unknown {
   }
 }
 
-/** What the page asks for. The rest of a cardholder is made up: this is a demo. */
+/** The page's request. The other data of a cardholder is invented, since this is a demo. */
 interface NewCard {
   readonly cardProduct: number
   readonly firstName: string
   readonly lastName: string
 }
 
-/** The body of Create Card, or null unless it was asked for in this form. */
+/** Returns the body of Create Card, or null for a malformed request. */
 function newCardBody(given: string, { reference }: Session): string | null {
   const card = parse(given)
   if (!isNewCard(card)) return null

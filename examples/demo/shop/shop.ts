@@ -2,9 +2,8 @@ import { refusal, type Site } from '../../../web/site/site.ts'
 import { createServiceClient, type ServiceAccess } from '../relay/relay.ts'
 
 /**
- * A shop with a terminal, beside the relay: what a cardholder types there goes to the card network
- * in a PIN block, and never through the client system. The sandbox's simulator plays both.
- *
+ * A shop with a terminal, independent of the relay: what a cardholder types there goes to the card
+ * network in a PIN block, and never through the client system. The sandbox's simulator plays both.
  * @param base path of the shop: `/demo/shop`.
  */
 export function createShop(access: ServiceAccess, base: string): Site {

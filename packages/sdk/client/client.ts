@@ -1,16 +1,9 @@
 /**
- * A client system's way to Pinfold, in Node.js 20.19 and later and in any runtime with `fetch`.
+ * Calls Pinfold from a client system, in Node.js 20.19 and later and in any runtime with `fetch`.
  *
- * ```ts
- * const pinfold = createPinfold({ baseUrl: 'https://cards.example', clientId, clientSecret })
- * const card = await pinfold.cards.create({
- *   cardType: 'Virtual',
- *   cardProduct: 1001,
- *   cardHolder,
- *   address,
- * })
- * const status = await pinfold.pins.unblock(card.publicToken)
- * ```
+ * ```ts const pinfold = createPinfold({ baseUrl: 'https://cards.example', clientId, clientSecret })
+ * const card = await pinfold.cards.create({ cardType: 'Virtual', cardProduct: 1001, cardHolder,
+ * address, }) const status = await pinfold.pins.unblock(card.publicToken) ```
  */
 export {
   CallFailed,

@@ -1,4 +1,7 @@
-/** Whatever the client throws on purpose. `code` is stable: switch on it. No secret is in it. */
+/**
+ * The base of all deliberate errors of the client. `code` is stable: switch on it. It contains no
+ * secret.
+ */
 export abstract class PinfoldError extends Error {
   abstract readonly code: string
 
@@ -8,7 +11,7 @@ export abstract class PinfoldError extends Error {
   }
 }
 
-/** Why a call came to nothing that the service would have said. Stable: switch on it. */
+/** The reason of a failure other than a refusal by the service. Stable: switch on it. */
 export type CallFailedCode = keyof typeof messages
 
 const messages = {
@@ -24,9 +27,9 @@ const messages = {
 } as const
 
 export interface CallCircumstances {
-  /** What is particular to this occurrence. */
+  /** Details of this occurrence. */
   readonly detail?: string | undefined
-  /** The HTTP status, where there was an answer. */
+  /** The HTTP status, if there was an answer. */
   readonly status?: number | undefined
   /** The `error` of the token endpoint (RFC 6749 section 5.2). */
   readonly oauthError?: string | undefined
@@ -34,7 +37,7 @@ export interface CallCircumstances {
   readonly cause?: unknown
 }
 
-/** A call that the service did not answer, or that was never sent. */
+/** A call without an answer, or that was never sent. */
 export class CallFailed extends PinfoldError {
   readonly code: CallFailedCode
   readonly status: number | undefined
@@ -60,7 +63,7 @@ export interface ProblemError {
   readonly detail: string
 }
 
-/** A problem document (RFC 9457), with what the headers of the answer add. */
+/** A problem document (RFC 9457), with the related headers of the answer. */
 export interface ProblemAnswer {
   readonly code: string
   readonly status: number
@@ -80,19 +83,16 @@ function composeMessage({ detail, errors = [], title }: ProblemAnswer): string {
   return [detail ?? title, ...faults].join(' ')
 }
 
-/**
- * A refusal of the service. Each code has a class of its own below this one; a code that this
- * version does not know comes as this class.
- */
+/** A refusal of the service. Each code has its own subclass; an unknown code has this class. */
 export class Problem extends PinfoldError {
   readonly code: string
   readonly status: number
   readonly title: string
-  /** For people; what a program needs is in `code` and `errors`. */
+  /** For people; programs use `code` and `errors`. */
   readonly detail: string | undefined
-  /** What the operator needs. */
+  /** The reference of the request for the operator. */
   readonly requestId: string | undefined
-  /** All that is wrong with the request, at once; empty unless it is `validation_failed`. */
+  /** All faults of the request; empty unless it is `validation_failed`. */
   readonly errors: readonly ProblemError[]
   readonly retryAfterSeconds: number | undefined
 

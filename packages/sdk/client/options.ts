@@ -1,40 +1,36 @@
 import type { JWK } from 'jose'
 import { CallFailed } from './errors.ts'
 
-/**
- * Where the service is, and who calls it. What `DATA_DIR/sandbox.json` holds can be given as it is.
- */
+/** The service and the credentials. The content of `DATA_DIR/sandbox.json` fits unchanged. */
 export interface PinfoldOptions {
-  /** As the service calls itself, such as `https://cards.example`; without `/thr/…`. */
+  /** The service's base URL, such as `https://cards.example`; without `/thr/…`. */
   readonly baseUrl: string
-  /** The segment of `/thr/processor/…`, if the service has another there. */
+  /** The segment after `/thr/`, if it is not `processor`. */
   readonly processorPath?: string
   readonly clientId: string
-  /** One of these two: the secret, or the private key whose public half is registered. */
+  /** Either the secret, or the private key whose public half is registered. */
   readonly clientSecret?: string
   readonly privateKey?: PrivateJwk
-  /** Space-separated. Without it, all that the client has; better, what this program needs. */
+  /** Space-separated; all scopes of the client unless given. Prefer those that you need. */
   readonly scope?: string
-  /**
-   * Read from the metadata of the service unless given; that of an outside issuer must be given.
-   */
+  /** Read from the service's metadata unless given; required with an outside issuer. */
   readonly tokenEndpoint?: string
-  /** Whom `private_key_jwt` is meant for, with an outside issuer. */
+  /** The audience of `private_key_jwt` with an outside issuer. */
   readonly issuer?: string
-  /** For each try; 30,000 unless given. */
+  /** For each attempt; 30,000 unless given. */
   readonly timeoutMs?: number
-  /** Tries after the first; 2 unless given. */
+  /** Retries after the first attempt; 2 unless given. */
   readonly retries?: number
-  /** Permits http beyond this machine, as inside of a mesh that enciphers by itself. */
+  /** Permits http beyond this machine, for example in a mesh that encrypts. */
   readonly allowHttp?: boolean
-  /** In place of the global one: a proxy, a recorder. */
+  /** Replaces the global one: a proxy, a recorder. */
   readonly fetch?: typeof globalThis.fetch
 }
 
-/** The options once they are known to be good. */
+/** The validated options. */
 export interface Settings {
   readonly baseUrl: string
-  /** What stands before every path. */
+  /** The prefix of every path. */
   readonly base: string
   readonly clientId: string
   readonly clientSecret: string | undefined
@@ -75,7 +71,7 @@ export function parseSettings(options: PinfoldOptions): Settings {
     timeoutMs,
     tokenEndpoint,
     issuer: options.issuer ?? baseUrl,
-    // Looked up at each call: what is put in its place later counts, too.
+    // Looked up at each call, so that a later replacement is used.
     fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
   }
 }
@@ -107,10 +103,10 @@ interface Patience {
   readonly timeoutMs?: number | undefined
 }
 
-/** What a timer can wait. Beyond, it would not wait at all. */
+/** The range of a timer. Beyond it, a timer fires at once. */
 const isTime = (ms: number): boolean => ms > 0 && ms < 2 ** 31
 
-/** @throws CallFailed unless it is https, http on this machine, or http that is permitted. */
+/** @throws CallFailed unless it is https, http on this machine, or permitted http. */
 export function secureUrl(text: string, name: string, allowHttp: boolean): string {
   if (typeof text !== 'string' || !URL.canParse(text)) refuse(`${name} must be a URL.`)
   const { hash, hostname, password, protocol, username } = new URL(text)

@@ -16,7 +16,7 @@ import { type Webhooks, webhooks } from './resources/webhooks.ts'
 import { createCalls } from './transport/calls.ts'
 import { createTransport } from './transport/transport.ts'
 
-/** A client of the service. It shows no secret when it is printed. */
+/** A client of the service. Printing it shows no secret. */
 export interface Pinfold {
   readonly products: Products
   readonly cards: Cards
@@ -28,9 +28,9 @@ export interface Pinfold {
   readonly webhooks: Webhooks
   readonly simulator: Simulator
   /**
-   * The receipt of what you did, proven against keys of the audit log (`parseVerifierKeys` of
+   * Returns the receipt of an act, verified with keys of the audit log (`parseVerifierKeys` of
    * `@pinfold/sdk/audit`). Scope `events.read`.
-   * @param entry `Audit-Entry` of the answer to a disclosure, or the `id` of an event
+   * @param entry `Audit-Entry` of a disclosure's answer, or the `id` of an event
    */
   receipt(
     entry: string,
@@ -40,7 +40,7 @@ export interface Pinfold {
 }
 
 /**
- * Makes a client. It asks nothing yet; a token is fetched with the first call, and renewed.
+ * Creates a client. It sends no request yet; the first call fetches a token, which is renewed.
  * @throws CallFailed `invalid_argument`, `insecure_service`.
  */
 export function createPinfold(options: PinfoldOptions): Pinfold {

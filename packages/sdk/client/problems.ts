@@ -1,8 +1,8 @@
 import { Problem } from './errors.ts'
 
 /*
- * A class for each code, so that `catch` can choose by `instanceof` as well as by `code`. What each
- * means is explained at `/problems/{code}` of the service.
+ * A class for each code, so that `catch` can use `instanceof` as well as `code`. The service
+ * explains each at `/problems/{code}`.
  */
 
 export class MalformedRequest extends Problem {
@@ -93,7 +93,7 @@ export class Unavailable extends Problem {
   declare readonly code: 'unavailable'
 }
 
-/** Every code that a client system can meet, with its class. */
+/** All codes that a client system can receive, with their classes. */
 export const problemClasses = {
   malformed_request: MalformedRequest,
   unauthenticated: Unauthenticated,

@@ -5,13 +5,13 @@ import { type Answer, attempt, repeat } from './transport/attempt.ts'
 import { objectIn, parseRetryAfter } from './transport/content.ts'
 
 export interface TokenSource {
-  /** A token that is good for a while yet; asked for once, however many wait for it. */
+  /** Returns a token with enough remaining life; concurrent callers share one request. */
   current(signal?: AbortSignal): Promise<string>
-  /** This one was refused: the next call gets another. */
+  /** Discards a refused token: the next call gets another. */
   forget(token: string): void
 }
 
-/** A token is left aside this long before it expires, or with a fifth of its life left. */
+/** A token is replaced this long before it expires, or with a fifth of its life left. */
 const marginMs = 60_000
 
 export function createTokenSource(settings: Settings): TokenSource {
@@ -29,7 +29,7 @@ export function createTokenSource(settings: Settings): TokenSource {
   }
   return {
     async current(signal) {
-      // Before anything is begun: nobody would be there to hear that it failed.
+      // Before the request starts: otherwise its failure would be unhandled.
       signal?.throwIfAborted()
       if (kept && Date.now() < kept.goodUntilMs) return kept.text
       asked ??= ask().finally(() => {
@@ -48,7 +48,7 @@ const goodUntil = ({ expiresAtMs }: Token): number => {
   return expiresAtMs - Math.min(marginMs, lifeMs / 5)
 }
 
-/** Who gives up waiting leaves the others their token. */
+/** An aborted caller does not abort the request that others share. */
 function unlessAborted<Result>(work: Promise<Result>, signal?: AbortSignal): Promise<Result> {
   if (!signal) return work
   return new Promise((resolve, reject) => {
@@ -65,7 +65,7 @@ interface Token {
 }
 
 /**
- * Where tokens are had, by the metadata of the service (RFC 8414).
+ * Returns the token endpoint in the service's metadata (RFC 8414).
  * @throws CallFailed `wrong_issuer`, `unexpected_answer`.
  */
 async function findTokenEndpoint(settings: Settings): Promise<string> {
@@ -76,7 +76,7 @@ async function findTokenEndpoint(settings: Settings): Promise<string> {
   if (answer.status !== 200 || typeof endpoint !== 'string') {
     throw new CallFailed('unexpected_answer', { status: answer.status })
   }
-  // A client that did not compare could be led to show its secret to somebody else (section 3.3).
+  // Without this comparison, a client could send its secret to another server (section 3.3).
   if (issuer !== baseUrl) {
     const name = typeof issuer === 'string' ? issuer : 'nothing'
     throw new CallFailed('wrong_issuer', { detail: `Its name is ${name}.` })
@@ -85,8 +85,8 @@ async function findTokenEndpoint(settings: Settings): Promise<string> {
 }
 
 /**
- * Asks once (RFC 6749 section 4.4).
- * @throws CallFailed `token_refused`, or what kept it from asking.
+ * Requests a token once (RFC 6749 section 4.4).
+ * @throws CallFailed `token_refused`, or the failure of the request.
  */
 async function askToken(settings: Settings, url: string): Promise<Token> {
   const { fetch, scope, timeoutMs } = settings
@@ -102,12 +102,13 @@ async function askToken(settings: Settings, url: string): Promise<Token> {
   const answer = await attempt(fetch, call)
   const { access_token: text, expires_in: seconds } = objectIn(answer.text) ?? {}
   if (answer.status !== 200 || !isToken(text)) throw toRefusal(answer)
-  // Without a time a token is kept for five minutes; the service answers if that was too long.
+  // A token without a lifetime is used for five minutes; the service refuses it if that was too
+  // long.
   const lifeMs = (typeof seconds === 'number' ? seconds : 300) * 1_000
   return { text, expiresAtMs: askedAtMs + lifeMs }
 }
 
-/** RFC 6750 section 2.1. Anything else the errors of `fetch` would quote. */
+/** RFC 6750 section 2.1. The errors of `fetch` would quote any other text. */
 const isToken = (text: unknown): text is string =>
   typeof text === 'string' && /^[A-Za-z0-9._~+/-]+=*$/.test(text)
 
@@ -121,7 +122,7 @@ function toRefusal(answer: Answer): CallFailed {
   return new CallFailed('token_refused', { status, oauthError, retryAfterSeconds, detail })
 }
 
-/** What a request to the token endpoint shows of its client. */
+/** The client's credentials in a token request. */
 interface ClientAuthentication {
   readonly headers: Readonly<Record<string, string>>
   readonly parameters: Readonly<Record<string, string>>
@@ -159,7 +160,7 @@ async function assertion(
       client_assertion: signed,
     }
   } catch {
-    // The cause is left aside: what a library says of a key that it cannot read may quote it.
+    // The cause is omitted, since a library's message about an unreadable key may quote it.
     throw new CallFailed('invalid_argument', { detail: 'privateKey cannot sign.' })
   }
 }

@@ -24,18 +24,20 @@ import {
   type ServiceKeys,
 } from './service-keys.ts'
 
-/** What a card shows. Show it, and forget it: none of it is for storing or logging. */
+/** The data of a card, for display only: do not store or log it. */
 export interface CardData {
   readonly pan: string
   /** The CVV2: three digits. */
   readonly cvv: string
   /** `YYYY-MM`. */
   readonly expiryDate: string
-  /** Exactly when it was asked for. */
+  /** Present exactly when it was requested. */
   readonly pin?: string
 }
 
-/** The card in an answer. @throws DeviceError `wrong_content` unless it is what was asked for. */
+/**
+ * Returns the card in an answer. @throws DeviceError `wrong_content` unless it matches the request.
+ */
 function readCardData(
   { CVV: cvv, expiryDate, PAN: pan, PIN: pin }: JsonObject,
   includePin: boolean,
@@ -50,7 +52,7 @@ function readCardData(
 const isText = (value: unknown, form: RegExp): value is string =>
   typeof value === 'string' && form.test(value)
 
-/** What an answer must agree with. */
+/** The values that an answer must match. */
 export interface Expectation {
   readonly service: ServiceKeys
   readonly publicToken: string
@@ -58,13 +60,13 @@ export interface Expectation {
   readonly clock: DeviceClock
 }
 
-/** One form of asking and opening. */
+/** One form of request and decryption. */
 export interface CardDataForm<Body> {
   readonly body: Body
   open(answer: JsonObject): Promise<CardData>
 }
 
-/** What is asked for with a device key. */
+/** The request with a device key. */
 export interface DeviceKeyBody {
   readonly deviceKey: {
     readonly kty: 'EC'
@@ -76,8 +78,8 @@ export interface DeviceKeyBody {
 }
 
 /**
- * The forward secret form: a fresh key on P-256, whose private half cannot be read out and is gone
- * with the request. The answer is a JWS of the service inside a JWE to that key.
+ * The form with forward secrecy: a new P-256 key whose private half cannot be exported and is
+ * discarded with the request. The answer is a JWS of the service inside a JWE to that key.
  */
 export async function deviceKeyForm(expected: Expectation): Promise<CardDataForm<DeviceKeyBody>> {
   requireWebCrypto()
@@ -99,7 +101,7 @@ export async function deviceKeyForm(expected: Expectation): Promise<CardDataForm
   }
 }
 
-/** The algorithms are those of the form; the header can only agree. */
+/** The form sets the algorithms; the header must match. */
 async function openJwe(jwe: unknown, privateKey: CryptoKey): Promise<Uint8Array> {
   if (typeof jwe !== 'string') return refuse('malformed_answer')
   const header = await orRefuse('malformed_answer', () => decodeProtectedHeader(jwe))
@@ -136,13 +138,14 @@ function readClaims(
   if (iss !== service.issuer) refuse('wrong_issuer')
   if (sub !== publicToken) refuse('wrong_card')
   if (answered !== nonce) refuse('wrong_nonce')
-  // Without this a relay could put in a key of its own, read the card, and seal the answer again.
+  // Without this check, a relay could replace the key with its own, read the card, and encrypt the
+  // answer again.
   if (!isJsonObject(cnf) || cnf.jkt !== thumbprint) refuse('wrong_recipient')
   clock.check(iat, exp)
   return readCardData(isJsonObject(card) ? card : {}, includePin)
 }
 
-/** What is asked for with a session key: 32 bytes under the service's wrap key, in base64. */
+/** The request with a session key: 32 bytes under the service's wrap key, in base64. */
 export interface SessionKeyBody {
   readonly key: string
 }
@@ -161,7 +164,7 @@ export async function sessionKeyForm(expected: Expectation): Promise<CardDataFor
     body: { key: toBase64(new Uint8Array(wrapped)) },
     async open(answer) {
       const { iv, payload, signature } = readAnswer(answer)
-      // Before anything is deciphered: CBC by itself notices no change.
+      // Before decryption, since CBC alone does not detect changes.
       await verify(expected.service, signature, concat(payload, iv))
       const clear = await orRefuse('not_sealed_to_device', () =>
         crypto.subtle.decrypt({ name: 'AES-CBC', iv }, sessionKey, payload),
@@ -182,7 +185,7 @@ function readAnswer(answer: JsonObject) {
 const decodeBytes = (text: unknown): Uint8Array<ArrayBuffer> =>
   (typeof text === 'string' ? fromBase64(text) : null) ?? refuse('malformed_answer')
 
-/** The answer names no key: each that the service publishes may have signed it. */
+/** The answer names no key, so each published key of the service is tried. */
 async function verify(
   service: ServiceKeys,
   signature: Uint8Array<ArrayBuffer>,

@@ -1,4 +1,4 @@
-/** Why the library gave nothing back. Stable: switch on it. */
+/** The reason of a failure. Stable: switch on it. */
 export type DeviceErrorCode = keyof typeof messages
 
 const messages = {
@@ -23,7 +23,7 @@ const messages = {
   wrong_content: 'The answer does not contain the requested data.',
 } as const
 
-/** The only error that this library throws on purpose. No secret is in it. */
+/** The only deliberate error of this library. It contains no secret. */
 export class DeviceError extends Error {
   readonly code: DeviceErrorCode
 
@@ -34,18 +34,18 @@ export class DeviceError extends Error {
   }
 }
 
-/** Leaves with a code. @throws DeviceError always. */
+/** Throws an error with a code. @throws DeviceError always. */
 export function refuse(code: DeviceErrorCode): never {
   throw new DeviceError(code)
 }
 
-/** @throws DeviceError `no_web_crypto` where the runtime lacks what all of this is made of. */
+/** @throws DeviceError `no_web_crypto` when the runtime lacks the required functions. */
 export function requireWebCrypto(): void {
   const { crypto }: { readonly crypto?: { readonly subtle?: object } } = globalThis
   if (!crypto?.subtle) refuse('no_web_crypto')
 }
 
-/** Whatever fails in `work` leaves with one code. @throws DeviceError */
+/** Turns any failure of `work` into one code. @throws DeviceError */
 export async function orRefuse<Result>(
   code: DeviceErrorCode,
   work: () => Promise<Result> | Result,
@@ -81,7 +81,7 @@ export const toBase64 = (bytes: Uint8Array): string => btoa(String.fromCharCode(
 export const toBase64Url = (bytes: Uint8Array): string =>
   toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 
-/** The bytes of a base64 text, or null. Only the one canonical spelling is taken. */
+/** Decodes base64; null unless it is canonical. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
   try {
     const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))

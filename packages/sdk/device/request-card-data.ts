@@ -11,21 +11,22 @@ import { type ServiceKeys, startClock } from './service-keys.ts'
 
 /** A request for the data of one card. */
 export interface CardDataRequest {
-  /** What the client system sends as JSON to `POST T/cards/{publicToken}/encrypted`, as it is. */
+  /**
+   * The JSON body that the client system sends unchanged to `POST T/cards/{publicToken}/encrypted`.
+   */
   readonly body: (DeviceKeyBody | SessionKeyBody) & { readonly includePin?: true }
   /**
-   * Opens the answer, as the client system brings it back: the parsed JSON. Once: a second answer
-   * to the same request is refused.
-   *
-   * @throws DeviceError unless all of it holds, and then nothing of the card is returned.
+   * Decrypts the answer that the client system returns: the parsed JSON. Once: a second answer to
+   * the same request is refused.
+   * @throws DeviceError if any check fails; nothing of the card is returned then.
    */
   open(answer: unknown): Promise<CardData>
 }
 
 export interface CardDataOptions {
-  /** Whether the PIN is asked for, too; the client system needs the scope `pin.encrypted`. */
+  /** Whether to request the PIN, too; the client system needs the scope `pin.encrypted`. */
   readonly includePin?: boolean
-  /** `deviceKey` unless the client system knows the older form only. */
+  /** `deviceKey` unless the client system supports only the older form. */
   readonly form?: 'deviceKey' | 'sessionKey'
   /** How far the clocks of device and service may differ; 10 seconds unless given, 60 at most. */
   readonly clockToleranceSeconds?: number
@@ -34,8 +35,7 @@ export interface CardDataOptions {
 }
 
 /**
- * Makes a fresh key on this device and a request for a card's data sealed to it.
- *
+ * Makes a new key on this device and a request for a card's data encrypted to it.
  * @throws DeviceError `invalid_argument`; `key_missing` or `invalid_keys` for the session-key form.
  */
 export async function requestCardData(
@@ -56,7 +56,7 @@ export async function requestCardData(
     async open(answer) {
       if (isOpened) refuse('already_opened')
       const card = await open(isJsonObject(answer) ? answer : {})
-      // Two answers may have been opened at once: the first one that holds is the only one.
+      // Two answers may be decrypted concurrently: only the first valid one is returned.
       if (isOpened) refuse('already_opened')
       isOpened = true
       return card

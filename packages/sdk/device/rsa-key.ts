@@ -1,14 +1,14 @@
 import { base64url } from 'jose'
 
 /**
- * The fewest bits of a modulus (RFC 7518 sections 3.5 and 4.3), and the least exponent (FIPS 186-5
- * appendix A.1.1).
+ * The minimum bits of a modulus (RFC 7518 sections 3.5 and 4.3), and the minimum exponent (FIPS
+ * 186-5 appendix A.1.1).
  */
 const modulusBitsMin = 2_048
 const exponentMin = 65_537n
 
 /**
- * Whether an RSA key may be trusted. With an exponent of 1, anyone can sign, and sealed data is in
+ * Whether an RSA key is secure. With an exponent of 1, anyone can sign, and encrypted data is in
  * clear.
  */
 export function isStrongRsaKey(n: unknown, e: unknown): boolean {
@@ -21,7 +21,7 @@ export function isStrongRsaKey(n: unknown, e: unknown): boolean {
   )
 }
 
-/** The number that base64url holds; 0 where it is none. */
+/** Decodes a base64url number; 0 if malformed. */
 function parseNumber(text: unknown): bigint {
   const isBase64 = typeof text === 'string' && /^[A-Za-z0-9_-]+$/.test(text)
   if (!isBase64 || text.length % 4 === 1) return 0n

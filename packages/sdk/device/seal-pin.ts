@@ -2,18 +2,17 @@ import { CompactEncrypt } from 'jose'
 import { orRefuse, refuse, toBase64Url } from './device-error.ts'
 import { currentKey, importKey, type ServiceKeys } from './service-keys.ts'
 
-/** What the client system sends as JSON to `POST T/card-pin/{publicToken}/pin`, as it is. */
+/** The JSON body that the client system sends unchanged to `POST T/card-pin/{publicToken}/pin`. */
 export interface SealedPin {
-  /** Good for one use, within 5 minutes. */
+  /** Valid for one use, within 5 minutes. */
   readonly encryptedPin: string
 }
 
 /**
- * Seals a PIN that the cardholder chose to the service. The client system cannot read it, and the
- * service takes it for this card alone, once, within 5 minutes. Within these, a client system may
- * still keep it back, and pass it on after a later one: the last one that arrives is the PIN.
- *
- * @param pin 4 to 12 digits, as many as the card's product asks for.
+ * Encrypts a PIN that the cardholder chose to the service. The client system cannot read it, and
+ * the service accepts it for this card only, once, within 5 minutes. In that time, a client system
+ * may delay it and forward it after a later one: the last one to arrive is the PIN.
+ * @param pin 4 to 12 digits, as many as the card's product requires.
  * @throws DeviceError `invalid_argument`, `key_missing`, `invalid_keys`.
  */
 export async function sealPin(

@@ -2,9 +2,9 @@ import { type CryptoKey, importJWK, type JWK } from 'jose'
 import { DeviceError, isJsonObject, orRefuse, refuse, requireWebCrypto } from './device-error.ts'
 import { isStrongRsaKey } from './rsa-key.ts'
 
-/** A service, and the public keys that its card data is sealed and signed with. */
+/** A service, and the public keys that encrypt and sign its card data. */
 export interface ServiceKeys {
-  /** Its base URL, without a slash at the end: the `iss` of what it signs. */
+  /** Its base URL, without a trailing slash: the `iss` of its signatures. */
   readonly issuer: string
   readonly keys: readonly ServiceKey[]
 }
@@ -15,10 +15,10 @@ export type ServiceKey = JWK & {
   readonly alg: KeyAlgorithm
 }
 
-/** Each is for one purpose: session keys in, their answers out, device-key answers, PINs in. */
+/** One purpose each: imported session keys, their answers, device-key answers, imported PINs. */
 export type KeyAlgorithm = keyof typeof forms
 
-/** What a key of each algorithm must say of itself. */
+/** The required members of a key of each algorithm. */
 const forms = {
   'RSA-OAEP-256': { kty: 'RSA', use: 'enc' },
   PS256: { kty: 'RSA', use: 'sig' },
@@ -27,10 +27,9 @@ const forms = {
 } as const
 
 /**
- * Keys that the application was built with.
- *
+ * Returns the keys in the application's build.
  * @param issuer base URL of the service.
- * @param jwks what the service publishes at `/.well-known/jwks.json`.
+ * @param jwks the service's `/.well-known/jwks.json`.
  * @throws DeviceError `invalid_keys`, `invalid_argument`.
  */
 export function pinKeys(issuer: string, jwks: unknown): ServiceKeys {
@@ -42,16 +41,16 @@ export function pinKeys(issuer: string, jwks: unknown): ServiceKeys {
 
 export interface FetchKeysOptions {
   readonly fetch?: typeof globalThis.fetch
-  /** Ends it before it is done. */
+  /** Aborts the request. */
   readonly signal?: AbortSignal
-  /** How long the service may take; 10 seconds unless given. */
+  /** The time limit; 10 seconds unless given. */
   readonly timeoutMs?: number
 }
 
 /**
- * Fetches the keys from the service itself. Never through a client system: it could put in its own.
- *
- * @param issuer base URL of the service; https, but for a service on this machine.
+ * Fetches the keys from the service itself. Never through a client system, which could replace
+ * them.
+ * @param issuer base URL of the service; https, except for a service on this machine.
  * @throws DeviceError `insecure_service`, `keys_unavailable`, `invalid_keys`, `invalid_argument`.
  */
 export async function fetchKeys(
@@ -63,10 +62,10 @@ export async function fetchKeys(
   const jwks = await orRefuse('keys_unavailable', async () => {
     const timeOut = AbortSignal.timeout(timeoutMs)
     const answer = await fetch(`${issuer.replace(/\/+$/, '')}/.well-known/jwks.json`, {
-      // A redirect would let the keys come from somewhere else.
+      // A redirect could return another server's keys.
       redirect: 'error',
       credentials: 'omit',
-      // Keys of before a rotation open nothing.
+      // Keys from before a rotation decrypt nothing.
       cache: 'no-store',
       signal: signal ? AbortSignal.any([signal, timeOut]) : timeOut,
     })
@@ -89,18 +88,18 @@ function isServiceKey(key: unknown): key is ServiceKey {
 }
 
 /**
- * The key of a purpose that is used now: the first that the service publishes.
+ * Returns the current key of a purpose: the first that the service publishes.
  * @throws DeviceError
  */
 export const currentKey = ({ keys }: ServiceKeys, alg: KeyAlgorithm): ServiceKey =>
   keys.find((key) => key.alg === alg) ?? refuse('key_missing')
 
-/** Every key of a purpose: what the service signed before a rotation is still good. */
+/** Returns all keys of a purpose: signatures from before a rotation are still valid. */
 export const filterKeys = ({ keys }: ServiceKeys, alg: KeyAlgorithm): readonly ServiceKey[] =>
   keys.filter((key) => key.alg === alg)
 
 /**
- * A key ready for use with its own algorithm and no other.
+ * Imports a key for its own algorithm only.
  * @throws DeviceError `invalid_keys`, `no_web_crypto`.
  */
 export async function importKey(key: ServiceKey): Promise<CryptoKey> {
@@ -110,24 +109,23 @@ export async function importKey(key: ServiceKey): Promise<CryptoKey> {
   return imported
 }
 
-/** How a request knows whether an answer is of now. */
+/** Checks that an answer is recent. */
 export interface DeviceClock {
   /**
    * @throws DeviceError `wrong_time` unless an answer was made for this request, within its minute.
    */
   check(issuedAt: unknown, expiresAt: unknown): void
-  /** The same for an answer that does not say when its minute ends. */
+  /** The same for an answer without an expiry. */
   checkIssued(issuedAt: unknown): void
 }
 
-/** Seconds that an answer is good for, from when it was made. */
+/** The lifetime of an answer in seconds. */
 const answerLifeSeconds = 60
 
 /**
- * A clock that starts when the request is made.
- *
+ * Creates a clock that starts with the request.
  * @param nowMs milliseconds since 1970, as `Date.now`.
- * @param toleranceSeconds how far the clocks of device and service may differ.
+ * @param toleranceSeconds the maximum difference between the clocks of device and service.
  */
 export function startClock(nowMs: () => number, toleranceSeconds: number): DeviceClock {
   const startedAt = nowMs() / 1000
@@ -138,8 +136,7 @@ export function startClock(nowMs: () => number, toleranceSeconds: number): Devic
       issuedAt <= now + toleranceSeconds &&
       now <= expiresAt + toleranceSeconds &&
       expiresAt - issuedAt <= answerLifeSeconds &&
-      // The service answers whole seconds, so that its answer may seem made just before the
-      // request.
+      // The service answers in whole seconds, so its time may be just before the request.
       issuedAt >= Math.floor(startedAt) - toleranceSeconds
     if (!isNow) refuse('wrong_time')
   }

@@ -7,18 +7,18 @@ interface AttemptFailed {
 }
 
 interface Blocked {
-  /** Whether the tries are used up, or the client said so. */
+  /** Whether all tries were spent, or the client blocked it. */
   readonly blockedBy: 'tries' | 'client'
 }
 
 interface Revealed {
-  /** To whom it was disclosed. */
+  /** The recipient of the disclosure. */
   readonly clientId: string
-  /** In the answer to which request. */
+  /** The ID of the request whose answer disclosed it. */
   readonly requestId: string
 }
 
-/** What each type of event says beside the card and the event's number on it. */
+/** The details of each type of event, beside the card and the event's number. */
 interface EventDetails {
   readonly 'card.created': {
     readonly cardProduct: number
@@ -42,7 +42,7 @@ interface EventDetails {
   readonly 'cvv.unblocked': object
 }
 
-/** An act on a card, as a webhook is notified of it. */
+/** A recorded act on a card, as sent to webhooks. */
 export type PinfoldEvent = {
   readonly [Type in keyof EventDetails]: {
     readonly type: Type
@@ -56,15 +56,12 @@ export type PinfoldEvent = {
   }
 }[keyof EventDetails]
 
-/** What a client asked to have sent, to try its endpoint. */
+/** A message that a client requested to test its endpoint. */
 export interface PingMessage {
   readonly type: 'webhook.ping'
   readonly timestamp: string
   readonly data: { readonly webhookId: string }
 }
 
-/**
- * Everything that a webhook is sent. Later versions may add types: leave aside what you do not
- * know.
- */
+/** All messages of a webhook. Later versions may add types: ignore unknown ones. */
 export type PinfoldMessage = PinfoldEvent | PingMessage

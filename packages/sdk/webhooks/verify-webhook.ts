@@ -1,21 +1,21 @@
 import type { PinfoldMessage } from './event.ts'
 
-/** Headers as `fetch` has them, or as Node.js does, in whatever case. */
+/** Headers of `fetch` or of Node.js, in any case. */
 export type WebhookHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>
 
 export interface VerifyOptions {
-  /** How far the message's time may be from this machine's. Default: 300. */
+  /** The maximum difference between the message's time and this machine's. Default: 300. */
   readonly toleranceSeconds?: number
   /** The clock of this machine. */
   now?(): Date
 }
 
 /**
- * Takes a message in: signed with the secret, now, and not changed on its way. Before you act on
- * it, look whether you have had its `webhook-id`: a message may come again.
- * @param body exactly as it came, before any parser.
+ * Verifies a message: signed with the secret, recent and unchanged. Before you act on it, check
+ * whether you have processed its `webhook-id`, since a message may be repeated.
+ * @param body the exact bytes, before any parser.
  * @param secret `whsec_…`, from the creation of the webhook or its last rotation.
  * @throws WebhookError
  */
@@ -59,7 +59,7 @@ function parse(body: string): PinfoldMessage {
   }
 }
 
-/** A message as the service would send it, for the tests of an endpoint. */
+/** Signs a message as the service does, for the tests of an endpoint. */
 export async function signTestWebhook(
   message: PinfoldMessage,
   secret: string,
@@ -80,12 +80,12 @@ export async function signTestWebhook(
   }
 }
 
-/** A key of Web Crypto, in whatever runtime. */
+/** A key of Web Crypto, in any runtime. */
 type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
 const algorithm = { name: 'HMAC', hash: 'SHA-256' } as const
 
-/** The key in a secret. @throws WebhookError `invalid_secret`, `no_web_crypto`. */
+/** Imports the key in a secret. @throws WebhookError `invalid_secret`, `no_web_crypto`. */
 async function importSecret(secret: string): Promise<HmacKey> {
   const [, text] = /^whsec_([A-Za-z0-9+/]{32,88}={0,2})$/.exec(secret) ?? []
   if (text === undefined) throw new WebhookError('invalid_secret')
@@ -95,7 +95,7 @@ async function importSecret(secret: string): Promise<HmacKey> {
   return crypto.subtle.importKey('raw', bytes, algorithm, false, ['sign', 'verify'])
 }
 
-/** What is signed (Standard Webhooks 1.0.0). */
+/** Composes the signed text (Standard Webhooks 1.0.0). */
 const signedContent = (id: string, timestamp: string, body: string) =>
   new TextEncoder().encode(`${id}.${timestamp}.${body}`)
 
@@ -105,7 +105,7 @@ async function sign(key: HmacKey, content: Uint8Array<ArrayBuffer>): Promise<str
   return btoa(String.fromCharCode(...new Uint8Array(signature)))
 }
 
-/** Whether one of the signatures in a header is of this key. Compared in constant time. */
+/** Whether one of the signatures in a header matches this key. Compared in constant time. */
 async function isSignedBy(
   key: HmacKey,
   content: Uint8Array<ArrayBuffer>,
@@ -122,7 +122,7 @@ async function isSignedBy(
   return false
 }
 
-/** Why a message was not accepted. Stable: switch on it. */
+/** The reason why a message was refused. Stable: switch on it. */
 export type WebhookErrorCode = keyof typeof messages
 
 const messages = {
@@ -138,7 +138,7 @@ const messages = {
   malformed_body: 'The body is not a JSON message.',
 } as const
 
-/** The only error that this library throws on purpose. No secret is in it. */
+/** The only deliberate error of this library. It contains no secret. */
 export class WebhookError extends Error {
   readonly code: WebhookErrorCode
 

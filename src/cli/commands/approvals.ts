@@ -24,7 +24,7 @@ const reason = {
   reason: { type: 'string', value: 'TEXT', help: 'the reason; it is recorded', pointer: '/reason' },
 } as const
 
-/** What needs a second person. Who approves does it as a person, with `--as-person`. */
+/** Requests that need an approval. A person approves with `--as-person`. */
 export const approvalCommands: readonly cli.Command[] = [
   {
     words: 'approvals list',

@@ -6,49 +6,46 @@ import type { ServiceConnection } from '../connection/requests.ts'
 import { readWithin, removeWithin, writeWithin } from '../files.ts'
 import { type LogName, parseLogNames } from './log-names.ts'
 
-/** What was written of a log. */
+/** The exported part of a log. */
 interface ExportedLog extends LogName {
   readonly size: number
 }
 
-/**
- * What an export is read from: no answer is longer than its kind of file, and all together are no
- * longer than agreed.
- */
+/** The source of an export. It bounds each answer by its kind of file, and the total. */
 interface Source {
-  /** @throws Unreachable where it is not there. */
+  /** @throws Unreachable when it does not exist. */
   readNeeded(path: string, mostBytes: number): Promise<Uint8Array>
-  /** Null where there is none. */
+  /** Null without one. */
   readCheckpoint(log: number): Promise<Checkpoint | null>
 }
 
-/** A checkpoint as it was read; who signed it is for the verifier to say. */
+/** A checkpoint, not yet verified. */
 interface Checkpoint {
   readonly bytes: Uint8Array
   readonly origin: string
   readonly size: number
 }
 
-/** Where an export is written, and who hears how far it is. */
+/** The target of an export and the receiver of its progress. */
 interface Target {
   readonly folder: string
-  /** Of one log, below the folder: nothing, or `logs/<n>/`. */
+  /** The folder of one log: empty, or `logs/<n>/`. */
   readonly prefix: string
   readonly onProgress: (line: string) => void
 }
 
-/** Requests that are under way at once, and files after which it is said how far it is. */
+/** Concurrent requests, and the number of files between reports of progress. */
 const [together, saidEvery] = [8, 1_000]
 
-/** How often entries are read that were added, or erased, while others were read. */
+/** The maximum number of rounds for entries that were added or erased during the export. */
 const mostRounds = 1_000
 
 /**
- * Writes every log to a folder as it is published, with what its entries say: the one in use to the
- * folder itself, those before it to `logs/<n>`. Checkpoints of earlier exports to it are kept, for
- * the verifier to hold the logs against.
- * @param mostBytes how much is read before the export is given up
- * @throws Unreachable where the service answers what no log has
+ * Exports every log to a folder in its published form, with the content of its entries: the current
+ * one to the folder itself, previous ones to `logs/<n>`. Checkpoints of earlier exports to the
+ * folder are kept, so that the verifier can compare the logs with them.
+ * @param mostBytes the maximum size of an export
+ * @throws Unreachable when the service's answers cannot be those of a log
  */
 export async function exportLogs(
   service: ServiceConnection,
@@ -61,7 +58,7 @@ export async function exportLogs(
   const keys = await source.readNeeded('/audit/keys', findMostBytes('keys'))
   await writeWithin(folder, 'keys', keys, { isDurable: true })
   const exported: ExportedLog[] = []
-  // The oldest first: what is erased of it is covered by an entry of one that is read later.
+  // The oldest first: an erasure in it is recorded in a log that is read later.
   for (const { log, origin } of logs.toReversed()) {
     const prefix = log === logs[0]?.log ? '' : `logs/${log}/`
     const tell = (done: string) => onProgress(`${origin}: ${done}`)
@@ -95,7 +92,7 @@ function createSource({ readBytes }: ServiceConnection, mostBytes: number): Sour
 
 export const bytesPerMebibyte = 1_048_576
 
-/** @returns how many entries were written; 0 of a log without a checkpoint. */
+/** @returns the number of exported entries; 0 for a log without a checkpoint. */
 async function exportLog(source: Source, log: number, target: Target): Promise<number> {
   const { folder, onProgress, prefix } = target
   const at = `/audit/logs/${log}`
@@ -104,8 +101,8 @@ async function exportLog(source: Source, log: number, target: Target): Promise<n
   let written = 0
   let checkpoint = await source.readCheckpoint(log)
   if (checkpoint) await removeOther(target, checkpoint)
-  // What entries say is read before the checkpoint under which they are exported: an erasure
-  // meanwhile is covered there.
+  // Content is read before the checkpoint of the export, which then covers erasures during the
+  // export.
   for (let round = 0; checkpoint && written < checkpoint.size; round++) {
     const { size } = checkpoint
     if (round >= mostRounds) throw new Unreachable(`${at} does not end.`)
@@ -134,7 +131,7 @@ async function exportLog(source: Source, log: number, target: Target): Promise<n
   return size
 }
 
-/** @throws Unreachable where it is none. */
+/** @throws Unreachable when it is malformed. */
 function readCheckpoint(bytes: Uint8Array): Checkpoint {
   const note = Buffer.from(bytes).toString()
   try {
@@ -146,12 +143,12 @@ function readCheckpoint(bytes: Uint8Array): Checkpoint {
   }
 }
 
-/** Whole numbers, one after another; the last is not among them. */
+/** Yields whole numbers; the last is excluded. */
 function* numbers(first: number, end: number): Generator<number> {
   for (let number = first; number < end; number++) yield number
 }
 
-/** Every tile and bundle of a tree (c2sp.org/tlog-tiles). */
+/** Yields the paths of all tiles and bundles of a tree (c2sp.org/tlog-tiles). */
 function* listPaths(size: number): Generator<string> {
   for (const { full, level, partial } of listTreeTiles(size)) {
     for (const each of level === 0 ? [0, 'entries' as const] : [level]) {
@@ -168,7 +165,7 @@ async function inTurn<Item>(
 ): Promise<void> {
   const rest = items[Symbol.iterator]()
   let count = 0
-  // One that fails ends the others, too: what follows may have no end.
+  // A failure also ends the other requests, since the list may be endless.
   let hasFailed = false
   const workOn = async (): Promise<void> => {
     for (let next = rest.next(); !next.done && !hasFailed; next = rest.next()) {
@@ -183,10 +180,7 @@ async function inTurn<Item>(
   await Promise.all(Array.from({ length: together }, workOn))
 }
 
-/**
- * Takes away what an earlier export wrote of another log: it belongs to none of the entries that
- * are written now.
- */
+/** Deletes another log's files of an earlier export, which match no exported entry. */
 async function removeOther({ folder, prefix }: Target, { origin }: Checkpoint): Promise<void> {
   const path = `${prefix}checkpoint`
   const kept = await readWithin(folder, path, findMostBytes(path))
@@ -194,13 +188,10 @@ async function removeOther({ folder, prefix }: Target, { origin }: Checkpoint): 
   for (const name of ['openings', 'tile']) await removeWithin(folder, `${prefix}${name}`)
 }
 
-/**
- * Checkpoints of earlier exports that are kept, and their bytes: a verifier reads ten times as
- * many, and twice as much.
- */
+/** The maximum number and size of stored checkpoints: a tenth and half of a verifier's limits. */
 const [keptMost, keptBytesMost] = [1_000, findMostBytes('checkpoints.jsonl') / 2]
 
-/** Beside those of earlier exports, each a line of JSON. */
+/** Appends the checkpoint to those of earlier exports, one JSON line each. */
 async function keepCheckpoint({ folder, prefix }: Target, note: string): Promise<void> {
   const path = `${prefix}checkpoints.jsonl`
   const kept = await readWithin(folder, path, findMostBytes(path))
@@ -214,7 +205,7 @@ async function keepCheckpoint({ folder, prefix }: Target, note: string): Promise
 }
 
 /**
- * Leaves out every other line of the older half while there are too many. The oldest and the newest
+ * Drops every other line of the older half until the limits are met. The oldest and the newest
  * stay.
  */
 export function thinLines(lines: readonly string[]): readonly string[] {

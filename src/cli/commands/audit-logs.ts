@@ -19,7 +19,7 @@ interface Succession {
   readonly origin: string
 }
 
-/** What an operator sees of the audit logs, and does where one cannot go on. */
+/** Commands that show the audit logs and start a new one after a restore. */
 export const auditLogCommands: readonly Command[] = [
   {
     words: 'audit logs',

@@ -25,10 +25,10 @@ import { FileRefusal, listWithin, readNamedFile, readWithin, writeWithin } from 
 import { createProgress, line, printBeside, sheet } from '../output.ts'
 import { bytesPerMebibyte, exportLogs } from './audit-export.ts'
 
-/** How much an export reads unless it is told otherwise: a hundred million entries take less. */
+/** The default maximum size of an export, enough for a hundred million entries. */
 const usualMebibytes = 65_536
 
-/** What a verification ends with. */
+/** The exit codes of a verification. */
 const verdicts = { good: 0, found: 1, unchecked: 2 } as const
 
 const keysOption: cli.Options = {
@@ -211,20 +211,20 @@ export const auditCommands: readonly cli.Command[] = [
   },
 ]
 
-/** Members of an entry, none of which can stand for what is said of the receipt itself. */
+/** Prefixes the members of an entry, so that none replaces a member of the receipt. */
 const prefixMembers = (place: object, entry: Readonly<Record<string, unknown>>): object =>
   Object.fromEntries(
     Object.entries(entry).map(([name, value]) => [name in place ? `entry.${name}` : name, value]),
   )
 
-/** A file that is left alone is a fault of the folder. */
+/** A refused file is a fault of the folder. */
 const orFault = <Result>(work: Promise<Result>): Promise<Result> =>
   work.catch((error: unknown) => {
     if (error instanceof FileRefusal) throw new AuditFault('malformed', error.message)
     throw error
   })
 
-/** Faults of what was verified, where the others are of what it could not be verified with. */
+/** Faults of the verified data; all others are faults of the input. */
 const foundCodes: readonly AuditFaultCode[] = [
   'malformed',
   'wrong_signature',
@@ -263,7 +263,7 @@ function parseQuorum(call: cli.Call): number | undefined {
   throw new cli.UsageError('--quorum must be 0 or more.')
 }
 
-/** Ranges that a line names, of more how many there are. */
+/** The maximum number of ranges in a line; for more, the line has their number. */
 const rangesMost = 5
 
 function erasureLine({ erasure, index, log, of, origin, ranges, ...asked }: ErasureReport): string {
@@ -277,7 +277,7 @@ function erasureLine({ erasure, index, log, of, origin, ranges, ...asked }: Eras
   return `${which}: ${line`${what}, requested by ${by}: ${asked.reason}`}`
 }
 
-/** @throws UsageError where they are named and there are none. */
+/** @throws UsageError for a named file without keys. */
 async function givenKeys(call: cli.Call): Promise<VerifierKey[] | undefined> {
   const path = cli.findText(call, 'keys')
   if (path === undefined) return undefined
@@ -286,7 +286,7 @@ async function givenKeys(call: cli.Call): Promise<VerifierKey[] | undefined> {
   return keys
 }
 
-/** The verifier keys in a file; none where one of them is not right. */
+/** Parses the verifier keys of a file; none if one is malformed. */
 function readKeys(text: string): VerifierKey[] {
   try {
     return parseVerifierKeys(text)
@@ -299,7 +299,7 @@ function readKeys(text: string): VerifierKey[] {
 /** The most bytes of a receipt. */
 const receiptBytes = 1_048_576
 
-/** How long a receipt is waited for. */
+/** The time limit of a receipt. */
 const patienceMs = 30_000
 
 const fetchReceipt = (call: cli.Call, entry: string) =>
@@ -322,7 +322,7 @@ const fetchReceipt = (call: cli.Call, entry: string) =>
 const read = async ({ readBytes }: ServiceConnection, path: string): Promise<string> =>
   Buffer.from((await readBytes(path, findMostBytes('keys')))?.bytes ?? []).toString()
 
-/** Looks once, or again and again until there is a finding. */
+/** Checks once, or periodically until there is a finding. */
 async function followGrowth(
   look: (note: string | null) => Promise<Growth>,
   seen: ReturnType<typeof memoryIn>,
@@ -338,7 +338,7 @@ async function followGrowth(
   }
 }
 
-/** What was seen last: in a file, or as long as this process runs. */
+/** Stores the last result in a file, or in memory. */
 function memoryIn(file: string | undefined) {
   let note: string | null = null
   return {
@@ -362,14 +362,14 @@ function growthOutcome({ checkpoint: { origin, size }, findings }: Growth): cli.
   }
 }
 
-/** One that is away now may be there at the next look. */
+/** An unavailable log may be available at the next check. */
 function unlessAway(error: unknown): null {
   if (!(error instanceof AuditFault) || error.code !== 'unreachable') throw error
   printBeside(error.message)
   return null
 }
 
-/** Longest that one file is waited for. */
+/** The time limit of one file. */
 const fetchMs = 30_000
 
 const fetchBelow =

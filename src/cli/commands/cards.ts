@@ -217,12 +217,12 @@ const status = (call: cli.Call): Promise<cli.Outcome> =>
       const description = cli.findText(call, 'description')
       await ask('PUT', path, cli.given({ cardStatusCode, description }))
     }
-    // What is printed is what a read returns, as the specification asks.
+    // Prints the result of a read, as the specification requires.
     const read = await ask<object>('GET', path)
     return { json: read, text: sheet(read) }
   })
 
-/** The card that was named. @throws UsageError unless it can be a card's. */
+/** Returns the card's token. @throws UsageError when it is malformed. */
 export function parseToken({ names: [name = ''] }: cli.Call): string {
   if (isPublicToken(name)) return name
   throw new cli.UsageError('CARD must be the publicToken of a card: ten digits.')

@@ -196,7 +196,7 @@ const change = (call: cli.Call, method: string, body?: object): Promise<cli.Outc
     return { json: client, text: sheet(client) }
   })
 
-/** A secret that is lost can only be rotated. */
+/** A lost secret can only be rotated. */
 export const withSecretNote = (text: string, secret: string | undefined): string =>
   secret === undefined ? text : `${text}\n\nStore the secret now: it is not shown again.`
 

@@ -1,12 +1,12 @@
 import * as cli from '../command.ts'
 
-/** A word that may come next, and what it is for. */
+/** A possible next word and its description. */
 interface Candidate {
   readonly word: string
   readonly help: string
 }
 
-/** What may follow the words of a command, or the first word of several. */
+/** The candidates after the words of a command. */
 interface Place {
   readonly after: string
   readonly candidates: readonly Candidate[]
@@ -17,7 +17,7 @@ type Shell = keyof typeof shells
 
 const isShell = (name: string): name is Shell => Object.hasOwn(shells, name)
 
-/** @param listCommands every command; called when the command runs, since it is one of them. */
+/** @param listCommands every command; called when the command runs, since the list includes it. */
 export const createCompletionCommand = (
   listCommands: () => readonly cli.Command[],
 ): cli.Command => ({
@@ -79,7 +79,7 @@ const overviewOptions: readonly Candidate[] = [
   { word: '--version', help: 'prints the version' },
 ]
 
-/** A text as one word of a shell. */
+/** Quotes a text as one word of a shell. */
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 const listWords = (candidates: readonly Candidate[]): string =>
@@ -172,6 +172,6 @@ function composeFish(commands: readonly cli.Command[]): string {
   return ['# fish completion of pinfold', ...first, ...second, version, ...options].join('\n')
 }
 
-/** In fish a quoted word knows two escapes. */
+/** A quoted word of fish has two escapes. */
 const quoteFish = (text: string): string =>
   `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`

@@ -47,7 +47,8 @@ export const doctorCommand: Command = {
 }
 
 /**
- * This machine, and the servers elsewhere that are named; where an option names one, these alone.
+ * Checks this machine and the configured remote servers; with options, only the servers that they
+ * name.
  */
 async function examineAll(options: ConnectionOptions): Promise<readonly Finding[]> {
   const named = {
@@ -71,7 +72,7 @@ async function examineElsewhere(addresses: ServerAddresses): Promise<readonly Fi
   return examineServers(addresses)
 }
 
-/** @throws UsageError where it is given and is no address of a server. */
+/** @throws UsageError when it is given and is not a server's URL. */
 function parseAddress(name: string, text: string | null | undefined): string | null {
   if (text === null || text === undefined) return null
   const address = URL.canParse(text) ? new URL(text) : null

@@ -46,8 +46,8 @@ export const eventsCommand: Command = {
 }
 
 /**
- * Passes events on as they come, in order, by the options --types, --after and --count.
- * @throws Unreachable where no server runs, since nothing occurs then.
+ * Prints events as they occur, in order, by the options --types, --after and --count.
+ * @throws Unreachable without a running server, since no events occur then.
  */
 export async function followEvents(
   service: ServiceConnection,
@@ -68,12 +68,12 @@ export async function followEvents(
   }
 }
 
-/**
- * So long after a broken stream the next one is asked for; longer each time, as far as the last.
- */
+/** The pauses before reconnecting; the last one repeats. */
 const pausesMs = [200, 500, 1_000, 2_000, 5_000]
 
-/** The events of one stream after another, as JSON. @throws what another stream would not mend. */
+/**
+ * Yields the events of successive streams, as JSON. @throws errors that a new stream would repeat.
+ */
 async function* follow(
   open: Open,
   path: string,
@@ -81,7 +81,7 @@ async function* follow(
 ): AsyncGenerator<string, undefined> {
   let last = after
   let hasBegun = false
-  // Streams in a row that brought nothing.
+  // The number of consecutive streams without an event.
   for (let failures = 0; ; failures += 1) {
     try {
       for await (const { data, id } of await openStream(open, path, last)) {
@@ -92,7 +92,7 @@ async function* follow(
         yield data
       }
     } catch (error) {
-      // What would be refused again ends it, and so does a server that was never there.
+      // A refusal, or a server that never answered, is final.
       const isFinal = error instanceof Refused || error instanceof UsageError
       if (isFinal || (!hasBegun && failures >= pausesMs.length)) throw error
       printBeside('The stream ended and is being opened again.')
@@ -101,7 +101,7 @@ async function* follow(
   }
 }
 
-/** Goes on after the last event that came, or from now on. */
+/** Continues after the last received event, or from now on. */
 async function openStream(open: Open, path: string, last: string | undefined) {
   const { body } = await open(path, {
     accept: 'text/event-stream',

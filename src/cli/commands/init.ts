@@ -8,7 +8,7 @@ const deploy = new URL('../../../deploy/', import.meta.url)
 interface NewFile {
   readonly text: () => Promise<string> | string
   readonly mode?: number
-  /** What a person does with it. */
+  /** Its use by a person. */
   readonly use: string
 }
 

@@ -1,7 +1,7 @@
 import * as cli from '../command.ts'
 import { line } from '../output.ts'
 
-/** A key as the service answers it once it is stored. */
+/** A stored key in the service's answer. */
 export interface KeptKey {
   readonly key: string
   readonly version: number | null
@@ -54,7 +54,7 @@ export const checkValueOption: cli.Options = {
   },
 }
 
-/** Where a key is kept, as the private listener takes it. */
+/** Where a key is stored, as the private listener requires it. */
 export function givenTarget(call: cli.Call): Record<string, unknown> {
   const [key] = call.names
   if (key === undefined) throw new cli.UsageError('The name of the key is missing.')
@@ -68,7 +68,7 @@ export function givenTarget(call: cli.Call): Record<string, unknown> {
   return { family: 'zone', key, clientId, pinBlockFormats }
 }
 
-/** Algorithm and length, if they were given. */
+/** Algorithm and length, if given. */
 export const givenForm = (call: cli.Call): Record<string, unknown> =>
   cli.given({
     algorithm: cli.findText(call, 'algorithm')?.toUpperCase(),

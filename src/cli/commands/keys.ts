@@ -24,7 +24,7 @@ import {
 } from './key-target.ts'
 import { exportKeyCommand, importKeyCommand } from './key-transport.ts'
 
-/** A key as the private listener lists it. */
+/** A key in a list of the private listener. */
 interface Key {
   readonly clientId: string | null
   readonly key: string
@@ -40,7 +40,7 @@ interface Key {
   readonly createdAt: string | null
   readonly activatedAt: string | null
   readonly retiredAt: string | null
-  /** How far re-encryption under it has come. */
+  /** The progress of its re-encryption. */
   readonly reEncryption: {
     readonly round: number
     readonly examined: number
@@ -171,7 +171,9 @@ async function rotate({ ask, readAll }: ServiceConnection, call: Call): Promise<
   return { json, text: line`${key}/${json.version} becomes active at ${json.activatesAt}.` }
 }
 
-/** Keys whose cards or records are re-encrypted; the older versions of others stay for theirs. */
+/**
+ * Keys whose cards or records are re-encrypted; old versions of other keys stay for their cards.
+ */
 const reencryptingKeys = new Set(['pan', 'pan-fingerprint', 'pin-storage', 'personal-data'])
 
 async function untilReEncrypted(
@@ -198,7 +200,7 @@ async function untilReEncrypted(
   }
 }
 
-/** How far a re-encryption is, and how long it takes yet. */
+/** Formats the progress of a re-encryption and the remaining time. */
 function progressText(progress: NonNullable<Key['reEncryption']>): string {
   const { columnName, examined, reEncrypted, round, secondsLeft, shareOfCards } = progress
   const share = `${Math.floor(shareOfCards * 100)} % of the cards`

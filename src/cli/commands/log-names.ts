@@ -1,21 +1,21 @@
 import { escapeLine } from '../../domain/terminal-text.ts'
 import { Unreachable } from '../command.ts'
 
-/** A log as the private listener lists it: its number, which names its folder, and its name. */
+/** A log in the private listener's list: its number, which names its folder, and its name. */
 export interface LogName {
   readonly log: number
   readonly origin: string
 }
 
-/** More logs than a service can have had: each follows a database that was restored. */
+/** More logs than a service can have: each follows a restore of the database. */
 const mostLogs = 10_000
 
-/** The name of a log is that of its key. */
+/** The name of a log is the name of its key. */
 const originForm = /^[^\s+\p{C}]{1,255}$/u
 
 /**
- * The logs that a service lists, the one in use first.
- * @throws Unreachable where one has no number of its own, or no name: it becomes the name of a
+ * Parses a service's list of logs, the current one first.
+ * @throws Unreachable when a log has a repeated number or an invalid name, which would name a
  *   folder
  */
 export function parseLogNames<Listed extends LogName>(answer: unknown): Listed[] {

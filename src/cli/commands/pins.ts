@@ -89,7 +89,7 @@ export const cvvCommands: readonly cli.Command[] = [
   },
 ]
 
-/** What is printed is what a read returns after the change. */
+/** Prints the result of a read after the change. */
 function changePin(call: cli.Call, change: 'unblock' | null): Promise<cli.Outcome> {
   const publicToken = parseToken(call)
   return asClient(call, async ({ ask, base }) => {

@@ -4,7 +4,7 @@ import { asAdministrator } from '../connection/connection.ts'
 import { readJsonFile } from '../files.ts'
 import { sheet, table } from '../output.ts'
 
-/** Options that are members of a product. */
+/** Options that set members of a product. */
 const memberOptions: cli.Options = {
   name: { type: 'string', value: 'TEXT', help: 'the name for display', pointer: '/productName' },
   scheme: {

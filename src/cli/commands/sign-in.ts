@@ -8,7 +8,7 @@ import { type Call, type Command, findText, Refused, Unreachable, UsageError } f
 import { writePersonToken } from '../connection/person.ts'
 import { line, printBeside } from '../output.ts'
 
-/** How long somebody may take to sign in. */
+/** The time limit of a sign-in. */
 const waitMs = 600_000
 
 export const signInCommand: Command = {
@@ -75,7 +75,7 @@ export const signInCommand: Command = {
   },
 }
 
-/** With whom somebody signs in, and for what. @throws UsageError where nobody says. */
+/** Returns the issuer and the audience of the sign-in. @throws UsageError without either. */
 async function parseTarget(call: Call) {
   const config = readConfig()
   const sandbox = await readSandboxFile(config.dataDir)
@@ -99,7 +99,7 @@ async function parseTarget(call: Call) {
   }
 }
 
-/** A listener of this process alone, that takes one answer of a browser. */
+/** Listens for one answer of a browser. */
 async function listenOnce() {
   const { promise: answer, reject, resolve } = Promise.withResolvers<URL>()
   const server = createServer((request, response) => {

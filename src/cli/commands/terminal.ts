@@ -17,13 +17,13 @@ import { asAdministrator, asClient } from '../connection/connection.ts'
 import { line, print } from '../output.ts'
 import { findPrice, priceOptions } from '../price.ts'
 
-/** What is known of a card that is played with. */
+/** The known data of a test card. */
 interface TestCard extends terminals.PresentedCard {
   readonly pin: string
   readonly cvv2: string
 }
 
-/** One message of the conversation, and the response code that it must have. */
+/** One message of the conversation and its expected response code. */
 interface Turn {
   readonly title: string
   readonly due: string
@@ -106,16 +106,16 @@ export const terminalCommand: cli.Command = {
   },
 }
 
-/** Where a link listens, and how it speaks. */
+/** The address and the profile of a link. */
 interface LinkAddress {
   readonly host: string
   readonly port: number
   readonly profile: string
-  /** Whose link it is; null where only its address is known. */
+  /** The link's network; null when only the address is known. */
   readonly networkId: string | null
 }
 
-/** What the service says of a link. */
+/** A link in the service's list. */
 interface ServedLink extends LinkAddress {
   readonly linkName: string
   readonly state: string
@@ -156,8 +156,8 @@ function requireServed({ fault, host, linkName, port, state }: ServedLink): void
 }
 
 /**
- * The key for PIN blocks: of the file that is named, or the sandbox's test key; null where neither
- * is known.
+ * Returns the key for PIN blocks: from the named file, or the sandbox's test key; null without
+ * either.
  */
 async function findZoneKey(
   call: cli.Call,
@@ -182,7 +182,7 @@ async function findZoneKey(
   return known ? Buffer.from(known.value, 'hex') : null
 }
 
-/** The card that is named, else a new one of the sandbox. */
+/** Returns the named card, or a new card of the sandbox. */
 async function findCard(call: cli.Call, sandbox: SandboxFile | null): Promise<TestCard> {
   const pan = cli.findText(call, 'pan')
   const needed = (option: string) => cli.requireText(call, option)
@@ -193,7 +193,7 @@ async function findCard(call: cli.Call, sandbox: SandboxFile | null): Promise<Te
   return makeCard(call, sandbox)
 }
 
-/** A card of the sandbox, as its holder's device is shown it. */
+/** Creates a card in the sandbox and reads its data as its holder's device does. */
 const makeCard = (call: cli.Call, { baseUrl }: SandboxFile): Promise<TestCard> =>
   asClient(call, async ({ ask, base }) => {
     const { publicToken } = await ask<{ readonly publicToken: string }>('POST', `${base}/cards`, {
@@ -214,17 +214,17 @@ const makeCard = (call: cli.Call, { baseUrl }: SandboxFile): Promise<TestCard> =
         const { cvv, expiryDate, pan } = await request.open(sealed)
         return { pan, expiry: expiryDate, pin, cvv2: cvv }
       } catch (error) {
-        // At the first start its keys are made beside everything else.
+        // At the first start, its keys are made in the background.
         if (waitedMs > keysMs) throw error
         await wait(1_000)
       }
     }
   })
 
-/** How long the keys for card data are waited for. */
+/** The maximum wait for the keys of card data. */
 const keysMs = 30_000
 
-/** What is bought, and of whom. */
+/** The purchase: its price and its merchant. */
 interface Goods {
   readonly price: Money
   readonly merchantName: string
@@ -239,14 +239,14 @@ function findGoods(call: cli.Call): Goods {
   return { price, merchantName }
 }
 
-/** What is played on, and with which key; without one nothing with a PIN is. */
+/** The link and the key of the conversation; without a key, no message has a PIN. */
 interface Stage extends Pick<LinkAddress, 'host' | 'port'>, Goods {
   readonly profile: Profile
   readonly zoneKey: Uint8Array | null
   readonly keyIndex: string
 }
 
-/** A message, and what it is to come to. */
+/** A message and its expected outcome. */
 interface Scene {
   readonly title: string
   readonly outcome: LinkOutcome
@@ -256,7 +256,7 @@ interface Scene {
 const otherDigits = (digits: string): string =>
   digits.slice(0, -1) + ((Number(digits.at(-1)) + 1) % 10)
 
-/** What is asked with the card, as the profile has it. */
+/** Yields the requests with the card, as the profile has them. */
 function* writeScenes(stage: Stage, card: TestCard): Generator<Scene> {
   const { keyIndex, merchantName, price, profile, zoneKey } = stage
   const bought = (mode: 'chip' | 'ecommerce') => {
@@ -286,7 +286,7 @@ function* writeScenes(stage: Stage, card: TestCard): Generator<Scene> {
   yield { title: 'its reversal, which restores no try', outcome: '00', message: reversal }
 }
 
-/** The conversation from sign-on to reversal. */
+/** Plays the conversation from sign-on to reversal. */
 async function play(stage: Stage, card: TestCard, isSilent: boolean): Promise<readonly Turn[]> {
   const { host, port, profile } = stage
   const socket = connect({ host, port })

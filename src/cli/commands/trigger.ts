@@ -2,7 +2,7 @@ import * as cli from '../command.ts'
 import { asClient } from '../connection/connection.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
 
-/** A request that leads to an event; paths are relative to that of the client's interface. */
+/** A request that causes an event; the path is relative to the client interface. */
 type Request = readonly [
   method: string,
   path: (card: string) => string,
@@ -29,7 +29,7 @@ const simulate = (tried: object): Request => [
 ]
 const tryWrongPin = simulate({ pin: '5937' })
 
-/** What is done to a new card of the sandbox for each type of event. */
+/** The requests with a new sandbox card for each type of event. */
 const acts: Readonly<Record<string, readonly Request[]>> = {
   'card.created': [],
   'card.status_changed': [['PUT', (card) => `/cards/${card}/status`, { cardStatusCode: '62' }]],
@@ -38,7 +38,7 @@ const acts: Readonly<Record<string, readonly Request[]>> = {
   'pin.attempt_failed': [setPin, tryWrongPin],
   'pin.blocked': [setPin, tryWrongPin, tryWrongPin, tryWrongPin],
   'pin.unblocked': [['POST', (card) => `${pinPath(card)}/unblock`]],
-  // Of four digits, so that it is never right.
+  // Four digits, which are always wrong.
   'cvv.attempt_failed': [simulate({ cvv: '0000' })],
   'cvv.blocked': [['PUT', cvvPath, { status: 'Blocked' }]],
   'cvv.unblocked': [['PUT', cvvPath, { status: 'Unblocked' }]],
@@ -65,7 +65,7 @@ export const triggerCommand: cli.Command = {
   },
 }
 
-/** @throws UsageError where the service has no simulator: no card of production is touched. */
+/** @throws UsageError when the service has no simulator, so that no production card is changed. */
 async function requireSandbox({ ask, base }: ServiceConnection): Promise<void> {
   try {
     await ask('POST', base + simulatorPath, {})

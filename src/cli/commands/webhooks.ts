@@ -46,7 +46,7 @@ function parseTarget(call: cli.Call): string {
   throw new cli.UsageError('--forward-to must be a URL that begins with http:// or https://.')
 }
 
-/** Posts a message (Standard Webhooks 1.0.0). @returns the status, or why there is none. */
+/** Posts a message (Standard Webhooks 1.0.0). @returns the status, or the reason for none. */
 async function send(url: string, secret: WebhookSecret, id: string, body: string): Promise<string> {
   const timestamp = String(Math.floor(Date.now() / 1_000))
   try {

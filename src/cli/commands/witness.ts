@@ -84,7 +84,7 @@ export const witnessCommand: Command = {
   },
 }
 
-/** @throws UsageError where the file holds no such key; of its content nothing is said. */
+/** @throws UsageError without such a key in the file; the message contains nothing of the file. */
 async function readOrMakeKey(path: string) {
   if (!existsSync(path)) {
     const { privateKey } = generateKeyPairSync('ed25519')
@@ -96,7 +96,7 @@ async function readOrMakeKey(path: string) {
     const key = createPrivateKey(await readNamedFile(path))
     if (key.asymmetricKeyType === 'ed25519') return key
   } catch {
-    // What it says could hold a part of the key.
+    // The error's message could contain a part of the key.
   }
   throw new UsageError(`${path} must have an Ed25519 private key as PEM.`)
 }

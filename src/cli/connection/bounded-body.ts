@@ -1,8 +1,8 @@
-/** A body that was to be read and has too many bytes. */
+/** A body with too many bytes. */
 export class TooLong extends Error {}
 
 /**
- * Reads what is answered, and no more than a bound; the rest is not waited for.
+ * Reads an answer up to a limit and does not wait for the rest.
  * @throws TooLong
  */
 export async function readBody(

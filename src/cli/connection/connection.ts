@@ -14,9 +14,9 @@ import { readPersonToken } from './person.ts'
 import { createRequests, type ServiceAddress, type ServiceConnection } from './requests.ts'
 
 /**
- * The server that was named; the server that has locked the data directory, or with a database
- * server the one that answers on the private listener; where there is none, the service in this
- * process on the same database.
+ * Connects to the named server; otherwise to the server that has locked the data directory, or that
+ * answers on the private listener of a database server; otherwise opens the service in this process
+ * on the same database.
  * @throws Unreachable, UsageError
  */
 async function connect(options: ConnectionOptions, role: ClientRole): Promise<ServiceConnection> {
@@ -42,7 +42,7 @@ async function connect(options: ConnectionOptions, role: ClientRole): Promise<Se
   return overHttp(address, role, named, { base, sandbox: null })
 }
 
-/** @throws UsageError for a key of nobody. */
+/** @throws UsageError for a key without a client. */
 async function nameCaller(options: ConnectionOptions, caller: CallerConfig) {
   const clientId = options.client ?? caller.clientId
   if (options['jwk-file'] !== undefined && clientId === null) {
@@ -63,13 +63,13 @@ async function connectConfigured(
   role: ClientRole,
   named: NamedClient,
 ): Promise<ServiceConnection> {
-  // Where the server listens that has locked the data directory, if one does, its lock says.
+  // The lock of the data directory contains the listener's address.
   const holder =
     config.databaseUrl === null && isLocked(config.dataDir)
       ? await readHolder(config.dataDir)
       : null
   const url = config.databaseUrl === null ? holder?.privateUrl : config.privateUrl
-  // One that is busy is alive: where nobody listens, the refusal comes at once.
+  // A long limit, since a busy server is running, and a missing one refuses at once.
   const signal = AbortSignal.timeout(10_000)
   const answer =
     url === undefined ? null : await fetch(`${url}/livez`, { signal }).catch(() => null)
@@ -80,7 +80,7 @@ async function connectConfigured(
     const base = `/thr/${own?.processorPath ?? config.processorPath}`
     return overHttp({ baseUrl, privateUrl: url }, role, named, { base, sandbox })
   }
-  // Only now: it is the whole service that is read in.
+  // Imported late, since it loads the whole service.
   const { openInProcess } = await import('./in-process.ts')
   return openInProcess(config, role, named).catch(refuseStart)
 }
@@ -96,8 +96,8 @@ const overHttp = async (
 }
 
 /**
- * From here on this process presents the certificate to servers that ask for one (RFC 8446, 4.4.2).
- * @throws UsageError where one of the two files is not named, not read, or not of the other.
+ * Presents the certificate to servers that request one (RFC 8446, 4.4.2), from now on.
+ * @throws UsageError when one of the two files is missing or unreadable, or they do not match.
  */
 export async function presentCertificate({
   certificateFile,
@@ -124,12 +124,12 @@ export async function presentCertificate({
       },
     )
   }
-  // The fetch of Node.js takes the dispatcher that its own package puts in place.
+  // The fetch of Node.js uses the dispatcher that the undici package sets.
   const { Agent, setGlobalDispatcher } = await import('undici')
   setGlobalDispatcher(new Agent({ connect: { cert, key } }))
 }
 
-/** Does the work with a service that is let go of afterwards. */
+/** Runs the work with a service that is closed afterwards. */
 async function withService<Result>(
   { options }: Call,
   role: ClientRole,
@@ -143,13 +143,13 @@ async function withService<Result>(
   }
 }
 
-/** On the private listener, as the administrator. */
+/** Calls the private listener as the administrator. */
 export const asAdministrator = <Result>(
   call: Call,
   work: (service: ServiceConnection) => Promise<Result>,
 ): Promise<Result> => withService(call, 'admin', work)
 
-/** On the public listener, as a client system. */
+/** Calls the public listener as a client system. */
 export const asClient = <Result>(
   call: Call,
   work: (service: ServiceConnection) => Promise<Result>,

@@ -5,36 +5,35 @@ import { UsageError } from '../command.ts'
 import { readJsonFile } from '../files.ts'
 
 /**
- * Whom a command calls as: an administrator on the private listener, a client on the public one.
+ * The role of a command's caller: an administrator on the private listener, a client on the public
+ * one.
  */
 export type ClientRole = 'admin' | 'client'
 
-/** Who was named on the command line or in the environment. */
+/** The caller in the options or the environment. */
 export interface NamedClient {
   readonly clientId: string | null
   readonly clientSecret: string | null
   readonly jwkFile: string | null
-  /** The access token of a person, who calls in place of a client. */
+  /** A person's access token, used instead of a client's. */
   readonly personToken: string | null
 }
 
-/**
- * Who calls, and what it proves itself by: its secret, or a private key that stays in this process.
- */
+/** The caller's credentials: its secret, or a private key that stays in this process. */
 export interface CallerCredentials {
   readonly client: { readonly clientId: string } & (
     | { readonly clientSecret: string }
     | { readonly privateKey: PrivateJwk }
   )
-  /** The file of the private key, to be named where it is of no use. */
+  /** The file of the private key, for errors about it. */
   readonly jwkFile: string | null
-  /** Whose token is at hand: none is asked for. */
+  /** An existing token: no other is requested. */
   readonly personToken?: string
 }
 
 /**
- * The client that was named, or the sandbox's own.
- * @throws UsageError where there is neither.
+ * Returns the credentials of the named client, or the sandbox's own.
+ * @throws UsageError without either.
  */
 export async function readCredentials(
   role: ClientRole,
@@ -44,7 +43,7 @@ export async function readCredentials(
   if (personToken !== null) {
     if (role !== 'admin')
       throw new UsageError('A signed-in person can call only the private listener.')
-    // What a client would prove itself by is never sent: no token is asked for.
+    // A client's own credentials are never sent, since no token is requested.
     return {
       client: { clientId: 'person', clientSecret: personToken },
       jwkFile: null,

@@ -6,7 +6,7 @@ import { createService, type Service } from '../../service/service.ts'
 import { type ClientRole, type NamedClient, readCredentials } from './credentials.ts'
 import { createRequests, type ServiceConnection } from './requests.ts'
 
-/** The service in this process, on the same database as it is, called by inject. */
+/** Opens the service in this process on the existing database; calls use inject. */
 export async function openInProcess(
   config: Config,
   role: ClientRole,
@@ -30,7 +30,7 @@ export async function openInProcess(
         ...addresses,
         issuer: config.baseUrl,
         fetch: injecting(service, new URL(config.baseUrl).host),
-        // Nothing lies between: what takes long here, such as making keys, is at work.
+        // No network is involved: a long call, such as making keys, is at work.
         timeoutMs: 2 ** 31 - 1,
       },
       role,
@@ -43,10 +43,10 @@ export async function openInProcess(
   }
 }
 
-/** Names of the listeners for this process alone: nothing is looked up or connected to. */
+/** Names of the listeners within this process; they are never resolved. */
 const addresses = { baseUrl: 'http://public.invalid', privateUrl: 'http://private.invalid' }
 
-/** A `fetch` whose requests go to the servers without a socket. */
+/** Returns a `fetch` that sends requests to the servers without a socket. */
 const injecting =
   ({ privateServer, publicServer }: Service, host: string): typeof fetch =>
   async (input, { body, headers, method } = {}) => {

@@ -2,13 +2,13 @@ import { describeError, type Finding, fault, good } from '../../service/doctor/f
 import { healthFindings } from '../../service/doctor/health.ts'
 import { readBody } from './bounded-body.ts'
 
-/** Where servers are said to be: their public and their private listeners. */
+/** The URLs of servers: of their public and private listeners. */
 export interface ServerAddresses {
   readonly url: string | null
   readonly privateUrl: string | null
 }
 
-/** How each listener calls itself in the document of its interface. */
+/** The title of each listener's OpenAPI document. */
 const titles = {
   'public listener': 'Pinfold',
   'private listener': 'Pinfold, private listener',
@@ -18,7 +18,7 @@ type ListenerTitle = keyof typeof titles
 const answerTimeoutMs = 5_000
 const mostBytes = 16_777_216
 
-/** Asks the servers at these addresses what they are. Nothing secret is sent. */
+/** Checks the servers at these addresses. No secret is sent. */
 export async function examineServers({
   privateUrl,
   url,
@@ -33,7 +33,7 @@ export async function examineServers({
   return [...findings, await readinessFinding(privateUrl), ...healthFindings(health?.json ?? null)]
 }
 
-/** Whether a Pinfold server answers at an address, by the listener that is meant. */
+/** Checks that a Pinfold server's intended listener answers at an address. */
 async function identify(url: string, listener: ListenerTitle): Promise<Finding> {
   const lacking = (reason: string): Finding =>
     fault(
@@ -82,7 +82,7 @@ async function readinessFinding(url: string): Promise<Finding> {
   )
 }
 
-/** An answer, and the JSON object in it; null where it has none. */
+/** An answer with its JSON object; null without one. */
 async function readJson(url: string) {
   const signal = AbortSignal.timeout(answerTimeoutMs)
   const answer = await fetch(url, { signal, redirect: 'manual' })

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { processEnvironment, readCallerConfig } from '../../service/config/config.ts'
 import { UsageError } from '../command.ts'
 
-/** A person's access token, as it is kept between commands. */
+/** A person's access token, as stored between commands. */
 interface PersonToken {
   readonly accessToken: string
   /** RFC 3339. */
@@ -13,7 +13,7 @@ interface PersonToken {
 const fileName = (): string =>
   join(resolve(processEnvironment().DATA_DIR || '.data'), 'person-token.json')
 
-/** Keeps the token of a person who has signed in, for its owner's eyes only. @returns the file. */
+/** Stores a person's token for its owner only. @returns the file. */
 export async function writePersonToken(token: PersonToken): Promise<string> {
   const file = fileName()
   const draft = `${file}.${process.pid}`
@@ -40,7 +40,7 @@ export async function readPersonToken(): Promise<string> {
     const kept: PersonToken = JSON.parse(await readFile(fileName(), 'utf8'))
     if (new Date(kept.expiresAt).getTime() > Date.now()) return kept.accessToken
   } catch {
-    // What cannot be read is no token; of what is no JSON the parser would quote some.
+    // An unreadable file counts as no token; the parser's message could quote malformed JSON.
   }
   throw new UsageError('You are not signed in, or your sign-in has expired. Run pinfold sign-in.')
 }

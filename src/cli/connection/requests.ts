@@ -7,17 +7,17 @@ import { Refused, Unreachable, UsageError, Waiting } from '../command.ts'
 import { readBody, TooLong } from './bounded-body.ts'
 import type { CallerCredentials, ClientRole } from './credentials.ts'
 
-/** Asks the service, under a token. @throws Refused, Unreachable. */
+/** Sends a request with a token. @throws Refused, Unreachable. */
 type Ask = <Result>(method: string, path: string, body?: object) => Promise<Result>
 
 /**
- * Reads a list page by page, to its end or as far as the limit.
+ * Reads a list page by page, to its end or to the limit.
  * @throws Refused, Unreachable.
  */
 type ReadAll = <Row>(path: string, limit?: number) => Promise<Row[]>
 
 /**
- * Reads what is no JSON, and no more than so many bytes; null where there is none.
+ * Reads bytes up to a limit; null when there is no such file.
  * @throws Refused, Unreachable.
  */
 type ReadBytes = (
@@ -28,23 +28,23 @@ type ReadBytes = (
 /** Opens a stream of the public listener. @throws Refused, Unreachable. */
 export type Open = (path: string, headers: Request['headers']) => Promise<OpenAnswer>
 
-/** The service, running elsewhere or opened here. */
+/** The service, remote or opened in this process. */
 export interface ServiceConnection {
   readonly ask: Ask
   readonly readAll: ReadAll
   readonly readBytes: ReadBytes
-  /** Null where the service is opened in this process: nothing happens there to be followed. */
+  /** Null for a service in this process, which has no stream of events. */
   readonly open: Open | null
-  /** What the paths of the specification begin with: `/thr/processor`. */
+  /** The prefix of the specification's paths: `/thr/processor`. */
   readonly base: string
   close(): Promise<void>
 }
 
-/** Where the service is asked, and how one request gets there. */
+/** The URL of the service and the way to send a request to it. */
 export interface ServiceAddress {
   readonly baseUrl: string
   readonly privateUrl: string
-  /** What the public listener calls itself, if not by the address that it is asked at. */
+  /** The issuer of the public listener, if it differs from the URL. */
   readonly issuer?: string
   readonly fetch?: typeof globalThis.fetch
   /** For each request; a minute unless given. */
@@ -52,9 +52,9 @@ export interface ServiceAddress {
 }
 
 /**
- * How the service is asked in a role: an administrator asks the private listener, a client the
- * public one. The client of the SDK gets the token and sends; what the command line adds are its
- * own failures.
+ * Creates the requests of a role: an administrator calls the private listener, a client the public
+ * one. The SDK's client gets the token and sends the requests; this function adds the failures of
+ * the command line.
  */
 export function createRequests(
   { baseUrl, privateUrl, timeoutMs = 60_000, ...address }: ServiceAddress,
@@ -64,7 +64,7 @@ export function createRequests(
   const origin = role === 'admin' ? privateUrl : baseUrl
   const { personToken } = credentials
   const tokens = personToken && { current: async () => personToken, forget: () => undefined }
-  // Without retries: whoever types a command sees at once what came of it, and tries again.
+  // Without retries: the person sees the outcome at once and can try again.
   const exchange = orUsageError(credentials, () =>
     createExchange(
       parseSettings({
@@ -144,8 +144,8 @@ function limitPage(path: string, limit: number): string {
 const mostPages = 100_000
 
 /**
- * The path of the next page, by the header `Link`.
- * @throws Unreachable where it is on another host: it gets no token.
+ * Returns the path of the next page in the header `Link`.
+ * @throws Unreachable when it is on another host, which must not get the token.
  */
 function nextPath(link: string | null, origin: string): string | undefined {
   const path = /<([^>]+)>; rel="next"/.exec(link ?? '')?.[1]
@@ -159,7 +159,7 @@ function nextPath(link: string | null, origin: string): string | undefined {
 const isApproval = (content: unknown): content is { readonly approvalId: string } =>
   typeof Object(content).approvalId === 'string'
 
-/** What came as JSON. @throws Refused with the problem that came instead. */
+/** Parses JSON content. @throws Refused with the problem of a refusal. */
 function parseContent({ status, text }: Answer): unknown {
   let content: unknown = null
   try {

@@ -38,7 +38,7 @@ const stateBadge = ({ brokeGlass, state }: Pick<ListedApproval, 'brokeGlass' | '
 const renderParty = ({ id, isPerson, name }: ListedApproval['requestedBy']): Content =>
   isPerson ? name : html`Client ${id}`
 
-/** The three lists, each by what an approval must be to stand in it. */
+/** The three lists, each with the states of its approvals. */
 const lists = {
   waiting: {
     name: 'Waiting',
@@ -69,8 +69,7 @@ export const approvalsScreen: Screen = {
     }
     const { entries, next } = await list(visit, addresses[shown], ListedApprovalSchema, 100)
     const rows = entries.filter(({ state }) => shown !== 'decided' || state !== 'waiting')
-    // Only the last page can say that there is nothing: the earlier decisions are on the pages
-    // after this one.
+    // Only the last page can be empty for good: earlier decisions are on later pages.
     const empty = next === null ? lists[shown].empty : 'Nothing on this page. See the next page.'
     const filters = Object.entries(lists).map(
       ([each, { name }]) =>
@@ -177,7 +176,7 @@ const signInTexts = {
   none: 'Unknown here: it authenticates at another issuer.',
 } as const
 
-/** Which client it is about, how it signs in, and whose keys stand in the request. */
+/** Lists the client, its authentication and the thumbprints of its keys in the request. */
 const clientFacts = ({ client, keyThumbprints }: Approval): Content =>
   html`${
     client &&
@@ -194,7 +193,7 @@ const clientFacts = ({ client, keyThumbprints }: Approval): Content =>
     keyThumbprints.length > 0 && html`<dt>Keys in the request</dt><dd>${codes(keyThumbprints)}</dd>`
   }`
 
-/** What happened to each card of an act on many. */
+/** Lists the outcome of a bulk act for each card. */
 function renderCards({ kind, outcome }: Approval): Content {
   if (kind !== 'unblock-cards' || !Array.isArray(outcome)) return false
   const cards = outcome as readonly Static<typeof UnblockedCardSchema>[]
@@ -204,7 +203,7 @@ function renderCards({ kind, outcome }: Approval): Content {
   </section>`
 }
 
-/** What was asked for; null once it is forgotten. */
+/** Parses the requested act; null after it was deleted. */
 const parseRequest = ({ payload }: Approval): { readonly body: unknown } | null =>
   payload === null ? null : JSON.parse(payload)
 
@@ -222,7 +221,7 @@ const renderPayload = (approval: Approval): Content =>
           <pre tabindex="0">${approval.payload}</pre>
         </details>`
 
-/** What is said where nothing can be decided. */
+/** The texts for approvals without a pending decision. */
 const decidedTexts: Readonly<Record<string, string>> = {
   approved: 'It is approved, and will be executed shortly.',
   done: 'It was approved and executed.',
@@ -237,7 +236,7 @@ const breakGlassHint =
   'For emergencies only: the request runs without a second person. The audit log records it as ' +
   'break-glass, and the monitoring of this installation reports it.'
 
-/** The forms of whoever may decide: and why there are none for whoever may not. */
+/** Renders the forms of a decision, or why this person cannot decide. */
 function decision({ here, kept, person, scopes, ...visit }: Visit, approval: Approval): Content {
   const { approvalId, payloadHash, requestedBy, state } = approval
   if (state !== 'waiting') return html`<p class="empty">${decidedTexts[state]}</p>`
@@ -293,7 +292,7 @@ function decision({ here, kept, person, scopes, ...visit }: Visit, approval: App
   }${reasonForm('refuse', 'Refuse', 'The requester can read the reason.')}`
 }
 
-/** What each form sends to the private listener. */
+/** The request of each form to the private listener. */
 const decisions: Readonly<
   Record<string, Pick<Act, 'access'> & { composeBody(form: Form): object | undefined }>
 > = {

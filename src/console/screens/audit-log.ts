@@ -7,7 +7,7 @@ import { actAndReturn } from '../done.ts'
 import { list, listed, pages } from '../listing.ts'
 import { type Act, formFields, type Screen } from '../screen.ts'
 
-/** The logs, whether they are signed, and what operators did. */
+/** The logs, their signatures and operators' acts. */
 export const auditLogScreen: Screen = {
   path: '/console/audit-log',
   access: ['admin', 'audit.read'],

@@ -34,8 +34,8 @@ const verdicts: Readonly<
 }
 
 /**
- * Why a card network was answered as it was: every check in its order, and what of it a cardholder
- * may be told.
+ * The reasons of an answer to a card network: all checks in order, and what a cardholder may be
+ * told.
  */
 export const authorizationScreen: Screen = {
   path: '/console/cards/:publicToken/authorizations/:authorizationId',

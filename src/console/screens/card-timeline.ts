@@ -12,7 +12,7 @@ export const TimelineSchema = Type.Array(TimelineEntrySchema)
 type Entry = Static<typeof TimelineEntrySchema>
 type Act = NonNullable<Entry['act']>
 
-/** What may be left out of a timeline, as its filter calls it. */
+/** The kinds that a timeline's filter can omit. */
 export const timelineKinds = {
   change: 'Changes',
   disclosure: 'Disclosures',
@@ -20,7 +20,7 @@ export const timelineKinds = {
   authorization: 'Authorizations',
 } as const
 
-/** The names of events and acts for people, who do not read identifiers. */
+/** The names of events and acts for people. */
 const actNames: Readonly<Record<string, string>> = {
   'card.created': 'Card created',
   'card.status_changed': 'Status changed',
@@ -39,7 +39,7 @@ const actNames: Readonly<Record<string, string>> = {
 
 export const actName = (type: string): string => actNames[type] ?? type
 
-/** Whose timeline it is, and whether the viewer may see receipts. */
+/** The subject of the timeline, and whether the viewer may open receipts. */
 interface Shown {
   readonly publicToken: string
   readonly clientId: string
@@ -100,7 +100,7 @@ function actDetails(shown: Shown, act: Act, isDisclosure: boolean): Content {
     </details>`
 }
 
-/** What an event says of an act beside its type, as people say it. */
+/** Describes a fact of an event for people. */
 function describeFact(name: string, value: unknown): string {
   const facts: Readonly<Record<string, string>> = {
     blockedBy: value === 'tries' ? 'Tries used up' : 'By the client',

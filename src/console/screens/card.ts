@@ -20,7 +20,7 @@ type Card = Static<typeof SupportedCardSchema>
 
 const access = 'support.read'
 
-/** What an agent does to a card, each with a reason. */
+/** The acts of agents on a card, each with a reason. */
 const acts = {
   freeze: {
     name: 'Freeze',
@@ -60,7 +60,7 @@ export const cardScreen: Screen = {
   show: (visit) => cardPage(visit, null),
 }
 
-/** @param above what was wrong with the last form. */
+/** @param above the fault of the last form. */
 async function cardPage(visit: Visit, above: Content): Promise<Page> {
   const { publicToken = '' } = visit.params
   const card = await visit.read(path`/cards/${publicToken}`, SupportedCardSchema)
@@ -195,7 +195,7 @@ function timeline(
   </section>`
 }
 
-/** The forms of a card. What is refused is said above the card, whose forms are as they were. */
+/** The forms of a card. A refusal is shown above the card, and the forms are unchanged. */
 export const cardActs: readonly Act[] = [
   ...(Object.keys(acts) as ActName[]).map(
     (name): Act => ({
@@ -217,7 +217,7 @@ export const cardActs: readonly Act[] = [
     }),
   ),
   {
-    // Shown once by the page that it leads to: loading that again discloses nothing a second time.
+    // Shown once on the next page; reloading it discloses nothing again.
     path: '/console/cards/:publicToken/cardholder',
     access: 'support.write',
     async perform(visit) {

@@ -15,7 +15,7 @@ const kinds: Readonly<Record<string, string>> = {
   admin: 'Operator',
 }
 
-/** Who may call, as what, and which products a client system may issue. */
+/** The clients, their roles, and the products that a client system may issue. */
 export const clientsScreen: Screen = {
   path: '/console/clients',
   access,

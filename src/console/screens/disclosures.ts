@@ -62,7 +62,7 @@ export const disclosuresScreen: Screen = {
   },
 }
 
-/** The names of people among those who were shown something. */
+/** Reads the names of people among the recipients. */
 async function loadNames(
   visit: Visit,
   disclosures: readonly Disclosure[],

@@ -10,7 +10,7 @@ import { lines, stackedBars } from '../charts.ts'
 import { badge } from '../desk-parts.ts'
 import type { Screen, Visit } from '../screen.ts'
 
-/** Where everybody begins: whether it is us, and what was answered of late. */
+/** The first screen: the service's health and recent answers. */
 export const homeScreen: Screen = {
   path: '/console',
   access: 'anyone',
@@ -72,16 +72,13 @@ const missing = html`<p class="empty">
   The figures could not be read. See the fault above.
 </p>`
 
-/**
- * Of figures that do not come, or not soon: whoever asks whether it is us is not kept waiting for a
- * picture.
- */
+/** Returns null without figures soon, so that a slow chart does not delay the health report. */
 const soon = <Figures>(figures: Promise<Figures>): Promise<Figures | null> =>
   Promise.race([figures, sleep(countsTimeoutMs, null, { ref: false })]).catch(() => null)
 
 const countsTimeoutMs = 400
 
-/** What each minute came to, for a chart. */
+/** Groups samples by minute for a chart. */
 const minutely = <Sample extends { readonly at: string }>(
   samples: readonly Sample[],
   listValues: (sample: Sample) => (number | null)[],
@@ -99,7 +96,7 @@ interface HealthDocument {
 const words = { pass: 'Well', warn: 'Look', fail: 'Fails' } as const
 const tones = { pass: 'good', warn: 'warn', fail: 'bad' } as const
 
-/** What the health document says, the worst first. */
+/** Renders the health document, worst first. */
 async function health({ call }: Visit): Promise<Content> {
   const { checks, status } = (await call('GET', '/health')).body as HealthDocument
   const order = ['fail', 'warn', 'pass'] as const
@@ -146,7 +143,7 @@ async function loadHourlyCounts(visit: Visit): Promise<Figures> {
     bucket: 'hour',
   })
   const known = await visit.read(`/figures/authorizations?${query}`, FiguresSchema)
-  // Hours in which nothing was asked are left out of the answer, and belong into a picture.
+  // The answer omits hours without requests; the chart includes them.
   return Array.from({ length: 24 }, (_, at) => {
     const fromMs = to - (24 - at) * hourMs
     const measured = known.find(({ from }) => Date.parse(from) === fromMs)
@@ -158,7 +155,7 @@ async function loadHourlyCounts(visit: Visit): Promise<Figures> {
 const sumCounts = (figures: Figures, name: 'approved' | 'declined'): number =>
   figures.reduce((sum, each) => sum + each[name], 0)
 
-/** What response codes mean to people (ISO 8583, field 39). */
+/** The meanings of response codes (ISO 8583, field 39). */
 const reasons: Readonly<Record<string, string>> = {
   '05': 'Do not honour',
   '14': 'No such card',
@@ -181,7 +178,7 @@ function renderDeclines(figures: Figures): Content {
     }
   }
   const codes = [...totals].sort(([, one], [, other]) => other - one).map(([code]) => code)
-  // A colour each for as many as can be told apart.
+  // Up to four codes have their own colour; the others share one.
   const [own, others] = [codes.slice(0, 4), codes.slice(4)]
   const describeCode = (code: string) =>
     reasons[code] ? `${reasons[code]} (${code})` : `Declined ${code}`

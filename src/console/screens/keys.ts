@@ -84,7 +84,7 @@ const daysSince = (at: string): number => Math.floor((Date.now() - Date.parse(at
 const renderDay = (at: string): Content =>
   html`<time datetime="${at.slice(0, 10)}">${at.slice(0, 10)}</time>`
 
-/** How long each version that makes new things has done so, beside how long it may. */
+/** Renders the age of each current version and its maximum. */
 function ages(wear: readonly Static<typeof KeyWearSchema>[]): Content {
   const used = wear.map(({ ageSeconds, key, rotationDueAt }) => {
     const days = Math.floor((1_000 * ageSeconds) / dayMs)
@@ -156,7 +156,7 @@ const renderProgress = (progress: NonNullable<Key['reEncryption']>): Content =>
         <span class="fine">round ${progress.round}, ${progress.reEncrypted} rows</span>`
     : html`<span class="fine">finished ${instant(progress.finishedAt)}</span>`
 
-/** What may be done to a version: a new one in its place, its retirement. */
+/** Renders the acts on a version: its rotation and its retirement. */
 function acts(visit: Visit, { current, key, state, version }: Key): Content {
   const form = (act: string, name: string, hint: string) =>
     html`<details>

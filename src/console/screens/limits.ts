@@ -5,7 +5,7 @@ import { badge, duration } from '../desk-parts.ts'
 import { listed } from '../listing.ts'
 import type { Screen, Visit } from '../screen.ts'
 
-/** The limits that hold for everybody here, and where each comes from. */
+/** The limits of this installation and their sources. */
 export const limitsScreen: Screen = {
   path: '/console/limits',
   access: 'support.read',
@@ -68,7 +68,7 @@ export async function usedLimits(visit: Visit, path: string): Promise<Html> {
   )
 }
 
-/** Limits of a card, by the names that the listener has for them. */
+/** The names of a card's limits, by the listener's names. */
 const names: Readonly<Record<string, string>> = {
   reveal: 'Disclosures of PIN and card data',
   'bad-session-key': 'Bad session keys',

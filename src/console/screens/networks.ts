@@ -20,7 +20,7 @@ const tones = {
   disabled: 'plain',
 } as const
 
-/** Card networks with their keys, and the links that they ask on. */
+/** Card networks with their keys and links. */
 export const networksScreen: Screen = {
   path: '/console/networks',
   access,

@@ -7,7 +7,7 @@ import { type Act, formFields, path, type Screen } from '../screen.ts'
 
 const access = ['admin', 'audit.read'] as const
 
-/** Who signs in here, and as what. */
+/** The people who have signed in, with their roles. */
 export const operatorsScreen: Screen = {
   path: '/console/people',
   access,

@@ -9,7 +9,7 @@ import { type Act, formFields, path, type Screen, type Visit } from '../screen.t
 const access = ['admin', 'support.read'] as const
 type Product = Static<typeof AdministeredProductSchema>
 
-/** What cards are made of. */
+/** The card products. */
 export const productsScreen: Screen = {
   path: '/console/products',
   access,

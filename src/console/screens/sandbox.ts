@@ -9,7 +9,7 @@ const ClockSchema = Type.Object({ now: Type.String() })
 
 const entryModes = ['chip', 'contactless', 'magstripe', 'atm', 'ecommerce', 'moto'] as const
 
-/** What only a sandbox has: a terminal for any card, and a clock that moves. */
+/** Tools of a sandbox: a terminal for any card, and a clock that can be moved. */
 export const sandboxScreen: Screen = {
   path: '/console/sandbox',
   access: 'admin',
@@ -17,9 +17,7 @@ export const sandboxScreen: Screen = {
   show: (visit) => sandboxPage(visit, null, visit.kept.publicToken),
 }
 
-/**
- * @param above what was wrong with the last form. What is typed as a PIN or a CVV is in no page.
- */
+/** @param above the fault of the last form. No page contains a typed PIN or CVV. */
 async function sandboxPage(visit: Visit, above: Content, token = ''): Promise<Page> {
   const { now } = await visit.read('/sandbox/clock', ClockSchema)
   return {
@@ -84,7 +82,7 @@ export const authorizeAct: Act = {
       return { ...page, status: problem.status }
     }
     const { approved, responseCode } = answer.body as Static<typeof AuthorizationSchema>
-    // Shown once: loading the page again asks for nothing a second time, which would cost a try.
+    // Shown once: reloading the page sends no second request, which would spend a try.
     return {
       to: '/console/sandbox',
       notice: {

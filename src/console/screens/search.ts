@@ -10,7 +10,7 @@ import { type Act, formFields, path, type Screen, type Visit } from '../screen.t
 const FoundCardsSchema = Type.Array(FoundCardSchema)
 type FoundCard = Static<typeof FoundCardSchema>
 
-/** Something that a text may be: the member of the search, and its name for people. */
+/** A possible meaning of a text: the member of the search, and its name for people. */
 interface Reading {
   readonly member: string
   readonly name: string
@@ -33,8 +33,7 @@ const forms: readonly (Pick<Reading, 'member' | 'name'> & { isFor(text: string):
       isRetrievalReference(text) || (/^[A-Za-z0-9-]{1,35}$/.test(text) && !holdsPan(text)),
   },
   {
-    // No card has a reference that holds a card number: such a reference was refused when the card
-    // was created.
+    // No reference contains a card number: such a reference is refused at creation.
     member: 'customerReference',
     name: 'customer reference',
     isFor: (text) => /^.{1,25}$/u.test(text) && !holdsPan(text),
@@ -42,9 +41,9 @@ const forms: readonly (Pick<Reading, 'member' | 'name'> & { isFor(text: string):
 ]
 
 /**
- * Everything that a text may be, all of which is searched for: four digits may be a client's own
- * reference, too. A card number is told by its digits, and is searched for as nothing else, unless
- * it may be a retrieval reference number.
+ * Lists all meanings of a text, each of which is searched: four digits may also be a client's own
+ * reference. A card number is recognized by its digits and only searched as such, unless it may be
+ * a retrieval reference number.
  */
 function listReadings(text: string): Reading[] {
   const digits = text.replaceAll(/[ -]/g, '')
@@ -58,7 +57,7 @@ function listReadings(text: string): Reading[] {
 const access = 'support.read'
 const title = 'Search'
 
-/** @param text what the box holds: never what may be a card number. */
+/** @param text the content of the field, never a possible card number. */
 const searchForm = (visit: Visit, text: string): Content =>
   html`<form method="post" action="/console/search" class="search" role="search">
     ${formFields(visit)}
@@ -87,8 +86,8 @@ export const searchScreen: Screen = {
 }
 
 /**
- * A search. It is posted, because what is looked for may be a card number; and answered at once,
- * without an address of its own.
+ * Searches. Posted, because the text may be a card number, and answered directly, without a URL of
+ * its own.
  */
 export const searchAct: Act = {
   path: '/console/search',
@@ -97,7 +96,7 @@ export const searchAct: Act = {
   async perform(visit, { cursor, member, text: given = '' }) {
     const text = given.trim()
     const all = listReadings(text).filter((each) => !member || each.member === member)
-    // The route would refuse it, and what else the text may be is searched for all the same.
+    // The route would refuse it; the other meanings are searched.
     const mayNotSearchPan =
       !visit.scopes.has('support.pan') && all.some((each) => each.member === 'pan')
     const readings = mayNotSearchPan ? all.filter((each) => each.member !== 'pan') : all
@@ -124,7 +123,7 @@ export const searchAct: Act = {
   },
 }
 
-/** Twelve digits and more, however they are written, are in no page. */
+/** Whether a text has twelve digits or more, in any notation; no page contains such a text. */
 const mayHoldPan = (text: string): boolean => (text.match(/[0-9]/g) ?? []).length >= 12
 
 async function find(

@@ -21,7 +21,7 @@ export const unblockCardsScreen: Screen = {
   show: async (visit) => ({ title, body: unblockForm(visit, {}) }),
 }
 
-/** @param form what was typed, where it has to be mended. */
+/** @param form the typed fields, for correction. */
 const unblockForm = (visit: Visit, { kind = 'pin', reason = '', tokens = '' }: Form): Html =>
   html`<form method="post" action="${screen.path}" class="stack">
     ${formFields(visit)}

@@ -44,7 +44,7 @@ const stateBadge = ({ consecutiveFailures, failing, status }: Webhook): Content 
         ? badge(`${consecutiveFailures} failed in a row`, 'warn')
         : badge('Enabled', 'good')
 
-/** The endpoints of every client, as they are now. */
+/** The current endpoints of every client. */
 export const webhooksScreen: Screen = {
   path: '/console/webhooks',
   access,
@@ -138,7 +138,7 @@ const facts = (webhook: Webhook): Content =>
     <dt>Next delivery</dt><dd>${instant(webhook.dueAt) ?? 'none'}</dd>
   </dl>`
 
-/** What an agent has a webhook do, each with a reason. */
+/** Renders the acts on a webhook, each with a reason. */
 function actions(visit: Visit, webhook: Webhook): Content {
   const form = (name: string, title: string, fields: Content, hint: string) =>
     html`<details>
@@ -230,10 +230,10 @@ const triesDetails = (eventId: string, tries: Delivery['tries']): Content =>
     <p class="fine">webhook-id <code>${eventId}</code></p>
   </details>`
 
-/** What each form of a webhook sends to the private listener. */
+/** The request of each form of a webhook to the private listener. */
 const acts: Readonly<Record<string, (form: Form) => object>> = {
   'deliveries/:deliveryId/resend': ({ reason }) => ({ reason }),
-  // Without a zone, as the field has it, and without seconds where they are 0.
+  // As in the field: without a zone, and without seconds if they are 0.
   replay: ({ reason, since = '' }) => ({ reason, since: `${since.padEnd(19, ':00')}Z` }),
   disable: ({ reason }) => ({ reason }),
   enable: ({ reason }) => ({ reason }),

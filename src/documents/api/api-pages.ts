@@ -12,7 +12,7 @@ import { listMemberNames } from './schema.ts'
 /** The pages of an interface by their addresses, the one that all of it begins with first. */
 export type ApiPages = ReadonlyMap<string, RenderedDocument>
 
-/** What is said of an interface beside its document. */
+/** Texts about an interface beside its document. */
 interface ApiDescription {
   readonly title: string
   /** Address of the first page. */
@@ -53,7 +53,7 @@ function tagPage(
   }
 }
 
-/** What a search finds an operation by: its call, its description and the names of its members. */
+/** The searched text of an operation: its call, its description and the names of its members. */
 function operationSection(operation: PlacedOperation, { components }: ApiDocument): Section {
   const { description = '', method, operationId, path, requestBody, responses, summary } = operation
   const media = [requestBody ?? {}, ...Object.values(responses)].flatMap((each) =>

@@ -34,6 +34,6 @@ export function curlCommand(operation: PlacedOperation, document: ApiDocument): 
   return lines.join(' \\\n  ')
 }
 
-/** curl sends GET by itself, and POST with a body. */
+/** curl defaults to GET, and to POST with a body. */
 const selectMethod = (method: string, example: unknown): string =>
   method === (example === undefined ? 'GET' : 'POST') ? '' : `-X ${method} `

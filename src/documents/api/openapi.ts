@@ -87,7 +87,7 @@ export const listOperations = ({ paths }: ApiDocument): readonly PlacedOperation
     })),
   )
 
-/** What a reference of a kind names, or the thing itself. */
+/** Returns the target of a reference, or the object itself. */
 export const resolveReference = <Thing extends object>(
   thing: Thing | Reference,
   named: Readonly<Record<string, Thing>>,

@@ -3,7 +3,7 @@ import { checkNames, checkResults } from '../../domain/authorization-check.ts'
 import { declineReasons, decliners, retries } from '../../domain/decline-reason.ts'
 import { recordedTransactionMembers } from './transaction-members.ts'
 
-/** What both listeners say of a check of an authorization. */
+/** The members of a check of an authorization, on both listeners. */
 export const checkMembers = {
   check: Type.Enum([...checkNames], {
     description: '`answer`: of a repeat, whose first request was lost before it was answered.',
@@ -47,7 +47,7 @@ export const explainedDeclineMembers = {
   ),
 }
 
-/** What both listeners say of an authorization that was answered. */
+/** The members of an answered authorization, on both listeners. */
 export const authorizationMembers = {
   authorizationId: Type.String({ format: 'uuid' }),
   publicToken: Type.String({ examples: ['4820117360'] }),

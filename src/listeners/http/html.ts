@@ -12,7 +12,7 @@ export class Html {
   }
 }
 
-/** What may stand in a page: nothing where there is nothing to say. */
+/** The content of a page: nothing where there is nothing to say. */
 export type Content = Html | string | number | null | undefined | false | readonly Content[]
 
 const entities: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-/** Headers of a page: it may load and send nothing elsewhere, and nobody may frame it. */
+/** Headers of a page: it loads and sends nothing elsewhere, and no other page may frame it. */
 export const pageHeaders = {
   'content-security-policy': [
     "default-src 'none'",

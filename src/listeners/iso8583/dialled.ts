@@ -69,7 +69,7 @@ export function keepDialled(options: DialledOptions): () => Promise<void> {
   }
 }
 
-/** What an operator reads of a connection that failed. */
+/** Describes a failed connection for operators. */
 function describeDialFault({ host, port }: Link, error: unknown): string {
   const address = `${host}:${port}`
   const { code, message } = error as Error & { readonly code?: string }

@@ -40,7 +40,7 @@ interface RunningLink {
   readonly address: string
   readonly sessions: ReadonlyMap<RunningSession, SessionRecord>
   readonly work: LinkWork
-  /** What is on record of this process. */
+  /** The record of this process. */
   readonly record: ProcessRecord
   /** Uses a replaced certificate. */
   renew(): void
@@ -244,7 +244,7 @@ function createSessionRecord(
   }
 }
 
-/** Whether this process serves a link, for everybody to see. */
+/** Whether this process serves a link, as published to all processes. */
 interface ProcessRecord extends SessionRecord {
   /** Records that the process serves the link (null), or the reason why it does not. */
   report(fault: string | null): void

@@ -98,7 +98,7 @@ export function listen(options: ListeningOptions): Listening {
   }
 }
 
-/** What an operator reads of an address that cannot be listened on. */
+/** Describes for operators why an address cannot be listened on. */
 function describeListenFault(
   { host, port }: Link,
   error: Error & { readonly code?: string },

@@ -262,7 +262,7 @@ function answerRefusal(ctx: KoaContextWithOIDC, { error, error_description }: To
  * at once, which need a parameter in the body, stay `invalid_request`.
  */
 function lacksAuthentication({ oidc }: KoaContextWithOIDC, error: string): boolean {
-  // An unusable registered key authenticates nobody, and the reason is not disclosed.
+  // An unusable registered key authenticates no client, and the reason is not disclosed.
   if (error === 'invalid_client_metadata') return true
   if (error !== 'invalid_request' || !oidc.body || oidc.entities.Client) return false
   const { client_assertion, client_id, client_secret } = oidc.body

@@ -35,7 +35,7 @@ function findStat(path: string) {
   try {
     return statSync(path)
   } catch {
-    // Whoever opens it says that it is not there.
+    // Opening the file reports that it is missing.
     return null
   }
 }
@@ -43,7 +43,7 @@ function findStat(path: string) {
 /** The permissions of a file, as `chmod` takes them. */
 export const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0')
 
-/** What counts where the address of a database does not say it: `PGHOST`, `PGSSLMODE`. */
+/** Defaults for a database URL without these parts: `PGHOST`, `PGSSLMODE`. */
 interface AddressDefaults {
   readonly host: string | null
   readonly sslMode: string | null
@@ -58,7 +58,7 @@ export function findDatabaseUrlFault(url: string, defaults: AddressDefaults): st
     const faults = parseDatabaseUrl(url).addresses.map((each) => findAddressFault(each, defaults))
     return faults.find((fault) => fault !== null) ?? null
   } catch {
-    // What is wrong with it is said where it is read.
+    // Reading the variable reports this fault.
     return null
   }
 }
@@ -73,7 +73,7 @@ function findAddressFault(url: string, defaults: AddressDefaults): string | null
   const host = connection.host || defaults.host || 'localhost'
   if (isLoopback(host) || host.startsWith('/')) return null
   const { sslMode } = defaults
-  // What the driver takes for `PGSSLMODE`.
+  // The values of `PGSSLMODE` for which the driver encrypts.
   const encryptingModes = ['prefer', 'require', 'verify-ca', 'verify-full']
   const defaultSsl = sslMode === 'no-verify' ? sslMode : encryptingModes.includes(sslMode ?? '')
   const ssl: unknown = connection.ssl ?? defaultSsl
@@ -83,7 +83,7 @@ function findAddressFault(url: string, defaults: AddressDefaults): string | null
   return `leads to ${host} without verification of its certificate`
 }
 
-/** A block so wide holds addresses that nobody meant. */
+/** The minimum prefix lengths: a wider block contains unintended addresses. */
 const narrowest = { ipv4: 8, ipv6: 16 }
 
 /**

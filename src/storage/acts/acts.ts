@@ -59,7 +59,7 @@ const record = declare<NewAct, { actId: string }>('record_act')
  */
 export const insertAct = async (connection: Connection, act: NewAct): Promise<string> => {
   const [row] = await record(connection, act)
-  if (!row) throw new Error('The act was not put on record.')
+  if (!row) throw new Error('The act was not recorded.')
   return row.actId
 }
 

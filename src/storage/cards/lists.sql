@@ -26,7 +26,7 @@ where (status_code, client_id, created_at, public_token)
 order by status_code desc, client_id desc, created_at desc, public_token desc
 limit 101;
 
--- Scans each expiry by itself.
+-- Scans each expiry separately.
 -- name: list_tokens_of_unexpired
 select public_token as "publicToken",
   to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
@@ -65,7 +65,7 @@ where (status_code, client_id, created_at, public_token)
 order by status_code desc, client_id desc, created_at desc, public_token desc
 limit 101;
 
--- Scans each expiry of the cards that no sweep has ended by itself, and the cards that one ended.
+-- Scans each expiry separately: cards that no sweep has expired yet, and expired cards.
 -- name: list_tokens_of_expired
 select public_token as "publicToken",
   to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"
@@ -146,7 +146,7 @@ from (
 order by created_at desc, public_token desc
 limit 101;
 
--- Scans each status by itself, in the order of the index. In all scans of a reference, `is not null`
+-- Scans each status separately, in the order of the index. In all scans of a reference, `is not null`
 -- is what allows the planner to use the partial index.
 -- name: list_tokens_of_reference
 select public_token as "publicToken",

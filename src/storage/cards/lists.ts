@@ -28,7 +28,7 @@ interface CardPageRows {
 
 type CardDatabase = Connection & Pick<Database, 'isCluster'>
 
-/** What each scan takes: the client, and the card before which the page begins. */
+/** The rows of each scan: the client, and the card before which the page begins. */
 interface PageStart {
   readonly clientId: string
   readonly createdAt: string

@@ -30,7 +30,7 @@ export interface Cards {
   /** Scope `cards.read`. */
   retrieveStatus(publicToken: string, options?: CallOptions): Promise<CardStatus>
   /**
-   * Moves the card and answers the status that is read afterwards. Scopes `cards.write`,
+   * Changes the card's status and returns the status read afterwards. Scopes `cards.write`,
    * `cards.read`.
    */
   changeStatus(
@@ -38,7 +38,7 @@ export interface Cards {
     change: ChangeCardStatus,
     options?: ChangeOptions,
   ): Promise<CardStatus>
-  /** Every PIN and CVV that was tried, newest first; never the value. Scope `cards.read`. */
+  /** All attempts with a PIN or CVV, newest first; never the value. Scope `cards.read`. */
   listAttempts(
     publicToken: string,
     query?: Query<'listAttempts'>,
@@ -68,9 +68,9 @@ export function cards({ get, page, post, put }: Calls): Cards {
 
 export interface CardDataRelay {
   /**
-   * Hands on what the device asks, and what it is answered: ciphertext that only the device opens.
-   * Scope `cards.encrypted`, and `pin.encrypted` where the PIN is asked for.
-   * @param body as the device made it, unchanged.
+   * Forwards the device's request and returns the answer: ciphertext that only the device decrypts.
+   * Scope `cards.encrypted`, and `pin.encrypted` for the PIN.
+   * @param body the device's body, unchanged.
    */
   relay(publicToken: string, body: GetCardData, options?: CallOptions): Promise<SealedCardData>
 }

@@ -7,7 +7,7 @@ import { parseContent } from '../transport/content.ts'
 import { type Call, type CallOptions, path, type Transport } from '../transport/transport.ts'
 
 export interface ListEvents {
-  /** The `id` of the last event that you have; without it, from the oldest kept. */
+  /** The `id` of your last event; from the oldest stored one unless given. */
   readonly after?: string | undefined
   readonly types?: readonly EventType[] | undefined
   /** Events of a page, 1 to 100. */
@@ -16,11 +16,11 @@ export interface ListEvents {
 
 /** Scope `events.read`. */
 export interface Events {
-  /** Oldest first. Later versions may add types: leave aside what you do not know. */
+  /** Oldest first. Later versions may add types: ignore unknown ones. */
   list(query?: ListEvents, options?: CallOptions): Listing<EventRecord>
   /**
-   * Events as they happen, from now on or after one that you have. Connections that break are
-   * opened again where they left off. Ends with `break`, or by the signal, whose reason it throws.
+   * Events as they occur, from now on or after a given one. Broken connections are resumed without
+   * a gap. Ends with `break`, or with the signal, whose reason it throws.
    */
   follow(query?: FollowQuery, options?: FollowOptions): AsyncIterable<EventRecord>
 }
@@ -30,7 +30,7 @@ export const events = ({ page }: Calls, transport: Transport): Events => ({
     listing(
       async (rest) => {
         const { items, next } = await page<'listEvents'>(path`/events`, rest, options)
-        // The document leaves `data` open; what each type holds is in api/events.asyncapi.json.
+        // The document leaves `data` open; api/events.asyncapi.json has the content of each type.
         return { items: items as readonly EventRecord[], next }
       },
       { ...query, types: types?.join(',') },
@@ -40,7 +40,7 @@ export const events = ({ page }: Calls, transport: Transport): Events => ({
 })
 
 export interface FollowQuery {
-  /** The `id` of the last event that you have; without it, from now on. */
+  /** The `id` of your last event; from now on unless given. */
   readonly after?: string | undefined
   readonly types?: readonly EventType[] | undefined
 }
@@ -49,14 +49,16 @@ export interface FollowOptions {
   readonly signal?: AbortSignal | undefined
   /** For each connection, until it is open. */
   readonly timeoutMs?: number | undefined
-  /** A connection that is silent for so long is left for another; 45,000 unless given. */
+  /** The maximum silence of a connection before it is replaced; 45,000 unless given. */
   readonly silenceMs?: number | undefined
 }
 
-/** The service gives a sign of life every 15 seconds: after three that did not come, it is gone. */
+/**
+ * The service sends a heartbeat every 15 seconds: after three missing ones, the connection is lost.
+ */
 const usualSilenceMs = 45_000
 
-/** Follows for as long as it is read, over any number of connections, without a gap or a repeat. */
+/** Follows events while it is read, over several connections, without gaps or repeats. */
 async function* followEvents(
   transport: Transport,
   { after, types }: FollowQuery,
@@ -90,7 +92,7 @@ function checkQuery(after: string | undefined, silenceMs: number): void {
   throw new CallFailed('invalid_argument', { detail: 'after must be the id of an event.' })
 }
 
-/** What a stream holds: events, and ids that lead past those that were not asked for. */
+/** Yields the records of a stream: events, and IDs that skip unrequested ones. */
 async function* listRecords(
   answer: OpenAnswer,
   silenceMs: number,
@@ -104,7 +106,7 @@ async function* listRecords(
   }
 }
 
-/** Whether a header can hold it: it goes back as `Last-Event-ID`. */
+/** Whether it fits in a header, for `Last-Event-ID`. */
 const isId = (text: string): boolean => /^[\x21-\x7e]{1,255}$/.test(text)
 
 const streamCall = (lastId: string | undefined): Call => ({
@@ -117,7 +119,7 @@ const streamCall = (lastId: string | undefined): Call => ({
   isRepeatable: true,
 })
 
-/** The text of a stream as it comes. Silence ends it, and so does the signal. @throws CallFailed */
+/** Yields the text of a stream. Silence or the signal ends it. @throws CallFailed */
 async function* readText(
   { body, headers, status }: OpenAnswer,
   timeoutMs: number,
@@ -138,7 +140,7 @@ async function* readText(
   }
 }
 
-/** One block of an event stream (HTML standard, section 9.2). Unset: the block did not say. */
+/** One block of an event stream (HTML standard, section 9.2). Absent members are unset. */
 export interface EventBlock {
   readonly id: string | undefined
   readonly data: string | undefined
@@ -148,7 +150,7 @@ export interface EventBlock {
 const longestBlock = 1_048_576
 
 /**
- * The blocks of a stream as they come, also those without data: their id counts.
+ * Yields the blocks of a stream, also those without data, since their ID counts.
  * @throws CallFailed `unexpected_answer` for a block that does not end.
  */
 export async function* eventBlocks(

@@ -6,14 +6,11 @@ import { type CallOptions, path } from '../transport/transport.ts'
 export interface Pins {
   /** Sets the PIN that the cardholder chose. It restores no tries. Scope `pin.write`. */
   set(publicToken: string, chosen: ChosenPin, options?: ChangeOptions): Promise<void>
-  /** The current PIN in clear: an act on record, and limited. Scope `pin.reveal`. */
+  /** The current PIN in clear: recorded and limited. Scope `pin.reveal`. */
   reveal(publicToken: string, options?: CallOptions): Promise<RevealedPin>
   /** Scope `pin.read`. */
   retrieveStatus(publicToken: string, options?: CallOptions): Promise<TryStatus>
-  /**
-   * Restores the tries and answers the status that is read afterwards. Scopes `pin.write`,
-   * `pin.read`.
-   */
+  /** Restores the tries and returns the status read afterwards. Scopes `pin.write`, `pin.read`. */
   unblock(publicToken: string, note?: Note, options?: ChangeOptions): Promise<TryStatus>
 }
 
@@ -38,12 +35,9 @@ export function pins({ get, post, reveal }: Calls): Pins {
 }
 
 /**
- * A PIN in clear. `pin` reads it; printed, logged, spread or made into JSON it shows a mask, so
- * that it goes nowhere by accident.
+ * A PIN in clear. Only `pin` returns it; printing, logging, spreading and JSON show a mask.
  *
- * ```ts
- * const { pin } = await pinfold.pins.reveal(publicToken)
- * ```
+ * ```ts const { pin } = await pinfold.pins.reveal(publicToken) ```
  */
 export class RevealedPin {
   readonly #pin: string
@@ -68,14 +62,9 @@ export class RevealedPin {
 export interface Cvvs {
   /** Scope `cvv.read`. */
   retrieveStatus(publicToken: string, options?: CallOptions): Promise<TryStatus>
-  /**
-   * Restores the tries and answers the status that is read afterwards. Scopes `cvv.write`,
-   * `cvv.read`.
-   */
+  /** Restores the tries and returns the status read afterwards. Scopes `cvv.write`, `cvv.read`. */
   unblock(publicToken: string, note?: Note, options?: ChangeOptions): Promise<TryStatus>
-  /**
-   * Blocks at once and answers the status that is read afterwards. Scopes `cvv.write`, `cvv.read`.
-   */
+  /** Blocks at once and returns the status read afterwards. Scopes `cvv.write`, `cvv.read`. */
   block(publicToken: string, note?: Note, options?: ChangeOptions): Promise<TryStatus>
 }
 
@@ -94,7 +83,7 @@ export function cvvs({ get, put }: Calls): Cvvs {
 
 /** In the sandbox only. */
 export interface Simulator {
-  /** Plays the card network: what it tries costs tries. Scope `simulator.write`. */
+  /** Plays the card network; its attempts spend tries. Scope `simulator.write`. */
   authorize(tried: Simulate, options?: ChangeOptions): Promise<Authorization>
 }
 

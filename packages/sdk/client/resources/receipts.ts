@@ -8,24 +8,23 @@ import { type CallOptions, path, type Transport } from '../transport/transport.t
 /** A receipt that was fetched and verified. */
 export interface FetchedReceipt extends VerifiedReceipt {
   /**
-   * What to keep: whoever has the keys verifies it again, without the service
+   * The file to store: it can be verified again with the keys, without the service
    * (c2sp.org/tlog-proof).
    */
   readonly file: string
 }
 
 export interface ReceiptOptions extends CallOptions {
-  /** How long it is waited for until the entry is under a checkpoint; 30,000 unless given. */
+  /** The maximum wait until a checkpoint covers the entry; 30,000 unless given. */
   readonly patienceMs?: number | undefined
 }
 
-/** A second or two is usual. */
+/** Usually a second or two. */
 const usualPatienceMs = 30_000
 
 /**
- * Fetches the receipt of an entry of the audit log, as soon as the entry is under a checkpoint, and
- * verifies it.
- * @throws CallFailed `timed_out` where it is not in time; AuditFault where it is not right
+ * Fetches the receipt of an audit log entry as soon as a checkpoint covers it, and verifies it.
+ * @throws CallFailed `timed_out` after the maximum wait; AuditFault when it is invalid
  */
 export async function fetchReceipt(
   transport: Transport,

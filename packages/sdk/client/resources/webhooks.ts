@@ -18,16 +18,16 @@ import {
 } from '../transport/calls.ts'
 import { type CallOptions, path } from '../transport/transport.ts'
 
-/** All of it with the scope `webhooks.write`. */
+/** All methods need the scope `webhooks.write`. */
 export interface Webhooks {
   /**
-   * The answer has the secret, this once. If the first answer was lost and the call was repeated,
-   * it is not there: `rotateSecret` makes another.
+   * The answer contains the secret, only once. After a repeated call it is absent: `rotateSecret`
+   * makes another.
    */
   create(webhook: CreateWebhook, options?: ChangeOptions): Promise<CreatedWebhook>
   retrieve(webhookId: string, options?: CallOptions): Promise<Webhook>
   list(query?: Query<'listWebhooks'>, options?: CallOptions): Listing<Webhook>
-  /** What is left out is as at creation. */
+  /** Absent members get their defaults of the creation. */
   update(webhookId: string, webhook: UpdateWebhook, options?: ChangeOptions): Promise<Webhook>
   delete(webhookId: string, options?: CallOptions): Promise<void>
   /** Old and new secret both sign for 24 hours. */
@@ -40,7 +40,7 @@ export interface Webhooks {
     options?: CallOptions,
   ): Listing<Delivery>
   resend(webhookId: string, deliveryId: string, options?: ChangeOptions): Promise<Queued>
-  /** Sends all since then that was not delivered. */
+  /** Sends all undelivered events since then. */
   replay(webhookId: string, replay: Replay, options?: ChangeOptions): Promise<Replaying>
 }
 

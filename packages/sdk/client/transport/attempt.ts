@@ -1,24 +1,24 @@
 import { CallFailed, Problem } from '../errors.ts'
 
-/** One request, as it goes out. */
+/** An outgoing request. */
 export interface Outgoing {
   readonly url: string
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
-  /** Ends the attempt from outside: its reason is thrown as it is. */
+  /** Aborts the attempt: its reason is thrown unchanged. */
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs: number
 }
 
-/** One answer, whatever its status. */
+/** An answer with any status. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
 }
 
-/** An answer whose body comes for as long as it comes; a refusal is read, and has none. */
+/** An answer with an open body; the body of a refusal is read already. */
 export interface OpenAnswer extends Answer {
   readonly body: ReadableStream<Uint8Array> | null
 }
@@ -27,8 +27,7 @@ type Fetch = typeof globalThis.fetch
 
 /**
  * Sends once and reads the whole answer.
- * @throws CallFailed `connection_failed`, `timed_out`, `unexpected_answer`; or the reason of the
- *   signal.
+ * @throws CallFailed `connection_failed`, `timed_out`, `unexpected_answer`; or the signal's reason.
  */
 export const attempt = (fetch: Fetch, request: Outgoing): Promise<Answer> =>
   withDeadline(request, async (signal) => {
@@ -36,7 +35,10 @@ export const attempt = (fetch: Fetch, request: Outgoing): Promise<Answer> =>
     return { status: response.status, headers: response.headers, text: await readText(response) }
   })
 
-/** Sends once and leaves a success to be read: the time-out is for its head. @throws CallFailed */
+/**
+ * Sends once and returns a success with an open body: the time limit ends with the head. @throws
+ * CallFailed
+ */
 export const openAttempt = (fetch: Fetch, request: Outgoing): Promise<OpenAnswer> =>
   withDeadline(request, async (signal) => {
     const response = await send(fetch, request, signal)
@@ -46,9 +48,7 @@ export const openAttempt = (fetch: Fetch, request: Outgoing): Promise<OpenAnswer
       : { status, headers, text: await readText(response), body: null }
   })
 
-/**
- * A redirect would carry the token, or a PIN, to somewhere else: it is an answer, and no success.
- */
+/** Does not follow a redirect, which would send the token or a PIN elsewhere. */
 const send = (
   fetch: Fetch,
   { body, headers, method, url }: Outgoing,
@@ -62,10 +62,12 @@ const send = (
     signal,
   })
 
-/** Sixteen times what the service's longest page takes. */
+/** Sixteen times the service's longest page. */
 const longestBytes = 8 * 1_048_576
 
-/** The whole text of an answer. @throws CallFailed `unexpected_answer` for one that is too long. */
+/**
+ * Reads the whole text of an answer. @throws CallFailed `unexpected_answer` when it is too long.
+ */
 async function readText({ body, status }: Response): Promise<string> {
   if (!body) return ''
   const reader = body.getReader()
@@ -81,7 +83,7 @@ async function readText({ body, status }: Response): Promise<string> {
       text += decoder.decode(value, { stream: true })
     }
   } finally {
-    // What was read to its end has nothing to cancel; the rest is not waited for.
+    // Cancels the rest without waiting; a fully read body has none.
     void reader.cancel().catch(() => undefined)
   }
 }
@@ -101,11 +103,10 @@ export async function withDeadline<Result>(
 ): Promise<Result> {
   signal?.throwIfAborted()
   const ending = new AbortController()
-  // Not `AbortSignal.timeout` and `AbortSignal.any`: what they join may be collected before it
-  // ends.
+  // Not `AbortSignal.timeout` and `AbortSignal.any`: their signals may be garbage-collected early.
   const timer = setTimeout(() => ending.abort(), timeoutMs)
   const stop = () => ending.abort()
-  // What the work does with the signal is the business of a `fetch` that is not ours.
+  // A foreign `fetch` may ignore the signal.
   const ended = new Promise<never>((_resolve, reject) => {
     ending.signal.addEventListener('abort', () => reject(ending.signal.reason), { once: true })
   })
@@ -122,19 +123,18 @@ export async function withDeadline<Result>(
   }
 }
 
-/** The service says so before it does anything. */
+/** Codes of refusals before any effect. */
 const refusedBefore = new Set(['rate_limited', 'unavailable'])
 
 /**
- * Whether sending the same again is right.
- * @param isRepeatable whether a second arrival has no second effect: a read, or a key with it.
- * Otherwise only a request that was refused before anything was done is repeated.
+ * Whether a repeat is safe.
+ * @param isRepeatable whether a second arrival has no second effect: a read, or a request with a
+ *   key. Otherwise only a request that was refused before any effect is repeated.
  */
 export function mayRepeat(error: unknown, isRepeatable: boolean): boolean {
   if (error instanceof Problem) {
     if (refusedBefore.has(error.code)) return true
-    // The first try still runs: it was given up here, not there. Its answer can be had a little
-    // later.
+    // The first attempt may still run at the service. Its answer is available a little later.
     return isRepeatable && (error.status >= 500 || error.code === 'idempotency_key_in_use')
   }
   if (!(error instanceof CallFailed) || !isRepeatable) return false
@@ -143,16 +143,16 @@ export function mayRepeat(error: unknown, isRepeatable: boolean): boolean {
 }
 
 export interface Patience {
-  /** How many times more, after the first try. */
+  /** Retries after the first attempt. */
   readonly retries: number
   readonly isRepeatable: boolean
   readonly signal?: AbortSignal | undefined
 }
 
-/** What the service asks to wait beyond this is left to the caller. */
+/** A longer wait requested by the service is left to the caller. */
 const longestWaitMs = 30_000
 
-/** Does the work until it succeeds, or until trying again would not be right. */
+/** Repeats the work until it succeeds or a repeat is not safe. */
 export async function repeat<Result>(
   { isRepeatable, retries, signal }: Patience,
   work: () => Promise<Result>,
@@ -170,7 +170,10 @@ export async function repeat<Result>(
   }
 }
 
-/** As long as the service says, or else twice as long each time, at random below that. */
+/**
+ * Returns the wait that the service requested; otherwise a random one below a limit that doubles
+ * each time.
+ */
 export function waitAfter(error: unknown, failures: number): number {
   const isTold = error instanceof Problem || error instanceof CallFailed
   if (isTold && error.retryAfterSeconds !== undefined) return error.retryAfterSeconds * 1_000
@@ -178,10 +181,10 @@ export function waitAfter(error: unknown, failures: number): number {
   return ceilingMs * (0.5 + Math.random() / 2)
 }
 
-/** A timer that is set to more does not wait at all. */
+/** A timer with a larger value fires at once. */
 const longestTimerMs = 2 ** 31 - 1
 
-/** @throws the reason of the signal, as soon as it is aborted. */
+/** @throws the reason of the signal as soon as it is aborted. */
 export function pause(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted()
   return new Promise((resolve, reject) => {

@@ -4,15 +4,16 @@ import type { Answer } from './attempt.ts'
 import { parseContent, parseList, parseNextQuery, type QueryValues } from './content.ts'
 import type { CallOptions, Path, Transport } from './transport.ts'
 
-/** What a caller may say of a call that changes something. */
+/** The options of a call that changes something. */
 export interface ChangeOptions extends CallOptions {
   /**
-   * 1 to 255 visible ASCII characters. Made for each call unless given; the same in all its tries.
+   * 1 to 255 visible ASCII characters. Generated for each call unless given; the same in all
+   * retries.
    */
   readonly idempotencyKey?: string | undefined
 }
 
-/** Calls by the operation's name in the document, which says what goes out and what comes back. */
+/** Calls by the operation's name in the document, which defines the types. */
 export interface Calls {
   get<Id extends OperationId>(path: Path, options?: CallOptions): Promise<Result<Id>>
   post<Id extends OperationId>(
@@ -25,18 +26,15 @@ export interface Calls {
     body: Body<Id>,
     options?: ChangeOptions,
   ): Promise<Result<Id>>
-  /**
-   * Not repeated: a second one could not be distinguished from one of something that was never
-   * there.
-   */
+  /** Not repeated: a repeat could not be distinguished from a deletion of something unknown. */
   delete(path: Path, options?: CallOptions): Promise<void>
-  /** Discloses: repeated only where the service refused before it disclosed anything. */
+  /** Discloses data: repeated only after a refusal before any disclosure. */
   reveal<Id extends OperationId>(
     path: Path,
     body: Body<Id> | undefined,
     options?: CallOptions,
   ): Promise<Result<Id>>
-  /** One page, and the query that leads to the next. */
+  /** One page, and the query of the next. */
   page<Id extends OperationId>(
     path: Path,
     query: QueryValues,
@@ -66,9 +64,7 @@ export function createCalls({ send }: Transport): Calls {
   }
 }
 
-/**
- * One key for all tries of a call, made here unless the caller has one that outlives this process.
- */
+/** Uses one key for all attempts of a call; a caller's own key can outlive this process. */
 export function keyed({ idempotencyKey = crypto.randomUUID(), ...options }: ChangeOptions = {}) {
   if (!/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) {
     const detail = 'idempotencyKey must have 1 to 255 visible ASCII characters.'
@@ -77,7 +73,7 @@ export function keyed({ idempotencyKey = crypto.randomUUID(), ...options }: Chan
   return { ...options, headers: { 'idempotency-key': idempotencyKey }, isRepeatable: true }
 }
 
-/** A change may answer nothing. */
+/** A change may have an empty answer. */
 const parseResult = <Json>(answer: Answer): Json =>
   answer.status === 204 ? (undefined as Json) : parseContent(answer)
 
@@ -87,13 +83,13 @@ type OperationId = keyof operations
 type Successes<Id extends OperationId> =
   operations[Id]['responses'][keyof operations[Id]['responses'] & (200 | 201 | 202 | 204)]
 
-/** What an operation answers when it succeeds; nothing with a 204. */
+/** The successful answer of an operation; void for a 204. */
 type Result<Id extends OperationId> =
   Successes<Id> extends { readonly content: { readonly 'application/json': infer Json } }
     ? Json
     : undefined
 
-/** What an operation takes as its body. */
+/** The body of an operation. */
 type Body<Id extends OperationId> =
   NonNullable<operations[Id]['requestBody']> extends {
     readonly content: { readonly 'application/json': infer Json }
@@ -101,15 +97,15 @@ type Body<Id extends OperationId> =
     ? Json
     : never
 
-/** What an operation takes in its query. */
+/** The query of an operation. */
 export type Query<Id extends OperationId> = NonNullable<operations[Id]['parameters']['query']>
 
-/** What an operation lists. */
+/** The listed items of an operation. */
 export type Item<Id extends OperationId> = Result<Id> extends readonly (infer Each)[] ? Each : never
 
 /**
- * Makes a change and answers what the status read says afterwards, as the specification asks: what
- * is shown to a cardholder is what was read, never what was hoped for.
+ * Makes a change and returns the status read afterwards, as the specification requires, so that a
+ * cardholder sees the stored status.
  * @throws CallFailed `status_unknown` when the change was made and the read failed, which is its
  *   cause.
  */
@@ -128,7 +124,7 @@ export async function readAfter<Status>(
 export interface Page<Item> {
   readonly items: readonly Item[]
   /**
-   * What leads to the next page: `cursor` of the next call, or `after` for events. Null on the
+   * The position of the next page: `cursor` of the next call, or `after` for events. Null on the
    * last.
    */
   readonly next: string | null
@@ -142,7 +138,7 @@ export interface Page<Item> {
  * ```
  */
 export interface Listing<Item> extends AsyncIterable<Item> {
-  /** One page, as for a screen with a button “more”. */
+  /** One page, for example for a “more” button. */
   page(): Promise<Page<Item>>
 }
 
@@ -150,7 +146,7 @@ type ReadPage<Item> = (
   query: QueryValues,
 ) => Promise<{ readonly items: readonly Item[]; readonly next: QueryValues | null }>
 
-/** @param continuation the parameter that leads to the next page. */
+/** @param continuation the parameter for the next page. */
 export function listing<Item>(
   read: ReadPage<Item>,
   query: QueryValues,
@@ -159,7 +155,7 @@ export function listing<Item>(
   const readPage: ReadPage<Item> = async (from) => {
     const page = await read(from)
     const place = page.next?.[continuation]
-    // A page that leads nowhere, or to itself, would be read for ever.
+    // A page without a position, or with its own, would loop.
     if (page.next !== null && (place === undefined || place === from[continuation])) {
       throw new CallFailed('unexpected_answer')
     }

@@ -11,7 +11,7 @@ import type { Answer } from './attempt.ts'
 export type QueryValues = Readonly<Record<string, string | number | undefined>>
 
 /**
- * JSON that came, taken for what the document says that comes.
+ * Parses JSON of the type in the document, without validation.
  * @throws CallFailed `unexpected_answer`
  */
 export function parseContent<Json>({ status, text }: Answer): Json {
@@ -28,7 +28,8 @@ export function parseList<Json>(answer: Answer): Json {
 }
 
 /**
- * The query of the next page (RFC 8288). Its address is left aside: it is the one that was asked.
+ * Returns the query of the next page (RFC 8288). The link's address is ignored, since it must be
+ * the current one.
  * @throws CallFailed `unexpected_answer`
  */
 export function parseNextQuery({ headers, status }: Answer): QueryValues | null {
@@ -39,7 +40,7 @@ export function parseNextQuery({ headers, status }: Answer): QueryValues | null 
   return Object.fromEntries(new URL(target, base).searchParams)
 }
 
-/** The error that an answer other than a success is thrown as. */
+/** Returns the error of an unsuccessful answer. */
 export function parseProblem({ headers, status, text }: Answer): PinfoldError {
   const retryAfterSeconds = parseRetryAfter(headers)
   const problem = objectIn(text)
@@ -67,7 +68,7 @@ export function parseRetryAfter(headers: Headers, nowMs = Date.now()): number | 
   return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - nowMs) / 1_000))
 }
 
-/** The object or list that is written there, or nothing. */
+/** Parses an object or a list; undefined for other text. */
 export function objectIn(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)

@@ -3,19 +3,19 @@ import type { Settings } from '../options.ts'
 import { createTokenSource, type TokenSource } from '../token.ts'
 import { type Answer, attempt, type OpenAnswer, type Outgoing, openAttempt } from './attempt.ts'
 
-/** A request before it has a token, to either listener of the service. */
+/** A request to either listener of the service, without a token. */
 export type Request = Omit<Outgoing, 'timeoutMs'> & { readonly timeoutMs?: number | undefined }
 
 /**
- * Sends once under the client's token, and answers what comes, whatever its status: below every
- * call of this client, and for programs that pass an answer on, or show it, as it came.
+ * Sends once with the client's token and returns the answer with any status: the layer below every
+ * call of this client, and for programs that forward or show answers unchanged.
  */
 export interface Exchange {
-  /** Has a token, or asks for one: asking has tries of its own. @throws CallFailed */
+  /** Ensures a token; the token request has its own retries. @throws CallFailed */
   authenticate(signal?: AbortSignal): Promise<void>
   /** @throws CallFailed */
   send(request: Request): Promise<Answer>
-  /** Leaves the body of a success to be read. @throws CallFailed */
+  /** Returns a success with an open body. @throws CallFailed */
   open(request: Request): Promise<OpenAnswer>
 }
 
@@ -36,12 +36,12 @@ export function createExchange(
     const token = await tokens.current(request.signal)
     let reply = await sendWith(token)
     if (reply.status === 401) {
-      // A token that the service does not know any more is refused before anything is done.
+      // An unknown token is refused before any effect.
       tokens.forget(token)
       reply = await sendWith(await tokens.current(request.signal))
     }
     const { status } = reply
-    // Where a redirect is not shown to programs, its status is 0.
+    // In browsers, an opaque redirect has status 0.
     if (status >= 200 && (status < 300 || status >= 400)) return reply
     throw new CallFailed('unexpected_answer', { status })
   }

@@ -4,12 +4,12 @@ import { type Answer, type OpenAnswer, type Outgoing, repeat } from './attempt.t
 import { parseProblem, type QueryValues } from './content.ts'
 import { createExchange, type Request } from './exchange.ts'
 
-/** What a caller may say of any call. */
+/** The options of every call. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
-  /** For each try. */
+  /** For each attempt. */
   readonly timeoutMs?: number | undefined
-  /** Tries after the first. */
+  /** Retries after the first attempt. */
   readonly retries?: number | undefined
   /** Called with the head of each successful answer, such as for its `requestId`. */
   readonly onAnswer?: ((head: AnswerHead) => void) | undefined
@@ -23,7 +23,7 @@ export interface AnswerHead {
   readonly headers: Headers
 }
 
-/** A request, before it has an address and a token. */
+/** A request without an address and a token. */
 export interface Call extends CallOptions {
   readonly method: Outgoing['method']
   readonly path: Path
@@ -34,18 +34,18 @@ export interface Call extends CallOptions {
   readonly isRepeatable: boolean
 }
 
-/** Sends with a token, as often as is right. */
+/** Sends requests with a token, and repeats them when it is safe. */
 export interface Transport {
-  /** @throws PinfoldError for whatever is not a success. */
+  /** @throws PinfoldError unless it succeeds. */
   send(call: Call): Promise<Answer>
   /**
-   * Sends once, and leaves the body to be read.
-   * @throws PinfoldError for whatever is not a success.
+   * Sends once and returns an open body.
+   * @throws PinfoldError unless it succeeds.
    */
   open(call: Call): Promise<OpenAnswer>
 }
 
-/** The version of the interface that the types are of. */
+/** The version of the interface that the types describe. */
 const apiVersion = '2026-11-20'
 
 export function createTransport(settings: Settings): Transport {
@@ -62,8 +62,8 @@ export function createTransport(settings: Settings): Transport {
     async send(call) {
       const request = createRequest(call)
       checkPatience(call)
-      // Before the tries of the call: asking for a token has tries of its own, and is not to have
-      // their product.
+      // Before the attempts of the call, since the retries of the token request must not multiply
+      // with them.
       await exchange.authenticate(call.signal)
       const answer = await repeat(
         { ...call, retries: call.retries ?? settings.retries },
@@ -96,13 +96,13 @@ function composeUrl(base: string, { path, query = {} }: Call): string {
 
 declare const encoded: unique symbol
 
-/** Writes a path below `T` whose variable parts are encoded. Only the tag makes one. */
+/** Builds a path below `T` with encoded variable parts. Only the tag creates one. */
 export type Path = (() => string) & { readonly [encoded]: true }
 
 /**
- * ``path`/cards/${publicToken}` ``: whatever a part holds, it stays one segment. It is written when
- * the call is made, so that what is wrong with it is a rejection of the call.
- * @throws CallFailed `invalid_argument` for a part that is no text, is empty, or would climb.
+ * ``path`/cards/${publicToken}` ``: each part stays one segment. Built during the call, so that a
+ * fault rejects the call.
+ * @throws CallFailed `invalid_argument` for a part that is not text, is empty, or consists of dots.
  */
 export function path(texts: TemplateStringsArray, ...parts: readonly string[]): Path {
   const write = () => String.raw({ raw: texts }, ...parts.map(segment))

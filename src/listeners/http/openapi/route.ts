@@ -11,7 +11,7 @@ export async function describeRoutes(app: Server, described: Description): Promi
 
 /** Serves the document that describes this interface. */
 export function openapiRoute(app: Server): void {
-  // The plugin would make it anew for whoever asks, which takes it half a second.
+  // Made once, since the plugin takes half a second for each document.
   const openapi = madeOnce(() =>
     publishedDocument('application/json; charset=utf-8', JSON.stringify(app.swagger())),
   )

@@ -23,19 +23,19 @@ const connections = 32
 
 interface Scenario {
   readonly name: string
-  /** What the bare server does meanwhile. */
+  /** The operation of the bare server for comparison. */
   readonly baseline: 'read' | 'write' | 'list'
   readonly method: 'GET' | 'POST' | 'PUT'
   path(publicToken: string): string
   readonly body?: string
-  /** Whether each call has an idempotency key of its own. */
+  /** Whether each call has its own idempotency key. */
   readonly isKeyed?: boolean
 }
 
-/** Calls go round these many cards. */
+/** The number of cards that calls cycle through. */
 const cardCount = 128
 
-/** Requests per second. @throws Error when any is answered with something else than 2xx. */
+/** Returns requests per second. @throws Error for an answer other than 2xx. */
 async function measure(
   url: string,
   paths: readonly string[],
@@ -44,7 +44,7 @@ async function measure(
 ): Promise<number> {
   const sent = body === undefined ? headers : { ...headers, 'content-type': 'application/json' }
   let asked = 0
-  // One card after the other, whichever connection asks: on one card they only wait for each other.
+  // All connections share one cycle of cards, since calls on one card wait for each other.
   const setupRequest = (request: autocannon.Request): autocannon.Request => {
     asked += 1
     const path = paths[asked % paths.length] ?? ''
@@ -92,7 +92,7 @@ function listScenarios(base: string): readonly Scenario[] {
   ]
 }
 
-/** What the bare server is called with. */
+/** The paths of the bare server. */
 const barePaths = (
   { baseline }: Scenario,
   publicTokens: readonly string[],

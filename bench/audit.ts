@@ -1,10 +1,9 @@
 /**
- * What the audit log costs: `npm run bench -- audit`. How many calls a second there are while acts
- * are entered, and while nobody enters them, which only a benchmark can bring about: it keeps the
- * lease to itself. What entering takes of a core at 1,000 acts a second, in this program and in the
- * database; and what the database writes for an act. And how long after a disclosure its receipt is
- * there. `-- --rounds 5 --seconds 5` are how often and how long calls are measured, `--parts
- * receipts,bytes,calls,share` what is.
+ * Measures the cost of the audit log: `npm run bench -- audit`. Calls per second while acts are
+ * entered, and while they are not, because the benchmark holds the lease. The processor time for
+ * entering 1,000 acts per second, in this program and in the database; the bytes that the database
+ * writes per act; and the time from a disclosure to its receipt. `-- --rounds 5 --seconds 5` sets
+ * the number and length of the measurements, `--parts receipts,bytes,calls,share` selects them.
  */
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -31,10 +30,10 @@ const connections = 32
 const cardCount = 128
 const lease = { name: 'keep-audit-log', seconds: 5 }
 
-/** What every card's PIN is set to, before it is tried. */
+/** The PIN of every card, set before it is tried. */
 const pin = '4829'
 
-/** What is called, each an act or two of the log. */
+/** A measured call, which is one or two acts in the log. */
 interface Scenario {
   readonly name: string
   readonly url: string
@@ -77,7 +76,7 @@ async function listScenarios(
   ]
 }
 
-/** Calls a second, one card after the other, whichever connection asks. */
+/** Calls per second, over a cycle of cards that all connections share. */
 async function measure({ headers, requests, url }: Scenario, amount?: number): Promise<number> {
   let asked = 0
   const setupRequest = (request: autocannon.Request): autocannon.Request => {
@@ -101,14 +100,12 @@ const takeStatement = statement(
    returning lease_name as "leaseName"`,
 )
 
-/**
- * Keeps the lease from the services: none enters anything until the returned function is called.
- */
+/** Holds the lease, so that no service enters acts until the returned function is called. */
 async function standStill(database: Database): Promise<() => Promise<void>> {
   const values = [lease.name, randomUUID(), lease.seconds]
   while ((await database.query(takeStatement, values)).length === 0) await wait(20)
   const renewing = setInterval(() => void database.query(takeStatement, values), 1_000)
-  // Whoever had it is at a batch yet, and asks for it again after that.
+  // The previous holder finishes a batch and requests the lease again after it.
   await wait(2_000)
   return async () => {
     clearInterval(renewing)
@@ -153,10 +150,7 @@ async function compare(
 
 const lsn = `select pg_current_wal_insert_lsn() - '0/0'`
 
-/**
- * What the database writes to its log for a call and the entering of it, with nothing else going
- * on.
- */
+/** Measures the bytes in the write-ahead log of a call and its entry, without other load. */
 async function measureBytes(
   scenario: Scenario,
   database: Database,
@@ -165,7 +159,7 @@ async function measureBytes(
   const amount = 4_000
   await untilEntered(client)
   const goOn = await standStill(database)
-  // Whole pages that are written for the first time since a checkpoint are no matter of either.
+  // Excludes full-page writes after a checkpoint, which belong to neither.
   await client.query('checkpoint')
   await measure(scenario, amount)
   const indexes = await figure(client, 'select size from audit_log')
@@ -186,10 +180,10 @@ async function measureBytes(
   }
 }
 
-/** Microseconds that a process of this machine has worked. */
+/** The processor time of a process on this machine, in microseconds. */
 async function workedMicroseconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8')
-  // Behind the name in brackets: state is the first, and utime and stime the 12th and 13th
+  // After the name in brackets: state is the first field, utime and stime the 12th and 13th
   // (proc(5)), in 1/100 s.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10_000
@@ -198,7 +192,7 @@ async function workedMicroseconds(pid: number): Promise<number> {
 const perSecond = 1_000
 const everyMs = 100
 
-/** What a thousand acts a second take of a core to be entered, a quarter of them tries. */
+/** Measures the processor time for entering a thousand acts per second, a quarter of them tries. */
 async function measureShare(url: string, client: pg.Client, standing: Database): Promise<void> {
   const database = openPool({ connectionString: url, poolSize: 1, onIdleError: () => undefined })
   await untilEntered(client)
@@ -224,7 +218,7 @@ async function measureShare(url: string, client: pg.Client, standing: Database):
     const { system, user } = process.cpuUsage(before)
     return user + system
   }
-  // What the making of the acts takes here is no matter of the log.
+  // Excludes the cost of making the acts.
   const making = await usedBy(actFor)
   while ((await enter()) > 0);
   const its = await workedMicroseconds(backend.pid)
@@ -251,9 +245,7 @@ async function measureShare(url: string, client: pg.Client, standing: Database):
   await database.close()
 }
 
-/**
- * As many acts as are given, without what leads to them: three of four events, the others tries.
- */
+/** Inserts acts without their causes: three of four are events, the others tries. */
 const injection = (count: number): string => `with head as (
     insert into feed_head (client_id, last_position) values ('bench', ${count})
     on conflict (client_id) do update set last_position = feed_head.last_position + ${count}
@@ -271,7 +263,7 @@ const injection = (count: number): string => `with head as (
     'R-1', 'chip', 'pin', base::integer + 1, 1, 'match', 2, true
   from head cross join generate_series(1, ${count / 4}) as n`
 
-/** From the answer to a disclosure to its receipt, of so many that begin one after the other. */
+/** Measures the time from a disclosure's answer to its receipt, in sequence. */
 async function measureReceipts(
   { base }: BenchService,
   cards: readonly Card[],

@@ -1,6 +1,7 @@
 /**
- * Authorizations of two processes on one PostgreSQL server: how many a second over many cards, and
- * what becomes of 1,000 wrong PINs at once on one card. `npm run bench -- authorizations`
+ * Measures authorizations of two processes on one PostgreSQL server: how many per second over many
+ * cards, and the answers to 1,000 concurrent wrong PINs on one card. `npm run bench --
+ * authorizations`
  */
 import { readFile } from 'node:fs/promises'
 import autocannon from 'autocannon'
@@ -13,7 +14,7 @@ const roundsEach = 3
 const cardCount = 200
 const burst = 1_000
 
-/** Right PINs over all cards, for a while. */
+/** Sends right PINs over all cards, for a fixed time. */
 async function measure(
   target: BenchService,
   cards: readonly ReadCard[],
@@ -21,7 +22,7 @@ async function measure(
   const headers = await headersFor(target, target.sandbox.network)
   const bodies = cards.map((card) => composePanRequest(target, card))
   let asked = 0
-  // One card after the other, whichever connection asks: on one card they wait for each other.
+  // All connections share one cycle of cards, since calls on one card wait for each other.
   const setupRequest = (request: autocannon.Request): autocannon.Request => {
     asked += 1
     return { ...request, body: bodies[asked % bodies.length] ?? '' }
@@ -35,7 +36,7 @@ async function measure(
   })
 }
 
-/** Writes a second of the bare server, one statement each, on the same cards. */
+/** Writes per second of the bare server, one statement each, on the same cards. */
 async function measureBare(url: string, cards: readonly Card[]): Promise<number> {
   const requests = cards.map(({ publicToken }) => ({
     method: 'POST' as const,
@@ -45,7 +46,7 @@ async function measureBare(url: string, cards: readonly Card[]): Promise<number>
     .average
 }
 
-/** Wrong PINs on one card, all at once, in turn to each process. */
+/** Sends concurrent wrong PINs for one card, alternating between the processes. */
 async function attack(
   processes: readonly BenchService[],
   card: ReadCard,

@@ -1,6 +1,6 @@
 /**
- * The least that a server on PostgreSQL can do: bare `node:http`, one prepared statement, one
- * answer. What the product takes longer is what it does besides.
+ * A minimal server on PostgreSQL: bare `node:http`, one prepared statement, one answer. The
+ * difference is the cost of the product's other work.
  */
 import { createServer } from 'node:http'
 import pg from 'pg'
@@ -18,9 +18,8 @@ const write = {
   text: `update try_counter set block_reported = false where public_token = $1 and kind = 'pin'`,
 }
 
-// A page of cards with the columns that the product answers as they are. Those that are sealed are
-// left out: who only selects has no use for them, and in JSON they would cost more than all others
-// together.
+// A page of cards with the columns that the product answers unchanged. Encrypted columns are
+// omitted: they are useless without decryption and would dominate the JSON.
 const list = {
   name: 'baseline_list',
   text: `select card.public_token as "publicToken", card.customer_reference as "customerReference",

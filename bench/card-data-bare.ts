@@ -1,5 +1,5 @@
 /**
- * The bare private-key operations of one reveal, per second that a core works:
+ * Measures the private-key operations of one reveal, per second of processor time:
  * `{"deviceKey","sessionKey"}`.
  */
 import {
@@ -40,12 +40,12 @@ const signing = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 
 console.log(
   JSON.stringify({
-    // Open the session key, sign the answer.
+    // Decrypt the session key, sign the answer.
     sessionKey: perSecond(() => {
       privateDecrypt({ key: rsa.privateKey, ...oaep }, wrapped)
       sign('sha256', payload, pss)
     }),
-    // Draw a key pair, agree with the device's, sign the answer.
+    // Generate a key pair, agree with the device's, sign the answer.
     deviceKey: perSecond(() => {
       const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
       diffieHellman({ privateKey, publicKey: device.publicKey })

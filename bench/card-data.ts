@@ -1,8 +1,7 @@
 /**
- * Reveals of each form of Get Card Data per second that a core works for the service, beside what
- * the form's private-key operations alone cost: `npm run bench -- card-data`. The time is that of
- * the processor, not of the wall, so that others on the machine do not count; the database, a
- * PostgreSQL server, and the caller are not in it.
+ * Measures reveals of each form of Get Card Data per second of the service's processor time, beside
+ * the form's private-key operations alone: `npm run bench -- card-data`. Processor time excludes
+ * other load on the machine, the PostgreSQL server and the caller.
  */
 import { type ChildProcess, execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
@@ -15,7 +14,7 @@ import { type Bench, createCards, headersFor, median, runBench } from './support
 const secondsPerRun = 5
 const rounds = 3
 const connections = 16
-/** Calls go round these many cards: on a single one they would only wait for each other. */
+/** The number of cards that calls cycle through: on a single one they would wait for each other. */
 const cardCount = 64
 
 const forms = ['deviceKey', 'sessionKey'] as const
@@ -31,7 +30,7 @@ async function untilKeys(baseUrl: string): Promise<ServiceKeys> {
   throw new Error('No keys were made within two minutes.')
 }
 
-/** Seconds that cores have worked for a process so far (proc(5), in ticks of a hundredth). */
+/** The processor time of a process so far in seconds (proc(5), in ticks of a hundredth). */
 async function processorSeconds({ pid }: ChildProcess): Promise<number> {
   const [, fields = ''] = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')
   const [user, system] = fields.split(' ').slice(11, 13).map(Number)
@@ -39,8 +38,8 @@ async function processorSeconds({ pid }: ChildProcess): Promise<number> {
 }
 
 /**
- * Reveals per second of a core.
- * @throws Error when any is answered with something else than 200.
+ * Reveals per second of processor time.
+ * @throws Error for an answer other than 200.
  */
 async function measure(
   service: ChildProcess,

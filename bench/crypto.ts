@@ -13,14 +13,14 @@ import { SecretKey } from '../src/hsm/software/master-keys.ts'
 import { openSoftHsm } from '../test/support/softhsm.ts'
 
 /**
- * `npm run bench -- crypto`: verbs a second of both implementations of the HSM, beside bare
- * `node:crypto` doing the same block operations. Medians of rounds that take turns, so that
- * whatever else the machine does meets all alike.
+ * `npm run bench -- crypto`: verbs per second of both HSM implementations, beside the same block
+ * operations in bare `node:crypto`. Medians of alternating rounds, so that other load affects all
+ * of them.
  */
 
 const rounds = 7
 const roundMs = 400
-/** Verbs that wait at once, as requests do. */
+/** Concurrent verbs, as with requests. */
 const atOnce = 16
 
 const memoryKeyStore = (): KeyStore => {
@@ -28,7 +28,7 @@ const memoryKeyStore = (): KeyStore => {
   return { list: async () => kept, add: async (key) => void kept.push(key) }
 }
 
-/** How often a verb is done in a second. */
+/** Returns the verbs per second. */
 async function timed(verb: () => unknown): Promise<number> {
   const end = performance.now() + roundMs
   let done = 0
@@ -48,7 +48,7 @@ const median = (values: readonly number[]): number =>
 
 type Subject = { readonly name: string; readonly verbs: Verbs }
 
-/** Medians by verb, and in it by subject. */
+/** Returns medians by verb and subject. */
 async function measure(subjects: readonly Subject[]): Promise<Map<string, number[]>> {
   const medians = new Map<string, number[]>()
   for (const name of ['verify PIN', 'verify CVV2', 'seal record'] as const) {
@@ -93,13 +93,13 @@ else {
 console.log(`${cpus().length} cores, ${atOnce} at once, medians of ${rounds} rounds\n`)
 print(subjects, await measure(subjects))
 
-/** What is timed, by its name. */
+/** The measured functions by name. */
 export type Verbs = Readonly<Record<'verify PIN' | 'verify CVV2' | 'seal record', () => unknown>>
 
 const expiry = makeExpiry(2030, 11)
 const text = '{"firstName":"Ana","lastName":"Lim","dateOfBirth":"1990-04-17"}'
 
-/** The verbs of an HSM, on one card whose PIN and CVV2 are right. */
+/** Creates the verbs of an HSM, on one card with a right PIN and CVV2. */
 export async function createVerbs(hsm: Hsm): Promise<Verbs> {
   const card = await hsm.generateCardNumber('400000', 'cvk')
   const pin = await hsm.generatePin(card, {
@@ -131,7 +131,7 @@ export async function createVerbs(hsm: Hsm): Promise<Verbs> {
 
 const options = { authTagLength: 16 }
 
-/** The block operations of the same verbs, by OpenSSL as Node has it, and nothing around them. */
+/** The block operations of the same verbs in Node's OpenSSL, without other work. */
 export function bareVerbs(): Verbs {
   const aes = createSecretKey(randomBytes(32))
   const pair = setOddParity(randomBytes(16))

@@ -1,4 +1,6 @@
-/** Cards by the million, as a bank brings them along: by SQL, on two connections. */
+/**
+ * Inserts millions of cards, as after a migration from another system: by SQL, on two connections.
+ */
 import pg from 'pg'
 import type { Hsm } from '../src/hsm/contract/hsm.ts'
 import { readConfig } from '../src/service/config/config.ts'
@@ -8,13 +10,13 @@ import { findDatabaseDay, makeSlice, slicedTables } from '../src/storage/events/
 import type { Bench } from './support.ts'
 
 const batchSize = 5_000
-/** Positions that the service gives meanwhile are below. */
+/** Above the positions that the service assigns meanwhile. */
 const firstPosition = 1_000_000
-/** What is kept of events is spread over so many days. */
+/** The number of days over which events are distributed. */
 const eventDays = 28
 const sliceDays = 5
 
-/** Tokens by the number of their card, in no order: the same is true of those that are drawn. */
+/** Maps a card's number to its token in no order, as with random tokens. */
 const multiplier = 6_180_339_887n
 const tokens = 9_000_000_000n
 const firstToken = 1_000_000_000n
@@ -23,8 +25,8 @@ const composeToken = (number: number): string =>
   String(firstToken + ((BigInt(number) * multiplier) % tokens))
 
 /**
- * One card in a million is lost, one in fifty cancelled, one in ten of one reference; the last day
- * of none is over.
+ * One card in a million is lost, one in fifty cancelled, one in ten has the same reference; none
+ * has expired.
  */
 const insertCards = `
   with given as materialized (
@@ -83,17 +85,17 @@ const personalData = JSON.stringify({
   address: { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' },
 })
 
-/** Whose records are to open. */
+/** The cards whose records can be decrypted. */
 export type Sealed = 'all' | 'listed'
 
-/** Those that the first pages of a list come to, those half way, and the rare ones. */
+/** The cards on the first pages of a list, on those half way, and the rare ones. */
 const isListed = (number: number, count: number): boolean =>
   number >= count - listedCards ||
   (number >= count / 2 - listedCards && number < count / 2 + 1_000) ||
   number % 1_000_000 === 7 ||
   number === 11
 
-/** A page has 101 cards, and the rarer filters have one of fifty. */
+/** A page has 101 cards, and the rarer filters match one of fifty. */
 const listedCards = 6_000
 
 async function sealBatch(
@@ -112,16 +114,16 @@ async function sealBatch(
   return [given, await Promise.all(records)]
 }
 
-/** What a database is filled with. */
+/** The content of a filled database. */
 export interface Fill {
   readonly count: number
   readonly sealed: Sealed
-  /** Called after each batch, with the share that is there. */
+  /** Called after each batch, with the share of cards so far. */
   between?(share: number): Promise<void>
 }
 
 /**
- * Fills the database of a service, which is there already, with cards of the demo client.
+ * Fills the existing database of a service with cards of the demo client.
  * @returns the public token of one of them.
  */
 export async function fillCards(

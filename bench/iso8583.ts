@@ -1,6 +1,6 @@
 /**
- * Purchases with a PIN on the card networks' own wire, over one link and over eight, beside the
- * JSON route with an Idempotency-Key in the same run. `npm run bench -- iso8583`
+ * Measures purchases with a PIN over ISO 8583, on one link and on eight, beside the JSON route with
+ * an Idempotency-Key in the same run. `npm run bench -- iso8583`
  */
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -35,7 +35,7 @@ const createBlock = (service: BenchService, { pan, pin }: ReadCard): string =>
 
 let traces = 0
 
-/** Sends purchases on one link, always so many of them in flight, until it is time. */
+/** Sends purchases on one link with a constant number in flight, for a fixed time. */
 async function sell(
   service: BenchService,
   { port, profile }: { readonly port: number; readonly profile: Profile },
@@ -121,7 +121,7 @@ async function measureLinks(
   }
 }
 
-/** The same purchases over JSON, each under a key of its own. */
+/** Sends the same purchases as JSON, each with its own key. */
 async function measureJson(service: BenchService, cards: readonly ReadCard[]): Promise<Measured> {
   const headers = await headersFor(service, service.sandbox.network)
   const bodies = cards.map((card) =>
@@ -176,7 +176,7 @@ async function openLinks(service: BenchService, count: number) {
     if (answer.status !== 201) throw new Error(`No link was made: ${await answer.text()}`)
     links.push({ port, profile })
   }
-  // Each process looks every two seconds.
+  // Each process polls every two seconds.
   await new Promise((resolve) => setTimeout(resolve, 3_000))
   return links
 }
@@ -191,7 +191,7 @@ await runBench(async (bench) => {
   const service = await bench.startService({ LINK_PORT: '0' })
   const cards = await readCards(service, cardCount)
   const links = await openLinks(service, 8)
-  // What is compiled at the first calls is not measured.
+  // Warms up the compiler.
   await measureLinks(service, links.slice(0, 1), cards)
   await measureJson(service, cards)
   const ratios: number[] = []

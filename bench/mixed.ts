@@ -25,9 +25,9 @@ const { values: options } = parseArgs({
 
 const callers = 32
 const warmUpSeconds = 3
-/** More than are in work at half of the capacity, so that none waits here for a connection. */
+/** More than are in use at half of the capacity, so that no call waits here for a connection. */
 const connections = 256
-/** Many, so that few calls meet on one card. */
+/** Many, so that few calls affect the same card. */
 const cardCount = 400
 
 /** Of a hundred calls. */
@@ -52,18 +52,18 @@ interface Call {
   readonly body?: string
 }
 
-/** A call that was answered, or not. */
+/** The outcome of a call. */
 interface Outcome {
   readonly kind: Kind
-  /** From the instant at which it was to be sent. */
+  /** From the planned instant. */
   readonly tookMs: number
-  /** From that instant until it was sent. */
+  /** From the planned instant until it was sent. */
   readonly lateMs: number
-  /** What came instead of the answer; null where all is well. */
+  /** A description of a failed call; null after success. */
   readonly fault: string | null
 }
 
-/** The kinds in an order that spreads each of them over the hundred. */
+/** Distributes the kinds evenly over the hundred. */
 function spreadKinds(): readonly Kind[] {
   const kinds = Object.entries(mix) as [Kind, number][]
   return kinds
@@ -74,7 +74,7 @@ function spreadKinds(): readonly Kind[] {
     .map(({ kind }) => kind)
 }
 
-/** Gives one call after the other. */
+/** Plans successive calls. */
 async function planCalls(service: BenchService, pools: Record<'public' | 'private', Pool>) {
   const cards = await issueCards(service, cardCount)
   const bodies = cards.map((card) => composeRequest(service, card))
@@ -99,7 +99,7 @@ async function planCalls(service: BenchService, pools: Record<'public' | 'privat
     }),
     'set or unblock PIN': ({ pin, publicToken }, number) => {
       const path = `${base}/card-pin/${publicToken}/pin`
-      // Its own PIN again: an authorization at the same time is right with either.
+      // The same PIN again, so that a concurrent authorization is right before and after.
       if (number % 2 === 0) return { ...post, path, body: JSON.stringify({ pin }) }
       return { ...post, headers: bodiless, path: `${path}/unblock` }
     },
@@ -119,7 +119,7 @@ async function planCalls(service: BenchService, pools: Record<'public' | 'privat
   }
 }
 
-/** Sends a call. @param plannedMs when it was to be sent. */
+/** Sends a call. @param plannedMs its planned instant. */
 async function send(
   { body, headers, kind, method, path, pool }: Call,
   plannedMs = performance.now(),
@@ -132,7 +132,7 @@ async function send(
   return { kind, lateMs, tookMs: performance.now() - plannedMs, fault }
 }
 
-/** A right PIN that is declined is as wrong as a call that fails. */
+/** A declined right PIN counts as a failed call. */
 function findFault(kind: Kind, status: number, text: string): string | null {
   if (status >= 300) return `${kind}: ${status} ${text}`
   const isDeclined = kind === 'authorization' && JSON.parse(text).responseCode !== '00'
@@ -140,8 +140,8 @@ function findFault(kind: Kind, status: number, text: string): string | null {
 }
 
 /**
- * Calls one after the other, of several callers, for a while.
- * @returns how many a second were answered.
+ * Sends calls of several callers in sequence, for a fixed time.
+ * @returns the answers per second.
  */
 async function findCapacity(next: () => Call, seconds: number): Promise<number> {
   const startMs = performance.now() + warmUpSeconds * 1_000
@@ -161,7 +161,7 @@ async function findCapacity(next: () => Call, seconds: number): Promise<number> 
   return answered / seconds
 }
 
-/** Sends calls at a fixed rate, whatever becomes of them. */
+/** Sends calls at a fixed rate, independent of the answers. */
 async function sendAtRate(
   next: () => Call,
   perSecond: number,
@@ -207,7 +207,7 @@ await runBench(async (bench) => {
   }
   try {
     const next = await planCalls(service, pools)
-    // With a rate that is given it is run for its warm-up alone.
+    // With a given rate, it only warms up.
     const capacity = await findCapacity(
       next,
       options.rate ? 0 : Number(options['capacity-seconds']),

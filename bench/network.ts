@@ -1,4 +1,4 @@
-/** Cards whose PINs are known, and authorization requests of a network with the right PIN. */
+/** Creates cards with known PINs, and authorization requests of a network with the right PIN. */
 import { pinKeys, requestCardData, type ServiceKeys } from '../packages/sdk/device/device.ts'
 import { makePinBlock } from '../test/reference/pin-blocks.ts'
 import { type BenchService, createCards, headersFor } from './support.ts'
@@ -8,7 +8,7 @@ export interface Card {
   readonly pin: string
 }
 
-/** New cards, with the PINs that they were created with. */
+/** Creates cards and returns their initial PINs. */
 export async function issueCards(service: BenchService, count: number): Promise<Card[]> {
   const headers = await headersFor(service)
   const publicTokens = await createCards(service.base, headers, count)
@@ -20,13 +20,13 @@ export async function issueCards(service: BenchService, count: number): Promise<
   )
 }
 
-/** A card as a terminal reads it. */
+/** A card's data at a terminal. */
 export interface ReadCard extends Card {
   readonly pan: string
   readonly expiry: string
 }
 
-/** New cards, as terminals read them. */
+/** Creates cards and returns their data at a terminal. */
 export async function readCards(service: BenchService, count: number): Promise<ReadCard[]> {
   const headers = await headersFor(service)
   const issued = await issueCards(service, count)
@@ -46,7 +46,7 @@ export async function readCards(service: BenchService, count: number): Promise<R
   return cards
 }
 
-/** They are made in the background at the first start. */
+/** The service makes its keys in the background at the first start. */
 async function fetchKeys(origin: string): Promise<ServiceKeys> {
   for (;;) {
     const answer = await fetch(`${origin}/.well-known/jwks.json`)

@@ -1,20 +1,20 @@
 /**
- * A client that calls as often as its limits let it, and a little more, with the calls that cost
- * most, until it is stopped. Tells how each was answered when it ends.
+ * A client that calls the most expensive operations slightly above its limits until it is stopped.
+ * Prints the number of answers of each kind at the end.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 
 const [, , base = '', token = '', publicToken = ''] = process.argv
 const callsPerSecond = 220
 const burst = 400
-/** As many as may be in work or wait. */
+/** The maximum number of calls in work or waiting. */
 const openCallsMax = 432
 const headers = { authorization: `Bearer ${token}` }
 
 const deepPosition = ['2025-01-01T02:00:00.000000Z', '1000000000']
 const deepCursor = Buffer.from(JSON.stringify(deepPosition)).toString('base64url')
 
-/** Filters that nothing matches, deep pages, long pages, and the types of events that are rare. */
+/** Filters without matches, deep pages, long pages, and rare types of events. */
 const paths: readonly string[] = [
   '/cards?cardStatusCode=83',
   '/cards?cardStatusCode=54',

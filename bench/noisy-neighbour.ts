@@ -1,7 +1,8 @@
 /**
- * What another client and a card network notice of a client that calls as often as it may with the
- * calls that cost most, having a million cards: `npm run bench -- noisy-neighbour`, quickly with
- * `-- --cards 20000`. It fails where the others are refused, or wait 100 ms longer than without it.
+ * Measures how a client with a million cards that calls the most expensive operations at its limits
+ * affects another client and a card network: `npm run bench -- noisy-neighbour`, faster with `--
+ * --cards 20000`. It fails if the others are refused, or wait 100 ms longer than without that
+ * client.
  */
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
@@ -26,7 +27,7 @@ interface Figures {
   readonly answers: Record<string, number>
 }
 
-/** Calls at a steady pace, whatever the answers take. */
+/** Sends calls at a constant rate, independent of the answers. */
 async function measure(call: () => Promise<Response>): Promise<Figures> {
   const figures: Figures = { timesMs: [], answers: {} }
   const calls: Promise<void>[] = []
@@ -53,10 +54,10 @@ const percentile = ({ timesMs }: Figures, share: number): number =>
 
 const ticksPerSecond = 100
 
-/** Seconds of processor time of a process and of those of its children that have ended. */
+/** Processor time in seconds of a process and its ended children. */
 async function processorSeconds(pid: number): Promise<number> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  // The name, in parentheses, may hold spaces. Then: state, parent, …; 11 to 14 are the times.
+  // The name, in parentheses, may contain spaces. Then: state, parent, …; 11 to 14 are the times.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / ticksPerSecond
 }
@@ -66,7 +67,7 @@ const readParent = async (pid: number): Promise<number> => {
   return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1])
 }
 
-/** Of the database server, all its processes together. */
+/** Processor time of the database server's processes. */
 async function databaseSeconds(database: pg.Client): Promise<number> {
   const { rows } = await database.query<{ pid: number }>('select pid from pg_stat_activity')
   const [first] = rows
@@ -75,7 +76,7 @@ async function databaseSeconds(database: pg.Client): Promise<number> {
   return seconds.reduce((sum, each) => sum + each, 0)
 }
 
-/** Who asks while it is quiet and while it is not. */
+/** The other callers, with and without the noise. */
 interface OtherTenants {
   client(): Promise<Response>
   network(): Promise<Response>
@@ -114,7 +115,7 @@ async function measureBoth({ client, network }: OtherTenants) {
   return { client: ofClient, network: ofNetwork }
 }
 
-/** Starts the noisy client. @returns what stops it, and says how it was answered. */
+/** Starts the noisy client. @returns a function that stops it and returns its answers. */
 async function makeNoise(bench: Bench, service: BenchService, publicToken: string) {
   const { authorization = '' } = await headersFor(service)
   const token = authorization.replace('Bearer ', '')

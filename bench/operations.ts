@@ -1,4 +1,4 @@
-/** The operations that are measured on few cards and on many, and profiled one by one. */
+/** The operations that are measured with few and many cards, and profiled individually. */
 import { randomUUID } from 'node:crypto'
 import autocannon from 'autocannon'
 import { type Card, composeRequest } from './network.ts'
@@ -9,7 +9,7 @@ export interface Subject {
   readonly service: BenchService
   readonly headers: Readonly<Record<string, string>>
   readonly networkHeaders: Readonly<Record<string, string>>
-  /** Those that calls go round. */
+  /** The cards that calls cycle through. */
   readonly cards: readonly Card[]
 }
 
@@ -78,8 +78,8 @@ export const scenarios: readonly Scenario[] = [
 const connections = 32
 
 /**
- * Calls an operation for so many seconds, one card after the other.
- * @throws Error when any call is answered with something else than 2xx.
+ * Calls an operation for a number of seconds, over a cycle of cards.
+ * @throws Error for an answer other than 2xx.
  */
 export async function callFor(
   seconds: number,
@@ -91,7 +91,7 @@ export async function callFor(
   const { 'content-type': contentType = '', ...others } = isOfNetwork ? networkHeaders : headers
   const base = isOfNetwork ? '/network/authorizations' : new URL(service.base).pathname
   let asked = 0
-  // One card after the other, whichever connection asks: on one card they wait for each other.
+  // All connections share one cycle of cards, since calls on one card wait for each other.
   const setupRequest = (request: autocannon.Request): autocannon.Request => {
     const number = asked
     asked += 1

@@ -19,7 +19,7 @@ const { values: options } = parseArgs({
   },
 })
 
-/** What `Profiler.stop` answers (Chrome DevTools Protocol); times in microseconds. */
+/** The result of `Profiler.stop` (Chrome DevTools Protocol); times in microseconds. */
 interface Profile {
   readonly nodes: readonly {
     readonly id: number
@@ -30,7 +30,7 @@ interface Profile {
   readonly timeDeltas: readonly number[]
 }
 
-/** A session with the inspector of a process, one request at a time. */
+/** Opens a session with a process's inspector; one request at a time. */
 async function openInspector(port: number) {
   const list = await fetch(`http://127.0.0.1:${port}/json/list`)
   const [target] = (await list.json()) as { webSocketDebuggerUrl: string }[]
@@ -53,7 +53,7 @@ async function openInspector(port: number) {
   return { ask, close: () => socket.close() }
 }
 
-/** A room of this folder, a package, or a part of Node; what is native by its own name. */
+/** Returns the room of this folder, the package, or the part of Node; native functions by name. */
 function findPart({ functionName, url }: Profile['nodes'][number]['callFrame'], caller: string) {
   const [, room] = /\/(src\/(?:\w[\w-]*\/){0,2})/.exec(url) ?? []
   const [, packageName] =
@@ -62,7 +62,7 @@ function findPart({ functionName, url }: Profile['nodes'][number]['callFrame'], 
   if (room) return room
   if (url.startsWith('node:')) return url.replace(/^(node:(?:internal\/)?[^/]+).*$/, '$1')
   if (functionName.startsWith('(')) return functionName
-  // What a bracket of V8's does is its caller's; what a socket or a cipher does has a name.
+  // V8's own entries count for their callers; sockets and ciphers have names.
   return /^(writev|writeBuffer|writeUtf8String|writeLatin1String|update|final|shutdown)$/.test(
     functionName,
   )
@@ -70,7 +70,7 @@ function findPart({ functionName, url }: Profile['nodes'][number]['callFrame'], 
     : caller
 }
 
-/** Microseconds of each part. */
+/** Returns the microseconds of each part. */
 function sumTimes({ nodes, samples, timeDeltas }: Profile): Map<string, number> {
   const byId = new Map(nodes.map((node) => [node.id, node]))
   const parts = new Map<number, string>()

@@ -18,9 +18,9 @@ import { openPostgres } from '../test/support/postgres.ts'
 import { openTestService } from '../test/support/service.ts'
 
 /**
- * 20,000 requests while every key rotates at the times of production, on the embedded database and
- * on two programs with a PostgreSQL server: `npm run bench -- rotation`. None may fail, and no card
- * may be unreadable at any moment.
+ * Sends 20,000 requests while every key rotates with production's intervals, on the embedded
+ * database and on two programs with a PostgreSQL server: `npm run bench -- rotation`. No request
+ * may fail, and every card must be readable at all times.
  */
 
 const requests = 20_000
@@ -35,7 +35,7 @@ type Subject = {
   readPan: (publicToken: string) => Promise<string>
 }
 
-/** Rotates under load, and prints how long everything took. */
+/** Rotates under load and prints the durations. */
 const measure = async ({ administer, dataDir, readPan, send, zoneKey }: Subject) => {
   const load = await openLoad({ send, readPan, zoneKey, workers: 16, cardsEach: 25 })
   const from = performance.now()

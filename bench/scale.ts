@@ -29,7 +29,7 @@ const { values: options } = parseArgs({
   },
 })
 
-/** Cards, and the database that they lie in. */
+/** Cards, and their database. */
 interface MeasuredSubject extends Subject {
   readonly database: pg.Client
 }
@@ -41,7 +41,7 @@ async function readSize(database: pg.Client): Promise<number> {
 
 const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(2)} GB`
 
-/** Makes a service with so many cards; those that are measured lie anywhere among them. */
+/** Creates a service with a number of cards; the measured ones are distributed among them. */
 async function openSubject(bench: Bench, count: number): Promise<MeasuredSubject> {
   const service = await bench.startService()
   const database = new pg.Client({ connectionString: bench.databaseUrl })
@@ -51,7 +51,7 @@ async function openSubject(bench: Bench, count: number): Promise<MeasuredSubject
   const fromMs = performance.now()
   const between = async (share: number) => {
     const due = Math.ceil(share * Number(options.measured)) - publicTokens.length
-    // A token may be refused by now: a fill takes longer than it holds.
+    // The token may have expired, since filling takes longer than its life.
     if (due > 0)
       publicTokens.push(...(await createCards(service.base, await headersFor(service), due)))
   }
@@ -76,12 +76,12 @@ async function openSubject(bench: Bench, count: number): Promise<MeasuredSubject
   }
 }
 
-/** What a run came to. */
+/** The result of a run. */
 interface Run {
   readonly perSecond: number
-  /** Of the write-ahead log, for each call. */
+  /** Bytes of write-ahead log per call. */
   readonly logBytes: number
-  /** Whole pages in it, for each call. */
+  /** Full pages in it per call. */
   readonly logPages: number
 }
 
@@ -90,7 +90,7 @@ async function readLogSize(database: pg.Client): Promise<{ bytes: number; pages:
   return { bytes: Number(rows[0].wal_bytes), pages: Number(rows[0].wal_fpi) }
 }
 
-/** @throws Error when any call is answered with something else than 2xx. */
+/** @throws Error for an answer other than 2xx. */
 async function measure(scenario: Scenario, subject: MeasuredSubject): Promise<Run> {
   const before = await readLogSize(subject.database)
   const result = await callFor(Number(options.seconds), scenario, subject)
@@ -103,11 +103,11 @@ async function measure(scenario: Scenario, subject: MeasuredSubject): Promise<Ru
   }
 }
 
-/** Each operation on both, in turn. */
+/** Measures each operation on both, alternating. */
 async function compare(scenario: Scenario, small: MeasuredSubject, large: MeasuredSubject) {
   const runs: { small: Run; large: Run }[] = []
   for (let round = 0; round < Number(options.rounds); round += 1) {
-    // Who is first is last the next time.
+    // The order alternates.
     const first = await measure(scenario, round % 2 === 0 ? small : large)
     const second = await measure(scenario, round % 2 === 0 ? large : small)
     runs.push(round % 2 === 0 ? { small: first, large: second } : { small: second, large: first })
@@ -126,7 +126,7 @@ async function compare(scenario: Scenario, small: MeasuredSubject, large: Measur
   }
 }
 
-/** Where in a list half of it is behind. */
+/** Returns the position of the middle of a list. */
 async function findDepths({
   database,
 }: MeasuredSubject): Promise<{ cards: string; events: string }> {
@@ -147,7 +147,7 @@ async function findDepths({
 
 const pagesEach = 20
 
-/** How long a page takes that is asked for alone, in milliseconds. */
+/** Measures single pages, in milliseconds. */
 async function timePages({ headers, service }: Subject, query: string): Promise<string> {
   const times: number[] = []
   let entries = 0
@@ -196,7 +196,7 @@ async function timeFilters(subject: MeasuredSubject): Promise<void> {
   console.table(rows)
 }
 
-/** What each table takes on the disk, with its slices, for a million cards. */
+/** Prints the size of each table with its slices, per million cards. */
 async function printSizes({ database }: MeasuredSubject, count: number): Promise<void> {
   const { rows } = await database.query(
     `select coalesce(parent.relname, own.relname) as table,

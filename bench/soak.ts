@@ -17,13 +17,13 @@ import { type BenchService, headersFor, runBench } from './support.ts'
 const total = Number(process.env.SOAK_AUTHORIZATIONS ?? 1_000_000)
 const stretchSize = Math.min(50_000, Math.ceil(total / 10))
 const stretches = Math.ceil(total / stretchSize)
-/** Before anything is measured: by then the engine's code is compiled to run fast. */
+/** Before the measurements, so that the engine's code is compiled with optimizations. */
 const warmUpSize = Math.min(10_000, stretchSize)
 const callers = 32
 const cardCount = 400
 const lookEveryMs = 2_000
 
-/** Tables that grow with what is done, by design, until their rows are old. */
+/** Tables that grow by design until their rows reach the retention. */
 const keptTables = [
   'authorization_request',
   'event',
@@ -49,7 +49,8 @@ const filesStatement = statement(
 )
 
 /**
- * Returns the table of each database file. No service may run then: one process opens the database.
+ * Returns the table of each database file. The service must be stopped, since only one process
+ * opens the database.
  */
 async function readTableFiles(folder: string): Promise<ReadonlyMap<string, string>> {
   const database = await openPglite(folder)
@@ -67,7 +68,10 @@ interface Sizes {
   readonly byTable: ReadonlyMap<string, number>
 }
 
-/** Bytes of the data directory, of its write-ahead log, and of each table with its indexes. */
+/**
+ * Returns the bytes of the data directory, of its write-ahead log, and of each table with its
+ * indexes.
+ */
 async function measureFiles(
   folder: string,
   tablesByFile: ReadonlyMap<string, string>,
@@ -76,7 +80,7 @@ async function measureFiles(
   let [all, log] = [0, 0]
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue
-    // One that was there a moment ago may be gone.
+    // A file may have been deleted meanwhile.
     const { size } = await stat(join(entry.parentPath, entry.name)).catch(() => ({ size: 0 }))
     all += size
     if (entry.parentPath.includes('pg_wal')) log += size
@@ -86,9 +90,7 @@ async function measureFiles(
   return { all, log, byTable }
 }
 
-/**
- * Counts how often the database was vacuumed, by the time of the last one in the health document.
- */
+/** Counts the runs of vacuum, by the time of the last one in the health document. */
 function countVacuums(privateUrl: string) {
   let [count, last] = [0, '']
   const look = async (): Promise<void> => {
@@ -109,15 +111,15 @@ interface Stretch {
 }
 
 /**
- * Authorizations of several callers, one after the other for each.
- * @throws Error for any that is not approved.
+ * Sends authorizations of several callers, in sequence for each.
+ * @throws Error unless all are approved.
  */
 async function authorize(
   { pool, service }: { pool: Pool; service: BenchService },
   bodies: readonly string[],
   count: number,
 ): Promise<Stretch> {
-  // A token of its own: the run is longer than one is valid.
+  // A new token, since the run is longer than its life.
   const headers = await headersFor(service, service.sandbox.network)
   const tookMs: number[] = []
   let asked = 0
@@ -144,13 +146,10 @@ async function authorize(
   return { perSecond: (count / (performance.now() - fromMs)) * 1_000, tookMs }
 }
 
-/**
- * Milliseconds of a processor that a process has used: other work on the machine changes the rate,
- * and this hardly.
- */
+/** Processor time of a process in milliseconds, which other load on the machine hardly affects. */
 async function readProcessorMs({ child }: BenchService): Promise<number> {
   const text = await readFile(`/proc/${child.pid}/stat`, 'utf8')
-  // After the name in brackets, user and system time are numbers 12 and 13, in hundredths
+  // After the name in brackets, user and system time are fields 12 and 13, in hundredths
   // (proc_pid_stat(5)).
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10
@@ -209,7 +208,7 @@ await runBench(async (bench) => {
     await pool.close()
   }
   const tenth = Math.round(stretches / 10)
-  // Each stretch has as many: their times add up, not their rates.
+  // All stretches have the same size, so their times are added, not their rates.
   const computeRate = (part: readonly number[]) =>
     part.length / part.reduce((sum, perSecond) => sum + 1 / perSecond, 0)
   const [begin, end] = [computeRate(rates.slice(0, tenth)), computeRate(rates.slice(-tenth))]

@@ -25,10 +25,10 @@ const { values: options } = parseArgs({
 const cards = Number(options.cards)
 /** Of one card. */
 const busyRows = 10_000
-/** A number that no card of this installation is given: the products' BINs are others. */
+/** A number outside the BINs of this installation's products. */
 const pan = new Pan('4999999999999996')
 
-/** Authorizations of every card, and very many of everything of one. */
+/** Inserts authorizations of every card, and a large history of one. */
 async function fillHistory(client: pg.Client, busyToken: string): Promise<void> {
   await client.query(`insert into authorization_request (public_token, authorization_id, client_id, network_id, request_id,
       reference, entry_mode, response_code, checks, duration_ms, requested_at, decided_at)
@@ -55,7 +55,7 @@ async function fillHistory(client: pg.Client, busyToken: string): Promise<void> 
   await client.query('checkpoint')
 }
 
-/** The token of a PAN that is put among the fingerprints. */
+/** Inserts the token of a PAN into the fingerprints. */
 async function addPan({ databaseUrl, dataDir }: Bench, client: pg.Client, publicToken: string) {
   const onIdleError = () => undefined
   const database = openPool({ connectionString: databaseUrl, poolSize: 1, onIdleError })
@@ -71,7 +71,7 @@ async function addPan({ databaseUrl, dataDir }: Bench, client: pg.Client, public
   await database.close()
 }
 
-/** Until the service has counted a month of authorizations, which it does beside. */
+/** Waits until the service has counted a month of authorizations in the background. */
 async function untilCounted(client: pg.Client): Promise<void> {
   for (let isCounted = false; !isCounted; await wait(1_000)) {
     const { rows } = await client.query(
@@ -118,7 +118,7 @@ const callsFor = (publicToken: string, busyToken: string): readonly Call[] => {
 const percentile = (sorted: readonly number[], share: number): string =>
   (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0).toFixed(1)
 
-/** @param ask one call, from which it has the number of entries in the answer. */
+/** @param ask one call, which returns the number of entries in the answer. */
 async function time(name: string, ask: () => Promise<number>) {
   const times: number[] = []
   let entries = 0
@@ -132,7 +132,7 @@ async function time(name: string, ask: () => Promise<number>) {
   return [name, entries, percentile(sorted, 0.5), percentile(sorted, 0.99)]
 }
 
-/** @throws Error when it is answered with something else than 200. */
+/** @throws Error for an answer other than 200. */
 async function askListener(
   { privateUrl }: BenchService,
   headers: Readonly<Record<string, string>>,
@@ -149,8 +149,8 @@ async function askListener(
 }
 
 /**
- * Pages of the console, as somebody who is signed in gets them: beside a call that does nothing,
- * and the listener's own.
+ * Measures pages of the console for a signed-in person: beside an empty call, and the listener's
+ * own answer.
  */
 async function timePages({ privateUrl, sandbox }: BenchService, busyToken: string) {
   const browser = openBrowser()
@@ -192,7 +192,7 @@ await runBench(
     const headers = await headersFor(service, service.sandbox.admin)
     const { 'content-type': _, ...reading } = headers
     await untilCounted(client)
-    // As it is measured: a million cards take minutes.
+    // Printed immediately: a million cards take minutes.
     console.log('call | entries | p50, ms | p99, ms')
     for (const call of callsFor(publicToken, busyToken)) {
       const headersOfCall = call.body ? headers : reading

@@ -1,5 +1,6 @@
 /**
- * What the benchmarks share: a service of its own process on a PostgreSQL server, a token, cards.
+ * Shared parts of the benchmarks: a service in its own process on a PostgreSQL server, a token,
+ * cards.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,14 +24,14 @@ export interface BenchService {
   /** `http://127.0.0.1:8080/thr/processor` */
   readonly base: string
   readonly privateUrl: string
-  /** Everything that it printed so far. */
+  /** Returns everything that it printed so far. */
   log(): string
 }
 
-/** Where a benchmark runs: one database, and processes that are stopped with it. */
+/** The environment of a benchmark: one database, and processes that are stopped with it. */
 export interface Bench {
   readonly databaseUrl: string
-  /** Of its services: the master key lies there. */
+  /** The data directory of its services, with the master key. */
   readonly dataDir: string
   /** Starts a process of the service and waits until it is ready. */
   startService(env?: Readonly<Record<string, string>>): Promise<BenchService>
@@ -38,7 +39,7 @@ export interface Bench {
   startProgram(file: string, values: readonly string[]): ChildProcess
 }
 
-/** Runs a benchmark and leaves nothing behind. */
+/** Runs a benchmark and removes everything afterwards. */
 export async function runBench(
   work: (bench: Bench) => Promise<void>,
   server: PostgresOptions = {},
@@ -52,7 +53,7 @@ export async function runBench(
   }
 }
 
-/** Runs a benchmark on a database of its own of a server. */
+/** Runs a benchmark on its own database on a server. */
 export async function runOnServer(
   postgres: TestPostgres,
   work: (bench: Bench) => Promise<void>,
@@ -86,7 +87,7 @@ export async function runOnServer(
           PRIVATE_PORT: String(privatePort),
           RATE_LIMIT: 'off',
           LOG_LEVEL: 'warn',
-          // The same cards in each run: of drawn ones, some show the digits of a PIN that is set.
+          // The same cards in each run: some random cards contain the digits of a PIN that is set.
           SANDBOX_SEED: 'bench',
           ...env,
         })
@@ -128,7 +129,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports
 }
 
-/** Waits for a text on standard output, and keeps on reading it. */
+/** Waits for a text on standard output, and keeps reading it. */
 async function untilPrinted(child: ChildProcess, text: string): Promise<() => string> {
   const { stdout } = child
   if (!stdout) throw new Error('Its standard output is not read.')
@@ -144,7 +145,7 @@ async function untilPrinted(child: ChildProcess, text: string): Promise<() => st
   return () => printed
 }
 
-/** What a client sends with a call that has a body, with all scopes that it has. */
+/** Returns the headers of a client's call with a body, with all of its scopes. */
 export async function headersFor(
   { sandbox }: Pick<BenchService, 'sandbox'>,
   { clientId, clientSecret }: Credentials = sandbox,
@@ -165,10 +166,10 @@ const order = {
   address: { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' },
 }
 
-/** The body that orders a card of the demo product. */
+/** The request body for a card of the demo product. */
 export const newCard = JSON.stringify(order)
 
-/** Public tokens of new cards. */
+/** Creates cards and returns their public tokens. */
 export async function createCards(
   base: string,
   headers: Readonly<Record<string, string>>,
@@ -199,7 +200,7 @@ async function untilAnswering(url: string): Promise<void> {
   throw new Error(`${url} did not answer within 30 seconds.`)
 }
 
-/** The bare server, on the service's database. */
+/** Starts the bare server on the service's database. */
 export async function startBaseline(bench: Bench): Promise<string> {
   const port = await freePort()
   bench.startProgram('baseline-server.ts', [bench.databaseUrl, String(port)])

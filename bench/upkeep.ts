@@ -1,8 +1,8 @@
 /**
- * What a service does by itself, at size, and what a client notices of it: `npm run bench --
- * upkeep`. How many events a client's feed takes a second; how long it takes to forget ten million
- * old events and attempts; how long a million cards take to be re-encrypted. `-- --events 10000000
- * --attempts 1000000 --cards 100000` are how many of each.
+ * Measures the background work of a service with many rows, and its effect on a client: `npm run
+ * bench -- upkeep`. Events per second in a client's feed; the time to delete ten million old events
+ * and attempts; the time to re-encrypt a million cards. `-- --events 10000000 --attempts 1000000
+ * --cards 100000` set the numbers.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -28,7 +28,7 @@ const { values: options } = parseArgs({
 const retention = { eventDays: 30, attemptDays: 90 }
 const rowsEach = 250_000
 
-/** Calls of a client that change cards, and how the slowest of a hundred fare. */
+/** Sends a client's changes of cards and measures the slowest of a hundred. */
 async function callAround(service: BenchService, paths: readonly string[]): Promise<string> {
   const { 'content-type': _, ...headers } = await headersFor(service)
   const { latency, non2xx, requests } = await autocannon({
@@ -42,7 +42,7 @@ async function callAround(service: BenchService, paths: readonly string[]): Prom
   return `${Math.round(requests.average)}/s, p99 ${latency.p99} ms`
 }
 
-/** Does a piece of work while a client calls. */
+/** Runs work while a client calls. */
 async function beside(work: () => Promise<unknown>, call: () => Promise<string>) {
   const fromMs = performance.now()
   let seconds = 0
@@ -56,7 +56,7 @@ async function beside(work: () => Promise<unknown>, call: () => Promise<string>)
   return { seconds, noticed }
 }
 
-/** Events of one client that wait to be published, and an endpoint that wants none of them. */
+/** Measures the publication of a client's events to an endpoint that subscribes to none of them. */
 async function measureFeed(client: pg.Client, database: Database): Promise<void> {
   await client.query(
     `insert into event (public_token, sequence, client_id, type, details)
@@ -71,7 +71,7 @@ async function measureFeed(client: pg.Client, database: Database): Promise<void>
   console.log(`one client's feed: ${Math.round(Number(options.unpublished) / seconds)} events/s`)
 }
 
-/** Old events, in slices that are over, and old attempts. */
+/** Inserts old events, in slices that have ended, and old attempts. */
 async function fillOld(client: pg.Client, database: Database): Promise<void> {
   const today = await findDatabaseDay(database)
   for (const table of slicedTables) {
@@ -120,7 +120,7 @@ async function rotate(service: BenchService, key: string): Promise<string> {
   return headers.authorization ?? ''
 }
 
-/** From the first row that is moved to the last. */
+/** Measures from the first re-encrypted row to the last. */
 async function measureReEncryption(service: BenchService, client: pg.Client): Promise<void> {
   await rotate(service, 'personal-data')
   const progress = async () => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 const folder = fileURLToPath(new URL('../bench/', import.meta.url))
 
 /**
- * A measurement says in its first comment how it is run; the other files of the folder are its
+ * The first comment of a measurement describes its use; the other files of the folder are its
  * parts.
  */
 const names = globSync('*.ts', { cwd: folder })

@@ -1,6 +1,6 @@
 /**
- * Ends with 3 and a sentence where the Node that npm scripts find cannot run TypeScript: npm may
- * have installed none.
+ * Exits with 3 and a sentence when the Node of npm scripts cannot run TypeScript, for example
+ * because npm has not installed one.
  */
 import { findRuntimeRefusal } from '../bin/bundled-node.mjs'
 

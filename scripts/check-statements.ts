@@ -1,7 +1,7 @@
 /**
- * Prepares every statement of `src/storage/<noun>/*.sql` on the schema of the migrations with the
- * functions, and has the compiler compare its parameters and columns with the types that the module
- * beside it declares. Prints what differs.
+ * Prepares every statement of `src/storage/<noun>/*.sql` on the migrated schema with the functions,
+ * and has the compiler compare its parameters and columns with the types that its module declares.
+ * Prints the differences.
  */
 import { execFile } from 'node:child_process'
 import { globSync } from 'node:fs'
@@ -16,10 +16,7 @@ import { numberParameters, pluralize, splitStatements } from '../src/storage/eng
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 
-/**
- * How the drivers give and take values of a type of the database, by its object identifier. A list
- * may have nulls.
- */
+/** The TypeScript types of the database's types, by object identifier. A list may contain nulls. */
 const typesByOid: Readonly<Record<number, string>> = {
   16: 'boolean',
   17: 'Uint8Array',
@@ -51,17 +48,14 @@ const typesByOid: Readonly<Record<number, string>> = {
   3802: 'unknown',
 }
 
-/**
- * What the drivers take where it differs from what they give: an instant may be given as the
- * database writes it.
- */
+/** The types of parameters that differ: an instant may be given as text. */
 const parameterTypesByOid: Readonly<Record<number, string>> = {
   ...typesByOid,
   1184: 'Date | string',
   1185: 'readonly (Date | string | null)[]',
 }
 
-/** What the compiler is asked of each statement. `Run` is what the module declares. */
+/** The type test of each statement. `Run` is the module's declaration. */
 const comparison = `
 type Declared<Run> =
   Run extends (c: never, v: infer P) => Promise<readonly (infer R)[]> ? [P, R]
@@ -87,7 +81,9 @@ type Faults<Run, P, R> = [
 const declaration =
   /const (\w+) = (declare|shared\.declareRead|shared\.declareAct)(?:<[\s\S]*?>)?\(\s*'(\w+)',?\s*\)/g
 
-/** What statements name that only a cluster has (docs/reference/cluster.md), of the same types. */
+/**
+ * Stand-ins for objects that only a cluster has (docs/reference/cluster.md), with the same types.
+ */
 const clusterParts = `
 create table pg_dist_node (noderole text, groupid integer, isactive boolean, shouldhaveshards boolean);
 create table pg_dist_partition (logicalrelid regclass, partmethod "char", partkey text, repmodel "char");
@@ -123,7 +119,7 @@ const findType = (types: Readonly<Record<number, string>>, oid: number, where: s
 /** A name with the object identifier of its type. */
 type Typed = readonly [name: string, oid: number]
 
-/** A statement's parameters and columns, as the database knows them. */
+/** A statement's parameters and columns in the database. */
 interface Described {
   readonly parameters: readonly Typed[]
   readonly columns: readonly Typed[]
@@ -138,7 +134,7 @@ async function describeStatement(engine: PGlite, written: string): Promise<Descr
   }
 }
 
-/** What the compiler is asked of a statement. */
+/** Composes the type test of a statement. */
 function writeTypeTest(as: string | undefined, name: string, { columns, parameters }: Described) {
   const members = (types: Readonly<Record<number, string>>, entries: readonly Typed[]): string => {
     const listed = entries.map(([key, oid]) => `${key}: ${findType(types, oid, `${name}, ${key}`)}`)
@@ -158,7 +154,8 @@ const formatEntries = (entries: readonly Typed[]): string =>
     .join(', ')
 
 /**
- * Compares a statement for several callers with that for one: it takes lists, and answers ordinals.
+ * Compares a statement for several callers with that for one: it has lists as parameters and
+ * returns ordinals.
  */
 async function compareShared(
   engine: PGlite,
@@ -185,7 +182,7 @@ async function compareShared(
 interface Comparison {
   readonly faults: readonly string[]
   readonly count: number
-  /** The module with what the compiler is asked of its declarations. */
+  /** The module with its type tests. */
   readonly source: string
 }
 
@@ -219,8 +216,8 @@ async function compareModule(engine: PGlite, sqlFile: string): Promise<Compariso
 }
 
 /**
- * Compiles the modules, each with its type tests, in a copy of the sources.
- * @returns what the compiler finds.
+ * Compiles the modules with their type tests, in a copy of the sources.
+ * @returns the compiler's errors.
  */
 async function compile(sources: ReadonlyMap<string, string>): Promise<readonly string[]> {
   await mkdir(join(root, 'node_modules/.cache'), { recursive: true })

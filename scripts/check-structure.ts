@@ -1,8 +1,7 @@
 /**
  * `npm run check:structure [-- <root>]`: checks the code against ARCHITECTURE.md and prints its
- * figures. The arrows between rooms are the table in structure/arrows.ts, what is asked of each
- * file is in structure/rules.ts, and the figures, which are there to look at, come from
- * structure/figures.ts.
+ * figures. structure/arrows.ts has the permitted imports between rooms, structure/rules.ts the
+ * rules for each file, and structure/figures.ts the figures, which have no limits.
  */
 import { resolve } from 'node:path'
 import { type Figure, measureSources } from './structure/figures.ts'

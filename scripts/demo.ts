@@ -1,7 +1,7 @@
 /**
- * `pinfold demo` (`npm run demo`): the whole journey over HTTP, against the sandbox that runs on
- * `DATA_DIR`, or one that is started for it and stopped again. Exits with 1 if an answer is not
- * what the specification says.
+ * `pinfold demo` (`npm run demo`): runs all scenarios over HTTP, against the sandbox on `DATA_DIR`,
+ * or one that is started for it and stopped again. Exits with 1 if an answer does not match the
+ * specification.
  */
 
 import { exitCodes } from '../src/cli/command.ts'
@@ -21,7 +21,7 @@ const help = `pinfold demo [--json]
   Example:
     pinfold demo`
 
-// A server that was started for the demo is stopped however this process ends.
+// Stops a server that was started for the demo, however this process ends.
 endWithOutput(exitCodes.refused)
 
 if (process.argv.includes('--help')) console.log(help)
@@ -43,7 +43,7 @@ async function playJourney(): Promise<void> {
   }
 }
 
-/** The same card core over ISO 8583, as `pinfold terminal` plays it, without the fields. */
+/** Shows the same card core over ISO 8583, as `pinfold terminal` does, without the fields. */
 async function playTerminal(): Promise<void> {
   const outcome = await terminalCommand.run({ names: [], options: { json: true } })
   if (outcome?.exitCode) process.exitCode = 1
@@ -54,7 +54,7 @@ async function playTerminal(): Promise<void> {
   console.log(shown)
 }
 
-/** `fetch failed` alone helps nobody: its cause does. */
+/** Returns the cause, since `fetch failed` alone is no explanation. */
 function describeReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message

@@ -35,7 +35,7 @@ const composeName = (type: string): string =>
   type.replaceAll(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /**
- * The text of api/events.asyncapi.json (AsyncAPI 3.0.0): the messages that webhooks receive, from
+ * Returns the text of api/events.asyncapi.json (AsyncAPI 3.0.0): the messages of webhooks, from
  * their schemas.
  */
 export function generateAsyncapi(): string {

@@ -28,7 +28,7 @@ export const generateConfiguration = (): string => {
 const row = ([name, otherwise, meaning]: DescribedVariable): string =>
   `| \`${name}\` | ${otherwise} | ${describeValues(name)} | ${meaning} |`
 
-/** The values that the service accepts, as its complaint about another one lists them. */
+/** Lists the accepted values, as the error about another one does. */
 function describeValues(name: string): string {
   const { faults } = parseConfig({ [name]: 'unusable' })
   const complaint = faults.find((fault) => fault.startsWith(`${name} must be `)) ?? ''

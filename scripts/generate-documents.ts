@@ -34,12 +34,12 @@ import { drawArrows } from './structure/arrows.ts'
 const root = resolve(import.meta.dirname, '..')
 const migrations = new URL('../database/migrations/', import.meta.url)
 
-/** The text of each generated file, by its path from the folder that has them. */
+/** The text of each generated file, by its path from the root folder. */
 type Documents = Readonly<Record<string, string>>
 
 /**
- * @param open a database at this program's schema in place of a new one, which takes seconds to
- *   make.
+ * @param open a database with this program's schema instead of a new one, which takes seconds to
+ *   create.
  */
 export async function generateDocuments(
   folder: string = root,
@@ -59,7 +59,7 @@ export async function generateDocuments(
   }
 }
 
-/** The documents of the real servers, with nothing configured. */
+/** Returns the documents of the real servers, without configuration. */
 async function generateOpenapi(open: () => Promise<Database>): Promise<Documents> {
   const dataDir = await mkdtemp(join(tmpdir(), 'pinfold-generate-'))
   const database = await open()
@@ -202,7 +202,7 @@ const arrowsBegin =
   '<!-- arrows: generated from scripts/structure/arrows.ts by npm run generate -->'
 const arrowsEnd = '<!-- end of arrows -->'
 
-/** The text with the arrows between its two marks. */
+/** Inserts the arrows between the two marks of a text. */
 function insertArrows(text: string): string {
   const [before, old, ...others] = text.split(arrowsBegin)
   const [, after] = (old ?? '').split(arrowsEnd)
@@ -226,7 +226,7 @@ function wrap(text: string, width: number): string {
   return lines.join('\n')
 }
 
-/** The paths of the files of a folder that are not what the code says. */
+/** Returns the paths of generated files that differ from the code. */
 export async function findStale(folder: string, documents: Documents): Promise<readonly string[]> {
   const stale: string[] = []
   for (const [path, text] of Object.entries(documents)) {
@@ -236,7 +236,7 @@ export async function findStale(folder: string, documents: Documents): Promise<r
   return stale
 }
 
-/** @returns whether the types could be written, or are what the document says. */
+/** @returns whether the types could be written, or match the document. */
 function generateSdkTypes(isCheck: boolean): boolean {
   const script = isCheck ? 'check:generated' : 'generate'
   const words = ['run', '--silent', script, '--workspace', '@pinfold/sdk']

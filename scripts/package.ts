@@ -1,5 +1,5 @@
 /**
- * What `npm pack` runs first: writes the program to `dist/program`, the bill of materials to
+ * Runs at the start of `npm pack`: writes the program to `dist/program`, the bill of materials to
  * `sbom.cdx.json` and the licences to `THIRD-PARTY-NOTICES.txt`.
  */
 import { rm, writeFile } from 'node:fs/promises'

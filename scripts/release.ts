@@ -38,7 +38,7 @@ const run = (folder: string, command: string, ...words: readonly string[]): stri
     stdio: ['ignore', 'pipe', 'inherit'],
   })
 
-/** Why there can be no release; null where there can be one. */
+/** Returns the reason against a release; null without one. */
 function findObstacle(folder: string): string | null {
   if (!/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version)) return `${version} is no version (1.2.3).`
   if (run(folder, 'git', 'status', '--porcelain').trim() !== '')
@@ -51,7 +51,7 @@ function findObstacle(folder: string): string | null {
   return null
 }
 
-/** The section of a version that is not released yet, without its heading. */
+/** Returns the section of an unreleased version, without its heading. */
 function findSection(changelog: string): string | null {
   const [, after] = changelog.split(`## ${version}, unreleased\n`)
   return after?.split(/^## /m)[0]?.trim() ?? null
@@ -62,7 +62,7 @@ interface LockedPackage {
   dependencies?: Record<string, string>
 }
 
-/** Puts the version everywhere, and the date where the changelog says “unreleased”. */
+/** Sets the version everywhere, and the date where the changelog has “unreleased”. */
 function setVersion(folder: string): string {
   const change = (path: string, changed: (text: string) => string) => {
     const file = join(folder, path)
@@ -90,7 +90,7 @@ function setVersion(folder: string): string {
       dependencies['@pinfold/sdk'] = version
     }),
   )
-  // Commands that name the file of a package.
+  // Commands with the file name of a package.
   for (const path of globSync(['README.md', 'docs/**/*.md', 'deploy/**/*', 'examples/**/*.json'], {
     cwd: folder,
   })) {
@@ -114,7 +114,7 @@ function setVersion(folder: string): string {
   return notes
 }
 
-/** Lays out what a release is made of, with its checksums. @returns the lines of SHA256SUMS. */
+/** Writes the files of a release with their checksums. @returns the lines of SHA256SUMS. */
 function makeArtifacts(folder: string, target: string, notes: string): string {
   rmSync(target, { recursive: true, force: true })
   mkdirSync(target, { recursive: true })
@@ -135,10 +135,7 @@ function makeArtifacts(folder: string, target: string, notes: string): string {
   return sums.join('')
 }
 
-/**
- * A clone of what is committed, with the packages that are installed here: as links to the same
- * files.
- */
+/** Clones the committed files, with the installed packages as hard links. */
 function cloneForTrial(): string {
   const folder = join(mkdtempSync(join(tmpdir(), 'pinfold-release-')), 'pinfold')
   run(root, 'git', 'clone', '--quiet', '--shared', root, folder)

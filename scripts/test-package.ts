@@ -1,8 +1,8 @@
 /**
- * `npm test -- --suite package`: a release is made on trial, its package installed by npm in an
- * empty folder, without a network and as an ordinary user, and used there as its readers would;
- * then in the root folder of the image. What this machine lacks for a leg is said, and the leg left
- * out; with `TEST_PACKAGE_WHOLE=required` that is a failure.
+ * `npm test -- --suite package`: makes a trial release and installs its package with npm in an
+ * empty folder, offline and as an ordinary user; uses it there as the documentation describes, then
+ * in the root folder of the image. A part that this machine cannot run is reported and skipped;
+ * with `TEST_PACKAGE_WHOLE=required` that is a failure.
  */
 import assert from 'node:assert/strict'
 import { execFile, execFileSync, spawn } from 'node:child_process'
@@ -22,7 +22,7 @@ import { root } from './package/program.ts'
 const execute = promisify(execFile)
 const installedMegabytesMax = 100
 const isRoot = process.getuid?.() === 0
-/** Nobody's: owns nothing but what is given to it here. */
+/** The user nobody, who owns only files that this test gives to it. */
 const ordinary = isRoot ? { uid: 65_534, gid: 65_534 } : {}
 const temporary = mkdtempSync(join(tmpdir(), 'pinfold-package-'))
 const release = join(temporary, 'release')
@@ -30,10 +30,7 @@ const folder = join(temporary, 'empty')
 const own = join(folder, 'node_modules/pinfold')
 const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version as string
 const archive = `pinfold-${version}.tgz`
-/**
- * The Nodes that the package is tried on: this one, and the oldest, where `TEST_OLDEST_NODE` names
- * it.
- */
+/** The tested versions of Node: this one, and the oldest in `TEST_OLDEST_NODE`, if set. */
 const nodes = [process.execPath, process.env.TEST_OLDEST_NODE].filter((each) => each !== undefined)
 
 let environments = 0
@@ -55,7 +52,7 @@ type Environment = Awaited<ReturnType<typeof environmentFor>>
 const run = async (env: Environment, command: string, ...words: readonly string[]) =>
   (await execute(command, words, { cwd: folder, env, maxBuffer: 2 ** 26, ...ordinary })).stdout
 
-/** Leaves a leg out, aloud. */
+/** Skips a part and reports it. */
 const leaveOut = (t: TestContext, why: string): void => {
   assert.notEqual(process.env.TEST_PACKAGE_WHOLE, 'required', why)
   console.log(`Left out: ${t.name}: ${why}`)
@@ -122,7 +119,7 @@ test('the package is installed in an empty folder by npm, without a network, and
   const megabytes = bytes / 1e6
   console.log(`Installed in ${(Date.now() - begun) / 1000} s: ${megabytes.toFixed(1)} MB.`)
   assert.ok(megabytes <= installedMegabytesMax, `${megabytes} MB`)
-  // What it contains is what the bill of materials says, and no Node.
+  // Its content matches the bill of materials, without Node.
   const wanted = runtimePackages(await readLock()).filter(([, { optional }]) => !optional)
   for (const [path, locked] of wanted) {
     const found = JSON.parse(readFileSync(join(own, path, 'package.json'), 'utf8'))
@@ -131,7 +128,7 @@ test('the package is installed in an empty folder by npm, without a network, and
   assert.ok(!readdirSync(join(own, 'node_modules')).includes('node'))
 })
 
-// Each has its own ports and its own data, so that two run at a time.
+// Each has its own ports and data, so that two run concurrently.
 describe('the installed package', { concurrency: 2 }, () => {
   for (const node of nodes) {
     test(`on ${node.includes(root) ? 'the Node of the tests' : 'the oldest Node'} it starts, issues a card, and tells what is wrong`, async () => {
@@ -176,7 +173,7 @@ describe('the installed package', { concurrency: 2 }, () => {
   test('the guides, followed to the letter, lead where they say with the installed package, too', async () => {
     const files = ['--test', 'test/guides/clients.test.ts']
     const env = { ...process.env, TEST_PACKAGE: join(own, 'bin/pinfold.mjs') }
-    // The variables of this run's own runner would make that one part of it.
+    // The variables of this test runner would affect the started one.
     Reflect.deleteProperty(env, 'NODE_TEST_CONTEXT')
     const { stdout } = await execute(process.execPath, files, {
       cwd: root,
@@ -231,7 +228,7 @@ describe('the installed package', { concurrency: 2 }, () => {
     const enter = (command: readonly string[]) =>
       `exec chroot --userspec=${user}:${user} --groups= ${rootFolder} ${command.join(' ')}`
     const begun = Date.now()
-    // The first process of its own space, as in a container.
+    // The first process of its own namespace, as in a container.
     const service = spawn(
       'unshare',
       ['--mount', '--pid', '--fork', '--kill-child', 'sh', '-c', `${mount} && ${enter(words)}`],
@@ -273,7 +270,7 @@ describe('the installed package', { concurrency: 2 }, () => {
     const unit = join(root, 'deploy/systemd/pinfold.service')
     const version = await execute('systemd-analyze', ['--version']).catch(() => null)
     if (version === null) return leaveOut(t, 'there is no systemd-analyze')
-    // It looks whether the command is there, on this very machine.
+    // The unit checks that the command exists on this machine.
     const text = readFileSync(unit, 'utf8')
     assert.match(
       text,
@@ -296,7 +293,7 @@ describe('the installed package', { concurrency: 2 }, () => {
     const words = ['compose', '--file', compose, 'config', '--quiet']
     const there = await execute('docker', ['compose', 'version']).catch(() => null)
     if (there === null) {
-      // No part of what must be there: an engine for containers needs a kernel that lets it run.
+      // Optional, since a container engine needs the kernel's permission.
       console.log(
         `Left out: ${t.name}: there is no docker compose; the image was not built either.`,
       )

@@ -27,9 +27,9 @@ Object.assign(process.env, suite?.env)
 const files = chooseFiles()
 if (files.length === 0) console.log('No test file is concerned.')
 
-// Two more than there are cores: some tests wait for what takes time by its nature.
+// Two more than there are cores, since some tests mostly wait.
 const concurrency = Number(process.env.TEST_FILES_AT_ONCE ?? availableParallelism() + 2)
-// An object of its own: the types of Node do not know the last of its members yet.
+// A separate object, since Node's types lack its newest members.
 const options = {
   files: positionals.length > 0 ? files : await writeProcesses(files),
   concurrency,

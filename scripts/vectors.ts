@@ -3,17 +3,16 @@ import { join } from 'node:path'
 import { type Outcome, runRow } from './vectors/run-row.ts'
 import { lacksPublished, readVectorFile } from './vectors/vector-file.ts'
 
-/** How many rows came out how. */
+/** The number of rows by outcome. */
 export type Tally = Readonly<Record<Outcome['result'], number>>
 
 const none: Tally = { passed: 0, failed: 0, skipped: 0 }
 
 /**
- * Runs every vector file of some directories, and prints each primitive's tally and each row that
- * failed or was skipped, by id and name.
- *
- * @param print takes one line.
- * @returns the tally of all; what is wrong with a file or a directory counts as one failure.
+ * Runs every vector file of some folders. Prints each primitive's tally, and each failed or skipped
+ * row by ID and name.
+ * @param print receives one line.
+ * @returns the total tally; an invalid file or folder counts as one failure.
  */
 export async function runVectors(
   directories: readonly string[],

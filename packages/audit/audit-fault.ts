@@ -1,16 +1,16 @@
 /**
- * What is wrong with something that was to be verified:
+ * The reasons why data is invalid or could not be verified:
  *
- * - `malformed`: it is not of the form that it must have
- * - `wrong_signature`: a signature by a key that was given is wrong: it was changed, or another
+ * - `malformed`: it does not have the required form
+ * - `wrong_signature`: a signature by a given key is invalid: the data was changed, or another key
  *   signed it
- * - `unverified`: there is no signature by a key that was given
- * - `not_included`: the entry is not in the tree that was signed
- * - `erased`: the receipt does not hold the text that it is about
+ * - `unverified`: it has no signature by a given key
+ * - `not_included`: the entry is not in the signed tree
+ * - `erased`: the receipt does not contain its text
  * - `unsupported`: this runtime cannot verify signatures of that kind
  * - `unreachable`: it could not be read
- * - `memory_lost`: what was remembered is no checkpoint that these keys verify
- * - `another_log`: a successor has taken the log's place: its own export says why
+ * - `memory_lost`: these keys do not verify the stored checkpoint
+ * - `another_log`: a successor has replaced the log, and its own export states the reason
  */
 export type AuditFaultCode =
   | 'malformed'

@@ -1,28 +1,26 @@
 /**
- * What is not as it must be:
+ * The kinds of findings:
  *
- * - `checkpoint_changed`: the checkpoint is not what a key of the log signed
- * - `tile_changed`, `tile_missing`: a tile has other hashes than the signed tree, or is not there
- * - `entry_changed`, `entry_deleted`, `entry_swapped`: an entry is not the one that was signed, is
- *   gone, or stands at another's place
- * - `entry_added`: an entry stands before or behind those that were signed
- * - `opening_changed`, `opening_swapped`: what an entry is given to say is not what was entered, or
- *   is what another says
- * - `form_changed`: a line, or what an entry says, is not written in the one form that it has: a
- *   search by text may miss it
- * - `file_added`: a file or folder stands among those of the log and belongs to none of its entries
- * - `cosignature_missing`: fewer witnesses than are asked for, of those whose keys were given, have
- *   cosigned the checkpoint
- * - `opening_missing`: what an entry says is gone, and no erasure in the log covers it
- * - `erasure_unfounded`: an entry names others as erased that are not before it, or at nobody's
- *   request
- * - `tree_changed`: entries and tiles agree with each other, and not with what was signed
- * - `number_skipped`, `number_repeated`: acts on keys and of administration are not numbered
- *   without gaps
- * - `sequence_skipped`, `sequence_repeated`: a card's events are not numbered without gaps
- * - `try_skipped`, `try_repeated`: a card's tries are not numbered without gaps
+ * - `checkpoint_changed`: the checkpoint differs from the one that a key of the log signed
+ * - `tile_changed`, `tile_missing`: a tile differs from the signed tree, or is missing
+ * - `entry_changed`, `entry_deleted`, `entry_swapped`: an entry differs from the signed one, is
+ *   missing, or is in another entry's position
+ * - `entry_added`: an entry is before or after the signed ones
+ * - `opening_changed`, `opening_swapped`: an entry's text differs from the entered one, or belongs
+ *   to another entry
+ * - `form_changed`: a line or an entry's text is not in canonical form, so that a text search may
+ *   miss it
+ * - `file_added`: a file or folder belongs to no entry of the log
+ * - `cosignature_missing`: too few witnesses with a given key have cosigned the checkpoint
+ * - `opening_missing`: an entry's text is missing, and no erasure in the log justifies it
+ * - `erasure_unfounded`: an entry lists erased entries that are not before it, or has no request
+ * - `tree_changed`: entries and tiles match each other, but not the signed root
+ * - `number_skipped`, `number_repeated`: a gap or repeat in the numbers of acts on keys and of
+ *   administration
+ * - `sequence_skipped`, `sequence_repeated`: a gap or repeat in the numbers of a card's events
+ * - `try_skipped`, `try_repeated`: a gap or repeat in the numbers of a card's tries
  * - `two_roots`: another tree of the same size was signed
- * - `rolled_back`: a larger tree was signed than there is
+ * - `rolled_back`: a larger tree was signed than the present one
  */
 export type FindingCode =
   | 'checkpoint_changed'

@@ -6,7 +6,7 @@ const width = 88
 const margin = '      '
 const mask = '********'
 
-// `styleText` colours on a terminal only, and honours NO_COLOR.
+// `styleText` colours text on a terminal only, and honours NO_COLOR.
 const bold = (text: string): string => styleText('bold', text)
 const dim = (text: string): string => styleText('dim', text)
 const green = (text: string): string => styleText('green', text)
@@ -17,7 +17,7 @@ const print = (text: string): void => {
   if (!isJson) console.log(text)
 }
 
-/** For programs: one line of JSON a step. */
+/** Prints one line of JSON per step, for programs. */
 export function printResult(
   number: number,
   { title }: Step,
@@ -29,7 +29,7 @@ export function printResult(
 }
 const indented = (text: string): string => text.replaceAll(/^/gm, margin)
 
-/** Headers of an answer that are worth a line. */
+/** The headers that are printed. */
 const printedHeaders = ['location', 'idempotency-replayed', 'retry-after']
 
 export const printStart = (baseUrl: string, isOwn: boolean): void =>
@@ -37,7 +37,7 @@ export const printStart = (baseUrl: string, isOwn: boolean): void =>
 
 export const printScenario = (title: string): void => print(`\n${bold(title)}`)
 
-/** A client gets a token: its secret and the token are masked. */
+/** Prints a token request, with the secret and the token masked. */
 export function printToken({ clientId, scope }: Credentials, answered: object): void {
   print(`\n   -  Get an access token as ${clientId}`)
   print(indented(`${bold('POST')} /oauth/token`))
@@ -75,7 +75,7 @@ export const printFault = (fault: string): void =>
 export const printEnd = (steps: number): void =>
   print(green(`\nAll ${steps} answers match the specification.`))
 
-/** JSON for a person: on one line where it fits, otherwise a line a member. */
+/** Formats JSON for people: on one line if it fits, otherwise one line per member. */
 function formatJson(value: unknown, width: number, indent = ''): string {
   const line = onOneLine(value)
   if (line.length + indent.length <= width || typeof value !== 'object' || value === null) {

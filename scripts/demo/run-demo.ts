@@ -16,7 +16,7 @@ import {
 } from './narrator.ts'
 import type { Actor, Answer, Call, Journey, Scenario, Step } from './steps.ts'
 
-/** Runs all scenarios. @returns whether every answer is what the specification says. */
+/** Runs all scenarios. @returns whether every answer matches the specification. */
 export async function runDemo(
   sandbox: SandboxFile,
   scenarios: readonly Scenario[],
@@ -66,7 +66,7 @@ function findFault(step: Step, answer: Answer, journey: Journey): string | null 
   }
 }
 
-/** What holds of every answer. */
+/** Checks the general form of an answer. */
 function checkForm({ problem, status }: Step, { body, headers, status: answered }: Answer): void {
   assert.ok(answered === status, `the status must be ${status}, not ${answered}.`)
   assert.ok(headers.get('x-request-id'), 'X-Request-Id must be there.')
@@ -79,17 +79,17 @@ function checkForm({ problem, status }: Step, { body, headers, status: answered 
   assert.ok(code === problem, `the code must be ${problem}, not ${String(code)}.`)
 }
 
-/** What the token endpoint answers (RFC 6749, section 5.1). */
+/** The answer of the token endpoint (RFC 6749, section 5.1). */
 interface TokenAnswer {
   readonly access_token: string
   readonly [member: string]: unknown
 }
 
-/** Sends calls as the demo's actors, each under a token that is asked for once. */
+/** Sends calls as the demo's actors, each with a token that is requested once. */
 interface Caller {
-  /** Gets a token, unless there is one. @returns what was asked and answered, or null. */
+  /** Gets a token unless there is one. @returns the request and the answer, or null. */
   authenticate(actor: Actor): Promise<{ asked: Credentials; answered: TokenAnswer } | null>
-  /** Sends a call of an actor that is authenticated. */
+  /** Sends an authenticated actor's call. */
   send(call: Call): Promise<Answer>
 }
 
@@ -109,7 +109,7 @@ function createCaller(sandbox: SandboxFile): Caller {
       allowHttp: true,
       async fetch(...request) {
         const response = await fetch(...request)
-        // The token is shown, but for itself.
+        // The answer is shown with the token masked.
         if (request[0] === tokenEndpoint && response.ok) {
           answers.set(actor, (await response.clone().json()) as TokenAnswer)
         }

@@ -15,14 +15,14 @@ import {
   unblockPin,
 } from './steps.ts'
 
-/** What the simulator must answer about the kind that was tried. */
+/** The expected answer of the simulator for the tried kind. */
 interface Due {
   readonly responseCode: string
   readonly result: string
   readonly remainingTries: number
 }
 
-/** Lets the simulator try a PIN or CVV on the card, by the path that a card network takes. */
+/** Has the simulator try a PIN or CVV on the card, through the interface of card networks. */
 const simulate = (
   title: string,
   kind: 'pin' | 'cvv',
@@ -143,7 +143,7 @@ const boundaryScenario: Scenario = {
   ],
 }
 
-/** The journey, in order: later scenarios use the card of the first. */
+/** The scenarios in order: later ones use the card of the first. */
 export const scenarios: readonly Scenario[] = [
   issuingScenario,
   pinScenario,

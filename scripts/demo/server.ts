@@ -8,12 +8,12 @@ import { requireNewOrCurrent } from '../../src/service/database.ts'
 import { findListeningRefusal } from '../../src/service/listening-refusal.ts'
 import { createLog } from '../../src/service/log.ts'
 
-/** The server that the demo speaks to. */
+/** The server of the demo. */
 export interface DemoServer {
   readonly sandbox: SandboxFile
-  /** Whether it runs for the demo alone. */
+  /** Whether it was started for the demo. */
   readonly isOwn: boolean
-  /** Stops it if it is the demo's own. */
+  /** Stops it if it was started for the demo. */
   stop(): Promise<void>
 }
 
@@ -22,7 +22,7 @@ const pollMs = 100
 const program = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
 /**
- * The sandbox that runs on `DATA_DIR`, or one that is started there.
+ * Finds the sandbox that runs on `DATA_DIR`, or starts one there.
  * @throws Error with the reason.
  */
 export async function findServer(): Promise<DemoServer> {
@@ -33,12 +33,12 @@ export async function findServer(): Promise<DemoServer> {
     return { sandbox: running, isOwn: false, stop: async () => {} }
   }
   await requireFreePorts(config)
-  // A demo is no reason to bring a database of another version to this one's schema.
+  // A demo must not migrate a database of another version.
   await requireNewOrCurrent(config, createLog('silent'))
   return startServer(config)
 }
 
-/** @throws Error where another server has a port: it would be taken for the demo's own. */
+/** @throws Error when another server has a port, since it would be mistaken for the demo's own. */
 async function requireFreePorts({ dataDir, privateListener, publicListener }: Config) {
   for (const [variable, { host, port }] of [
     ['PORT', publicListener],
@@ -55,7 +55,8 @@ async function requireFreePorts({ dataDir, privateListener, publicListener }: Co
 }
 
 async function startServer(config: Config): Promise<DemoServer> {
-  // For seconds: the embedded database is not compiled a second time to run faster.
+  // The server runs for seconds: a second, optimizing compilation of the embedded database is
+  // skipped.
   const server = spawn(process.execPath, ['--liftoff-only', program], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, LOG_LEVEL: 'warn' },
@@ -73,7 +74,7 @@ async function startServer(config: Config): Promise<DemoServer> {
   }
 }
 
-/** However this process is ended, no server is left behind that nobody asked for. */
+/** Stops the server, however this process ends. */
 function stopWithThisProcess(server: ChildProcess): void {
   process.once('exit', () => server.kill('SIGTERM'))
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { isPublicToken } from '../../src/domain/identifiers.ts'
 import type { SandboxFile } from '../../src/sandbox/sandbox-file.ts'
 
-/** Who calls: the members of `sandbox.json` that hold credentials. */
+/** The caller: the members of `sandbox.json` with credentials. */
 export type Actor = 'client' | 'otherClient' | 'network' | 'admin'
 
 /**
- * One request. Card networks and administration call the private listener, the others the public
+ * One request. Card networks and administrators call the private listener, all others the public
  * one.
  */
 export interface Call {
@@ -21,39 +21,39 @@ export interface Call {
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  /** The JSON that came, or null where nothing came. */
+  /** The parsed JSON, or null for an empty body. */
   readonly body: unknown
 }
 
-/** What the steps of one run know of each other. */
+/** The shared state of the steps of one run. */
 export interface Journey {
   readonly sandbox: SandboxFile
-  /** What every path of the specification begins with: `/thr/processor`. */
+  /** The prefix of the specification's paths: `/thr/processor`. */
   readonly base: string
-  /** By names that the steps agree on: `card`, `pin`. */
+  /** Values by names that the steps share: `card`, `pin`. */
   readonly memory: Map<string, string>
 }
 
-/** One request and what must be answered. */
+/** One request and its expected answer. */
 export interface Step {
   readonly title: string
-  /** A sentence for whoever watches. */
+  /** A sentence for the viewer. */
   readonly note?: string
   readonly call: (journey: Journey) => Call
   readonly status: number
-  /** The `code` of the problem document, where a refusal is what must be answered. */
+  /** The `code` of the problem document, if a refusal is expected. */
   readonly problem?: string
-  /** Checks the answer further, and remembers what later steps need. Throws what is wrong. */
+  /** Checks the answer further, and stores values for later steps. Throws on a fault. */
   readonly check?: (answer: Answer, journey: Journey) => void
 }
 
-/** Steps that belong together. To add one, list it in scenarios.ts. */
+/** Related steps. To add a scenario, list it in scenarios.ts. */
 export interface Scenario {
   readonly title: string
   readonly steps: readonly Step[]
 }
 
-/** What an earlier step remembered. */
+/** Returns a value that an earlier step stored. */
 export function recall({ memory }: Journey, name: string): string {
   const value = memory.get(name)
   if (value === undefined) throw new Error(`No step before this one remembered “${name}”.`)
@@ -68,11 +68,11 @@ const address = {
   country: 'ESP',
 }
 
-/** Creates a card and remembers its token under a name. */
+/** Creates a card and stores its token under a name. */
 export const createCard = (title: string, cardProduct: number, name: string): Step => ({
   title,
   call: ({ base, memory }) => {
-    // One key for one intention: a repeat sends the same.
+    // One key per intended card: a repeat sends the same one.
     const key = memory.get(`${name} key`) ?? randomUUID()
     memory.set(`${name} key`, key)
     return {
@@ -96,7 +96,7 @@ function rememberCard({ body, headers }: Answer, { base, memory }: Journey, name
   memory.set(`${name} maskedPan`, maskedPan)
 }
 
-/** Sets the PIN of a remembered card. */
+/** Sets the PIN of a stored card. */
 export const setPin = (title: string, name: string, pin: (journey: Journey) => string): Step => ({
   title,
   call: (journey) => ({
@@ -108,7 +108,7 @@ export const setPin = (title: string, name: string, pin: (journey: Journey) => s
   status: 204,
 })
 
-/** A PIN that is not weak, even if the card's last digits happen to be the first choice. */
+/** Returns a PIN that is not weak, even if the card's last digits equal the first choice. */
 function chosenPin(journey: Journey): string {
   const pin = recall(journey, 'card maskedPan').endsWith('4821') ? '7350' : '4821'
   journey.memory.set('pin', pin)
@@ -145,7 +145,7 @@ export const issuingScenario: Scenario = {
   ],
 }
 
-/** Reads the PIN of a remembered card, which must be the one given. */
+/** Reads the PIN of a stored card and compares it with the given one. */
 export const readPin = (name: string, pinName: string): Step => ({
   title: 'Read the current PIN',
   call: (journey) => ({
@@ -157,7 +157,7 @@ export const readPin = (name: string, pinName: string): Step => ({
   check: ({ body }, journey) => assert.deepEqual(body, { pin: recall(journey, pinName) }),
 })
 
-/** Reads the PIN or CVV status of a remembered card. */
+/** Reads the PIN or CVV status of a stored card. */
 export const readTryStatus = (
   kind: 'pin' | 'cvv',
   name: string,
@@ -178,7 +178,7 @@ export const readTryStatus = (
   },
 })
 
-/** Gives back the PIN tries of a remembered card. */
+/** Restores the PIN tries of a stored card. */
 export const unblockPin = (name: string): Step => ({
   title: 'Unblock the PIN',
   note: 'It restores all tries. No body is needed.',
@@ -218,7 +218,7 @@ const changeCvv = (title: string, status: 'Blocked' | 'Unblocked'): Step => ({
   status: 204,
 })
 
-/** Gives back the CVV tries of the card. */
+/** Restores the CVV tries of the card. */
 export const unblockCvv = changeCvv('Unblock the CVV', 'Unblocked')
 
 export const cvvScenario: Scenario = {

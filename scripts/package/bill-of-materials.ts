@@ -1,22 +1,21 @@
 import { type Lock, type LockedPackage, parsePackageName, runtimePackages } from './lock.ts'
 
 /**
- * Licences that the package may be passed on with, each under no more than that its text comes
- * along.
+ * Accepted licences of redistributed packages, which require at most that their text is included.
  */
 const accepted = ['Apache-2.0', 'BSD-3-Clause', 'BlueOak-1.0.0', 'ISC', 'MIT']
 
 /**
- * What the package contains, and `pkcs11js` that may be added, as CycloneDX 1.6: from the lock file
- * alone, so that it is the same on every machine. It bears no time and no serial number: the digest
- * of a release says which one it is.
- * @throws Error for a package without a digest, or under a licence that nobody has accepted.
+ * Lists the content of the package, and the optional `pkcs11js`, as CycloneDX 1.6: from the lock
+ * file alone, so that the result is the same on every machine. It has no time and no serial number:
+ * the digest of a release identifies it.
+ * @throws Error for a package without a digest, or with a licence that is not accepted.
  */
 export function createBillOfMaterials(lock: Lock): string {
   const version = lock.packages['']?.version
   const own = `pkg:npm/pinfold@${version}`
   const found = runtimePackages(lock)
-  // One that lies in two folders is the same.
+  // A package in two folders is one component.
   const components = new Map(
     found.map(([path, locked]) => [composeUrl(path, locked), [path, locked]] as const),
   )
@@ -52,7 +51,7 @@ export function createBillOfMaterials(lock: Lock): string {
 const byName = ([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number =>
   one < other ? -1 : 1
 
-/** The package URL: what scanners look a package up by. */
+/** Composes the package URL, with which scanners identify a package. */
 const composeUrl = (path: string, { version }: LockedPackage): string =>
   `pkg:npm/${parsePackageName(path).replace('@', '%40')}@${version}`
 
@@ -81,7 +80,7 @@ function createComponent(
   }
 }
 
-/** What a package needs, as Node finds it: in its own folder, or in one around it. */
+/** Returns a package's dependencies as Node finds them: in its own folder, or in one around it. */
 function neededBy({ packages }: Lock, path: string): string[] {
   const { dependencies, optionalDependencies, peerDependencies } = packages[path] ?? {}
   const names = Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })
@@ -91,7 +90,7 @@ function neededBy({ packages }: Lock, path: string): string[] {
       .map((folder) => `${folder}node_modules/${name}`)
       .find((each) => packages[each])
     const locked = found === undefined ? undefined : packages[found]
-    // One that is only for development is no part of the package, though a peer may ask for it.
+    // A development dependency is not in the package, even if it is also a peer.
     return found === undefined || !locked || locked.dev || locked.link
       ? []
       : [composeUrl(found, locked)]
@@ -99,8 +98,7 @@ function neededBy({ packages }: Lock, path: string): string[] {
 }
 
 /**
- * The folder of a package, then each that it lies in, with a slash at the end; the root is an empty
- * text.
+ * Lists the folder of a package, then its parent folders, with a trailing slash; the root is empty.
  */
 function foldersAround(path: string): string[] {
   if (path === '') return ['']

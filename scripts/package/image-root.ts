@@ -3,10 +3,7 @@ import { chownSync, cpSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root } from './program.ts'
 
-/**
- * What the last stage of `deploy/container/Containerfile` says, as an engine for containers would
- * read it.
- */
+/** The last stage of `deploy/container/Containerfile`, as a container engine reads it. */
 export interface ImageDescription {
   readonly user: number
   readonly workingFolder: string
@@ -40,9 +37,9 @@ function readContainerfile(): ImageDescription {
 }
 
 /**
- * Builds the root folder that the image has: Node with the libraries that it is linked to, and what
- * the Containerfile copies. Everything belongs to root but the data directory. No engine for
- * containers is needed.
+ * Builds the root folder of the image: Node with its linked libraries, and the files that the
+ * Containerfile copies. Everything belongs to root except the data directory. No container engine
+ * is needed.
  * @param context the package, as npm installed it.
  */
 export function buildImageRoot(folder: string, context: string): ImageDescription {

@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root } from './program.ts'
 
-/** A package as the lock file has it. */
+/** A package in the lock file. */
 export interface LockedPackage {
   readonly version: string
-  /** `sha512-…`, of what the registry serves. */
+  /** `sha512-…`, of the registry's file. */
   readonly integrity?: string
   readonly license?: string
-  /** Only what builds and proves the program needs it. */
+  /** Whether it is a development dependency. */
   readonly dev?: boolean
   readonly optional?: boolean
   /** A folder of this repository. */
@@ -18,7 +18,7 @@ export interface LockedPackage {
   readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
-/** The lock file: packages by where they lie, the root by an empty text. */
+/** The lock file: packages by folder; the root is empty. */
 export interface Lock {
   readonly packages: Readonly<Record<string, LockedPackage>>
 }
@@ -28,11 +28,11 @@ export const readLock = async (): Promise<Lock> =>
 
 const beforeName = 'node_modules/'
 
-/** The name of a package, by where it lies: it may lie in the folder of another. */
+/** Parses the name of a package from its folder, which may be within another's. */
 export const parsePackageName = (path: string): string =>
   path.slice(path.lastIndexOf(beforeName) + beforeName.length)
 
-/** What the program runs with, by where it lies. */
+/** Returns the packages at run time, by folder. */
 export const runtimePackages = ({ packages }: Lock): [path: string, LockedPackage][] =>
   Object.entries(packages).filter(
     ([path, { dev = false, link = false }]) => path.startsWith(beforeName) && !dev && !link,

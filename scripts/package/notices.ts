@@ -6,7 +6,8 @@ import { root } from './program.ts'
 const isLicence = (name: string): boolean => /^(licen[cs]e|notice|copying)([.-].*)?$/i.test(name)
 
 /**
- * Every package that comes along, its licence and the words of its authors, the same words once.
+ * Composes the notices: every included package, its licence and its authors' texts, without
+ * repetitions.
  */
 export async function thirdPartyNotices(lock: Lock): Promise<string> {
   const texts = new Map<string, Set<string>>()
@@ -14,7 +15,7 @@ export async function thirdPartyNotices(lock: Lock): Promise<string> {
   for (const [path, { license, optional = false, version }] of runtimePackages(lock)) {
     const title = `${parsePackageName(path)} ${version} (${license})`
     const names = await readdir(join(root, path)).catch((error: unknown) => {
-      // It is no part of the package: whoever adds it gets its licence with it.
+      // An optional package is not included; its installation brings its licence.
       if (optional) return []
       throw error
     })

@@ -8,8 +8,8 @@ import { mapInPlace } from './source-map.ts'
 export const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /**
- * What runs: the service, the command line, the demo, the pages, and the parts of the SDK that they
- * import.
+ * The programs: the service, the command line, the demo, the pages, and the parts of the SDK that
+ * they import.
  */
 const programs = [
   'src/**/*.ts',
@@ -21,7 +21,7 @@ const programs = [
   'web/**/*.ts',
 ]
 
-/** What programs read from beside them. */
+/** Other files that programs read. */
 const others = [
   'database/migrations/*.sql',
   'database/privileges.sql',
@@ -35,9 +35,9 @@ const others = [
 ]
 
 /**
- * Writes the program as JavaScript, which runs from `node_modules`, where Node strips no types.
- * Types become blanks and `.ts` becomes `.js`, so that what a stack names is the line and column of
- * the source. Each file has a map with its source in it, for debuggers and `--enable-source-maps`.
+ * Writes the program as JavaScript, since Node strips no types in `node_modules`. Types are
+ * replaced by blanks and `.ts` by `.js`, so that lines and columns in stacks are those of the
+ * source. Each file has a map with its source, for debuggers and `--enable-source-maps`.
  */
 export async function writeProgram(folder: string): Promise<void> {
   const sources = globSync(programs, { cwd: root }).sort()
@@ -48,7 +48,7 @@ export async function writeProgram(folder: string): Promise<void> {
     const [source = '', program = ''] = [texts[at], stripped[at]]
     await writeScript(join(folder, path), path, source, nameScripts(program, path))
   }
-  // The program says which version of it runs.
+  // The program reports its version.
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   await writeFile(join(folder, 'package.json'), JSON.stringify({ version, type: 'module' }))
   for (const path of globSync(others, { cwd: root })) {
@@ -62,12 +62,11 @@ export async function writeProgram(folder: string): Promise<void> {
   }
 }
 
-/** A text in quotes that ends like the name of a source: what is imported, started, or read. */
+/** A quoted text that ends like a source's name: imported, started, or read. */
 const named = /(['"])([^'"\n]*[\w-])\.ts\1/g
 
 /**
- * Every name of a source, from its own folder or from the root, becomes that of the script made of
- * it.
+ * Replaces the names of sources, from their own folder or from the root, by those of their scripts.
  */
 function nameScripts(program: string, path: string): string {
   return program.replaceAll(named, (whole, quote: string, name: string) => {
@@ -80,7 +79,7 @@ function nameScripts(program: string, path: string): string {
 async function writeScript(target: string, path: string, source: string, program: string) {
   const file = target.replace(/\.ts$/, '.js')
   await mkdir(dirname(file), { recursive: true })
-  // Of types alone nothing is left, and nothing imports it.
+  // A file of types only is empty, and no file imports it.
   if (program.trim() === '') return
   const map = mapInPlace(basename(path), source, program)
   await writeFile(`${file}.map`, map)

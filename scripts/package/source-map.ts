@@ -1,8 +1,8 @@
 const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 
 /**
- * A number as source maps write it (ECMA-426): groups of five bits, the sign in the lowest of the
- * first.
+ * Encodes a number of a source map (ECMA-426): groups of five bits, the sign in the lowest bit of
+ * the first.
  */
 function encodeNumber(value: number): string {
   let rest = value < 0 ? (-value << 1) | 1 : value << 1
@@ -16,8 +16,8 @@ function encodeNumber(value: number): string {
 }
 
 /**
- * The map of a program to the source that it was made of by blanking types: every word stands where
- * it stood, line and column, so each maps to its own place.
+ * Composes the map of a program made by blanking types: every word keeps its line and column, so
+ * each maps to the same position.
  */
 export function mapInPlace(sourceName: string, source: string, program: string): string {
   let [lastLine, lastColumn] = [0, 0]

@@ -1,8 +1,8 @@
 /**
- * Who may import whom, types included. A room is a folder of `src`, or the file `main.ts`; where a
- * folder of a room is named here, it is a room of its own. `storage` as a target opens the whole
- * floor, `storage/engine` that room, `room/file.ts` that file alone. What is not here is forbidden;
- * within a room anything goes. ARCHITECTURE.md shows this table: `npm run generate`.
+ * The permitted imports, types included. A room is a folder of `src`, or the file `main.ts`; a
+ * folder of a room that is listed here is a separate room. `storage` as a target permits the whole
+ * floor, `storage/engine` that room, `room/file.ts` that file alone. All other imports are
+ * forbidden, except within a room. ARCHITECTURE.md shows this table: `npm run generate`.
  */
 export const arrows = {
   main: ['service', 'service/config'],
@@ -21,7 +21,7 @@ export const arrows = {
   'service/config': ['domain', 'storage/engine/database-url.ts'],
   'service/doctor': ['everything'],
 
-  // A call that carries out an approval makes sure that what was approved is as it was.
+  // A call that executes an approval checks that the approved request is unchanged.
   'listeners/http': ['listeners/oauth', 'operations/approvals', 'operations/idempotency', 'domain'],
   'listeners/oauth': ['operations/clients', 'domain'],
   'listeners/public': ['listeners/http', 'listeners/oauth', 'operations', 'domain'],
@@ -117,7 +117,7 @@ export const arrows = {
   'storage/acts': ['storage/engine', 'domain'],
   'storage/audit-log': ['storage/engine', 'domain'],
   'storage/approvals': ['storage/engine', 'domain'],
-  // A key is claimed with the transaction that its network begins, or neither is.
+  // A key is claimed in the transaction that its network begins.
   'storage/idempotency': ['storage/engine', 'storage/links', 'domain'],
   'storage/events': ['storage/engine', 'domain'],
   // A change of a card, its event and the claim of its idempotency key are one statement.
@@ -138,24 +138,24 @@ export const arrows = {
   'storage/people': ['storage/engine', 'domain'],
   'storage/keys': ['storage/engine', 'storage/clients', 'domain'],
 
-  // What a checkpoint's signature covers is said once, for who signs and for who verifies.
+  // The content of a checkpoint's signature is defined once, for signer and verifier.
   'hsm/contract': ['packages/audit', 'domain'],
   'hsm/keys': ['hsm/contract', 'crypto', 'domain'],
   'hsm/verbs': ['hsm/contract', 'hsm/keys', 'packages/audit', 'crypto', 'domain'],
   'hsm/software': ['hsm/contract', 'hsm/keys', 'hsm/verbs', 'crypto', 'domain'],
   'hsm/pkcs11': ['hsm/contract', 'hsm/keys', 'hsm/verbs', 'crypto', 'domain'],
 
-  // It runs where neither the service nor its database is.
+  // It runs without the service and its database.
   witness: ['storage/audit-log/checkpoint-file.ts', 'packages/audit', 'domain'],
 
   outbound: ['domain'],
   crypto: [],
   domain: [],
 
-  // The pages that the service serves, and what serves them.
+  // The pages that the service serves, and their server.
   web: ['packages'],
-  // A client of the service, which the sandbox serves for convenience; its relay also runs by
-  // itself.
+  // A client of the service, which the sandbox serves for convenience; its relay also runs
+  // separately.
   'examples/demo': ['web', 'packages'],
   'packages/audit': [],
   'packages/sdk/admin': ['packages/sdk/client'],
@@ -168,8 +168,8 @@ export const arrows = {
 const allowedByRoom: Readonly<Record<string, readonly string[]>> = arrows
 
 /**
- * Rooms that take nothing from a package or from Node but these: `domain` and the codec have no
- * input or output, and the SDK runs where Node is not.
+ * The only packages and modules of Node that pure rooms may import: `domain` and the codec have no
+ * input or output, and the SDK runs without Node.
  */
 const outsidePureRooms: Readonly<Record<string, readonly string[]>> = {
   domain: ['node:util', 'node:crypto'],
@@ -182,7 +182,7 @@ const outsidePureRooms: Readonly<Record<string, readonly string[]>> = {
   'packages/card-element': [],
 }
 
-/** The room that a file is in: of those in the table the innermost, else its topmost folder. */
+/** Returns the room of a file: the innermost in the table, otherwise its topmost folder. */
 export const findRoom = (path: string): string => {
   const inside = path.replace(/^src\//, '').replace(/\.ts$/, '')
   const [first = '', ...within] = inside.split('/')
@@ -190,7 +190,10 @@ export const findRoom = (path: string): string => {
   return rooms.find((room) => room in arrows) ?? first
 }
 
-/** Why `from` may not import `to`, both paths from the project's root; nothing if it may. */
+/**
+ * Returns the reason why `from` may not import `to`, both paths from the project's root; undefined
+ * if it may.
+ */
 export const forbiddenArrow = (from: string, to: string): string | undefined => {
   const [fromRoom, toRoom] = [findRoom(from), findRoom(to)]
   const allowed = allowedByRoom[fromRoom] ?? []
@@ -205,7 +208,9 @@ export const forbiddenArrow = (from: string, to: string): string | undefined => 
     : `${fromRoom} may not import ${toRoom}`
 }
 
-/** Why a room may not import a package or a module of Node; nothing if it may. */
+/**
+ * Returns the reason why a room may not import a package or a module of Node; undefined if it may.
+ */
 export const forbiddenPackage = (from: string, specifier: string): string | undefined => {
   const allowed = outsidePureRooms[findRoom(from)]
   const isAllowed = (name: string): boolean =>
@@ -215,7 +220,7 @@ export const forbiddenPackage = (from: string, specifier: string): string | unde
   return `${findRoom(from)} is pure and may import only ${list}`
 }
 
-/** The table as ARCHITECTURE.md shows it, a line a room. */
+/** Composes the table in ARCHITECTURE.md, one line per room. */
 export const drawArrows = (): string =>
   Object.entries(allowedByRoom)
     .map(([room, targets]) => `${room.padEnd(25)} ─► ${targets.join(', ') || 'nothing'}`)

@@ -1,6 +1,6 @@
 import type { Source } from './read-source.ts'
 
-/** A figure of the house, to look at. No bound hangs on it. */
+/** A figure for information, without a limit. */
 export type Figure = { name: string; value: string }
 
 const middle = (numbers: readonly number[]): number =>
@@ -13,7 +13,7 @@ const shown = (name: string, value: number, unit = ''): Figure => ({
   value: `${Number(value.toFixed(1))}${unit}`,
 })
 
-/** The files of `src` in figures. */
+/** Computes the figures of `src`. */
 export const measureSources = (sources: readonly Source[]): Figure[] => {
   const house = sources.filter(({ path }) => path.startsWith('src/'))
   const lines = house.map(({ lineCount }) => lineCount)

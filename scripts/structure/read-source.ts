@@ -1,5 +1,5 @@
 /**
- * What the rules need to know of each file, read from the syntax tree of the TypeScript compiler.
+ * Reads the properties of each file that the rules need from the TypeScript compiler's syntax tree.
  */
 import { globSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -37,7 +37,7 @@ type Import = {
   path: string | undefined
 }
 
-/** A function of a module that no other file may import. */
+/** A function that its module does not export. */
 type PrivateFunction = { line: number; name: string; uses: number }
 
 type FunctionSize = {
@@ -52,23 +52,23 @@ export type Source = {
   lineCount: number
   imports: readonly Import[]
   importLineCount: number
-  /** Lines over 100 columns, but for titles of tests and what cannot be broken. */
+  /** Lines over 100 columns, except titles of tests and unbreakable text. */
   longLines: readonly number[]
   exports: readonly string[]
   privateFunctions: readonly PrivateFunction[]
   functions: readonly FunctionSize[]
   literals: readonly { line: number; text: string }[]
-  /** Lines that spread an object or a list that is written out right there. */
+  /** Lines that spread an object or list literal. */
   literalSpreadLines: readonly number[]
-  /** Lines that call another program: by `fetch`, or by what Node and its packages have for it. */
+  /** Lines that call another program: by `fetch`, or by modules of Node and packages. */
   callingLines: readonly number[]
-  /** Words outside literals that announce work not done. */
+  /** Words outside literals that announce unfinished work. */
   reminders: readonly { line: number; word: string }[]
 }
 
 const folders = '{src,web,packages,examples/demo,test,scripts,bench}/**/*.{ts,tsx,mts,js,mjs}'
 
-/** What no person wrote here. */
+/** Generated files. */
 const made = ['**/node_modules/**', 'packages/*/dist/**', 'packages/sdk/*/generated/**']
 
 export const readSources = (root: string): Source[] => {
@@ -128,7 +128,7 @@ const readSource = (root: string, path: string, tree: SyntaxTree): Source => {
 
 const columnsMax = 100
 
-/** A word that is longer than a line stays whole: an address, a regular expression, hex digits. */
+/** A word longer than a line stays whole: a URL, a regular expression, hexadecimal digits. */
 const unbreakable = /^\s*(?:\/\/|\*|--)?\s*\S+(?: \+)?$/
 
 const listLongLines = (text: string): number[] =>
@@ -157,7 +157,7 @@ const isText = (node: Node): node is Node & { text: string } =>
 
 type Declaration = { line: number; name: string; isExported: boolean; isFunction: boolean }
 
-/** What a module declares by name outside of every function. */
+/** Lists the named declarations of a module outside functions. */
 const listDeclarations = (tree: SyntaxTree): Declaration[] =>
   [...tree.statements].flatMap((statement) => {
     const declared = isVariableStatement(statement)
@@ -174,7 +174,7 @@ const listDeclarations = (tree: SyntaxTree): Declaration[] =>
     })
   })
 
-/** What `import`, `export … from`, `import()` or `import('…').Type` names. */
+/** Returns the target of `import`, `export … from`, `import()` or `import('…').Type`. */
 const findImport = (node: Node): { specifier: string } | undefined => {
   if (isImportDeclaration(node) || isExportDeclaration(node)) return specified(node.moduleSpecifier)
   if (isImportTypeNode(node)) {

@@ -1,13 +1,11 @@
-/**
- * The rules of the house. Each answers the faults of one file, in sentences that name the place.
- */
+/** The rules for the code. Each returns the faults of one file as sentences that name the place. */
 import { arrows, findRoom, forbiddenArrow, forbiddenPackage } from './arrows.ts'
 import type { Source } from './read-source.ts'
 
-/** Names that say nothing of the field. The last word of a name counts: `card-manager`. */
+/** Names without a meaning in the field. The last word of a name counts: `card-manager`. */
 const forbiddenNames = ['utils', 'helpers', 'common', 'shared', 'lib', 'core', 'manager']
 
-/** How a statement begins: keywords in one case, so that “Select a card” is a sentence. */
+/** The beginning of a statement: keywords in one case, so that “Select a card” is a sentence. */
 const keyword = /^\s*(?:[a-z]+|[A-Z]+)\s/
 const statementStarts = [
   /^\s*select\s+\S/i,
@@ -45,7 +43,7 @@ const sqlInStorage: Rule = ({ path, literals }) =>
         .filter(({ text }) => isSql(text))
         .map(({ line }) => `${path}:${line} holds SQL, which belongs in src/storage`)
 
-/** The command line asks a server that a person names, and the doctor this very machine. */
+/** The command line calls a server that a person names, and the doctor calls this machine. */
 const mayCall = ['src/outbound/', 'src/cli/', 'src/service/doctor/listeners.ts']
 
 const oneWayOut: Rule = ({ path, callingLines }) =>

@@ -31,12 +31,12 @@ export function findChanged(testFiles: readonly string[]): readonly string[] {
   return testFiles.filter((file) => [...concerned.values()].some((files) => files.has(file)))
 }
 
-/** Test files that hold documents to the program. */
+/** Test files that compare documents with the program. */
 const ofDocuments = /^test\/(scripts|guides)\//
 
 /**
- * What the tests of a file may be called: as the noun of its folder, or as the file itself, or as a
- * folder that it lies in, the innermost first.
+ * Lists possible names of a file's tests: the noun of its folder, the file's own name, or the
+ * folders around it, the innermost first.
  */
 function listSubjects(path: string): readonly string[] {
   const noun = /^(?:src\/(?:operations|storage)|database\/functions)\/([\w-]+)\//.exec(path)?.[1]
@@ -64,8 +64,7 @@ function listChanged(): string[] {
 const namesByFile = new Map<string, readonly string[]>()
 
 /**
- * A file with all that it names, and that those name: what it imports, starts or reads by a path
- * from its own folder.
+ * Lists the files that a file imports, starts or reads by a path from its own folder, recursively.
  */
 function filesReachedFrom(file: string): ReadonlySet<string> {
   const reached = new Set<string>()
@@ -73,7 +72,7 @@ function filesReachedFrom(file: string): ReadonlySet<string> {
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (reached.has(next)) continue
     reached.add(next)
-    // To reach a file through the service, which wires all, or through set-up, says nothing.
+    // The service connects everything, and set-up is shared: paths through them show no relation.
     const isWiring = next.startsWith('src/service/')
     const isSetUp = next.startsWith('test/support/')
     waiting.push(...namesIn(next).filter((path) => !isWiring && !(isSetUp && /^src/.test(path))))

@@ -7,8 +7,8 @@ const filesMost = 8
 
 /**
  * Writes a module for each process of a run. Files of one folder share processes, because a process
- * takes four seconds of a processor before its first test: for the program's modules, and for an
- * embedded PostgreSQL that is compiled.
+ * needs four seconds of processor time before its first test, for the program's modules and an
+ * embedded PostgreSQL.
  * @param files from the root of the project.
  * @returns the modules, those with most files first.
  */

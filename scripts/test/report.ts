@@ -2,7 +2,7 @@ import { relative, resolve } from 'node:path'
 import type { EventData, TestsStream } from 'node:test'
 import { inspect } from 'node:util'
 
-/** How many tests passed, failed and were left out. */
+/** The numbers of passed, failed and skipped tests. */
 export interface RunResult {
   readonly passed: number
   readonly failed: number
@@ -18,20 +18,19 @@ interface Failure {
 interface RunRecord {
   readonly files: ReadonlySet<string>
   readonly failures: Failure[]
-  /** How many tests were left out, by the reason that they give. */
+  /** The number of skipped tests by reason. */
   readonly leftOut: Map<string, number>
-  /** What tests printed, by the module of their process. */
+  /** The tests' output by the module of their process. */
   readonly output: Map<string, string>
   passed: number
   filesDone: number
 }
 
 /**
- * Prints a line for each file as it ends, with whatever failed in it. The summary names each
- * failure once, with the command that runs its file alone, and how many tests were left out for
- * which reason.
+ * Prints a line for each file as it ends, with its failures. The summary lists each failure once,
+ * with the command that runs its file alone, and the number of skipped tests by reason.
  * @param files the test files, from the root of the project.
- * @param showsOutput whether to print what tests print where none fails, too.
+ * @param showsOutput whether to print the tests' output without a failure, too.
  */
 export async function reportRun(
   tests: TestsStream,
@@ -61,25 +60,25 @@ export async function reportRun(
     printFile(record, test)
   })
   for await (const _ of tests) {
-    // Each event is looked at above.
+    // Each event is handled above.
   }
   printSummary(record, (Date.now() - startedMs) / 1000)
   const skipped = [...record.leftOut.values()].reduce((sum, count) => sum + count, 0)
   return { passed: record.passed, failed: record.failures.length, skipped }
 }
 
-/** Each file is reported as a test that is called as its path. */
+/** Each file is reported as a test with its path as the name. */
 const isFile = ({ files }: RunRecord, { name }: EventData.TestComplete): boolean =>
   files.has(toRelativePath(name))
 
-/** Node reports each process as a test that is called as the path of its module. */
+/** Node reports each process as a test with the path of its module as the name. */
 const isProcess = ({ file, name }: EventData.TestComplete): boolean => resolve(name) === file
 
 function noteTest(record: RunRecord, test: EventData.TestComplete): void {
   const { details, name, skip = false } = test
   const { error } = details
   if (error) {
-    // A test or a file that failed because of a test in it: that one is named.
+    // A test or a file that failed because of an inner test: the inner one is reported.
     if ('failureType' in error && error.failureType === 'subtestsFailed') return
     const isOfFile = isFile(record, test)
     const file = toRelativePath(isOfFile ? name : test.file)

@@ -12,31 +12,25 @@ const find = (...patterns: readonly string[]): string[] =>
 /** Every test file, from the root of the project. */
 export const listTestFiles = (): string[] => find('test/**/*.test.ts')
 
-/**
- * Test files that run by their own command, since they take longer or need more than `npm test`
- * has.
- */
+/** Test files with their own command, since they take longer or need more than `npm test` has. */
 export interface Suite {
   readonly files: () => string[]
   readonly env?: Readonly<Record<string, string>>
-  /** What to do once all of its files have passed. */
+  /** Called after all of its files have passed. */
   readonly record?: (files: number, result: RunResult) => Promise<void>
 }
 
-/** About the embedded database, or about the plans and the server of one PostgreSQL. */
+/** Tests of the embedded database, or of the plans and the server of one PostgreSQL. */
 const ofOneServer =
   /storage\/(bounded-statements|round-trips|cards\/(ordered-lists|settle-waits)|engine\/(?!cluster|leases))/
 
 const suites: Readonly<Record<string, Suite>> = {
-  /** More acts and kills than `npm test` has; the log is verified by Go, too. */
+  /** More acts and kills than in `npm test`; Go also verifies the log. */
   audit: {
     files: () => ['test/audit/killed.test.ts'],
     env: { AUDIT_ACTS: '5000', AUDIT_KILLS: '10', TEST_GO: 'required' },
   },
-  /**
-   * On the Citus cluster that TEST_CITUS_URL names, instead of the embedded database and of a
-   * server.
-   */
+  /** On the Citus cluster in TEST_CITUS_URL, instead of the embedded database and a server. */
   cluster: {
     files: () =>
       find('test/{operations,storage,listeners/public,listeners/private}/**/*.test.ts').filter(
@@ -45,7 +39,7 @@ const suites: Readonly<Record<string, Suite>> = {
     env: {
       TEST_SERVER: 'cluster',
       TEST_PGLITE_LEFT_OUT: 'the cluster takes its place',
-      // A cluster makes the databases of a file on every node.
+      // A cluster creates the databases of a file on every node.
       TEST_FILES_AT_ONCE: process.env.TEST_FILES_AT_ONCE ?? '1',
     },
     record: recordClusterRun,
@@ -53,13 +47,13 @@ const suites: Readonly<Record<string, Suite>> = {
   failover: { files: () => ['test/service/failover.test.ts'], env: { FAILOVERS: '10' } },
   fuzz: { files: () => ['test/fuzz/fuzz.test.ts'], env: { FUZZ_RUNS: '20000' } },
   /**
-   * ISO 8583 libraries of other authors, from checkouts that two variables name
+   * ISO 8583 libraries of other authors, from checkouts in two variables
    * (docs/reference/iso8583.md).
    */
   libraries: { files: () => ['test/listeners/iso8583/libraries/libraries.test.ts'] },
   /** All files, with more cases of each property. */
   nightly: { files: listTestFiles, env: { PROPERTY_CASES: 'nightly' } },
-  /** A release made on trial, and installed by npm. */
+  /** A trial release, installed by npm. */
   package: { files: () => ['scripts/test-package.ts'] },
   /** Deliveries of many events while service and receiver are killed. */
   storm: {
@@ -73,7 +67,7 @@ const suites: Readonly<Record<string, Suite>> = {
   },
 }
 
-/** A suite by its name. Ends the program where there is none, or where it lacks its cluster. */
+/** Returns a suite. Exits if it does not exist, or lacks its cluster. */
 export function findSuite(name: string): Suite {
   const suite = suites[name]
   if (!suite) endWith(`There is no suite ${name}. Suites: ${Object.keys(suites).join(', ')}.`)
@@ -83,7 +77,7 @@ export function findSuite(name: string): Suite {
   return suite
 }
 
-/** A test file, or those of a folder. Ends the program where there is no such path. */
+/** Returns a test file, or those of a folder. Exits if the path does not exist. */
 export function listNamedFiles(path: string): readonly string[] {
   if (!existsSync(path)) endWith(`There is no file ${path}.`)
   if (!statSync(path).isDirectory()) return [path]

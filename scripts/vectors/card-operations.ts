@@ -24,7 +24,7 @@ import {
   UncoveredRow,
 } from './vector-file.ts'
 
-/** The service code that makes an iCVV, the value in the chip's track 2 equivalent data. */
+/** The service code of an iCVV, the value in the chip's track 2 equivalent data. */
 const icvvServiceCode = '999'
 
 /** The operations on card verification values, PVV and IBM 3624 PINs. */
@@ -74,7 +74,7 @@ export const cardOperations: Readonly<Record<string, Operation>> = {
   }),
 }
 
-/** What a row means that names no table: 0 to 9, and A to F as 0 to 5. */
+/** The default table of a row: 0 to 9, and A to F as 0 to 5. */
 const table = (inputs: Inputs): string =>
   text({ decimalisationTable: '0123456789012345', ...inputs }, 'decimalisationTable')
 
@@ -87,9 +87,7 @@ function ibm3624(inputs: Inputs): Ibm3624Inputs {
   return { validationData, decimalisationTable: table(inputs) }
 }
 
-/**
- * The operations on PANs and on PINs that are easy to guess: rules of the domain, not cryptography.
- */
+/** The operations on PANs and on weak PINs: rules of the domain, not cryptography. */
 export const domainOperations: Readonly<Record<string, Operation>> = {
   luhnValid: (inputs) => ({ valid: isLuhnValid(text(inputs, 'number')) }),
   checkDigit: (inputs) => ({ digit: luhnCheckDigit(text(inputs, 'body')) }),
@@ -115,7 +113,7 @@ function context(inputs: Inputs): WeakPinContext {
   }
 }
 
-/** An expiry that the files write as YYMM. */
+/** Parses an expiry in the files' form YYMM. */
 function parseExpiry(yymm: string): Expiry {
   return makeExpiry(2000 + Number(yymm.slice(0, 2)), Number(yymm.slice(2)))
 }

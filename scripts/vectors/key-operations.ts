@@ -25,7 +25,7 @@ import {
   UncoveredRow,
 } from './vector-file.ts'
 
-/** Methods of key derivation by the names that the files give them. */
+/** The methods of key derivation by their names in the files. */
 const methods: Readonly<Record<string, (kbpk: Uint8Array) => KeyBlockKeys>> = {
   kbVariant: keyBlockVariantsOf,
   kbDeriveB: (kbpk) => deriveKeyBlockKeys(kbpk, 'tdesCmac'),
@@ -48,12 +48,12 @@ export const keyOperations: Readonly<Record<string, Operation>> = {
     const [key, iv, aad] = [bytes(inputs, 'key'), bytes(inputs, 'iv'), associated(inputs)]
     return { plaintext: openAesGcm(key, iv, aad, sealed) }
   },
-  // A key of 16 or 24 bytes may be either's: the primitive's name says whose.
+  // A key of 16 or 24 bytes may be AES or TDES: the primitive's name decides.
   cmac: (inputs, primitive) => {
     const computeMac = /t?des/i.test(primitive) ? tdesCmac : aesCmac
     return { mac: computeMac(bytes(inputs, 'key'), bytes(inputs, 'message')) }
   },
-  // Two primitives share these two words; their keys have different names.
+  // Two primitives share these words; their keys have different names.
   wrap: (inputs) =>
     inputs.kbpk === undefined
       ? { wrapped: wrapAesKey(bytes(inputs, 'kek'), bytes(inputs, 'key')) }
@@ -72,7 +72,7 @@ export const keyOperations: Readonly<Record<string, Operation>> = {
   kcvAesCmac: (inputs) => ({ kcv: checkValue(aesKeyCheckValue, bytes(inputs, 'key'), inputs) }),
   components: (inputs) => {
     const key = combineComponents(bytesList(inputs, 'components'))
-    // No TDES key has 32 bytes; of the other lengths the row says so where they are of AES.
+    // No TDES key has 32 bytes; for other lengths, the row states whether they are AES.
     const isAes = key.length === 32 || inputs.algorithm === 'AES'
     return { key, kcv: checkValue(isAes ? aesKeyCheckValue : tdesKeyCheckValue, key, inputs) }
   },
@@ -84,7 +84,7 @@ export const keyOperations: Readonly<Record<string, Operation>> = {
   isOddParity: (inputs) => ({ odd: hasOddParity(bytes(inputs, 'key')) }),
 }
 
-/** Versions A and C: their keys are derived, but no block is taken in them. */
+/** Versions A and C: their keys are derived, but their blocks are refused. */
 function refuseOlderVersion(block: string, inputs: Inputs): string {
   if (/^[AC]/.test(block) && inputs.kbpk !== undefined) throw new UncoveredRow()
   return block
@@ -112,7 +112,7 @@ function derived(inputs: Inputs): KeyBlockKeys {
 
 const associated = (inputs: Inputs): Buffer => optionalBytes(inputs, 'aad') ?? Buffer.alloc(0)
 
-/** The files count a check value in hexadecimal digits. */
+/** The files give the length of a check value in hexadecimal digits. */
 function checkValue(
   of: (key: Uint8Array, lengthBytes: number) => Buffer,
   key: Uint8Array,
@@ -122,7 +122,9 @@ function checkValue(
   return new HexDigits(of(key, Math.ceil(digits / 2)), digits)
 }
 
-/** The operations on RSA: the bare operation is the token's or OpenSSL's, the padding ours. */
+/**
+ * The operations on RSA: the token or OpenSSL computes the bare operation, our code the padding.
+ */
 export const rsaOperations: Readonly<Record<string, Operation>> = {
   rsaOaepDecrypt: (inputs) => {
     const key = createPrivateKey({ key: object(inputs, 'jwk'), format: 'jwk' })
@@ -140,7 +142,7 @@ function rsa(key: KeyObject, ciphertext: Buffer): Buffer {
   }
 }
 
-/** What a JWE may say under a key. */
+/** The algorithms that a JWE may use with a key. */
 type Policy = { readonly alg: readonly string[]; readonly enc: readonly string[] }
 
 const contentEncryptions: readonly string[] = [
@@ -154,7 +156,7 @@ const contentEncryptions: readonly string[] = [
 
 const agreements = ['ECDH-ES', 'ECDH-ES+A128KW', 'ECDH-ES+A192KW', 'ECDH-ES+A256KW']
 
-/** What a key that names no algorithm may be used for, by its type. */
+/** The algorithms of a key without `alg`, by its type. */
 const algorithmsByType: Readonly<Record<string, readonly string[]>> = {
   oct: ['dir', 'A128KW', 'A192KW', 'A256KW'],
   RSA: ['RSA-OAEP', 'RSA-OAEP-256'],
@@ -163,7 +165,7 @@ const algorithmsByType: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * The operations on JWE. Only what the product opens itself is its own code; jose does the rest.
+ * The operations on JWE. The product's own code decrypts only its own forms; jose does the rest.
  */
 export const jweOperations: Readonly<Record<string, Operation>> = {
   decrypt: async (inputs) => {
@@ -199,7 +201,7 @@ async function decrypt(jwe: string, jwk: Inputs): Promise<Buffer> {
   return Buffer.from(plaintext)
 }
 
-/** What a key is for: what its own `alg` names and nothing else, or what its type allows. */
+/** Returns the uses of a key: its own `alg` alone, or those of its type. */
 function selectPolicy({ kty, alg, use = 'enc' }: Inputs): Policy {
   if (use !== 'enc' || alg === 'RSA1_5') return { alg: [], enc: [] }
   if (alg === undefined)

@@ -56,7 +56,7 @@ const decoders: ByFormat<string> = {
   3: (inputs) => decodePinBlockFormat3(bytes(inputs, 'block'), parsePan(inputs)),
 }
 
-/** A PAN whose field is zeros: combined with it, a PIN field stays what it is. */
+/** A PAN whose field is zeros, which leaves the PIN field unchanged. */
 const noPan = '0'.repeat(13)
 
 const pinFields: ByFormat<Buffer> = {
@@ -81,7 +81,7 @@ const panFields: ByFormat<Buffer> = {
   4: (inputs) => panFieldFormat4(text(inputs, 'pan')),
 }
 
-/** The operations on PIN blocks; the primitive's name says which format is meant. */
+/** The operations on PIN blocks; the primitive's name has the format. */
 export const pinBlockOperations: Readonly<Record<string, Operation>> = {
   encode: (inputs, primitive) => ({ block: ofFormat(encoders, inputs, primitive) }),
   decode: (inputs, primitive) => ({ pin: ofFormat(decoders, inputs, primitive) }),
@@ -146,7 +146,7 @@ function namedFormat(inputs: Inputs, primitive: string): number {
 
 function context(inputs: Inputs, format: number): PinBlockContext {
   if (!isBetweenZones(format)) throw new UncoveredRow()
-  // Format 1 is bound to no PAN, so its rows have none.
+  // Format 1 is not bound to a PAN, so its rows have none.
   const isUnbound = format === 1 && inputs.pan === undefined && inputs.pan12 === undefined
   const pan = isUnbound ? '' : parsePan(inputs)
   return { format, pan, key: bytes(inputs, 'key') }

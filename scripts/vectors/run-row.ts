@@ -12,7 +12,7 @@ import {
   type VectorRow,
 } from './vector-file.ts'
 
-/** What became of a row. The reason never holds a value. */
+/** The outcome of a row. The reason never contains a value. */
 export type Outcome =
   | { readonly result: 'passed' }
   | { readonly result: 'failed' | 'skipped'; readonly reason: string }
@@ -32,7 +32,7 @@ const passed: Outcome = { result: 'passed' }
 const failed = (reason: string): Outcome => ({ result: 'failed', reason })
 const skipped = (reason: string): Outcome => ({ result: 'skipped', reason })
 
-/** Runs one row of a vector file through the code. It never throws. */
+/** Runs one row of a vector file. It never throws. */
 export async function runRow(row: VectorRow, primitive: string): Promise<Outcome> {
   if (row.op === 'trap' || row.provenance === 'trap') return runTrap(row, primitive)
   const operation = operations.get(row.op)
@@ -57,21 +57,21 @@ function compare(answer: Answer, expected: Answer): Outcome {
 function compareRefusal(error: unknown, { expected }: VectorRow): Outcome {
   if (error instanceof UncoveredRow) return skipped('the code has nothing for these inputs')
   if (error instanceof UnreadableRow) return failed('lacks the inputs of its operation')
-  // Anything else that is thrown is a slip of the code, not a refusal.
+  // Any other error is a fault of the code, not a refusal.
   const isRefusal = error instanceof CryptoRefusal || error instanceof RangeError
   if (!isRefusal) return failed('broke')
   return 'error' in expected ? passed : failed('was refused')
 }
 
 /**
- * Passes when no operation makes the claimed value out of the inputs, and one makes the right one:
- * the row's own operation where it names one.
+ * Passes when no operation makes the claimed value from the inputs, and one makes the right one:
+ * the row's own operation if given.
  */
 async function runTrap(row: VectorRow, primitive: string): Promise<Outcome> {
   const { claimed = row.expected.mustNotEqual, ...others } = row.inputs
   if (typeof claimed !== 'string') return failed('claims nothing')
   const named = operations.get(row.op)
-  // A claim without a PAN is tried with the one whose PAN field changes nothing.
+  // A claim without a PAN is tried with the neutral one.
   const inputs = { pan: '0', ...others, random: firstWord(others.random) }
   const made = await Promise.all(
     (named ? [named] : [...operations.values()]).map((operation) =>
@@ -79,7 +79,7 @@ async function runTrap(row: VectorRow, primitive: string): Promise<Outcome> {
     ),
   )
   const values = made.flat()
-  // What is no more than true or false is no value that could be claimed.
+  // A boolean result is no value that could be claimed.
   const isMade = values.some((value) => typeof value !== 'boolean')
   if (!isMade) return skipped('the code has nothing for these inputs')
   const { correct } = row.expected
@@ -104,9 +104,7 @@ function firstWord(value: unknown): unknown {
   return typeof value === 'string' ? value.split(' ')[0] : value
 }
 
-/**
- * Bytes equal their hexadecimal digits in either case; everything else equals what has its members.
- */
+/** Bytes equal their hexadecimal digits in either case; other values are compared by members. */
 function isSame(actual: unknown, expected: unknown): boolean {
   const digits = toDigits(actual)
   if (digits === null) return actual !== undefined && isDeepStrictEqual(actual, expected)

@@ -7,20 +7,20 @@ export type VectorRow = {
   readonly name: string
   readonly op: string
   readonly inputs: Readonly<Record<string, unknown>>
-  /** Members that the answer has, or `error`: then the operation refuses. */
+  /** The members of the result, or `error` for a refusal. */
   readonly expected: Readonly<Record<string, unknown>>
   /** `published`, `derived`, `policy` or `trap`. */
   readonly provenance: string
 }
 
-/** A file of vectors; what is not a row of the form stands under `malformed`, by its place. */
+/** A file of vectors; `malformed` has invalid rows by position. */
 export type VectorFile = {
   readonly primitive: string
   readonly rows: readonly VectorRow[]
   readonly malformed: readonly string[]
 }
 
-/** Reads a file of vectors; null if it is none. */
+/** Reads a file of vectors; null if it is malformed. */
 export async function readVectorFile(path: string): Promise<VectorFile | null> {
   const content = parse(await readFile(path, 'utf8').catch(() => ''))
   if (!isObject(content)) return null
@@ -33,8 +33,8 @@ export async function readVectorFile(path: string): Promise<VectorFile | null> {
 }
 
 /**
- * Whether a file proves a computation by nothing but its author's own values: it has rows that
- * compute something, and none of them is published.
+ * Whether only the author's own values prove a computation: the file has computing rows, and none
+ * is published.
  */
 export function lacksPublished({ rows }: VectorFile): boolean {
   const computing = rows.filter(({ provenance }) => !['policy', 'trap'].includes(provenance))
@@ -59,22 +59,22 @@ function parse(text: string): unknown {
   }
 }
 
-/** The members of a row's `inputs`, as JSON has them. */
+/** The members of a row's `inputs` in JSON. */
 export type Inputs = Readonly<Record<string, unknown>>
 
-/** What an operation makes of a row: bytes stay bytes, whatever case the file writes them in. */
+/** The result of an operation on a row: bytes stay bytes, in any case of the file. */
 export type Answer = Readonly<Record<string, unknown>>
 
 /** One `op` of the vector files. It refuses by throwing. */
 export type Operation = (inputs: Inputs, primitive: string) => Answer | Promise<Answer>
 
-/** A row that does not have the inputs of its operation: it proves nothing, so it fails. */
+/** A row without the inputs of its operation: it proves nothing, so it fails. */
 export class UnreadableRow extends Error {}
 
-/** A row that asks for something that the code does not have: it is skipped and named. */
+/** A row for an operation that the code lacks: it is skipped and listed. */
 export class UncoveredRow extends Error {}
 
-/** Text, perhaps empty, under the first of the names that is there; no other type is coerced. */
+/** Returns text, possibly empty, under the first present name; other types are not converted. */
 export function text(inputs: Inputs, ...names: readonly string[]): string {
   const value = names.map((name) => inputs[name]).find((input) => input !== undefined)
   if (value === undefined) throw new UnreadableRow()
@@ -82,23 +82,23 @@ export function text(inputs: Inputs, ...names: readonly string[]): string {
   return value
 }
 
-/** Bytes in hexadecimal; what is not hexadecimal is refused, as at any edge of the product. */
+/** Decodes hexadecimal bytes; other text is refused. */
 export function bytes(inputs: Inputs, ...names: readonly string[]): Buffer {
   return hexadecimal(text(inputs, ...names))
 }
 
-/** A PAN, or one with the 12 digits that formats 0 and 3 take of it where the row has no more. */
+/** Parses a PAN, or composes one from the 12 digits that formats 0 and 3 use. */
 export function parsePan(inputs: Inputs): string {
   if (inputs.pan !== undefined || inputs.pan12 === undefined) return text(inputs, 'pan')
   return `${text(inputs, 'pan12')}0`
 }
 
-/** Bytes that a row may leave out. */
+/** Optional bytes. */
 export function optionalBytes(inputs: Inputs, name: string): Buffer | undefined {
   return inputs[name] === undefined ? undefined : bytes(inputs, name)
 }
 
-/** Hexadecimal digits, one a byte, that a row may leave out. */
+/** Optional hexadecimal digits, one per byte. */
 export function optionalNibbles(inputs: Inputs, name: string): Buffer | undefined {
   if (inputs[name] === undefined) return undefined
   const digits = text(inputs, name)
@@ -106,7 +106,7 @@ export function optionalNibbles(inputs: Inputs, name: string): Buffer | undefine
   return Buffer.from(Array.from(digits, (digit) => Number.parseInt(digit, 16)))
 }
 
-/** The leftmost digits of bytes, of which a file may want an odd number. */
+/** The leftmost digits of bytes; a file may have an odd number. */
 export class HexDigits {
   readonly digits: string
 
@@ -115,7 +115,7 @@ export class HexDigits {
   }
 }
 
-/** A number, or `otherwise` where the row has none. */
+/** Returns a number, or `otherwise` if the row has none. */
 export function numberOr(inputs: Inputs, name: string, otherwise: number): number {
   const value = inputs[name] ?? otherwise
   if (typeof value !== 'number') throw new RangeError('not a number')
@@ -147,8 +147,8 @@ function hexadecimal(digits: string): Buffer {
 }
 
 /**
- * Reads a file of Project Wycheproof as it is published (`rsaes_oaep_decrypt_schema_v1.json`, by
- * hand from the project: it does not lie here); null if the content is none.
+ * Reads a file of Project Wycheproof in its published form (`rsaes_oaep_decrypt_schema_v1.json`, to
+ * be downloaded from the project); null if malformed.
  */
 function readWycheproofFile(content: Readonly<Record<string, unknown>>): VectorFile | null {
   const { schema, testGroups } = content
@@ -166,7 +166,7 @@ function listRows({ tests, sha, mgfSha, privateKeyPkcs8 }: Readonly<Record<strin
   const der = Buffer.from(String(privateKeyPkcs8), 'hex')
   const jwk = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }).export({ format: 'jwk' })
   const hashes = [sha, mgfSha].join(' and ')
-  // Other hashes than ours are named as skipped.
+  // Other hashes than ours are listed as skipped.
   const op = hashes === 'SHA-256 and SHA-256' ? 'rsaOaepDecrypt' : `rsaOaepDecrypt with ${hashes}`
   return (Array.isArray(tests) ? tests : []).filter(isObject).map(
     (test): VectorRow => ({

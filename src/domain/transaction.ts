@@ -17,7 +17,7 @@ export const transactionTypes = [
 ] as const
 type TransactionType = (typeof transactionTypes)[number]
 
-/** What a card network asks to have authorized. */
+/** The transaction in an authorization request. */
 export interface Transaction {
   readonly transactionType: TransactionType
   /** Of the transaction, as the merchant charges it. Null: the network gave none. */

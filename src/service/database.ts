@@ -28,7 +28,7 @@ const migrations = new URL('../../database/migrations/', import.meta.url)
 
 /**
  * Opens the configured database for the service, with one pool for each use. Migrates it to this
- * program's schema and creates an embedded database if there is none yet.
+ * program's schema and creates a missing embedded database.
  * @throws Error when another process has locked the data directory, or a newer program wrote the
  *   database.
  */

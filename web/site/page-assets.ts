@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { readModules } from './modules.ts'
 import { readOnce } from './read-once.ts'
 
-/** What pages load, by its name under the address of the assets. */
+/** The files that pages load, by name under the URL of the assets. */
 export type PageAssets = Readonly<
   Record<string, { readonly mediaType: string; readonly text: string }>
 >

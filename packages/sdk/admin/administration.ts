@@ -19,7 +19,7 @@ export interface AdministrationOptions extends PinfoldOptions {
 
 type OperationId = keyof typeof operationTable
 
-/** What a type has under a name; an empty object where it has nothing there. */
+/** The member of a type under a name; an empty object where it has nothing there. */
 type Member<Value, Name extends string> =
   Value extends Readonly<Record<Name, infer Found extends object>> ? Found : unknown
 
@@ -52,7 +52,7 @@ type Content<Response> = Response extends { readonly content: infer Media extend
   ? Media[keyof Media]
   : undefined
 
-/** What an operation answers; with a 202, that it waits for another operator, or goes on. */
+/** The answer of an operation; with a 202, that it waits for another operator, or goes on. */
 export type OperationResult<Id extends OperationId> = Content<Success<Id>>
 
 type Entry<List> = List extends readonly (infer Each)[] ? Each : never

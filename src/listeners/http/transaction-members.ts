@@ -64,7 +64,7 @@ const MerchantSchema = Type.Object(
   closed,
 )
 
-/** What a request says of the transaction that it asks about. */
+/** The members of the transaction in a request. */
 export const transactionMembers = {
   amount: Type.Optional(amount),
   currency: Type.Optional(currency),

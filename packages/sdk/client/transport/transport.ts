@@ -15,10 +15,10 @@ export interface CallOptions {
   readonly onAnswer?: ((head: AnswerHead) => void) | undefined
 }
 
-/** What a successful answer says beside its content. */
+/** The metadata of a successful answer. */
 export interface AnswerHead {
   readonly status: number
-  /** What the operator needs to find the request. */
+  /** Identifies the request for the operator. */
   readonly requestId: string | undefined
   readonly headers: Headers
 }

@@ -13,10 +13,7 @@ export interface Merchant {
   readonly categoryCode?: string
 }
 
-/**
- * The most characters of each text. An id and a terminal id have those of ISO 8583, fields 42 and
- * 41: fewer than a PAN that is issued here.
- */
+/** The most characters of each text. Those of the ids are of ISO 8583, fields 42 and 41. */
 export const merchantLengths = { id: 15, terminalId: 8, name: 99, city: 50 } as const
 
 /** Printable ASCII that neither begins nor ends with a space. */
@@ -42,17 +39,34 @@ const rules: Readonly<Record<keyof Merchant, Rule>> = {
 
 const members = Object.keys(rules) as readonly (keyof Merchant)[]
 
+/** More digits in a row than a truncated PAN of sixteen digits shows (PCI DSS 3.5.1). */
+const panPartLength = 9
+
+/**
+ * Whether a text holds a part of this PAN, spaces and dashes aside. A merchant id of fifteen digits
+ * may be Luhn-valid by chance, but it has no digits of the card.
+ */
+export function holdsPartOf(pan: string, text: string): boolean {
+  const digits = text.replaceAll(/[ -]/g, '')
+  const parts = Array.from({ length: Math.max(0, pan.length - panPartLength + 1) }, (_, at) =>
+    pan.slice(at, at + panPartLength),
+  )
+  return parts.some((part) => digits.includes(part))
+}
+
 /**
  * Takes what can be recorded of a merchant as a network describes it. Other members are left out:
  * an acquirer's text is no reason to decline.
+ * @param pan of the card, which no text may hold a part of.
  * @returns null where nothing is left.
  */
 export function parseMerchant(
   described: Readonly<Partial<Record<keyof Merchant, string | undefined>>>,
+  pan: string,
 ): Merchant | null {
   const known = members.flatMap((member) => {
     const text = rules[member](described[member]?.trim() ?? '')
-    return text === null ? [] : [[member, text] as const]
+    return text === null || holdsPartOf(pan, text) ? [] : [[member, text] as const]
   })
   return known.length === 0 ? null : Object.fromEntries(known)
 }

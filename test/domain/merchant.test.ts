@@ -4,14 +4,17 @@ import { parseMerchant } from '../../src/domain/merchant.ts'
 
 test('a merchant is what its network says of it, without padding', () => {
   assert.deepEqual(
-    parseMerchant({
-      id: 'SHOP-1         ',
-      terminalId: 'TERM0001',
-      name: 'Corner Bakery            ',
-      city: 'Madrid       ',
-      country: 'ES',
-      categoryCode: '0742',
-    }),
+    parseMerchant(
+      {
+        id: 'SHOP-1         ',
+        terminalId: 'TERM0001',
+        name: 'Corner Bakery            ',
+        city: 'Madrid       ',
+        country: 'ES',
+        categoryCode: '0742',
+      },
+      '',
+    ),
     {
       id: 'SHOP-1',
       terminalId: 'TERM0001',
@@ -24,14 +27,27 @@ test('a merchant is what its network says of it, without padding', () => {
 })
 
 test('what cannot be recorded of a merchant is left out, and the rest stays', () => {
-  const merchant = parseMerchant({
-    id: 'a\u0000b',
-    terminalId: '123456789',
-    name: 'Card 4000000000001000',
-    city: 'Mad\u202erid',
-    country: 'NY',
-    categoryCode: '541',
-  })
+  const merchant = parseMerchant(
+    {
+      id: 'a\u0000b',
+      terminalId: '123456789',
+      name: 'Card 4000000000001000',
+      city: 'Mad\u202erid',
+      country: 'NY',
+      categoryCode: '541',
+    },
+    '',
+  )
   assert.equal(merchant, null)
-  assert.deepEqual(parseMerchant({ name: 'Bakery', country: 'NY' }), { name: 'Bakery' })
+  assert.deepEqual(parseMerchant({ name: 'Bakery', country: 'NY' }, ''), { name: 'Bakery' })
+})
+
+test('no member of a merchant holds more than eight digits in a row of the card number', () => {
+  const pan = '4000001234567899'
+  for (const id of [pan.slice(0, 15), pan.slice(1), `A-${pan.slice(4, 13)}`, '4000 0012 3']) {
+    assert.equal(parseMerchant({ id }, pan), null, id)
+  }
+  for (const id of ['400000120000000', '000000098765432', pan.slice(0, 8)]) {
+    assert.deepEqual(parseMerchant({ id }, pan), { id })
+  }
 })

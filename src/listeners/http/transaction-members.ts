@@ -1,8 +1,9 @@
 import Type from 'typebox'
-import { merchantLengths } from '../../domain/merchant.ts'
+import { toMembers } from '../../domain/members.ts'
+import { holdsPartOf, merchantLengths } from '../../domain/merchant.ts'
 import { AMOUNT_MAX } from '../../domain/money.ts'
 import { transactionTypes } from '../../domain/transaction.ts'
-import { alwaysWith } from './request.ts'
+import { alwaysWith, type BodyRule } from './request.ts'
 import { closed, stringPatterns } from './validation.ts'
 
 const currency = Type.String({ maxLength: 3, format: 'currency-code', examples: ['EUR'] })
@@ -93,3 +94,15 @@ export const recordedTransactionMembers = {
 
 /** An amount means nothing without its currency, and the reverse. */
 export const moneyRules = [alwaysWith('currency', 'amount'), alwaysWith('amount', 'currency')]
+
+/** No text of a merchant holds a part of the card's number. */
+export const merchantRule: BodyRule = ({ merchant, pan }) => {
+  if (typeof pan !== 'string') return null
+  const texts = toMembers(merchant)
+  const member = Object.keys(MerchantSchema.properties).find((name) =>
+    holdsPartOf(pan, String(texts[name] ?? '')),
+  )
+  return member === undefined
+    ? null
+    : { pointer: `/merchant/${member}`, detail: 'must not hold digits of the card number' }
+}

@@ -62,7 +62,7 @@ export function parseRequest(
 ): NetworkRequest | null {
   const { fields, mti } = message
   const cvv2 = parseCvv2(profile, fields)
-  const transaction = parseTransaction(profile, fields)
+  const transaction = parseTransaction(profile, fields, findSentDigits(fields))
   if (cvv2 === 'malformed' || !transaction) return null
   const yymm = findValue(fields, '14') ?? parseTrack(fields)?.expiry
   const pinBlock = parsePinBlock(profile, fields)
@@ -165,8 +165,10 @@ const parseTrack = (fields: Fields): { readonly pan: string; readonly expiry: st
   return pan !== undefined && expiry !== undefined ? { pan, expiry } : null
 }
 
-const parseSentPan = (fields: Fields): Pan | null =>
-  parsePan(findValue(fields, '2') ?? parseTrack(fields)?.pan ?? '')
+const findSentDigits = (fields: Fields): string =>
+  findValue(fields, '2') ?? parseTrack(fields)?.pan ?? ''
+
+const parseSentPan = (fields: Fields): Pan | null => parsePan(findSentDigits(fields))
 
 function parseEntryMode({ entryMode }: Profile, fields: Fields): EntryMode {
   const { at, atm, ecommerce, field, length, otherwise, values } = entryMode

@@ -10,20 +10,26 @@ type Fields = IsoMessage['fields']
 
 /**
  * Reads what a message asks to have authorized: fields 3, 4, 41, 42, 43, 49 and the merchant type.
+ * @param pan of the card.
  * @returns null where the amount has no currency or an unknown one, or the reverse.
  */
-export function parseTransaction(profile: Profile, fields: Fields): Transaction | null {
+export function parseTransaction(
+  profile: Profile,
+  fields: Fields,
+  pan: string,
+): Transaction | null {
   const transactionType = profile.processing.codes[(fields['3'] ?? '').slice(0, 2)]
   const money = parseAmount(fields)
   if (transactionType === undefined || transactionType === 'declined' || money === 'malformed') {
     return null
   }
-  const merchant = parseMerchant({
+  const described = {
     id: fields['42'],
     terminalId: fields['41'],
     categoryCode: fields[profile.entryMode.atm.merchantField],
     ...parseLocation(profile.merchantLocation, fields['43'] ?? ''),
-  })
+  }
+  const merchant = parseMerchant(described, pan)
   return { transactionType, money, merchant, networkTransactionId: null }
 }
 

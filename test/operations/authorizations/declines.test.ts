@@ -96,6 +96,7 @@ onEachEngine((engine) => {
         retry,
         entryMode: 'entryMode' in request ? request.entryMode : 'chip',
         reference: 'WHY-1',
+        transactionType: 'purchase',
       })
       assert.ok(Date.parse(requestedAt) <= Date.parse(decidedAt))
       assert.equal(checks[0].check, 'card')

@@ -111,6 +111,14 @@ onEachEngine((engine) => {
     assert.deepEqual(pick(newest.authorization), transaction)
   })
 
+  test('an id of a merchant that has digits of the card number is refused', async () => {
+    const { pan } = card
+    const { json } = await ask(service, { pan, merchant: { id: pan.slice(0, 15) } })
+    assert.equal(json.code, 'validation_failed')
+    assert.equal(json.errors[0].pointer, '/merchant/id')
+    assert.equal((await ask(service, { pan, merchant: { id: '4'.repeat(15) } })).status, 200)
+  })
+
   const refused: Record<string, readonly [members: object, pointer: string]> = {
     'an amount without a currency': [{ amount: 1 }, '/currency'],
     'a currency without an amount': [{ currency: 'EUR' }, '/amount'],

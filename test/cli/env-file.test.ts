@@ -91,7 +91,7 @@ test('an address and a secret come from the file, or from the environment', asyn
   )
   assert.match(String(await load('PRIVATE_HOST=x.example\n', caller)), /^PINFOLD_CLIENT/)
   const postgres = 'DATABASE_URL=postgres://db.example/pinfold\n'
-  assert.match(String(await load(postgres, { PGPASSWORD: 'x' })), /^PGPASSWORD is of the/)
+  assert.match(String(await load(postgres, { PGPASSWORD: 'x' })), /^PGPASSWORD is set in the/)
   assert.deepEqual(await load(address, { ...caller, ...url }), { ...caller, ...url })
   assert.deepEqual(await load('HOST=127.0.0.1\nPRIVATE_HOST=::1\n', caller), {
     ...caller,

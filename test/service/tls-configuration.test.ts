@@ -53,15 +53,15 @@ test('with a certificate the addresses are https, and an authority makes certifi
 
 test('half of a pair, or an authority without one, is refused by name', () => {
   const said = (environment: Readonly<Record<string, string>>) => faultsOf(environment).join('\n')
-  assert.match(said(without('TLS_KEY_FILE')), /^TLS_KEY_FILE must go with TLS_CERT_FILE\.$/)
+  assert.match(said(without('TLS_KEY_FILE')), /^TLS_CERT_FILE requires TLS_KEY_FILE\.$/)
   assert.match(
     said(without('PRIVATE_TLS_CERT_FILE')),
-    /^PRIVATE_TLS_CERT_FILE must go with PRIVATE_TLS_KEY_FILE\.$/,
+    /^PRIVATE_TLS_KEY_FILE requires PRIVATE_TLS_CERT_FILE\.$/,
   )
   assert.match(said(without('TLS_CERT_FILE', 'TLS_KEY_FILE')), /^TLS_CERT_FILE and TLS_KEY_FILE/)
   assert.match(
     said({ ...without('TLS_CLIENT_CA_FILE'), TLS_CLIENT_CERT: 'optional' }),
-    /^TLS_CLIENT_CA_FILE must go with TLS_CLIENT_CERT=optional\.$/,
+    /^TLS_CLIENT_CERT=optional requires TLS_CLIENT_CA_FILE\.$/,
   )
   assert.match(said({ ...sound, TLS_CLIENT_CERT: 'off' }), /^TLS_CLIENT_CA_FILE has no use/)
   assert.match(said({ ...sound, TLS_CLIENT_CERT: 'maybe' }), /^TLS_CLIENT_CERT must be one of/)
@@ -148,7 +148,7 @@ test('all that is wrong with TLS is said in one message', () => {
   const wrong = { ...sound, TLS_KEY_FILE: join(folder, 'absent'), PRIVATE_TLS_KEY_FILE: '' }
   assert.throws(() => readConfig(wrong), {
     name: 'ConfigError',
-    message: /- TLS_KEY_FILE names[^\n]+\n {2}- PRIVATE_TLS_KEY_FILE must/,
+    message: /- The file in TLS_KEY_FILE [^\n]+\n {2}- PRIVATE_TLS_CERT_FILE requires/,
   })
 })
 

@@ -46,8 +46,8 @@ export function readTls(
   const otherwise = clientCa === null ? 'off' : 'required'
   const mode = read.parseChoice(names.clientCertificates, clientCertificateModes, otherwise)
   const lacks: readonly (readonly [boolean, string])[] = [
-    [certificate === null && key !== null, `${names.certificate} requires ${names.key}.`],
-    [certificate !== null && key === null, `${names.key} requires ${names.certificate}.`],
+    [certificate === null && key !== null, `${names.key} requires ${names.certificate}.`],
+    [certificate !== null && key === null, `${names.certificate} requires ${names.key}.`],
     [
       certificate === null && key === null && (clientCa !== null || mode !== 'off'),
       `${names.clientCa} and ${names.clientCertificates} require ${names.certificate} and ` +

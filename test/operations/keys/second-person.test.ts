@@ -150,7 +150,7 @@ test('nor by letting one of theirs, or one whose secret they set, confirm anothe
   await rootOf(service, victim)
   const { json } = await root.call('POST', `/clients/${victim}/rotate-secret`)
   const asVictim = await signIn(service, victim, json.clientSecret)
-  assert.match(details(await confirm(asVictim, puppet.clientId)), /^changes nothing/)
+  assert.match(details(await confirm(asVictim, puppet.clientId)), /^has no effect/)
   assertRefused(await complete(root, puppet), /^root could act as both/)
 })
 

@@ -165,7 +165,7 @@ test('a key travels only under one that is as strong, for the use that it names,
       ),
       'parity',
     ],
-    [`${whole.slice(0, -1)}${whole.endsWith('0') ? '1' : '0'}`, 'not whole'],
+    [`${whole.slice(0, -1)}${whole.endsWith('0') ? '1' : '0'}`, 'damaged'],
   ]
   for (const [keyBlock, why] of refused) {
     const answer = await administer('POST', '//keys/import', {
@@ -208,9 +208,9 @@ test('a key leaves only if it is exportable, and only as a key block under a zon
     [header.keyUsage, header.algorithm, check('T', key)],
     ['P0', 'T', json.keyCheckValue],
   )
-  assert.match((await out('zone-stays', 'zmk-out')).json.detail, /may not leave/)
+  assert.match((await out('zone-stays', 'zmk-out')).json.detail, /not exportable/)
   const pan = await administer('POST', '//keys/export', { key: 'pan', zoneMasterKey: 'zmk' })
-  assert.match(pan.json.detail, /may not leave/)
+  assert.match(pan.json.detail, /not exportable/)
   assert.equal((await out('zone-out', 'nobody')).json.code, 'validation_failed')
 })
 

@@ -53,6 +53,19 @@ export const toTransaction = ({
   networkTransactionId: networkTransactionId ?? null,
 })
 
+/** The members of a transaction that has them. */
+export const recordTransaction = ({
+  merchant,
+  money,
+  networkTransactionId,
+  transactionType,
+}: Transaction): RecordedTransaction => ({
+  transactionType,
+  ...money,
+  ...(merchant && { merchant }),
+  ...(networkTransactionId !== null && { networkTransactionId }),
+})
+
 /** Describes a transaction in one line, such as `12.34 EUR at NAME, MCC 5411`; empty if unknown. */
 export function describeTransaction({ amount, currency, merchant }: TransactionMembers): string {
   const { categoryCode, id, name } = merchant ?? {}

@@ -71,6 +71,22 @@ for (const profile of [
   })
 }
 
+test('the terminal asks for the amount and at the merchant that it is given', async () => {
+  await createLink('shop-1', 'demo-network', 'ascii-1987')
+  const goods = ['--amount', '12.345', '--currency', 'KWD', '--merchant', 'Corner Bakery']
+  const { code, stderr, stdout } = await playOn('--link', 'shop-1', ...goods)
+  assert.equal(code, 0, stdout + stderr)
+  assert.match(stdout, /000000012345 +amount, transaction/)
+  assert.match(stdout, /414 +currency code, transaction/)
+  assert.match(stdout, /Corner Bakery +Madrid +ES +card acceptor name and location/)
+})
+
+test('an amount that its currency does not have is refused before anything is sent', async () => {
+  const { code, stderr } = await run('terminal', '--amount', '12.345')
+  assert.equal(code, 2)
+  assert.match(stderr, /12\.345 is no amount in EUR/)
+})
+
 test('without the key of the network the purchases with a PIN are left out, and that is said', async () => {
   const made = await run('zones', 'create', 'acme-network', '--name', 'Acme')
   assert.equal(made.code, 0, made.stderr)

@@ -192,6 +192,29 @@ test('a customer reference is found whatever its length, digits only too, and a 
   }
 })
 
+test('amount and merchant of an authorization are on the card, its own page and in the search', async () => {
+  const { publicToken } = await service.createCard()
+  await service.call('POST', '//network/authorizations', {
+    as: 'network',
+    listener: 'private',
+    body: {
+      publicToken,
+      entryMode: 'chip',
+      reference: 'BAKERY-1',
+      amount: 1234,
+      currency: 'EUR',
+      merchant: { name: 'Corner <Bakery>', categoryCode: '5462' },
+    },
+  })
+  const line = '12.34 EUR at Corner &lt;Bakery&gt;, MCC 5462'
+  const found = await send('/search', { text: 'BAKERY-1' })
+  assert.ok(found.text.includes(line), found.text)
+  const card = await officer.visit(`${url}/console/cards/${publicToken}`)
+  assert.ok(card.text.includes(line))
+  const [, address] = /href="([^"]+\/authorizations\/[^"]+)"/.exec(card.text) ?? []
+  assert.ok((await officer.visit(`${url}${address}`)).text.includes(line))
+})
+
 test('what a form came to is said once, by the page that it leads to, and by no link', async () => {
   const { publicToken } = await service.createCard()
   const said = /The PIN is unblocked. All its tries are restored/

@@ -1,5 +1,9 @@
 import type { Merchant } from '../../domain/merchant.ts'
-import type { RecordedTransaction, Transaction } from '../../domain/transaction.ts'
+import {
+  type RecordedTransaction,
+  recordTransaction,
+  type Transaction,
+} from '../../domain/transaction.ts'
 
 /** A transaction as the row of its authorization has it. */
 export interface TransactionColumns {
@@ -27,13 +31,14 @@ export const toColumns = ({
 /** The members of a recorded transaction: those that it has. */
 export const toTransactionMembers = ({
   amount,
-  currencyCode: currency,
+  currencyCode,
   merchant,
   networkTransactionId,
   transactionType,
-}: TransactionColumns): RecordedTransaction => ({
-  transactionType,
-  ...(amount !== null && currency !== null && { amount, currency }),
-  ...(merchant !== null && { merchant: JSON.parse(merchant) as Merchant }),
-  ...(networkTransactionId !== null && { networkTransactionId }),
-})
+}: TransactionColumns): RecordedTransaction =>
+  recordTransaction({
+    transactionType,
+    money: amount === null || currencyCode === null ? null : { amount, currency: currencyCode },
+    merchant: merchant === null ? null : (JSON.parse(merchant) as Merchant),
+    networkTransactionId,
+  })

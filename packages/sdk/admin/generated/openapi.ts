@@ -7791,6 +7791,52 @@ export interface operations {
                     readonly expiryDate?: string;
                     /** @enum {string} */
                     readonly entryMode?: "chip" | "contactless" | "magstripe" | "atm" | "ecommerce" | "moto";
+                    /**
+                     * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+                     * @example 1234
+                     */
+                    readonly amount?: number;
+                    /**
+                     * @description Must be an ISO 4217 code, such as EUR.
+                     * @example EUR
+                     */
+                    readonly currency?: string;
+                    /**
+                     * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, `credit` pays other money to the card, `funding` takes money for another account.
+                     * @enum {string}
+                     */
+                    readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit";
+                    readonly merchant?: {
+                        /** @example 000000012345678 */
+                        readonly id?: string;
+                        /** @example TERM0001 */
+                        readonly terminalId?: string;
+                        /**
+                         * @description Must not contain control characters, unpaired surrogates or a card number.
+                         * @example Corner Bakery
+                         */
+                        readonly name?: string;
+                        /**
+                         * @description Must not contain control characters, unpaired surrogates or a card number.
+                         * @example Madrid
+                         */
+                        readonly city?: string;
+                        /**
+                         * @description ISO 3166-1 alpha-3.
+                         * @example ESP
+                         */
+                        readonly country?: string;
+                        /**
+                         * @description Merchant category code (ISO 18245), four digits.
+                         * @example 5462
+                         */
+                        readonly categoryCode?: string;
+                    };
+                    /**
+                     * @description The network's own id of the transaction.
+                     * @example 123456789012345
+                     */
+                    readonly networkTransactionId?: string;
                 };
             };
         };

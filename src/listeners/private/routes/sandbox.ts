@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { Cvv2 } from '../../../domain/cvv2.ts'
 import { Pin } from '../../../domain/pin.ts'
+import type { TransactionMembers } from '../../../domain/transaction.ts'
 import {
   type Authorization,
   AuthorizationSchema,
@@ -8,6 +9,7 @@ import {
 } from '../../../operations/authorizations/authorization.ts'
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
+import { moneyRules, transactionMembers } from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 import { admin, adminChange, type PrivateApi } from '../api.ts'
 
@@ -22,7 +24,7 @@ export interface SandboxClock {
 }
 
 /** An authorization request as a terminal or a shop would send it. */
-interface Simulation {
+interface Simulation extends TransactionMembers {
   readonly publicToken: string
   readonly pin?: Pin
   readonly cvv?: Cvv2
@@ -82,7 +84,7 @@ export function sandboxSimulatorRoute({ app }: Pick<PrivateApi, 'app'>, sandbox:
   app.post(
     '/sandbox/authorizations',
     {
-      config: { ...adminChange, problems: ['card_not_found'] },
+      config: { ...adminChange, bodyRules: moneyRules, problems: ['card_not_found'] },
       schema: {
         operationId: 'simulateAnyAuthorization',
         summary: 'Simulate an authorization of a card of any client',
@@ -95,6 +97,7 @@ export function sandboxSimulatorRoute({ app }: Pick<PrivateApi, 'app'>, sandbox:
             cvv: Type.Optional(Type.String({ pattern: stringPatterns.cvv, ...secret })),
             expiryDate: Type.Optional(Type.String({ format: 'year-month' })),
             entryMode: Type.Optional(Type.Enum([...entryModes])),
+            ...transactionMembers,
           },
           closed,
         ),

@@ -182,7 +182,9 @@ function listLinkLines(gateway: Service['links'], refusal: string | null): reado
     .filter(({ linkName }) => refusal === null || linkName !== sandboxLink.linkName)
   const lines = links
     .slice(0, listedLinksMost)
-    .map(({ address, fault, linkName }) => `${linkName}, ${fault ?? address}`)
+    .map(({ address, fault, linkName }) =>
+      fault === null ? `${linkName} ${address}` : `${linkName}: ${fault}`,
+    )
   const rest = links.length - lines.length
   return [
     ...(refusal === null ? [] : [refusal]),

@@ -125,7 +125,7 @@ function healthFinding(name: string, found: unknown): Finding {
   const [check]: readonly unknown[] = Array.isArray(found) ? found : []
   const output = findText(check, 'output')
   const status = findText(check, 'status')
-  if (status === 'pass') return good('health', `${name}: ${output || 'as it should be.'}`)
+  if (status === 'pass') return good('health', `${name}: ${output || 'passed.'}`)
   const say = status === 'fail' ? fault : warning
   const { why, remedy } = hasAdvice(name) ? adviceOn[name] : adviceOnOthers
   return say('health', `${name}: ${output}`, why, remedy)

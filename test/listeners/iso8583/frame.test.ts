@@ -113,7 +113,7 @@ test('a length that cannot be is told to the operator as what it seems to be', (
   fails({ length: 'binary-2', inclusive: true }, '\x00\x01', /less than its own/)
   fails({ length: 'binary-2', header: { kind: 'tpdu' } }, '\x00\x01\x60', /ends within its header/)
   fails({ length: 'binary-2', header: { kind: 'text', text: 'ISO' } }, '\x00\x03OSI', /agreed/)
-  fails({ length: 'binary-2' }, '\x10\x01', new RegExp(`more than ${frameBytesMax}`))
+  fails({ length: 'binary-2' }, '\x10\x01', new RegExp(`limit of ${frameBytesMax} bytes`))
 })
 
 test('a length in packed digits that is read as binary is suspected', () => {

@@ -212,7 +212,7 @@ test('everything that is wrong with profiles is said at once, and nothing starts
     assert(error instanceof StartRefusal)
     const found = [
       /0\.json must be a JSON object/,
-      /another profile sandbox/,
+      /another profile has the name sandbox/,
       /nowhere/,
       /self extends self/,
       /unknown/,
@@ -221,7 +221,7 @@ test('everything that is wrong with profiles is said at once, and nothing starts
       /wrong-codes: 117/,
       /wrong-parts\/layout\/fields\/48/,
       /packed-text: field 41 packs/,
-      /no-keys: field 42 tells transactions apart/,
+      /no-keys: field 42 distinguishes transactions/,
       /no-part: field 47 has no parts/,
       /no-mode\/entryMode\/otherwise/,
       /sub: field 126\.10 packs/,

@@ -55,7 +55,7 @@ test('keeps twenty requests of one requester waiting at most, however many come 
   assert.equal(answers.filter(({ status }) => status === 202).length, 19)
   assert.equal(refused.length, 5)
   assert.equal(refused[0]?.body.code, 'rate_limited')
-  assert.match(refused[0]?.body.detail, /limit of 20 undecided requests/)
+  assert.match(refused[0]?.body.detail, /limit of 20 open requests/)
   // A repeat is no other request, and others ask as ever.
   const again = await callAs(service, ann, 'POST', '/clients', { body, key })
   assert.deepEqual([again.status, again.body.approvalId], [202, first.body.approvalId])

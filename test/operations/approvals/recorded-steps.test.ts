@@ -53,7 +53,9 @@ const refusesToCarryOut = async (approvalId: string, clientId: string) => {
   assert.equal(await isThere(clientId), false)
   assert.equal((await stepsOf(service, approvalId)).at(-1), 'unrecorded')
   assert.ok(
-    lines.some((line) => line.includes(approvalId) && line.includes('the audit log does not')),
+    lines.some(
+      (line) => line.includes(approvalId) && line.includes('that is not in the audit log'),
+    ),
   )
 }
 

@@ -187,7 +187,7 @@ suite('the card element', { skip: chromium.leftOut }, () => {
       headers: { 'retry-after': '1500' },
     }
     assert.match(await words(limited), /limited.*Try again in 25 minutes/)
-    assert.match(await words({ status: 503, body: '{"code":"unavailable"}' }), /not ready/)
+    assert.match(await words({ status: 503, body: '{"code":"unavailable"}' }), /is starting/)
     assert.match(await words({ status: 500, body: '{"code":"another"}' }), /did not work/)
     for (const body of ['<html>', '', '{}', 'null']) {
       assert.match(await words({ status: 502, body }), /service does not answer/)

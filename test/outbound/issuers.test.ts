@@ -117,7 +117,7 @@ test('an issuer is asked by https alone outside the sandbox', async () => {
   const resolve = async () => ['127.0.0.1']
   const fetchJson = jsonFetcher(guardedRequests({ judgeAddress, resolve, httpsOnly: true }))
   for (const url of [`http://127.0.0.1:${host.port}/`, 'file:///etc/passwd', 'data:,{}']) {
-    await assert.rejects(fetchJson(new URL(url)), /not https/, url)
+    await assert.rejects(fetchJson(new URL(url)), /it must be https/, url)
   }
   assert.deepEqual(host.asked, [])
 })

@@ -181,7 +181,7 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     await t.test('a sandbox is refused by its database', async () => {
       const { MASTER_KEY_FILE } = env
       const said = await openHere({ DATABASE_URL: url, SANDBOX: 'true', MASTER_KEY_FILE })
-      assert.match(said, /database is a production's/)
+      assert.match(said, /database belongs to a production/)
     })
   })
 
@@ -220,7 +220,7 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     const database = new pg.Client({ connectionString: url })
     await database.connect()
     await database.query('delete from migration where migration_number > 1')
-    assert.match(await openHere(env), /database is a sandbox's/)
+    assert.match(await openHere(env), /database belongs to a sandbox/)
     const { rows } = await database.query('select migration_number as number from migration')
     await database.end()
     assert.deepEqual(rows, [{ number: 1 }])

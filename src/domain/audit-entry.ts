@@ -55,6 +55,8 @@ export const outcomesByEvent: Readonly<Record<EventType, Outcome>> = {
   'cvv.attempt_failed': 'refused',
   'cvv.blocked': 'done',
   'cvv.unblocked': 'done',
+  'authorization.approved': 'done',
+  'authorization.declined': 'refused',
 }
 
 /**

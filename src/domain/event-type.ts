@@ -14,6 +14,8 @@ export const eventTypes = [
   'cvv.attempt_failed',
   'cvv.blocked',
   'cvv.unblocked',
+  'authorization.approved',
+  'authorization.declined',
 ] as const
 
 export type EventType = (typeof eventTypes)[number]

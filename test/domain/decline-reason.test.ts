@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import test from 'node:test'
 import { declineReasons, declineRules, explainDecline } from '../../src/domain/decline-reason.ts'
 import { responseCodes, statusObjections, tryObjections } from '../../src/domain/response-code.ts'
@@ -46,4 +47,17 @@ test('advice is one sentence, and reveals neither a value nor that a card was re
     assert.match(advice, /^[A-Z][^.]{10,90}\.$/)
     assert.doesNotMatch(advice, /\d|stolen|lost/i)
   }
+})
+
+test('the reference lists each reason with what follows from it', async () => {
+  const page = new URL('../../docs/reference/authorizations.md', import.meta.url)
+  const rows = (await readFile(page, 'utf8')).split('\n')
+  const listed = Object.entries(declineRules).map(
+    ([reason, { advice, declinedBy, responseCode, retry }]) =>
+      `| \`${reason}\` | \`${responseCode}\` | \`${declinedBy}\` | \`${retry}\` | ${advice} |`,
+  )
+  assert.deepEqual(
+    rows.filter((row) => listed.includes(row)),
+    listed,
+  )
 })

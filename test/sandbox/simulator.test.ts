@@ -24,7 +24,10 @@ const simulate = (members: object, options: CallOptions = {}) =>
 test('the simulator answers what the network is answered', async () => {
   const right = await simulate({ pin: card.pin, cvv: card.cvv2, expiryDate: card.expiry })
   assert.equal(right.status, 200)
-  assert.deepEqual(right.json, {
+  const { authorizationId: id, ...approval } = right.json
+  const read = await service.call('GET', `/authorizations/${id}`)
+  assert.equal(read.json.approved, true)
+  assert.deepEqual(approval, {
     approved: true,
     responseCode: '00',
     publicToken: card.publicToken,
@@ -36,7 +39,10 @@ test('the simulator answers what the network is answered', async () => {
   const simulated = await simulate({ pin: wrong })
   await service.call('POST', `/card-pin/${card.publicToken}/pin/unblock`)
   const asked = await ask(service, { ...pinTry(service, card, wrong), reference: 'SIMULATOR' })
-  assert.equal(simulated.text, asked.text)
+  const { authorizationId, ...answer } = simulated.json
+  assert.deepEqual(answer, asked.json)
+  const path = `/authorizations/${authorizationId}`
+  assert.equal((await service.call('GET', path)).json.declineReason, 'wrong_pin')
 })
 
 test('a PIN and a CVV are driven until they block, and unblocked again', async () => {

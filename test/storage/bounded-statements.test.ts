@@ -200,15 +200,15 @@ const origin = {
 const spent = { publicToken: token, kind: 'pin', tryNumber: 1, epoch: 1, remaining: 2 } as const
 const decided = {
   ...origin,
-  ...{
-    publicToken: token,
-    clientId,
-    authorizationId: claimId,
-    responseCode: '55',
-    checks: '[]',
-    durationMs: 1,
-  },
-}
+  publicToken: token,
+  clientId,
+  authorizationId: claimId,
+  responseCode: '55',
+  checks: '[]',
+  durationMs: 1,
+  eventType: 'authorization.declined',
+  details: '{}',
+} as const
 const original = { messageClass: '1', trace: '007900', transmittedAt: '1122170000', acquirer: '' }
 
 const originalClaim = { ...claim, original: { ...original, transactionHashes: [fingerprint] } }

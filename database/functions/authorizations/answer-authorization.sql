@@ -1,8 +1,8 @@
--- Answers an authorization that spends no try: its row of authorization_request, the claim of its
--- idempotency key with the answer, and the count of a wrong expiry commit together.
+-- Answers an authorization that spends no try: its row of authorization_request, its event, the
+-- claim of its idempotency key with the answer, and the count of a wrong expiry commit together.
 --
 -- p_mistakes is null unless the expiry was wrong. More than p_mistakes wrong expiries within
--- p_window microseconds count as guessing. Lock order: transaction, key, wrong expiry.
+-- p_window microseconds count as guessing. Lock order: card, transaction, key, wrong expiry.
 --
 -- Returns whether the key was free and no reversal overtook the transaction; otherwise the call
 -- does nothing. Also returns whether to report guessing now.
@@ -34,13 +34,17 @@ create or replace function answer_authorization(
   p_trace text,
   p_transmitted_at text,
   p_acquirer text,
-  p_mistakes integer default null,
-  p_window bigint default null,
+  p_mistakes integer,
+  p_window bigint,
+  p_event_type text,
+  p_details text,
   out is_answered boolean,
   out is_guessing boolean
 )
 language plpgsql
 as $function$
+declare
+  v_card card := lock_card(p_public_token);
 begin
   is_answered := false;
   is_guessing := false;
@@ -68,6 +72,13 @@ begin
     p_public_token, p_authorization_id, p_client_id, p_network_id, p_request_id, p_reference,
     p_entry_mode, p_transaction_type, p_amount, p_currency_code, p_merchant,
     p_network_transaction_id, p_response_code, p_checks, p_duration_ms, clock_timestamp()
+  );
+  update card
+  set last_sequence = v_card.last_sequence + 1
+  where public_token = p_public_token;
+  perform record_event(
+    p_public_token, v_card.last_sequence + 1, p_client_id, p_event_type, p_request_id, p_details,
+    null, null
   );
   if p_mistakes is not null then
     is_guessing := count_wrong_expiry(p_public_token, p_network_id, p_mistakes, p_window);

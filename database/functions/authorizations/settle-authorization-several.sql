@@ -2,10 +2,9 @@
 --
 -- It is one statement over all callers, because one function call per caller costs the server three
 -- times as much. Each caller has another card. It waits for no card and omits three kinds of
--- callers: one whose counter is locked, one whose try did not match or is not the only outstanding
--- one, and one whose key has an answer. Keys are locked in the order of their cards, as
--- answer_authorization does for several callers, so that two calls never wait for each other's
--- keys.
+-- callers: one whose card or counter is locked, one whose try did not match or is not the only
+-- outstanding one, and one whose key has an answer. Keys are locked in the order of their cards, as
+-- answer_authorization_several claims them, so that two calls never wait for each other's keys.
 --
 -- Returns the result of settle_authorization for each caller's ordinal. Omitted callers call
 -- settle_authorization.
@@ -26,7 +25,9 @@ create or replace function settle_authorization_several(
   p_claim_keys bytea[],
   p_claim_ids uuid[],
   p_answers bytea[],
-  p_foreseen_tries integer[]
+  p_foreseen_tries integer[],
+  p_event_types text[],
+  p_details text[]
 ) returns table (
   ordinal integer,
   remaining integer,
@@ -43,11 +44,12 @@ begin
       from unnest(
         p_public_tokens, p_authorization_ids, p_kinds, p_try_numbers, p_epochs, p_comparisons,
         p_response_codes, p_checks, p_duration_ms, p_request_ids, p_references, p_entry_modes,
-        p_claimant_ids, p_claim_keys, p_claim_ids, p_answers, p_foreseen_tries
+        p_claimant_ids, p_claim_keys, p_claim_ids, p_answers, p_foreseen_tries,
+        p_event_types, p_details
       ) with ordinality as caller (
         public_token, authorization_id, kind, try_number, epoch, comparison, response_code, checks,
         duration_ms, request_id, reference, entry_mode, claimant_id, key_hash, claim_id, answer,
-        foreseen_tries, ordinal
+        foreseen_tries, event_type, details, ordinal
       )
       order by public_token
     ),
@@ -55,9 +57,15 @@ begin
       select asked.*, counter.remaining
       from asked
       cross join lateral (
+        select card.public_token
+        from card
+        where card.public_token = asked.public_token
+        for no key update skip locked
+      ) as card
+      cross join lateral (
         select counter.try_limit - (counter.spent - counter.restored) + 1 as remaining
         from try_counter as counter
-        where counter.public_token = asked.public_token and counter.kind = asked.kind
+        where counter.public_token = card.public_token and counter.kind = asked.kind
           and counter.epoch = asked.epoch and not counter.block_reported
           and counter.outstanding_tries = array[asked.try_number]
         for no key update skip locked
@@ -76,6 +84,20 @@ begin
         for no key update
       ) as key on true
       where matched.key_hash is null or key.is_free
+    ),
+    numbered as (
+      update card
+      set last_sequence = card.last_sequence + 1
+      from settled
+      where card.public_token = any (array[settled.public_token])
+      returning settled.ordinal, card.last_sequence, card.client_id
+    ),
+    reported as (
+      insert into event (public_token, sequence, client_id, type, request_id, details)
+      select settled.public_token, numbered.last_sequence, numbered.client_id, settled.event_type,
+        settled.request_id, settled.details
+      from numbered
+      join settled using (ordinal)
     ),
     restored as (
       update try_counter as counter

@@ -1,10 +1,12 @@
 -- Settles the try of an authorization: its result, the tries that it restores, its events, the
--- answer, and the stored answer of the idempotency key commit together.
+-- answer, and the stored answer of the idempotency key commit together. The event of the answer
+-- comes after those of the try.
 --
 -- Lock order: card, counter, key; the card is locked only if it gets an event. The first stored
 -- answer of a key stays. The answer of this call is stored only if p_foreseen_tries remain, because
 -- it was sealed before the number was known. If another answer was first, or the key was deleted,
--- the network received 96, and 96 is recorded. p_response_code is null if the authorization spends
+-- the network received 96, and 96 is recorded, as service_unavailable of
+-- src/domain/decline-reason.ts. p_response_code and the event are null if the authorization spends
 -- another try next. p_key_hash is null without an idempotency key.
 --
 -- Returns how many tries remain, null if the counter does not exist; the stored answer of the key,
@@ -29,6 +31,8 @@ create or replace function settle_authorization(
   p_claim_id uuid,
   p_answer bytea,
   p_foreseen_tries integer,
+  p_event_type text,
+  p_details text,
   out remaining integer,
   out answer bytea,
   out is_own boolean
@@ -41,14 +45,18 @@ declare
   v_settled record;
   v_first_answer bytea;
   v_response_code text := p_response_code;
+  v_event_type text := p_event_type;
+  v_details text := p_details;
+  v_sequence integer;
   -- A cluster does not allow clock functions in a change.
   v_decided_at timestamptz;
 begin
-  if p_comparison = 'mismatch' then
+  if p_event_type is not null or p_comparison = 'mismatch' then
     v_card := lock_card(p_public_token);
     if v_card.public_token is null then
       return;
     end if;
+    v_sequence := v_card.last_sequence;
   end if;
   v_settled := settle_try(p_public_token, p_kind, p_try_number, p_epoch, p_comparison);
   remaining := v_settled.remaining;
@@ -56,21 +64,19 @@ begin
     return;
   end if;
   if p_comparison = 'mismatch' then
-    update card
-    set last_sequence = v_card.last_sequence + case when v_settled.is_block then 2 else 1 end
-    where card.public_token = p_public_token;
+    v_sequence := v_sequence + 1;
     perform record_event(
-      p_public_token, v_card.last_sequence + 1, v_card.client_id, p_kind || '.attempt_failed',
-      p_request_id,
+      p_public_token, v_sequence, v_card.client_id, p_kind || '.attempt_failed', p_request_id,
       json_build_object(
         'remainingTries', remaining, 'entryMode', p_entry_mode, 'reference', p_reference
       )::text,
       null, null
     );
     if v_settled.is_block then
+      v_sequence := v_sequence + 1;
       perform record_event(
-        p_public_token, v_card.last_sequence + 2, v_card.client_id, p_kind || '.blocked',
-        p_request_id, json_build_object('blockedBy', 'tries')::text, null, null
+        p_public_token, v_sequence, v_card.client_id, p_kind || '.blocked', p_request_id,
+        json_build_object('blockedBy', 'tries')::text, null, null
       );
     end if;
   end if;
@@ -82,6 +88,12 @@ begin
     for no key update;
     if not found or v_first_answer is not null then
       v_response_code := '96';
+      v_event_type := 'authorization.declined';
+      v_details := (
+        p_details::jsonb || jsonb_build_object(
+          'responseCode', '96', 'declineReason', 'service_unavailable', 'declinedBy', 'service'
+        )
+      )::text;
     elsif remaining = p_foreseen_tries then
       update idempotency_record as record
       set answer = p_answer
@@ -93,6 +105,18 @@ begin
   end if;
   if v_response_code is not null then
     v_decided_at := clock_timestamp();
+  end if;
+  if p_event_type is not null then
+    v_sequence := v_sequence + 1;
+    perform record_event(
+      p_public_token, v_sequence, v_card.client_id, v_event_type, p_request_id, v_details, null,
+      null
+    );
+  end if;
+  if v_sequence > v_card.last_sequence then
+    update card
+    set last_sequence = v_sequence
+    where card.public_token = p_public_token;
   end if;
   update authorization_request as request
   set result = p_comparison,

@@ -32,7 +32,8 @@ export type GetCardData = Schemas['GetCardData']
 /** Ciphertext for the device. */
 export type SealedCardData = Schemas['CardData']
 export type Simulate = Schemas['Simulate']
-export type Authorization = Schemas['Authorization']
+/** With the id that {@link RecordedAuthorization} is read by. */
+export type Authorization = Schemas['SimulatedAuthorization']
 /** An approval or a decline as it is read later, with its reason and every check. */
 export type RecordedAuthorization = Schemas['RecordedAuthorization']
 export type CreateWebhook = Schemas['CreateWebhook']

@@ -1,5 +1,21 @@
 type CardStatusCode = '02' | '00' | '62' | '41' | '43' | '46' | '54' | '83'
 
+type DeclineReason =
+  | 'card_not_activated'
+  | 'card_restricted'
+  | 'card_lost'
+  | 'card_stolen'
+  | 'card_closed'
+  | 'card_expired'
+  | 'wrong_expiry_date'
+  | 'pin_missing'
+  | 'invalid_pin_block'
+  | 'wrong_pin'
+  | 'pin_blocked'
+  | 'wrong_cvv2'
+  | 'cvv2_blocked'
+  | 'service_unavailable'
+
 interface AttemptFailed {
   readonly remainingTries: number
   readonly entryMode: string
@@ -16,6 +32,14 @@ interface Revealed {
   readonly clientId: string
   /** The ID of the request whose answer disclosed it. */
   readonly requestId: string
+}
+
+interface Authorization {
+  readonly authorizationId: string
+  /** ISO 8583, field 39. */
+  readonly responseCode: string
+  readonly entryMode: string
+  readonly reference: string
 }
 
 /** The details of each type of event, beside the card and the event's number. */
@@ -40,6 +64,12 @@ interface EventDetails {
   readonly 'cvv.attempt_failed': AttemptFailed
   readonly 'cvv.blocked': Blocked
   readonly 'cvv.unblocked': object
+  readonly 'authorization.approved': Authorization
+  readonly 'authorization.declined': Authorization & {
+    /** Why: stable, so switch on it. */
+    readonly declineReason?: DeclineReason
+    readonly declinedBy?: 'card' | 'pin' | 'cvv2' | 'service'
+  }
 }
 
 /** A recorded act on a card, as sent to webhooks. */

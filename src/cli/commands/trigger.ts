@@ -42,6 +42,8 @@ const acts: Readonly<Record<string, readonly Request[]>> = {
   'cvv.attempt_failed': [simulate({ cvv: '0000' })],
   'cvv.blocked': [['PUT', cvvPath, { status: 'Blocked' }]],
   'cvv.unblocked': [['PUT', cvvPath, { status: 'Unblocked' }]],
+  'authorization.approved': [simulate({})],
+  'authorization.declined': [simulate({ expiryDate: '2099-12' })],
 }
 
 export const triggerCommand: cli.Command = {

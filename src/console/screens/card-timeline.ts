@@ -35,6 +35,8 @@ const actNames: Readonly<Record<string, string>> = {
   'cvv.attempt_failed': 'Wrong CVV',
   'cvv.blocked': 'CVV blocked',
   'cvv.unblocked': 'CVV unblocked',
+  'authorization.approved': 'Authorization approved',
+  'authorization.declined': 'Authorization declined',
 }
 
 export const actName = (type: string): string => actNames[type] ?? type

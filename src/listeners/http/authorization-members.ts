@@ -20,7 +20,7 @@ export const checkMembers = {
 const onDeclines = 'On declines only.'
 
 /** Why an authorization was declined (docs/guides/why-was-it-declined.md). */
-const declineMembers = {
+export const declineMembers = {
   declineReason: Type.Optional(
     Type.Enum([...declineReasons], {
       description: `Why: stable, so switch on it. ${onDeclines}`,

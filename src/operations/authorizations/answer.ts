@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
+import { explainDecline } from '../../domain/decline-reason.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { ResponseCode } from '../../domain/response-code.ts'
 import type { TryKind } from '../../domain/tries.ts'
@@ -14,6 +15,7 @@ import { LockTimeout } from '../../storage/engine/database.ts'
 import { newEventId } from '../../storage/events/events.ts'
 import {
   type Claim,
+  findRememberedRequest,
   type RememberedRequest,
   storeAnswer,
 } from '../../storage/idempotency/idempotency.ts'
@@ -62,39 +64,45 @@ export const uncheckedOutcomes = ({ cvvRemaining, pinRemaining }: AuthorizedCard
   cvv: { result: 'not_checked', remainingTries: cvvRemaining },
 })
 
-/** Composes the answer to the network. */
+/** Composes the answer to the network. @param authorizationId of its record, if the card is known. */
 export const composeAnswer = (
   responseCode: ResponseCode,
   card: AuthorizedCard | null,
   { reference }: AuthorizationRequest,
+  authorizationId: string,
   outcomes: Outcomes | null = card && uncheckedOutcomes(card),
 ): Authorization => ({
   approved: responseCode === '00',
   responseCode,
-  ...(card && { publicToken: card.publicToken }),
+  ...(card && { publicToken: card.publicToken, authorizationId }),
   reference,
   ...outcomes,
 })
 
-/** Composes the record of an answered authorization. @param authorizationId null for a new row. */
-export const toAnsweredAuthorization = (
+/** Composes the record and the event of an answered authorization. */
+export function toAnsweredAuthorization(
   { entryMode, networkId, reference, requestId, trail, transaction }: TracedRequest,
   { clientId, publicToken }: Pick<AuthorizedCard, 'clientId' | 'publicToken'>,
-  responseCode: string,
-  authorizationId: string | null = null,
-): AnsweredAuthorization => ({
-  publicToken,
-  clientId,
-  authorizationId: authorizationId ?? newEventId(),
-  networkId,
-  requestId,
-  reference,
-  entryMode,
-  transaction,
-  responseCode,
-  checks: JSON.stringify(trail.checks),
-  durationMs: trail.durationMs(),
-})
+  { authorizationId = newEventId(), responseCode }: Authorization,
+): AnsweredAuthorization {
+  const { declinedBy, declineReason } = explainDecline(responseCode, trail.checks) ?? {}
+  const reported = { authorizationId, responseCode, declineReason, declinedBy }
+  return {
+    publicToken,
+    clientId,
+    authorizationId,
+    networkId,
+    requestId,
+    reference,
+    entryMode,
+    transaction,
+    responseCode,
+    checks: JSON.stringify(trail.checks),
+    durationMs: trail.durationMs(),
+    eventType: responseCode === '00' ? 'authorization.approved' : 'authorization.declined',
+    details: JSON.stringify({ ...reported, entryMode, reference }),
+  }
+}
 
 /**
  * Composes the claim of a request's key.
@@ -134,7 +142,7 @@ export async function answerUnspent(
   const { database, observe } = context
   const { entryMode, networkId } = traced
   const claim = keyed && (await answeredClaim(context, keyed, result))
-  const record = card && toAnsweredAuthorization(traced, card, result.responseCode)
+  const record = card && toAnsweredAuthorization(traced, card, result)
   try {
     if (record) {
       const threshold = isExpiryWrong ? guessing : null
@@ -147,7 +155,11 @@ export async function answerUnspent(
       }
     } else if (claim && !(await answerUnknownCard(database, networkId, claim))) return null
   } catch (error) {
-    const isInUse = keyed !== null && error instanceof LockTimeout
+    // Either the card or the key was waited for: the key, where by now somebody has it.
+    const isInUse =
+      keyed !== null &&
+      error instanceof LockTimeout &&
+      (await findRememberedRequest(database, keyed, keyed.fingerprints)) !== null
     throw isInUse ? new Problem('idempotency_key_in_use', { cause: error }) : error
   }
   observe.checked(result)
@@ -189,7 +201,10 @@ export async function storeFirstAnswer(
       return idempotency.replayAnswer(hsm, keyed, { answer: stored.answer, claimId })
     }
     // Without a row, the key was deleted, and the answer of its repeats is unknown.
-    if (!stored) first = lost
+    if (!stored) {
+      const { authorizationId } = result
+      first = { ...lost, ...(authorizationId !== undefined && { authorizationId }) }
+    }
   }
   observe.answered(first)
   return { result: first, replayed: false }
@@ -216,12 +231,12 @@ export async function answerRepeat(
   const { answer, claimId } = await awaitFirst(context, keyed)
   if (answer) return idempotency.replayAnswer(context.hsm, keyed, { answer, claimId })
   // The first result was lost with its process, and so was its record.
-  const lost = composeAnswer('96', card, request)
+  const lost = composeAnswer('96', card, request, newEventId())
   const kept = await storeFirstAnswer(context, { keyed, claimId, lost }, lost)
   if (!kept.replayed && card) {
     const repeat = traceRequest(request)
     repeat.trail.note({ check: 'answer', result: 'unresolved', responseCode: '96' })
-    await answerAuthorization(context.database, toAnsweredAuthorization(repeat, card, '96'), null)
+    await answerAuthorization(context.database, toAnsweredAuthorization(repeat, card, lost), null)
   }
   return { ...kept, replayed: true }
 }

@@ -18,16 +18,24 @@ const CheckOutcomeSchema = Type.Object({
 /** The outcome of the PIN or CVV2 of a request. */
 export type CheckOutcome = Static<typeof CheckOutcomeSchema>
 
-/** The answer to a card network. A decline is a normal answer. */
-export const AuthorizationSchema = Type.Object({
+const answerMembers = {
   approved: Type.Boolean(),
   responseCode: Type.Enum([...responseCodes]),
   publicToken: Type.Optional(Type.String({ examples: ['4820117360'] })),
   reference: Type.String({ examples: ['512345678901'] }),
   pin: Type.Optional(CheckOutcomeSchema),
   cvv: Type.Optional(CheckOutcomeSchema),
+}
+
+/** The answer to a card network. A decline is a normal answer. */
+export const AuthorizationSchema = Type.Object(answerMembers)
+
+/** The answer to the card's client, with the id that it reads the authorization by. */
+export const SimulatedAuthorizationSchema = Type.Object({
+  ...answerMembers,
+  authorizationId: Type.Optional(Type.String({ format: 'uuid' })),
 })
-export type Authorization = Static<typeof AuthorizationSchema>
+export type Authorization = Static<typeof SimulatedAuthorizationSchema>
 
 /** The dependencies of an authorization. */
 export interface AuthorizationContext {

@@ -147,28 +147,27 @@ async function decide(
   keyed: idempotency.KeyedRequest | null,
   begun: Begun,
 ): Promise<idempotency.Answer<Authorization> | null> {
-  const { card, outcome, spent } = begun
+  const { authorizationId, card, outcome, spent } = begun
   if (outcome === 'taken') return null
   const objection = objectTo(traced, begun)
   if (!card || objection) {
     const responseCode = objection ?? '14'
     const isExpiryWrong = traced.trail.checks.at(-1)?.check === 'expiry'
-    const result = composeAnswer(responseCode, card, traced)
+    const result = composeAnswer(responseCode, card, traced, authorizationId)
     return answerUnspent(context, keyed, traced, { result, card, isExpiryWrong })
   }
   const { claimId } = begun
-  const answerClaim = { keyed, claimId, lost: composeAnswer('96', card, traced) }
+  const answerClaim = { keyed, claimId, lost: composeAnswer('96', card, traced, authorizationId) }
   if (spent) {
     const opened = begun.presented?.opened ?? null
-    const { authorizationId } = begun
     return compareAll(context, traced, { card, spent, authorizationId, opened }, answerClaim)
   }
   const [kind] = listKinds(traced)
   if (!kind) {
-    const result = composeAnswer('00', card, traced)
+    const result = composeAnswer('00', card, traced, authorizationId)
     return answerUnspent(context, keyed, traced, { result, card, isExpiryWrong: false })
   }
-  const result = blockedAnswer(traced, card, kind, uncheckedOutcomes(card))
+  const result = blockedAnswer(traced, { authorizationId, card }, kind, uncheckedOutcomes(card))
   // Concurrent requests spent the last try after the card was read, or none was left then.
   return outcome === 'none_left'
     ? answerBlocked(context, traced, card, answerClaim, result)

@@ -82,13 +82,14 @@ const noteTry = (
 /** Composes the answer if a kind has no try left. Nothing is compared then. */
 export function blockedAnswer(
   traced: TracedRequest,
-  card: AuthorizedCard,
+  { authorizationId, card }: Pick<Triable, 'authorizationId' | 'card'>,
   kind: TryKind,
   outcomes: Outcomes,
 ): Authorization {
   noteTry(traced, kind, 'blocked', { remainingTries: 0 })
   const blocked = { result: 'blocked', remainingTries: 0 } as const
-  return composeAnswer(tryObjections[kind].blocked, card, traced, { ...outcomes, [kind]: blocked })
+  const found = { ...outcomes, [kind]: blocked }
+  return composeAnswer(tryObjections[kind].blocked, card, traced, authorizationId, found)
 }
 
 /** Answers a request after concurrent requests spent the last try. Its key is already claimed. */
@@ -100,7 +101,7 @@ export async function answerBlocked(
   result: Authorization,
 ): Promise<idempotency.Answer<Authorization>> {
   context.observe.checked(result)
-  const record = toAnsweredAuthorization(traced, card, result.responseCode)
+  const record = toAnsweredAuthorization(traced, card, result)
   // Concurrently, which is faster.
   const [answer] = await Promise.all([
     storeFirstAnswer(context, answerClaim, result),
@@ -147,7 +148,8 @@ export async function compareAll(
     noteTry(traced, kind, comparison, { tryNumber, remainingTries })
     outcomes = { ...outcomes, [kind]: { result: comparison, remainingTries } }
     if (!settled.spent) {
-      const result = blockedAnswer(traced, card, next, outcomes)
+      const { authorizationId } = following
+      const result = blockedAnswer(traced, { authorizationId, card }, next, outcomes)
       return answerBlocked(context, traced, card, answerClaim, result)
     }
     spent = settled.spent
@@ -202,15 +204,16 @@ async function settleAndAnswer(
   const { kind, remaining } = spent
   const responseCode = findObjection(kind, comparison) ?? '00'
   const answer = (remainingTries: number): Authorization =>
-    composeAnswer(responseCode, card, traced, {
+    composeAnswer(responseCode, card, traced, authorizationId, {
       ...outcomes,
       [kind]: { result: comparison, remainingTries },
     })
   const limit = kind === 'pin' ? card.pinLimit : card.cvvLimit
   // The number of remaining tries if no other request tries the card at the same time.
   const foreseen = { match: limit, mismatch: remaining, unresolved: remaining + 1 }[comparison]
-  const sealed = await sealForeseen(context, answerClaim, foreseen, answer(foreseen))
-  const record = toAnsweredAuthorization(traced, card, responseCode, authorizationId)
+  const foreseenAnswer = answer(foreseen)
+  const sealed = await sealForeseen(context, answerClaim, foreseen, foreseenAnswer)
+  const record = toAnsweredAuthorization(traced, card, foreseenAnswer)
   const settled = await settleAuthorization(database, { spent, comparison }, record, sealed)
   const result = answer(settled.remaining)
   observe.checked(result)

@@ -169,7 +169,7 @@ function sourcedEvents(
   })
 }
 
-const networkActs = /^(pin|cvv)\.attempt_failed$/
+const networkActs = /^((pin|cvv)\.attempt_failed|authorization\.\w+)$/
 
 function identifyActor(clientId: string, event: stored.CardEvent): Actor {
   const { operatorId, requestId, type } = event

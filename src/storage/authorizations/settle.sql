@@ -19,7 +19,9 @@ from settle_authorization(
   p_key_hash => :claimKey,
   p_claim_id => :claimId,
   p_answer => :answer,
-  p_foreseen_tries => :foreseenTries
+  p_foreseen_tries => :foreseenTries,
+  p_event_type => :eventType,
+  p_details => :details
 ) as settled;
 
 -- name: settle_authorization_several
@@ -41,7 +43,9 @@ from settle_authorization_several(
   p_claim_keys => :claimKeys,
   p_claim_ids => :claimIds,
   p_answers => :answers,
-  p_foreseen_tries => :foreseenTries
+  p_foreseen_tries => :foreseenTries,
+  p_event_types => :eventTypes,
+  p_details => :details
 ) as done;
 
 -- The PIN has matched, and its authorization continues: the CVV2's try opens the row with the
@@ -65,7 +69,9 @@ from settle_authorization(
   p_key_hash => null,
   p_claim_id => null,
   p_answer => null,
-  p_foreseen_tries => null
+  p_foreseen_tries => null,
+  p_event_type => null,
+  p_details => null
 ) as settled
 cross join spend_try(
   p_public_token => :publicToken,
@@ -112,63 +118,44 @@ from answer_authorization(
   p_transmitted_at => :transmittedAt,
   p_acquirer => :acquirer,
   p_mistakes => :mistakes,
-  p_window => :windowLength
+  p_window => :windowLength,
+  p_event_type => :eventType,
+  p_details => :details
 ) as answered;
 
--- A key belongs to one card. In this order, two shared calls never deadlock on keys and wrong
--- expiries.
 -- name: answer_authorization_several
-select asked.ordinal::integer as "ordinal", answered.is_answered as "isAnswered",
-  answered.is_guessing as "isGuessing"
-from (
-  select *
-  from unnest(
-    :publicTokens::text[], :clientIds::text[], :authorizationIds::uuid[], :networkIds::text[],
-    :requestIds::text[], :references::text[], :entryModes::text[], :transactionTypes::text[],
-    :amounts::bigint[], :currencyCodes::text[], :merchants::text[],
-    :networkTransactionIds::text[], :responseCodes::text[], :checks::text[],
-    :durationMs::integer[], :claimantIds::text[], :keyHashes::text[],
-    :requestFingerprints::bytea[], :claimIds::uuid[], :answers::bytea[],
-    :transactionHashes::text[], :messageClass::text[], :traces::text[], :transmittedAts::text[],
-    :acquirers::text[], :mistakes::integer[], :windowLengths::bigint[]
-  ) with ordinality as caller (
-    public_token, client_id, authorization_id, network_id, request_id, reference, entry_mode,
-    transaction_type, amount, currency_code, merchant, network_transaction_id, response_code,
-    checks, duration_ms, claimant_id, key_hashes, request_fingerprint, claim_id, answer,
-    transaction_hashes, message_class, trace, transmitted_at, acquirer, mistakes, window_length,
-    ordinal
-  )
-  order by public_token, key_hashes
-) as asked
-cross join lateral answer_authorization(
-  p_public_token => asked.public_token,
-  p_client_id => asked.client_id,
-  p_authorization_id => asked.authorization_id,
-  p_network_id => asked.network_id,
-  p_request_id => asked.request_id,
-  p_reference => asked.reference,
-  p_entry_mode => asked.entry_mode,
-  p_transaction_type => asked.transaction_type,
-  p_amount => asked.amount,
-  p_currency_code => asked.currency_code,
-  p_merchant => asked.merchant::jsonb,
-  p_network_transaction_id => asked.network_transaction_id,
-  p_response_code => asked.response_code,
-  p_checks => asked.checks,
-  p_duration_ms => asked.duration_ms,
-  p_claimant_id => asked.claimant_id,
-  p_key_hashes => string_to_array(asked.key_hashes, ',')::bytea[],
-  p_request_fingerprint => asked.request_fingerprint,
-  p_claim_id => asked.claim_id,
-  p_answer => asked.answer,
-  p_transaction_hashes => string_to_array(asked.transaction_hashes, ',')::bytea[],
-  p_message_class => asked.message_class,
-  p_trace => asked.trace,
-  p_transmitted_at => asked.transmitted_at,
-  p_acquirer => asked.acquirer,
-  p_mistakes => asked.mistakes,
-  p_window => asked.window_length
-) as answered;
+select done.ordinal, done.is_answered as "isAnswered", done.is_guessing as "isGuessing"
+from answer_authorization_several(
+  p_public_tokens => :publicTokens,
+  p_client_ids => :clientIds,
+  p_authorization_ids => :authorizationIds,
+  p_network_ids => :networkIds,
+  p_request_ids => :requestIds,
+  p_references => :references,
+  p_entry_modes => :entryModes,
+  p_transaction_types => :transactionTypes,
+  p_amounts => :amounts,
+  p_currency_codes => :currencyCodes,
+  p_merchants => :merchants,
+  p_network_transaction_ids => :networkTransactionIds,
+  p_response_codes => :responseCodes,
+  p_checks => :checks,
+  p_duration_ms => :durationMs,
+  p_claimant_ids => :claimantIds,
+  p_key_hashes => :keyHashes,
+  p_request_fingerprints => :requestFingerprints,
+  p_claim_ids => :claimIds,
+  p_answers => :answers,
+  p_transaction_hashes => :transactionHashes,
+  p_message_class => :messageClass,
+  p_traces => :traces,
+  p_transmitted_ats => :transmittedAts,
+  p_acquirers => :acquirers,
+  p_mistakes => :mistakes,
+  p_windows => :windowLengths,
+  p_event_types => :eventTypes,
+  p_details => :details
+) as done;
 
 -- A request about an unknown card has no authorization row.
 -- name: answer_unknown_card

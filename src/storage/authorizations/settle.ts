@@ -1,3 +1,4 @@
+import type { EventType } from '../../domain/event-type.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import { type Connection, type Database, firstRow } from '../engine/database.ts'
@@ -30,6 +31,9 @@ export interface AnsweredAuthorization extends AuthorizationOrigin {
   /** JSON. */
   readonly checks: string
   readonly durationMs: number
+  readonly eventType: EventType
+  /** JSON. */
+  readonly details: string
 }
 
 /** A spent try with its result. */
@@ -183,8 +187,8 @@ interface Answered {
 const answer = shared.declareAct<AnswerValues, Answered>('answer_authorization')
 
 /**
- * Answers an authorization that spends no try: its record, its answer under the claim and the count
- * of a wrong expiry commit together, or nothing is done.
+ * Answers an authorization that spends no try: its record, its event, its answer under the claim
+ * and the count of a wrong expiry commit together, or nothing is done.
  * @param wrongExpiry null if the expiry was not wrong.
  */
 export async function answerAuthorization(
@@ -194,8 +198,8 @@ export async function answerAuthorization(
   wrongExpiry: GuessingThreshold | null = null,
 ): Promise<Answered> {
   const { authorizationId, checks, clientId, durationMs, publicToken, responseCode } = authorization
-  // No turn for the card is needed: no two of these calls write the same row.
-  const answered = await answer(database, authorizationId, {
+  const { details, eventType } = authorization
+  const answered = await answer(database, publicToken, {
     publicToken,
     clientId,
     authorizationId,
@@ -207,6 +211,8 @@ export async function answerAuthorization(
     ...transactionParameters(claim?.original ?? null),
     mistakes: wrongExpiry?.mistakes ?? null,
     windowLength: wrongExpiry && wrongExpiry.windowSeconds * 1_000_000,
+    eventType,
+    details,
   })
   if (!answered) throw new Error('An authorization was not answered.')
   return answered

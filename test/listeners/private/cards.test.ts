@@ -223,6 +223,7 @@ test('the timeline has changes, disclosures, tries and authorizations, newest fi
   // What has the time of an authorization was committed with it.
   assert.deepEqual(whole.map(wordOf).sort(), [
     ...['attempt match', 'attempt mismatch', 'authorization 00', 'authorization 55'],
+    ...['change authorization.approved', 'change authorization.declined'],
     ...['change card.created', 'change pin.attempt_failed', 'change pin.set'],
     'disclosure pin.revealed',
   ])

@@ -12,7 +12,7 @@ import {
 import { sql } from '../../support/service.ts'
 import { onEachEngine, type Services } from './engines.ts'
 import { ageWhatWasLost } from './killed.ts'
-import { attemptsOf, counterOf, eventsOf, typesOf } from './tried.ts'
+import { attemptsOf, counterOf, eventsOf, isAnswer, typesOf } from './tried.ts'
 import { delayComparisons, hsmAway, type WatchedHsm, watchHsm } from './watched-hsm.ts'
 
 onEachEngine((engine) => {
@@ -35,6 +35,7 @@ onEachEngine((engine) => {
 
   const lastEvents = async (count: number) =>
     (await eventsOf(opened.database, card.publicToken))
+      .filter((event) => !isAnswer(event))
       .slice(-count)
       .map(({ details, type }) => ({ type, ...JSON.parse(details) }))
 
@@ -66,7 +67,47 @@ onEachEngine((engine) => {
     await typesOf(opened.database, card.publicToken)
   })
 
-  test('a match, a silent HSM, a blocked PIN and a bad block are told to nobody', async () => {
+  test('each answer has its event, after those of its try, with the reason of a decline', async () => {
+    const { cvv2, publicToken } = card
+    await ask(opened.service, { publicToken, reference: 'NOTHING' })
+    await ask(opened.service, { ...pinTry(opened.service, card), cvv2, reference: 'BOTH' })
+    await ask(opened.service, wrongPin({ reference: 'WRONG' }))
+    await ask(opened.service, { publicToken, expiryDate: '2099-12', reference: 'EXPIRY' })
+    const read = `/cards/${publicToken}/authorizations`
+    const ids = (await opened.service.call('GET', read)).json.map(
+      ({ authorizationId }: { authorizationId: string }) => authorizationId,
+    )
+    const events = (await eventsOf(opened.database, publicToken)).slice(-5)
+    const answered = (type: string, reference: string, members: object) => ({
+      type: `authorization.${type}`,
+      authorizationId: ids.pop(),
+      ...members,
+      entryMode: 'chip',
+      reference,
+    })
+    const approved = { responseCode: '00' }
+    const wrong = { responseCode: '55', declineReason: 'wrong_pin', declinedBy: 'pin' }
+    const mistyped = { responseCode: '54', declineReason: 'wrong_expiry_date', declinedBy: 'card' }
+    assert.deepEqual(
+      events.map(({ details, type }) => ({ type, ...JSON.parse(details) })),
+      [
+        answered('approved', 'NOTHING', approved),
+        answered('approved', 'BOTH', approved),
+        {
+          type: 'pin.attempt_failed',
+          remainingTries: 2,
+          entryMode: 'chip',
+          reference: 'WRONG',
+        },
+        answered('declined', 'WRONG', wrong),
+        answered('declined', 'EXPIRY', mistyped),
+      ],
+    )
+    assert.equal(ids.length, 0)
+    await typesOf(opened.database, publicToken)
+  })
+
+  test('a match, a silent HSM, a blocked PIN and a bad block are no failed attempts', async () => {
     const before = (await typesOf(opened.database, card.publicToken)).length
     await ask(opened.service, pinTry(opened.service, card))
     hsm.before = () => Promise.reject(hsmAway())

@@ -62,7 +62,12 @@ export const eventsOf = (database: Connection, publicToken: string): Promise<Rec
     [publicToken],
   )
 
-/** The types of a card's events, which are numbered from 1 without a gap. */
+/** Whether an event reports the answer to an authorization, approved or declined. */
+export const isAnswer = ({ type }: { type: string }): boolean => type.startsWith('authorization.')
+
+/**
+ * The types of a card's events but of answers. All its events are numbered from 1 without a gap.
+ */
 export const typesOf = async (database: Connection, publicToken: string): Promise<string[]> => {
   const events = await eventsOf(database, publicToken)
   const numbers = events.map(({ sequence }) => sequence)
@@ -71,7 +76,7 @@ export const typesOf = async (database: Connection, publicToken: string): Promis
     numbers.map((_, index) => index + 1),
     'a sequence without gaps',
   )
-  return events.map(({ type }) => type)
+  return events.filter((event) => !isAnswer(event)).map(({ type }) => type)
 }
 
 /** The longest run of values that may have been compared and were not right, as they were spent. */

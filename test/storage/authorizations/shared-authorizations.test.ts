@@ -7,7 +7,11 @@ import {
   beginAuthorization,
   type NamedCard,
 } from '../../../src/storage/authorizations/begin.ts'
-import { type Comparison, settleAuthorization } from '../../../src/storage/authorizations/settle.ts'
+import {
+  answerAuthorization,
+  type Comparison,
+  settleAuthorization,
+} from '../../../src/storage/authorizations/settle.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { newEventId } from '../../../src/storage/events/events.ts'
 import type { Claim } from '../../../src/storage/idempotency/idempotency.ts'
@@ -88,6 +92,16 @@ const counters: Readonly<Record<string, string>> = {
     where key_hash = sha256(convert_to('key of ' || $1, 'UTF8'))`,
   'its own, and another card’s': 'select $1::text',
 }
+
+const declined = {
+  ...origin,
+  clientId: 'client-1',
+  responseCode: '54',
+  checks: '[]',
+  durationMs: 1,
+  eventType: 'authorization.declined',
+  details: '{"responseCode":"54"}',
+} as const
 
 let count = 0
 const nextToken = (): PublicToken => {
@@ -260,6 +274,61 @@ for (const { name, open, skip } of databaseEngines) {
       }
     }
 
+    /** What a card may be like when an authorization is answered that spends nothing. */
+    const answered = {
+      'an active one': cards['an active one'],
+      'one whose key was used': cards['one whose key was used'],
+      'one whose reversal was first': cards['one whose reversal was first'],
+      'another active one': cards['another active one'],
+    } as const
+
+    const guesses = { mistakes: 0, windowSeconds: 60 }
+    for (const [title, isKeyed, threshold] of [
+      ['without a key', false, null],
+      ['under a key', true, null],
+      ['with a wrong expiry', false, guesses],
+      ['with a wrong expiry under a key', true, guesses],
+    ] as const) {
+      test(`each that spends nothing and is answered ${title} comes to what it comes to alone`, async () => {
+        const pairs = await makePairs(Object.values(answered).map((way) => way ?? ''))
+        const settle = (publicToken: PublicToken) =>
+          answerAuthorization(
+            database,
+            { ...declined, publicToken, authorizationId: newEventId() },
+            isKeyed ? { ...makeClaim(publicToken), answer } : null,
+            threshold,
+          )
+        const together = await Promise.all(pairs.map(([shared]) => settle(shared)))
+        const names = Object.keys(answered)
+        for (const [at, [shared, alone]] of pairs.entries()) {
+          assert.deepEqual(together[at], await settle(alone), names[at])
+          assert.deepEqual(await readState(shared), await readState(alone), names[at])
+        }
+      })
+    }
+
+    test('of several answers about one card each has its event, without a gap', async () => {
+      const publicToken = await makeCard()
+      const answers = Array.from({ length: 5 }, () =>
+        answerAuthorization(
+          database,
+          { ...declined, publicToken, authorizationId: newEventId() },
+          null,
+        ),
+      )
+      await Promise.all(answers)
+      const { card, events } = await readState(publicToken)
+      assert.deepEqual(card, [{ last_sequence: 5 }])
+      assert.deepEqual(
+        events,
+        [1, 2, 3, 4, 5].map((sequence) => ({
+          sequence,
+          type: declined.eventType,
+          details: declined.details,
+        })),
+      )
+    })
+
     test('keys are locked in the order of their cards, whatever the order of the callers', {
       skip: name !== 'PostgreSQL',
     }, async () => {
@@ -308,7 +377,9 @@ for (const { name, open, skip } of databaseEngines) {
         responseCode: '00',
         checks: '[]',
         durationMs: 1,
-      }
+        eventType: 'authorization.approved',
+        details: '{"responseCode":"00"}',
+      } as const
       const foreseen = claim && {
         clientId: networkId,
         keyHash: hash(`key of ${publicToken}`),

@@ -207,6 +207,8 @@ export const recordFor = (spent: SpentTry, comparison: Comparison): AnsweredAuth
   responseCode: { match: '00', mismatch: '55', unresolved: '96' }[comparison],
   checks: JSON.stringify([{ check: 'pin', result: comparison, afterMs: 1 }]),
   durationMs: 2,
+  eventType: comparison === 'match' ? 'authorization.approved' : 'authorization.declined',
+  details: '{}',
 })
 
 export const settle = (

@@ -648,7 +648,7 @@ export interface components {
              *       "pin.blocked"
              *     ]
              */
-            readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked")[] | readonly "*"[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined")[] | readonly "*"[];
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
         };
@@ -687,7 +687,7 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "*")[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "*")[];
             readonly description?: string;
             /**
              * @description `Disabled` webhooks get no messages.
@@ -715,7 +715,7 @@ export interface components {
             /** @description The `webhook-id` of the message. */
             readonly eventId: string;
             /** @enum {string} */
-            readonly type: "card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "webhook.ping";
+            readonly type: "card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "webhook.ping";
             /** @enum {string} */
             readonly status: "Pending" | "Delivered" | "Failed";
             /** Format: date-time */
@@ -774,7 +774,7 @@ export interface components {
              */
             readonly id: string;
             /** @enum {string} */
-            readonly type: "card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked";
+            readonly type: "card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined";
             /**
              * Format: date-time
              * @description The time of the act.
@@ -1079,6 +1079,27 @@ export interface components {
              */
             readonly networkTransactionId?: string;
         };
+        readonly SimulatedAuthorization: {
+            readonly approved: boolean;
+            /** @enum {string} */
+            readonly responseCode: "00" | "14" | "41" | "43" | "46" | "54" | "55" | "62" | "75" | "78" | "86" | "96" | "N7";
+            /** @example 4820117360 */
+            readonly publicToken?: string;
+            /** @example 512345678901 */
+            readonly reference: string;
+            readonly pin?: {
+                /** @enum {string} */
+                readonly result: "match" | "mismatch" | "blocked" | "not_checked" | "unresolved";
+                readonly remainingTries: number;
+            };
+            readonly cvv?: {
+                /** @enum {string} */
+                readonly result: "match" | "mismatch" | "blocked" | "not_checked" | "unresolved";
+                readonly remainingTries: number;
+            };
+            /** Format: uuid */
+            readonly authorizationId?: string;
+        };
         readonly TryStatus: {
             /** @enum {string} */
             readonly status: "Unblocked" | "Blocked";
@@ -1117,7 +1138,7 @@ export interface components {
              *       "pin.blocked"
              *     ]
              */
-            readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked")[] | readonly "*"[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined")[] | readonly "*"[];
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
             /**
@@ -1130,7 +1151,7 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "*")[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "*")[];
             readonly description?: string;
             /**
              * @description `Disabled` webhooks get no messages.
@@ -3286,7 +3307,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    readonly "application/json": components["schemas"]["Authorization"];
+                    readonly "application/json": components["schemas"]["SimulatedAuthorization"];
                 };
             };
             readonly 400: components["responses"]["MalformedRequest"];

@@ -4,8 +4,8 @@ import { Cvv2 } from '../../../domain/cvv2.ts'
 import { Pin } from '../../../domain/pin.ts'
 import {
   type Authorization,
-  AuthorizationSchema,
   entryModes,
+  SimulatedAuthorizationSchema,
 } from '../../../operations/authorizations/authorization.ts'
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
@@ -66,7 +66,7 @@ export function simulatorRoute({ app, base }: PublicApi, simulate: Simulate): vo
           'PIN or CVV can be tried until it is blocked.',
         tags: ['Simulator'],
         body: SimulateSchema,
-        response: { 200: AuthorizationSchema },
+        response: { 200: SimulatedAuthorizationSchema },
       },
     },
     async (request, reply) => {

@@ -2,6 +2,7 @@ import Type, { type Static, type TProperties } from 'typebox'
 import { cardStatusCodes } from '../../../domain/card-status.ts'
 import { type EventType, eventTypes } from '../../../domain/event-type.ts'
 import { cardTypes } from '../../../domain/product.ts'
+import { declineMembers } from '../../http/authorization-members.ts'
 import { pageMembers } from '../../http/pages.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 
@@ -15,6 +16,12 @@ const blocked = {
   blockedBy: Type.Enum(['tries', 'client'], {
     description: 'Whether the tries are used up, or the client blocked it.',
   }),
+}
+const authorization = {
+  authorizationId: Type.String({ format: 'uuid' }),
+  responseCode: Type.String({ description: 'ISO 8583, field 39.', examples: ['55'] }),
+  entryMode: Type.String({ examples: ['chip'] }),
+  reference: Type.String({ examples: ['512345678901'] }),
 }
 const revealed = {
   clientId: Type.String({
@@ -84,6 +91,11 @@ export const messageSchemas = {
   'cvv.attempt_failed': messageSchema('cvv.attempt_failed', attemptFailed),
   'cvv.blocked': messageSchema('cvv.blocked', blocked),
   'cvv.unblocked': messageSchema('cvv.unblocked', {}),
+  'authorization.approved': messageSchema('authorization.approved', authorization),
+  'authorization.declined': messageSchema('authorization.declined', {
+    ...authorization,
+    ...declineMembers,
+  }),
 } as const satisfies Record<EventType, object>
 
 /** The body of a ping, which is not an event of a card. */

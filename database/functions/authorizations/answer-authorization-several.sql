@@ -1,0 +1,128 @@
+-- Does what answer_authorization does, for several callers at once.
+--
+-- It is one statement over all callers, since a function that is called for each costs the server
+-- three times as much. Each caller has another card. It waits for no card: a caller whose card is
+-- locked is left out. Keys are claimed in the order of their cards, as settle_authorization_several
+-- locks them, so that two calls never wait for each other's keys. Whoever counts a wrong expiry has
+-- locked the card.
+--
+-- Returns what answer_authorization returns, for each caller's ordinal. Those left out call
+-- answer_authorization.
+create or replace function answer_authorization_several(
+  p_public_tokens text[],
+  p_client_ids text[],
+  p_authorization_ids uuid[],
+  p_network_ids text[],
+  p_request_ids text[],
+  p_references text[],
+  p_entry_modes text[],
+  p_transaction_types text[],
+  p_amounts bigint[],
+  p_currency_codes text[],
+  p_merchants text[],
+  p_network_transaction_ids text[],
+  p_response_codes text[],
+  p_checks text[],
+  p_duration_ms integer[],
+  p_claimant_ids text[],
+  p_key_hashes text[],
+  p_request_fingerprints bytea[],
+  p_claim_ids uuid[],
+  p_answers bytea[],
+  p_transaction_hashes text[],
+  p_message_class text[],
+  p_traces text[],
+  p_transmitted_ats text[],
+  p_acquirers text[],
+  p_mistakes integer[],
+  p_windows bigint[],
+  p_event_types text[],
+  p_details text[]
+) returns table (
+  ordinal integer,
+  is_answered boolean,
+  is_guessing boolean
+)
+language plpgsql
+as $function$
+#variable_conflict use_column
+begin
+  return query
+    with asked as materialized (
+      select *
+      from unnest(
+        p_public_tokens, p_client_ids, p_authorization_ids, p_network_ids, p_request_ids,
+        p_references, p_entry_modes, p_transaction_types, p_amounts, p_currency_codes, p_merchants,
+        p_network_transaction_ids, p_response_codes, p_checks, p_duration_ms, p_claimant_ids,
+        p_key_hashes, p_request_fingerprints, p_claim_ids, p_answers, p_transaction_hashes,
+        p_message_class, p_traces, p_transmitted_ats, p_acquirers, p_mistakes, p_windows,
+        p_event_types, p_details
+      ) with ordinality as caller (
+        public_token, client_id, authorization_id, network_id, request_id, reference, entry_mode,
+        transaction_type, amount, currency_code, merchant, network_transaction_id, response_code,
+        checks, duration_ms, claimant_id, key_hashes, request_fingerprint, claim_id,
+        answer, transaction_hashes, message_class, trace, transmitted_at, acquirer, mistakes,
+        window_length, event_type, details, ordinal
+      )
+    ),
+    claimed as materialized (
+      select locked.*,
+        locked.key_hashes is null
+        or begin_network_transaction(
+          locked.network_id, string_to_array(locked.transaction_hashes, ',')::bytea[],
+          locked.message_class, locked.trace, locked.transmitted_at, locked.acquirer
+        )
+        and claim_idempotency_key(
+          locked.claimant_id, string_to_array(locked.key_hashes, ',')::bytea[],
+          locked.request_fingerprint, locked.claim_id, locked.answer
+        ) as is_claimed
+      from (
+        select asked.*
+        from asked
+        cross join lateral (
+          select
+          from card
+          where card.public_token = asked.public_token
+          for no key update skip locked
+        ) as card
+        order by asked.public_token
+      ) as locked
+    ),
+    numbered as (
+      update card
+      set last_sequence = card.last_sequence + 1
+      from claimed
+      where claimed.is_claimed and card.public_token = any (array[claimed.public_token])
+      returning claimed.ordinal, card.last_sequence
+    ),
+    reported as (
+      insert into event (public_token, sequence, client_id, type, request_id, details)
+      select claimed.public_token, numbered.last_sequence, claimed.client_id, claimed.event_type,
+        claimed.request_id, claimed.details
+      from numbered
+      join claimed using (ordinal)
+    ),
+    recorded as (
+      insert into authorization_request (
+        public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
+        transaction_type, amount, currency_code, merchant, network_transaction_id, response_code,
+        checks, duration_ms, decided_at
+      )
+      select claimed.public_token, claimed.authorization_id, claimed.client_id, claimed.network_id,
+        claimed.request_id, claimed.reference, claimed.entry_mode, claimed.transaction_type,
+        claimed.amount, claimed.currency_code, claimed.merchant::jsonb,
+        claimed.network_transaction_id, claimed.response_code, claimed.checks, claimed.duration_ms, clock_timestamp()
+      from claimed
+      where claimed.is_claimed
+    )
+    select claimed.ordinal::integer, claimed.is_claimed,
+      case
+        when claimed.is_claimed and claimed.mistakes is not null
+        then count_wrong_expiry(
+          claimed.public_token, claimed.network_id, claimed.mistakes, claimed.window_length
+        )
+        else false
+      end
+    from claimed;
+end
+$function$;

@@ -6,6 +6,7 @@ import * as cli from './command.ts'
 import { approvalCommands } from './commands/approvals.ts'
 import { auditCommands } from './commands/audit.ts'
 import { auditLogCommands } from './commands/audit-logs.ts'
+import { authorizationCommands } from './commands/authorizations.ts'
 import { cardCommands, simulateCommand } from './commands/cards.ts'
 import { clientCommands } from './commands/clients.ts'
 import { createCompletionCommand } from './commands/completion.ts'
@@ -51,7 +52,10 @@ const groups = [
       completionCommand,
     ],
   },
-  { title: 'Cards', commands: [...cardCommands, ...pinCommands, ...cvvCommands] },
+  {
+    title: 'Cards',
+    commands: [...cardCommands, ...pinCommands, ...cvvCommands, ...authorizationCommands],
+  },
   { title: 'Events', commands: [eventsCommand, triggerCommand, webhookCommand] },
   { title: 'Card networks', commands: [simulateCommand, terminalCommand, ...linkCommands] },
   { title: 'Products and clients', commands: [...productCommands, ...clientCommands] },

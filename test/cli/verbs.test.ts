@@ -73,6 +73,32 @@ test('a CVV is blocked and unblocked', async () => {
   assert.equal((await answer('cvvs', 'unblock', card)).status, 'Unblocked')
 })
 
+test('authorizations are listed, shown with their reason, and followed', async () => {
+  const card = await trigger('authorization.declined')
+  const [listed] = await answer('authorizations', 'list', '--card', card)
+  assert.deepEqual([listed.declineReason, listed.approved], ['wrong_expiry_date', false])
+  const newest = await answer('authorizations', 'list', '--limit', '1')
+  assert.deepEqual(newest, [listed])
+  const words = ['authorizations', 'show', listed.authorizationId] as const
+  assert.deepEqual(await answer(...words), listed)
+  const shown = await pinfold(env, ...words)
+  assert.match(shown.stdout, /checks +card passed, status passed, expiry failed/)
+  const table = await pinfold(env, 'authorizations', 'list', '--limit', '1')
+  assert.match(table.stdout, new RegExp(`${card} +Declined 54 wrong_expiry_date`))
+
+  const { publicToken } = await answer('cards', 'show', card)
+  const following = startPinfold(env, ['authorizations', 'follow', '--count', '2'])
+  while (!following.stderr().includes('Following')) await once(following.child.stderr, 'data')
+  await answer('simulate', publicToken)
+  await answer('simulate', publicToken, '--expiry', '2099-12')
+  const { code, stdout } = await following.ended
+  assert.equal(code, 0)
+  const [approved = '', declined = '', ...rest] = stdout.trim().split('\n')
+  assert.match(approved, new RegExp(` ${publicToken}  Approved 00  ecommerce  SIMULATOR `))
+  assert.match(declined, new RegExp(` ${publicToken}  Declined 54 wrong_expiry_date  ecommerce `))
+  assert.deepEqual(rest, [])
+})
+
 test('webhooks listen forwards each triggered event, signed as a webhook is', async (t) => {
   const types = eventTypes.filter((type) => /^(?:card|pin|cvv)\./.test(type))
   const received: { headers: Record<string, string>; body: string }[] = []

@@ -3,7 +3,7 @@ import type { Merchant } from '../../domain/merchant.ts'
 import * as cli from '../command.ts'
 import { asClient } from '../connection/connection.ts'
 import { readJsonFile } from '../files.ts'
-import { sheet, table } from '../output.ts'
+import { line, sheet, table } from '../output.ts'
 import { findPrice, priceOptions } from '../price.ts'
 
 interface Card {
@@ -234,6 +234,7 @@ interface Result {
 }
 
 interface Authorization {
+  readonly authorizationId: string
   readonly approved: boolean
   readonly responseCode: string
   readonly pin?: Result
@@ -298,11 +299,16 @@ export const simulateCommand: cli.Command = {
           merchant: findMerchant(call),
         }),
       )
-      const { approved, cvv, pin, responseCode } = answer
+      const { approved, authorizationId, cvv, pin, responseCode } = answer
       const verdict = `${approved ? 'Approved' : 'Declined'}, response code ${responseCode}.`
       return {
         json: answer,
-        text: [verdict, formatResult('PIN', pin), formatResult('CVV', cvv)].join('\n'),
+        text: [
+          verdict,
+          formatResult('PIN', pin),
+          formatResult('CVV', cvv),
+          line`Why: pinfold authorizations show ${authorizationId}`,
+        ].join('\n'),
       }
     }),
 }

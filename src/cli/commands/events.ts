@@ -5,6 +5,7 @@ import {
   type Command,
   clientConnection,
   findText,
+  type Options,
   parseNumber,
   Refused,
   Unreachable,
@@ -13,6 +14,16 @@ import {
 import { asClient } from '../connection/connection.ts'
 import type { Open, ServiceConnection } from '../connection/requests.ts'
 import { line, print, printBeside } from '../output.ts'
+
+/** Where following begins and ends. */
+export const followOptions: Options = {
+  after: {
+    type: 'string',
+    value: 'ID',
+    help: 'starts after this event; the default is new events only',
+  },
+  count: { type: 'string', value: 'N', help: 'ends after this number of events' },
+}
 
 export const eventsCommand: Command = {
   words: 'events follow',
@@ -27,18 +38,14 @@ export const eventsCommand: Command = {
       help: 'only these types, separated by commas: pin.blocked,pin.set',
       pointer: '/types',
     },
-    after: {
-      type: 'string',
-      value: 'ID',
-      help: 'starts after this event; the default is new events only',
-    },
-    count: { type: 'string', value: 'N', help: 'ends after this number of events' },
+    ...followOptions,
   },
   connection: clientConnection,
   example: 'pinfold events follow --types pin.blocked,cvv.blocked',
   run: (call) =>
     asClient(call, async (service) => {
-      await followEvents(service, call, async (event) =>
+      const types = findText(call, 'types')
+      await followEvents(service, call, types, async (event) =>
         print(call.options.json ? JSON.stringify(JSON.parse(event)) : formatEvent(event)),
       )
       return null
@@ -46,18 +53,19 @@ export const eventsCommand: Command = {
 }
 
 /**
- * Prints events as they occur, in order, by the options --types, --after and --count.
+ * Prints events as they occur, in order, by the options --after and --count.
+ * @param types separated by commas; undefined for all.
  * @throws Unreachable without a running server, since no events occur then.
  */
 export async function followEvents(
   service: ServiceConnection,
   call: Call,
+  types: string | undefined,
   pass: (event: string) => Promise<void>,
 ): Promise<void> {
   if (!service.open) throw new Unreachable('No server is running here. Run pinfold start first.')
   const most = parseNumber(call, 'count') ?? Number.POSITIVE_INFINITY
   if (most < 1) throw new UsageError('--count must be 1 or more.')
-  const types = findText(call, 'types')
   const query = types === undefined ? '' : `?${new URLSearchParams({ types })}`
   let passed = 0
   const path = `${service.base}/events${query}`

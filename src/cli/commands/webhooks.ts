@@ -29,7 +29,8 @@ export const webhookCommand: cli.Command = {
     return asClient(call, async (service) => {
       const secret = encodeWebhookSecret(randomBytes(32))
       printBeside(`The signing secret is ${secret.reveal()}`)
-      await followEvents(service, call, async (event) => {
+      const types = cli.findText(call, 'types')
+      await followEvents(service, call, types, async (event) => {
         const { id, ...message } = JSON.parse(event) as { id: string; type: string }
         const result = await send(url, secret, id, JSON.stringify(message))
         const { type } = message

@@ -1,0 +1,107 @@
+import * as cli from '../command.ts'
+import { asClient } from '../connection/connection.ts'
+import { line, print, sheet, table } from '../output.ts'
+import { parseToken } from './cards.ts'
+import { followEvents, followOptions } from './events.ts'
+
+interface Check {
+  readonly check: string
+  readonly result: string
+}
+
+interface Authorization {
+  readonly authorizationId: string
+  readonly publicToken: string
+  readonly approved: boolean
+  readonly responseCode: string
+  readonly declineReason?: string
+  readonly entryMode: string
+  readonly reference: string
+  readonly decidedAt: string
+  readonly checks: readonly Check[]
+}
+
+/** `Approved 00`, or `Declined 55 wrong_pin`. */
+const describeAnswer = (
+  approved: boolean,
+  { declineReason, responseCode }: Pick<Authorization, 'declineReason' | 'responseCode'>,
+): string =>
+  [approved ? 'Approved' : 'Declined', responseCode, declineReason].filter(Boolean).join(' ')
+
+/** Approvals and declines of the client's cards. */
+export const authorizationCommands: readonly cli.Command[] = [
+  {
+    words: 'authorizations list',
+    summary: 'approvals and declines with their reasons, newest first',
+    options: {
+      card: { type: 'string', value: 'CARD', help: 'only those of this card' },
+      ...cli.limitOption,
+    },
+    connection: cli.clientConnection,
+    example: 'pinfold authorizations list --limit 20',
+    run(call) {
+      const card = cli.findText(call, 'card')
+      const path = card === undefined ? '' : `/cards/${parseToken({ ...call, names: [card] })}`
+      return asClient(call, async ({ base, readAll }) => {
+        const json = await readAll<Authorization>(
+          `${base}${path}/authorizations`,
+          cli.parseLimit(call),
+        )
+        const rows = json.map((each) => [
+          each.decidedAt,
+          each.publicToken,
+          describeAnswer(each.approved, each),
+          each.entryMode,
+          each.reference,
+          each.authorizationId,
+        ])
+        const columns = ['DECIDED', 'CARD', 'ANSWER', 'ENTRY MODE', 'REFERENCE', 'AUTHORIZATION']
+        return { json, text: table(columns, rows) }
+      })
+    },
+  },
+  {
+    words: 'authorizations show',
+    names: ['AUTHORIZATION'],
+    summary: 'why an authorization was approved or declined, check by check',
+    connection: cli.clientConnection,
+    example: 'pinfold authorizations show 01a207f1-05bc-71f8-97ce-911aef6582b9',
+    run: (call) =>
+      asClient(call, async ({ ask, base }) => {
+        const [id = ''] = call.names
+        const path = `${base}/authorizations/${encodeURIComponent(id)}`
+        const json = await ask<Authorization>('GET', path)
+        const { checks, ...members } = json
+        const verdicts = checks.map(({ check, result }) => line`${check} ${result}`)
+        return { json, text: sheet({ ...members, checks: verdicts.join(', ') }) }
+      }),
+  },
+  {
+    words: 'authorizations follow',
+    summary: 'prints approvals and declines as they occur, until it is stopped',
+    description:
+      'It follows events, so the client needs events.read. With --json each is one line.',
+    options: followOptions,
+    connection: cli.clientConnection,
+    example: 'pinfold authorizations follow',
+    run: (call) =>
+      asClient(call, async (service) => {
+        const types = 'authorization.approved,authorization.declined'
+        await followEvents(service, call, types, async (event) =>
+          print(call.options.json ? event : formatAnswer(event)),
+        )
+        return null
+      }),
+  },
+]
+
+function formatAnswer(text: string): string {
+  const { data, timestamp, type } = JSON.parse(text) as {
+    type: string
+    timestamp: string
+    data: Omit<Authorization, 'approved' | 'decidedAt' | 'checks'>
+  }
+  const answer = describeAnswer(type === 'authorization.approved', data)
+  const { authorizationId, entryMode, publicToken, reference } = data
+  return line`${timestamp}  ${publicToken}  ${answer}  ${entryMode}  ${reference}  ${authorizationId}`
+}

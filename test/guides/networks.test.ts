@@ -45,6 +45,15 @@ test('the guide to authorization requests blocks a PIN', async () => {
   assert.deepEqual(codes, ['00', '55', '55', '55', '75'])
 })
 
+test('the guide to declines prints each reason that it shows', async () => {
+  const program = await serveProgram()
+  const guide = await readGuide('why-was-it-declined.md')
+  const script = blocksOf(guide, 'sh').map(({ text }) => text)
+  const printed = await paste(script.join('\n'), await makeClone(program.dataDir))
+  for (const { text } of blocksOf(guide, 'text')) assert.ok(printed.includes(text), printed)
+  assert.match(printed, /Declined 86 pin_missing/)
+})
+
 test('the guide to a switch leads to a link with a profile of its own', async () => {
   const guide = await readGuide('connect-a-switch.md')
   const profiles = await makeFolder()

@@ -51,6 +51,15 @@ async function freshWebhook(): Promise<Record<string, string>> {
   return { webhookId: json.webhookId, deliveryId: '1' }
 }
 const freshCard = async () => ({ publicToken: (await service.createCard()).publicToken })
+/** A card, and an authorization that was answered. */
+const answeredCard = async () => {
+  const { publicToken } = await freshCard()
+  const body = { publicToken, entryMode: 'chip', reference: 'R1' }
+  const network = { listener: 'private', as: 'network', body } as const
+  await service.call('POST', '//network/authorizations', network)
+  const listed = await service.call('GET', `//cards/${publicToken}/authorizations`, asAdmin)
+  return { ids: { publicToken, authorizationId: listed.json[0].authorizationId } }
+}
 const asAdmin = { listener: 'private', as: 'admin' } as const
 const freshClient = async (kind: string) => {
   const clientId = unique()
@@ -118,14 +127,8 @@ before(async () => {
     'POST /cards/unblock': () => ({
       body: { publicTokens: ['9999999999'], kind: 'pin', reason: 'An outage' },
     }),
-    'GET /cards/:publicToken/authorizations/:authorizationId': async () => {
-      const { publicToken } = await freshCard()
-      const body = { publicToken, entryMode: 'chip', reference: 'R1' }
-      const network = { listener: 'private', as: 'network', body } as const
-      await service.call('POST', '//network/authorizations', network)
-      const listed = await service.call('GET', `//cards/${publicToken}/authorizations`, asAdmin)
-      return { ids: { publicToken, authorizationId: listed.json[0].authorizationId } }
-    },
+    [`GET ${t}/authorizations/:authorizationId`]: answeredCard,
+    'GET /cards/:publicToken/authorizations/:authorizationId': answeredCard,
     'GET /figures/authorizations': () => ({
       query: '?from=2026-11-23T00:00:00Z&to=2026-11-23T01:00:00Z&bucket=minute',
     }),

@@ -3296,6 +3296,7 @@ export interface operations {
                      *       "approved": false,
                      *       "responseCode": "55",
                      *       "publicToken": "4820117360",
+                     *       "authorizationId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
                      *       "reference": "SIMULATOR",
                      *       "pin": {
                      *         "result": "mismatch",

@@ -115,6 +115,7 @@ export const answerExamples: Readonly<Record<string, unknown>> = {
     approved: false,
     responseCode: '55',
     publicToken,
+    authorizationId: '01a207f1-05bc-71f8-97ce-911aef6582b9',
     reference: 'SIMULATOR',
     pin: { result: 'mismatch', remainingTries: 2 },
     cvv: { result: 'not_checked', remainingTries: 3 },

@@ -103,5 +103,6 @@ function formatAnswer(text: string): string {
   }
   const answer = describeAnswer(type === 'authorization.approved', data)
   const { authorizationId, entryMode, publicToken, reference } = data
-  return line`${timestamp}  ${publicToken}  ${answer}  ${entryMode}  ${reference}  ${authorizationId}`
+  const presented = line`${entryMode}  ${reference}  ${authorizationId}`
+  return line`${timestamp}  ${publicToken}  ${answer}  ${presented}`
 }

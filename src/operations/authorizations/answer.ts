@@ -64,7 +64,10 @@ export const uncheckedOutcomes = ({ cvvRemaining, pinRemaining }: AuthorizedCard
   cvv: { result: 'not_checked', remainingTries: cvvRemaining },
 })
 
-/** Composes the answer to the network. @param authorizationId of its record, if the card is known. */
+/**
+ * Composes the answer to the network.
+ * @param authorizationId of its record, if the card is known.
+ */
 export const composeAnswer = (
   responseCode: ResponseCode,
   card: AuthorizedCard | null,

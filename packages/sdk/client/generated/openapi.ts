@@ -2257,6 +2257,7 @@ export interface operations {
                      *         "retry": "with_other_data",
                      *         "entryMode": "chip",
                      *         "reference": "512345678901",
+                     *         "transactionType": "purchase",
                      *         "requestedAt": "2026-11-20T08:00:00.000Z",
                      *         "decidedAt": "2026-11-20T08:00:00.012Z",
                      *         "checks": [
@@ -2332,6 +2333,7 @@ export interface operations {
                      *         "retry": "with_other_data",
                      *         "entryMode": "chip",
                      *         "reference": "512345678901",
+                     *         "transactionType": "purchase",
                      *         "requestedAt": "2026-11-20T08:00:00.000Z",
                      *         "decidedAt": "2026-11-20T08:00:00.012Z",
                      *         "checks": [
@@ -2401,6 +2403,7 @@ export interface operations {
                      *       "retry": "with_other_data",
                      *       "entryMode": "chip",
                      *       "reference": "512345678901",
+                     *       "transactionType": "purchase",
                      *       "requestedAt": "2026-11-20T08:00:00.000Z",
                      *       "decidedAt": "2026-11-20T08:00:00.012Z",
                      *       "checks": [

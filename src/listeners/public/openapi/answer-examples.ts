@@ -39,6 +39,7 @@ const authorization = {
   retry: 'with_other_data',
   entryMode: 'chip',
   reference: '512345678901',
+  transactionType: 'purchase',
   requestedAt: createdAt,
   decidedAt: '2026-11-20T08:00:00.012Z',
   checks: [

@@ -66,7 +66,7 @@ test('half of a pair, or an authority without one, is refused by name', () => {
     said({ ...without('TLS_CLIENT_CA_FILE'), TLS_CLIENT_CERT: 'optional' }),
     /^TLS_CLIENT_CERT=optional requires TLS_CLIENT_CA_FILE\.$/,
   )
-  assert.match(said({ ...sound, TLS_CLIENT_CERT: 'off' }), /^TLS_CLIENT_CA_FILE has no use/)
+  assert.match(said({ ...sound, TLS_CLIENT_CERT: 'off' }), /^TLS_CLIENT_CA_FILE has no effect/)
   assert.match(said({ ...sound, TLS_CLIENT_CERT: 'maybe' }), /^TLS_CLIENT_CERT must be one of/)
   assert.match(said({ ...sound, BASE_URL: 'http://cards.test' }), /^BASE_URL must be https/)
   assert.match(said({ ...sound, PRIVATE_BASE_URL: 'http://a.test' }), /^PRIVATE_BASE_URL must/)

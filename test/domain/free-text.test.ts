@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
-import { isCountryCode } from '../../src/domain/countries.ts'
+import { findCountryCode, isCountryCode } from '../../src/domain/countries.ts'
 import {
   embossName,
   freeTextFault,
@@ -186,4 +186,10 @@ test('a country is its alpha-3 code in capitals', () => {
   for (const text of ['', 'DE', 'deu', 'XXX', 'ZZZ', 'DEU ', 'toString']) {
     assert.ok(!isCountryCode(text), text)
   }
+})
+
+test('a country is found by its alpha-2 code, and by no other text', () => {
+  const known = { DE: 'DEU', GB: 'GBR', CH: 'CHE', CD: 'COD', AX: 'ALA', XK: 'XKX', USA: 'USA' }
+  for (const [code, alpha3] of Object.entries(known)) assert.equal(findCountryCode(code), alpha3)
+  for (const text of ['', 'UK', 'NY', 'de', 'ZZ', '276']) assert.equal(findCountryCode(text), null)
 })

@@ -218,6 +218,16 @@ const own: Readonly<Record<string, readonly object[]>> = {
   authorize: [
     { publicToken: '@card@', entryMode: 'atm', reference: 'R-1', pinBlock },
     { pan: '@pan@', entryMode: 'ecommerce', reference: '512345678901', cvv2: '123' },
+    {
+      publicToken: '@card@',
+      entryMode: 'chip',
+      reference: 'R-2',
+      amount: 1234,
+      currency: 'EUR',
+      transactionType: 'cashback',
+      merchant: { id: 'SHOP-1', name: 'Corner Bakery', country: 'ESP', categoryCode: '5462' },
+      networkTransactionId: '123456789012345',
+    },
   ],
   generateKey: [
     target,

@@ -40,6 +40,29 @@ interface Authorization {
   readonly responseCode: string
   readonly entryMode: string
   readonly reference: string
+  readonly transactionType:
+    | 'purchase'
+    | 'cash'
+    | 'cashback'
+    | 'quasiCash'
+    | 'refund'
+    | 'funding'
+    | 'credit'
+  /** In the smallest unit of the currency. */
+  readonly amount?: number
+  /** ISO 4217, alphabetic code. */
+  readonly currency?: string
+  readonly merchant?: {
+    readonly id?: string
+    readonly terminalId?: string
+    readonly name?: string
+    readonly city?: string
+    /** ISO 3166-1 alpha-3. */
+    readonly country?: string
+    /** Merchant category code, four digits. */
+    readonly categoryCode?: string
+  }
+  readonly networkTransactionId?: string
 }
 
 /** The details of each type of event, beside the card and the event's number. */

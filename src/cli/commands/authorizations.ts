@@ -1,3 +1,4 @@
+import { describeTransaction, type TransactionMembers } from '../../domain/transaction.ts'
 import * as cli from '../command.ts'
 import { asClient } from '../connection/connection.ts'
 import { line, print, sheet, table } from '../output.ts'
@@ -9,7 +10,7 @@ interface Check {
   readonly result: string
 }
 
-interface Authorization {
+interface Authorization extends TransactionMembers {
   readonly authorizationId: string
   readonly publicToken: string
   readonly approved: boolean
@@ -51,11 +52,20 @@ export const authorizationCommands: readonly cli.Command[] = [
           each.decidedAt,
           each.publicToken,
           describeAnswer(each.approved, each),
+          describeTransaction(each),
           each.entryMode,
           each.reference,
           each.authorizationId,
         ])
-        const columns = ['DECIDED', 'CARD', 'ANSWER', 'ENTRY MODE', 'REFERENCE', 'AUTHORIZATION']
+        const columns = [
+          'DECIDED',
+          'CARD',
+          'ANSWER',
+          'TRANSACTION',
+          'ENTRY MODE',
+          'REFERENCE',
+          'AUTHORIZATION',
+        ]
         return { json, text: table(columns, rows) }
       })
     },
@@ -71,9 +81,16 @@ export const authorizationCommands: readonly cli.Command[] = [
         const [id = ''] = call.names
         const path = `${base}/authorizations/${encodeURIComponent(id)}`
         const json = await ask<Authorization>('GET', path)
-        const { checks, ...members } = json
+        const { amount: _, checks, currency: __, merchant: ___, ...members } = json
         const verdicts = checks.map(({ check, result }) => line`${check} ${result}`)
-        return { json, text: sheet({ ...members, checks: verdicts.join(', ') }) }
+        return {
+          json,
+          text: sheet({
+            transaction: describeTransaction(json),
+            ...members,
+            checks: verdicts.join(', '),
+          }),
+        }
       }),
   },
   {

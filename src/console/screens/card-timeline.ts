@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { cardStatuses, isCardStatusCode } from '../../domain/card-status.ts'
 import { toMembers } from '../../domain/members.ts'
-import { describeTransaction } from '../../domain/transaction.ts'
+import { describeTransaction, type TransactionMembers } from '../../domain/transaction.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { TimelineEntrySchema } from '../../listeners/private/schemas/cards.ts'
 import { badge, instant } from '../desk-parts.ts'
@@ -85,10 +85,12 @@ export const describeActor = ({ id, kind }: Act['by']): string =>
 
 function actDetails(shown: Shown, act: Act, isDisclosure: boolean): Content {
   const { deliveries, details, entryId, reason, requestId } = act
-  const { from, to, ...others } = toMembers(details)
+  const { amount, currency, from, merchant, to, ...others } = toMembers(details)
+  const transaction = describeTransaction({ amount, currency, merchant } as TransactionMembers)
   const facts = Object.entries(others).map(([name, value]) => describeFact(name, value))
   return html`${to !== undefined && html`<p>${statusName(from)} → ${statusName(to)}</p>`}
     ${reason && html`<p class="reason">“${reason}”</p>`}
+    ${transaction && html`<p>${transaction}</p>`}
     ${facts.length > 0 && html`<p>${facts.join(' · ')}</p>`}
     ${deliveries.map((each) => deliveryLine(shown, each))}
     ${

@@ -4,6 +4,7 @@ import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import { explainDecline } from '../../domain/decline-reason.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { ResponseCode } from '../../domain/response-code.ts'
+import { recordTransaction } from '../../domain/transaction.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
 import {
@@ -103,7 +104,12 @@ export function toAnsweredAuthorization(
     checks: JSON.stringify(trail.checks),
     durationMs: trail.durationMs(),
     eventType: responseCode === '00' ? 'authorization.approved' : 'authorization.declined',
-    details: JSON.stringify({ ...reported, entryMode, reference }),
+    details: JSON.stringify({
+      ...reported,
+      entryMode,
+      reference,
+      ...recordTransaction(transaction),
+    }),
   }
 }
 

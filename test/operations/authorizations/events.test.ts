@@ -84,6 +84,7 @@ onEachEngine((engine) => {
       ...members,
       entryMode: 'chip',
       reference,
+      transactionType: 'purchase',
     })
     const approved = { responseCode: '00' }
     const wrong = { responseCode: '55', declineReason: 'wrong_pin', declinedBy: 'pin' }

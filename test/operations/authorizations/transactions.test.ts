@@ -11,6 +11,7 @@ import {
 } from '../../support/network.ts'
 import type { TestService } from '../../support/service.ts'
 import { onEachEngine } from './engines.ts'
+import { eventsOf } from './tried.ts'
 
 const merchant = {
   id: 'SHOP-1',
@@ -54,6 +55,9 @@ onEachEngine((engine) => {
       const answer = await ask(service, { ...request(), ...transaction })
       assert.equal(answer.status, 200)
       assert.deepEqual(pick(await readNewest()), transaction)
+      const event = (await eventsOf(service.database, card.publicToken)).at(-1)
+      assert.match(event?.type ?? '', /^authorization\./)
+      assert.deepEqual(pick(JSON.parse(event?.details ?? '')), transaction)
     })
   }
 

@@ -199,7 +199,8 @@ suite('on a cluster', { skip }, () => {
     const { epoch, try_number: tryNumber } = begun.rows[0]
     const settled = await client.query(
       `select remaining from settle_authorization($1, $2, 'pin', $3, $4, 'match', '00', '[]', 1,
-         'request', 'reference', 'chip', null, null, null, null, null)`,
+         'request', 'reference', 'chip', null, null, null, null, null,
+         'authorization.approved', '{}')`,
       [publicToken, authorizationId, tryNumber, epoch],
     )
     assert.equal(commands, 2)

@@ -4,6 +4,7 @@ import { type EventType, eventTypes } from '../../../domain/event-type.ts'
 import { cardTypes } from '../../../domain/product.ts'
 import { declineMembers } from '../../http/authorization-members.ts'
 import { pageMembers } from '../../http/pages.ts'
+import { recordedTransactionMembers } from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 
 const remainingTries = Type.Integer({ minimum: 0, examples: [2] })
@@ -22,6 +23,7 @@ const authorization = {
   responseCode: Type.String({ description: 'ISO 8583, field 39.', examples: ['55'] }),
   entryMode: Type.String({ examples: ['chip'] }),
   reference: Type.String({ examples: ['512345678901'] }),
+  ...recordedTransactionMembers,
 }
 const revealed = {
   clientId: Type.String({

@@ -119,24 +119,13 @@ async function begin(
 async function takenOrThrow(
   { database }: AuthorizationContext,
   keyed: idempotency.KeyedRequest | null,
-  { card, transaction }: Pick<NewAuthorization, 'card' | 'transaction'>,
+  authorization: NewAuthorization,
   error: unknown,
 ): Promise<Beginning> {
   const isTimeout = keyed !== null && error instanceof LockTimeout
   if (!isTimeout || !(await findRememberedRequest(database, keyed, keyed.fingerprints))) throw error
-  const reading = {
-    authorizationId: newEventId(),
-    card,
-    kind: null,
-    currentMonth: '',
-    expiryMonth: null,
-    zoneKey: null,
-    networkId: keyed.clientId,
-    requestId: '',
-    reference: '',
-    entryMode: '',
-    transaction,
-  }
+  // Without a value to compare, the card is only read.
+  const reading = { ...authorization, kind: null }
   return { ...(await beginAuthorization(database, reading, null)), outcome: 'taken' }
 }
 

@@ -21,6 +21,7 @@ export type TargetCheck = (text: string) => string | null
  */
 export const targetCheck = (rules: TargetRules): TargetCheck => {
   const { httpsOnly, ports, judgeAddress } = rules
+  const scheme = httpsOnly ? 'must be an https URL' : 'must be an http or https URL'
   const own = new Set(rules.ownUrls.map((url) => hostAndPort(new URL(url))))
   return function faultOf(text) {
     if (!URL.canParse(text)) return 'must be an absolute URL'
@@ -30,8 +31,8 @@ export const targetCheck = (rules: TargetRules): TargetCheck => {
     const host = isLocalhost(parseHost(url)) ? '127.0.0.1' : parseHost(url)
     const isRefusedAddress = isIP(host) !== 0 && judgeAddress(host, port) === 'refused'
     const faults: readonly (readonly [boolean, string])[] = [
-      [!/^https?:$/.test(url.protocol), 'must be an https URL'],
-      [httpsOnly && url.protocol !== 'https:', 'must be an https URL'],
+      [!/^https?:$/.test(url.protocol), scheme],
+      [httpsOnly && url.protocol !== 'https:', scheme],
       [url.username !== '' || url.password !== '', 'must not contain a user name or password'],
       [url.hash !== '', 'must not have a fragment'],
       [holdsPan(withoutUuids(decoded(text))), 'must not contain a card number'],

@@ -136,6 +136,8 @@ test('in the sandbox loopback is called, and nothing else that is not public, no
     'http://2130706433:9000/',
   ]
   for (const url of taken) assert.equal(inSandbox(url), null, url)
+  assert.equal(inSandbox('ftp://127.0.0.1/'), 'must be an http or https URL')
+  assert.equal(production('ftp://client.example/'), 'must be an https URL')
   const refused = [
     'http://10.0.0.1:9000/',
     'http://192.168.0.1/',

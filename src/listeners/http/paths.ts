@@ -52,7 +52,9 @@ export const createPathRefuser = (
       return new Problem('not_found', { detail: describeMissing(similar, base) })
     }
     request.refusedPattern = path.pattern
-    return new Problem('method_not_allowed', { allow: [...path.methods].sort() })
+    const allow = [...path.methods].sort()
+    const detail = `This address supports ${allow.join(', ')}.`
+    return new Problem('method_not_allowed', { allow, detail })
   }
 }
 
@@ -69,7 +71,11 @@ function describeMissing(similar: KnownPath | undefined, base: string | null): s
     const path = similar.pattern.replaceAll(/:([A-Za-z]+)/g, '{$1}')
     return `The path is ${path}. Paths are exact: prefix, case and slashes have to match.`
   }
-  const prefix = base === null ? '' : `Operations on cards begin with ${base}. `
+  const prefix =
+    base === null
+      ? ''
+      : `Operations on cards begin with ${base}. The console, the audit log, and the paths of ` +
+        'networks and administrators are on the private listener (PRIVATE_PORT). '
   return `This listener has no such path. ${prefix}GET /openapi.json lists its paths.`
 }
 

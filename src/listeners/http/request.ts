@@ -209,7 +209,7 @@ export const alwaysWith =
   (body) =>
     body[other] === undefined || body[name] !== undefined
       ? null
-      : { pointer: `/${name}`, detail: 'must be given' }
+      : { pointer: `/${name}`, detail: `must be given with ${other}` }
 
 /** Lists the faults of a body by the rules of its route. */
 export function bodyFaults({ body, routeOptions }: FastifyRequest): ProblemError[] {

@@ -177,7 +177,11 @@ function addHooks(
     }
     // A foreign page whose name resolves to this machine must not reach the service.
     const isNamed = anyHost || !options.hosts || options.hosts.has(request.host.toLowerCase())
-    if (!isNamed) throw new Problem('misdirected_request')
+    if (!isNamed) {
+      throw new Problem('misdirected_request', {
+        detail: 'Use the URL that the service printed at its start, or add the name to HOST_NAMES.',
+      })
+    }
     if (request.url.length > problems.urlLimit) {
       throw new Problem('malformed_request', {
         detail: `The URL exceeds the limit of ${problems.urlLimit} characters.`,

@@ -138,10 +138,11 @@ type Describe = (params: Record<string, unknown>, formats: FormatDetails, value:
 const describe: Readonly<Record<string, Describe>> = {
   required: () => 'must be given',
   additionalProperties: () => 'is unknown; remove it or correct its name',
-  type: ({ type }) => `must be ${/^[aeio]/.test(String(type)) ? 'an' : 'a'} ${type}`,
+  type: ({ type }, _, value) => describeType([type].flat().map(String), value),
   enum: ({ allowedValues }, _, value) => listAllowed(allowedValues as unknown[], value),
   const: ({ allowedValue }) => `must be ${String(allowedValue)}`,
-  minLength: ({ limit }) => `must have ${limit} characters or more`,
+  minLength: ({ limit }) =>
+    limit === 1 ? 'must not be empty' : `must have ${limit} characters or more`,
   maxLength: ({ limit }) => `must have ${limit} characters or fewer`,
   minimum: ({ limit }) => `must be ${limit} or more`,
   maximum: ({ limit }) => `must be ${limit} or less`,
@@ -151,6 +152,22 @@ const describe: Readonly<Record<string, Describe>> = {
   minItems: ({ limit }) => `must have ${limit} ${limit === 1 ? 'entry' : 'entries'} or more`,
   maxItems: ({ limit }) => `must have ${limit} ${limit === 1 ? 'entry' : 'entries'} or fewer`,
   uniqueItems: () => 'must not have duplicate entries',
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  array: 'an array',
+  boolean: 'true or false',
+  integer: 'a whole number',
+  number: 'a number',
+  object: 'an object',
+  string: 'a string',
+}
+
+/** An optional object may also be null, which needs no mention. */
+function describeType(types: readonly string[], value: unknown): string {
+  const [type = 'null'] = types.filter((each) => each !== 'null')
+  const isQuoted = typeof value === 'string' && (type === 'integer' || type === 'number')
+  return `must be ${typeNames[type] ?? type}${isQuoted ? ', not a string' : ''}`
 }
 
 /** Longer texts are not compared: that is expensive, and they are not misspelt names. */

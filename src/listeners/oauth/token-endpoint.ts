@@ -246,14 +246,20 @@ function answerProblem(ctx: KoaContextWithOIDC, problem: Problem): void {
   ctx.set(problem.headers)
 }
 
+/** One text for every reason: a distinction would tell which client ids exist. */
+const unauthenticatedClient =
+  'The client authentication failed. Check the client id, its secret or key, the method of ' +
+  'authentication, and that the client is not disabled.'
+
 function answerRefusal(ctx: KoaContextWithOIDC, { error, error_description }: TokenError): void {
   const failedToAuthenticate = lacksAuthentication(ctx, error)
   if (failedToAuthenticate) ctx.status = 401
   // RFC 9110 section 15.5.2: a 401 names a scheme, even if the client tried another.
   if (ctx.status === 401) ctx.set('WWW-Authenticate', 'Basic realm="pinfold"')
-  ctx.body = failedToAuthenticate
-    ? { error: 'invalid_client', error_description: 'client authentication failed' }
-    : { error, ...(error_description !== undefined && { error_description }) }
+  ctx.body =
+    failedToAuthenticate || error === 'invalid_client'
+      ? { error: 'invalid_client', error_description: unauthenticatedClient }
+      : { error, ...(error_description !== undefined && { error_description }) }
 }
 
 /**

@@ -95,11 +95,12 @@ function planCard({ now }: CardContext, product: GrantedProduct, card: NewCard):
   const expiryDetail = expiryFault(expiry, startDate, product.validityMonths)
   const { firstName, lastName } = card.cardHolder
   const name = card.nameOnCard ?? embossName(firstName, lastName)
+  const typeDetail = `must be a type that the product offers: ${product.cardTypes.join(', ')}`
   const noName = 'must be given: neither firstName nor lastName has Latin letters to emboss'
   const faults = [
     ...(product.cardTypes.includes(card.cardType)
       ? []
-      : [{ pointer: '/cardType', detail: 'is not offered by the product' }]),
+      : [{ pointer: '/cardType', detail: typeDetail }]),
     ...(expiryDetail === null ? [] : [{ pointer: '/expiryDate', detail: expiryDetail }]),
     ...(name === null ? [{ pointer: '/nameOnCard', detail: noName }] : []),
   ]

@@ -69,14 +69,20 @@ function refuseMove(
 ): void {
   if (from === onlyFrom && cardStatuses.mayMove(from, to)) return
   if (from !== onlyFrom && cardStatuses.mayMove(from, to)) {
-    const detail = `The card has status ${from}. This act moves it to ${to} only from ${onlyFrom}.`
+    const detail =
+      `The card is ${nameStatus(from)}. ` +
+      `This act moves it to ${nameStatus(to)} only from ${nameStatus(onlyFrom)}.`
     throw new Problem('card_status_conflict', { detail })
   }
-  const allowed = cardStatuses.allowedMoves(from)
-  const offer = allowed.length > 0 ? `may become ${allowed.join(', ')}` : 'is final'
-  const detail = `The card has status ${from}, which ${offer}; it cannot become ${to}.`
+  const allowed = cardStatuses.allowedMoves(from).map(nameStatus)
+  const offer = allowed.length > 0 ? `It may become ${allowed.join(', ')}` : 'This status is final'
+  const detail = `The card is ${nameStatus(from)}; it cannot become ${nameStatus(to)}. ${offer}.`
   throw new Problem('card_status_conflict', { detail })
 }
+
+/** `62 (Restricted)` */
+const nameStatus = (code: cardStatuses.CardStatusCode): string =>
+  `${code} (${cardStatuses.describeCardStatus(code).status})`
 
 /** The number of rows changed at a time, so that a sweep delays no other work. */
 const stepSize = 100

@@ -69,7 +69,9 @@ const reasons = {
   noToken:
     'The Authorization header has no token of the form that RFC 6750 defines. Send ' +
     '"Authorization: Bearer <token>", with the token on one line and without quotes.',
-  noJwt: 'The token is not an access token of this service, which is a JWT of type at+jwt.',
+  noJwt:
+    'The token is not an access token of this service. Request one at the token endpoint, which ' +
+    'is /oauth/token unless AUTH_ISSUER names another.',
   expired: 'The access token has expired. Request a new one.',
   otherIssuer:
     'The access token names another issuer. Request one from the issuer of this service.',

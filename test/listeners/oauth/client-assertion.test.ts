@@ -135,7 +135,9 @@ test('a registered key that cannot be used lets nobody in, and says nothing of i
   const { body } = await ask(await assertion({ claims: { iss: 'broken', sub: 'broken' } }))
   assert.deepEqual(body, {
     error: 'invalid_client',
-    error_description: 'client authentication failed',
+    error_description:
+      'The client authentication failed. Check the client id, its secret or key, the method of ' +
+      'authentication, and that the client is not disabled.',
   })
   assert.equal(running.failures.length, 1, 'the operator hears of it')
 })

@@ -43,7 +43,7 @@ test('401 tells a missing token, another scheme, and a bad token apart', async (
   const authorizations = {
     'The request has no Authorization header.': undefined,
     'The Authorization header does not have the scheme Bearer.': 'Basic YTpi',
-    'The token is not an access token of this service,': 'Bearer abc',
+    'The token is not an access token of this service. Request': 'Bearer abc',
     'The access token is not valid: its signature,': `Bearer ${token.slice(0, -4)}AAAA`,
   }
   for (const [begin, authorization] of Object.entries(authorizations)) {
@@ -91,8 +91,30 @@ test('404 names the path that was probably meant, and repeats nothing of the req
   const unknown = await service.call('GET', '//clients/4820117360', { token: null })
   const detail =
     'This listener has no such path. Operations on cards begin with /thr/processor. ' +
+    'The console, the audit log, and the paths of networks and administrators are on the private ' +
+    'listener (PRIVATE_PORT). ' +
     'GET /openapi.json lists its paths.'
   assert.deepEqual([unknown.status, unknown.json.detail], [404, detail])
+})
+
+test('a fault of a type says what is required, and an empty text that it is empty', async () => {
+  const faults: readonly (readonly [Readonly<Record<string, unknown>>, string, string])[] = [
+    [{ cardProduct: '1001' }, '/cardProduct', 'must be a whole number, not a string'],
+    [{ cardProduct: 1.5 }, '/cardProduct', 'must be a whole number'],
+    [{ activateNow: 'yes' }, '/activateNow', 'must be true or false'],
+    [{ customerReference: '' }, '/customerReference', 'must not be empty'],
+    [{ cardHolder: 'Ana' }, '/cardHolder', 'must be an object'],
+  ]
+  for (const [members, pointer, detail] of faults) {
+    const { json } = await post({ body: newCard(members) })
+    assert.deepEqual(json.errors, [{ pointer, detail }], pointer)
+  }
+})
+
+test('an amount without its currency names both', async () => {
+  const body = { publicToken: '4820117360', pin: '7193', amount: 100 }
+  const { json } = await service.call('POST', '/simulator/authorizations', { body })
+  assert.deepEqual(json.errors, [{ pointer: '/currency', detail: 'must be given with amount' }])
 })
 
 test('404 names which of client and product is missing', async () => {
@@ -152,7 +174,7 @@ test('a misspelt type of event is answered with the types, and the nearest one',
   assert.deepEqual(others, [])
   assert.equal(fault.pointer, '/events/1')
   assert.ok(fault.detail.startsWith(`must be one of ${types}`), fault.detail)
-  assert.ok(fault.detail.endsWith(', cvv.unblocked, *; did you mean pin.blocked?'), fault.detail)
+  assert.ok(fault.detail.endsWith(', *; did you mean pin.blocked?'), fault.detail)
   for (const unlike of ['4000001234567899', 'x', 7]) {
     const errors: readonly { detail: string }[] = await subscribe(unlike)
     for (const { detail } of errors) assert.ok(!/did you mean|4000/.test(detail), detail)

@@ -91,7 +91,9 @@ for (const { name, path } of operations) {
       const answer = await service.call(method, path(publicToken), { token: null })
       assert.equal(answer.status, 405, method)
       assert.equal(answer.headers.allow, allow.join(', '), method)
-      if (method !== 'HEAD') assert.equal(answer.json.code, 'method_not_allowed', method)
+      if (method === 'HEAD') continue
+      assert.equal(answer.json.code, 'method_not_allowed', method)
+      assert.equal(answer.json.detail, `This address supports ${allow.join(', ')}.`, method)
     }
   })
 }
@@ -133,6 +135,7 @@ test('a sandbox answers to its own addresses, and 421 to any other name, before 
     ]) {
       const { json, status } = await ask(host, listener)
       assert.deepEqual([status, json.code], [421, 'misdirected_request'], host)
+      assert.match(json.detail, /add the name to HOST_NAMES\.$/)
     }
   }
   const token = null

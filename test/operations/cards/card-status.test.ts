@@ -80,7 +80,9 @@ for (const from of codes) {
         continue
       }
       assert.deepEqual([answer.status, answer.json.code], [409, 'card_status_conflict'])
-      for (const allowed of moves[from] ?? []) assert.ok(answer.json.detail.includes(allowed))
+      for (const allowed of moves[from] ?? []) {
+        assert.ok(answer.json.detail.includes(`${allowed} (${names[allowed]})`))
+      }
     }
   })
 }

@@ -130,6 +130,7 @@ test('a type that the product does not offer is refused, and all that it does no
     json.errors.map(({ pointer }: { pointer: string }) => pointer),
     ['/cardType', '/expiryDate'],
   )
+  assert.equal(json.errors[0].detail, 'must be a type that the product offers: Virtual')
 })
 
 test('a delivery address is for physical cards alone', async () => {

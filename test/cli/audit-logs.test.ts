@@ -14,8 +14,7 @@ import { type ServedProgram, serveProgram } from './served-program.ts'
 
 type Program = Omit<ServedProgram, 'stop'>
 
-const makeCard = async (program: Program): Promise<string> => {
-  const token = await program.token()
+const makeCard = async (program: Program, token: string): Promise<string> => {
   const card = await program.call('POST', '/cards', { token, body: newCard() })
   assert.equal(card.status, 201, card.text)
   return card.json.publicToken
@@ -24,7 +23,7 @@ const makeCard = async (program: Program): Promise<string> => {
 /** Makes a card and shows its PIN; resolves with the entry of that once its receipt is there. */
 const act = async (program: Program, isSigned = true): Promise<string> => {
   const token = await program.token()
-  const card = await makeCard(program)
+  const card = await makeCard(program, token)
   const shown = await program.call('GET', `/card-pin/${card}/pin`, { token })
   assert.equal(shown.status, 200)
   const entry = shown.headers.get('audit-entry') ?? ''
@@ -66,7 +65,8 @@ test('a database restored from a backup is signed no more, by whoever starts it;
   await cp(join(dataDir, 'pgdata'), backup, { recursive: true })
   const second = await serveProgram({ dataDir })
   // More entries than the restored database has when it is first compared, on the slowest machine.
-  await Promise.all(Array.from({ length: 40 }, () => makeCard(second)))
+  const token = await second.token()
+  await Promise.all(Array.from({ length: 40 }, () => makeCard(second, token)))
   await act(second)
   const exported = join(await makeFolder(), 'export')
   assert.equal((await run(second, 'audit', 'export', exported)).code, 0)

@@ -40,7 +40,7 @@ test('a frame longer than 4,096 bytes ends the link', async () => {
   const wire = await connectSignedOn()
   wire.send(Buffer.from('1001', 'hex'))
   await wire.closed
-  assert(logOf('frame').some((line) => line.includes('more than 4096 bytes')))
+  assert(logOf('frame').some((line) => line.includes('exceeds the limit of 4096 bytes')))
 })
 
 test('a length in digits where a binary one is agreed ends the link, and says what it is', async () => {

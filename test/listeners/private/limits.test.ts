@@ -41,7 +41,7 @@ test('every limit is listed as it holds, with the variable that it comes from or
   })
   // It follows another one where nothing is said of it itself.
   assert.deepEqual(known.get('token-failures-burst'), {
-    ...{ name: 'token-failures-burst', value: 12, unit: 'calls at once' },
+    ...{ name: 'token-failures-burst', value: 12, unit: 'simultaneous calls' },
     ...{ origin: 'variable', variable: 'TOKEN_RATE_BURST' },
   })
 })

@@ -105,7 +105,7 @@ for (const [what, url, fault] of [
     `postgres://a:hunter2x@h1:65536,h2/p?${written}`,
     /number 1 is not HOST:PORT/,
   ],
-  ['ports stand apart', `postgres://a:hunter2x@h1,h2/p?${written}&port=1,2`, /and port besides/],
+  ['ports stand apart', `postgres://a:hunter2x@h1,h2/p?${written}&port=1,2`, /but also port/],
   [
     'hosts stand in the query',
     `postgres://a:hunter2x@/p?host=h1,h2&${written}`,

@@ -127,11 +127,11 @@ export const problemKinds = {
   },
   audit_log_continues: {
     status: 409,
-    title: 'The audit log can continue.',
+    title: 'No successor is needed; nothing was done.',
     explanation:
       'A successor replaces an audit log that must not be signed, because the database differs ' +
       'from what was signed: it was restored from a backup, or lags behind. No such fault of ' +
-      'this log is known. Nothing was done.',
+      'this log is known.',
   },
   approval_over: {
     status: 409,

@@ -7509,7 +7509,7 @@ export interface operations {
             /**
              * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
              *
-             *     `audit_log_continues`: The audit log can continue.
+             *     `audit_log_continues`: No successor is needed; nothing was done.
              */
             readonly 409: {
                 headers: {

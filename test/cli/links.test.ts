@@ -84,7 +84,7 @@ test('links are listed with their state, created, changed and disabled', async (
   assert.deepEqual(await answer('links', 'advices', 'acme-1'), [])
   const taken = await run('links', 'create', 'acme-1', '--network', 'acme-network', ...where)
   assert.equal(taken.code, 1)
-  assert.match(taken.stderr, /LINK is the name of another link/)
+  assert.match(taken.stderr, /LINK names a link that already exists/)
 })
 
 test('a link whose port another program has is failed, and the terminal does not call that program', async (t) => {

@@ -14,6 +14,7 @@ import {
   type ClientContext,
   type ClientRecord,
   clientRecord,
+  noClient,
 } from './clients.ts'
 import { generateClientSecret, hashClientSecret } from './credentials.ts'
 import { recordCredentials, recordProvenance } from './provenance.ts'
@@ -44,7 +45,7 @@ export const confirmClient = (
     // The lock prevents concurrent changes of credentials.
     await lockInstallation(connection)
     const before = await findAdministeredClient(connection, clientId)
-    if (!before) throw new Problem('not_found')
+    if (!before) throw new Problem('not_found', { detail: noClient })
     const faults = await confirmationFaults(connection, operator, before, credentialsVersion)
     if (faults.length > 0) throw validationFailed(...faults)
     await recordProvenance(connection, operator, clientId, 'confirmed')
@@ -139,7 +140,7 @@ export async function rotateClientSecret(
   const { replayed, result } = await once(context, request, async (connection) => {
     await lockInstallation(connection)
     const before = await findAdministeredClient(connection, clientId)
-    if (!before) throw new Problem('not_found')
+    if (!before) throw new Problem('not_found', { detail: noClient })
     assertAllowed(clientRecord(before))
     const secretHash = given === null ? hashClientSecret(clientSecret) : Buffer.from(given, 'hex')
     const until = await replaceClientSecret(connection, clientId, secretHash, overlapHours)

@@ -21,6 +21,9 @@ export interface ClientContext {
   readonly certificateListeners: ReadonlySet<clientRules.ListenerName>
 }
 
+/** The detail of a 404. */
+export const noClient = 'No client has this clientId.'
+
 /** A client as an administrator sees it. */
 export interface ClientRecord {
   readonly clientId: string
@@ -164,7 +167,7 @@ export const changeClient = (
   once(context, request, async (connection) => {
     await lockInstallation(connection)
     const before = await storedClients.findAdministeredClient(connection, clientId)
-    if (!before) throw new Problem('not_found')
+    if (!before) throw new Problem('not_found', { detail: noClient })
     assertAllowed(clientRecord(before))
     const { faults, jwks } = await validateClient(
       connection,
@@ -214,7 +217,7 @@ export async function findClientRecord(
   clientId: string,
 ): Promise<ClientRecord> {
   const client = await storedClients.findAdministeredClient(database, clientId)
-  if (!client) throw new Problem('not_found')
+  if (!client) throw new Problem('not_found', { detail: noClient })
   return clientRecord(client)
 }
 

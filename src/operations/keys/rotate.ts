@@ -32,7 +32,9 @@ export async function rotateKey(
   keyName: string,
   request: RepeatableRequest | null,
 ): Promise<Answer<Rotation>> {
-  if (!catalogue.isInstallationKey(keyName)) throw new Problem('not_found')
+  if (!catalogue.isInstallationKey(keyName)) {
+    throw new Problem('not_found', { detail: 'No key of the installation has this name.' })
+  }
   const known = await recall<Rotation>(keys, request)
   if (known) return known
   const target = { family: 'installation', key: keyName } as const

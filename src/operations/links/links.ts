@@ -75,6 +75,9 @@ function linkRecord({
   }
 }
 
+/** The detail of a 404. */
+export const noLink = 'No link has this linkName.'
+
 /** Lists links after this name, by name, with their state in all processes. */
 export const listLinks = async (
   { database }: LinkContext,
@@ -89,7 +92,7 @@ export async function findLinkRecord(
   linkName: string,
 ): Promise<LinkRecord> {
   const link = await storedLinks.findLink(database, linkName)
-  if (!link) throw new Problem('not_found')
+  if (!link) throw new Problem('not_found', { detail: noLink })
   return linkRecord(link)
 }
 
@@ -122,7 +125,7 @@ export const createLink = (
     await lockInstallation(connection)
     await refuseFaults(context, connection, link)
     if (!(await storedLinks.insertLink(connection, link))) {
-      throw validationFailed({ pointer: '/linkName', detail: 'is the name of another link' })
+      throw validationFailed({ pointer: '/linkName', detail: 'names a link that already exists' })
     }
     await recordAct(connection, operator, {
       act: 'link created',
@@ -148,7 +151,7 @@ export const changeLink = (
   once(context, request, async (connection) => {
     await lockInstallation(connection)
     const known = await storedLinks.findLink(connection, linkName)
-    if (!known) throw new Problem('not_found')
+    if (!known) throw new Problem('not_found', { detail: noLink })
     const {
       createdAt: _1,
       lastSignedOnAt: _2,

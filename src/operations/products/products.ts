@@ -60,7 +60,9 @@ export const createProduct = (
     const isTaken =
       isProductId(productId) && (await storedProducts.findProduct(connection, productId)) !== null
     const faults = allFaults(proposed, [
-      ...(isTaken ? [{ pointer: '/productId', detail: 'is the id of another product' }] : []),
+      ...(isTaken
+        ? [{ pointer: '/productId', detail: 'is the id of a product that already exists' }]
+        : []),
       ...(await ruleFaults(connection, draft, null)),
     ])
     if (faults.length > 0) throw validationFailed(...faults)
@@ -185,8 +187,9 @@ interface Grant {
   readonly isGranted: boolean
 }
 
-const noClient = 'No client system has the clientId of the path.'
-const noProduct = 'No product has the productId of the path.'
+const noClient = 'No client system has this clientId.'
+/** The detail of a 404. */
+export const noProduct = 'No product has this productId.'
 
 /**
  * Allows a client system to issue cards of a product, or removes the permission. Its existing cards

@@ -119,8 +119,8 @@ test('an amount without its currency names both', async () => {
 
 test('404 names which of client and product is missing', async () => {
   const administer = administerOf(service)
-  const client = 'No client system has the clientId of the path.'
-  const product = 'No product has the productId of the path.'
+  const client = 'No client system has this clientId.'
+  const product = 'No product has this productId.'
   const grants: Readonly<Record<string, string>> = {
     '/clients/nobody/products/1001': client,
     '/clients/demo-client/products/4711': product,

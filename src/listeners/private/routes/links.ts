@@ -160,7 +160,7 @@ const isDisabling = ({ active, ...others }: LinkChange): boolean =>
 
 /** @throws `Problem` `not_found` if the text cannot be the name of a link. */
 function parseLinkName(name: string): string {
-  if (!isKeyName(name)) throw new Problem('not_found')
+  if (!isKeyName(name)) throw new Problem('not_found', { detail: linkOperations.noLink })
   return name
 }
 

@@ -176,6 +176,6 @@ const productAnswer = (product: Product) => ({ ...product, cardTypes: [...produc
  */
 function requireProductId(params: { readonly productId: string }): ProductId {
   const productId = parseProductId(params.productId)
-  if (productId === null) throw new Problem('not_found')
+  if (productId === null) throw new Problem('not_found', { detail: productOperations.noProduct })
   return productId
 }

@@ -250,7 +250,8 @@ const reasons = {
     'The access token names another issuer. Request one from the issuer of this service.',
   otherAudience:
     'The access token was issued for another service or listener: its audience does not include ' +
-    'this one.',
+    'this one. The public listener accepts tokens of client systems, the private listener those ' +
+    'of card networks and administrators.',
   otherCertificate:
     'The access token is bound to a client certificate. Send it on a connection that uses this ' +
     'certificate.',

@@ -128,6 +128,9 @@ export const auditCommands: readonly cli.Command[] = [
             return line`${origin}: ${size} entries, ${erased} of them erased${cosigned}`
           }),
         ]
+        const entries = logs.reduce((sum, { size }) => sum + size, 0)
+        const isGood = findings.length === 0 && report.unchecked.length === 0
+        if (isGood) lines.push(`${entries} entries verified, no findings.`)
         const verdict = report.unchecked.length > 0 ? 'unchecked' : 'good'
         return {
           json: {

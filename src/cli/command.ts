@@ -107,7 +107,11 @@ export function parseCall(command: Command, words: readonly string[]): Call {
   const due = command.names ?? []
   const least = due.filter((name) => !name.startsWith('[')).length
   if (names.length < least) throw new UsageError(`${due[names.length]} is missing.`)
-  if (names.length > due.length) throw new UsageError(`${names[due.length]} is an extra argument.`)
+  if (names.length > due.length) {
+    const set = command.options?.set
+    const hint = set === undefined ? '' : ` Use --set ${set.value}.`
+    throw new UsageError(`${names[due.length]} is an extra argument.${hint}`)
+  }
   return { names, options }
 }
 
@@ -160,11 +164,16 @@ export const findText = ({ options }: Call, name: string): string | undefined =>
   return typeof value === 'string' ? value : undefined
 }
 
-/** @throws UsageError when it was not given. */
+/** @throws MissingOptions when it was not given. */
 export function requireText(call: Call, name: string): string {
-  const text = findText(call, name)
-  if (text === undefined) throw new UsageError(`--${name} is missing.`)
-  return text
+  requireOptions(call, [name])
+  return findText(call, name) ?? ''
+}
+
+/** @throws MissingOptions with the names of all that were not given. */
+export function requireOptions(call: Call, names: readonly string[]): void {
+  const missing = names.filter((name) => findText(call, name) === undefined)
+  if (missing.length > 0) throw new MissingOptions(missing)
 }
 
 /** @throws UsageError unless it is a number. */
@@ -219,6 +228,14 @@ export const exitCodes = {
 /** A malformed command. */
 export class UsageError extends Error {}
 
+/** A command without options that it requires. */
+export class MissingOptions extends UsageError {
+  constructor(names: readonly string[]) {
+    const options = names.map((name) => `--${name}`)
+    super(`${options.join(', ')} ${options.length === 1 ? 'is' : 'are'} missing.`)
+  }
+}
+
 /** No server answers, and the service could not be opened. */
 export class Unreachable extends Error {}
 
@@ -265,6 +282,11 @@ function composeRefusal(
   status: number,
   nameMember = (pointer: string) => pointer,
 ): string {
+  // A detail that repeats the only fault is given once, after the title.
+  if (title && detail && errors.length === 1 && errors[0]?.detail === detail) {
+    const reason = detail.charAt(0).toLowerCase() + detail.slice(1)
+    return escapeLine(`${title.replace(/\.$/, '')}: ${reason}`)
+  }
   const faults = errors.map(({ detail: fault, pointer }) => `${nameMember(pointer)} ${fault}`)
   return [detail ?? title ?? `The service answered ${status}.`, ...faults]
     .map((each) => escapeLine(String(each)))

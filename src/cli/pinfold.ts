@@ -87,7 +87,7 @@ export async function runPinfold(words: readonly string[]): Promise<number> {
     }
     const { command, rest } = find(words)
     typed = command
-    const outcome = await command.run(parse(command, rest))
+    const outcome = await runCommand(command, rest)
     if (outcome === null) return cli.exitCodes.done
     if (rest.includes('--json')) print(JSON.stringify(outcome.json, null, 2))
     else print(outcome.text, outcome.colours)
@@ -109,6 +109,12 @@ function find(words: readonly string[]): { command: cli.Command; rest: readonly 
     name.split(' ').every((word, at) => named[at] === word),
   )
   if (!command) {
+    if (named.length > 0 && words[0]?.startsWith('-')) {
+      throw new cli.UsageError(
+        'Options follow the command, as in pinfold cards list --limit 10. pinfold --help lists ' +
+          'the commands.',
+      )
+    }
     throw new cli.UsageError(describeUnknownCommand(named.length === 0 ? words : named))
   }
   const names = command.words.split(' ')
@@ -130,11 +136,15 @@ function describeUnknownCommand(typed: readonly string[]): string {
   return `The command ${two} does not exist.${hint} pinfold --help lists the commands.`
 }
 
-function parse(command: cli.Command, rest: readonly string[]) {
+/** Runs a command. A malformed command line also names the help of the command. */
+async function runCommand(command: cli.Command, rest: readonly string[]) {
+  let isParsed = false
   try {
-    return cli.parseCall(command, rest)
+    const call = cli.parseCall(command, rest)
+    isParsed = true
+    return await command.run(call)
   } catch (error) {
-    if (error instanceof cli.UsageError) {
+    if (error instanceof cli.MissingOptions || (error instanceof cli.UsageError && !isParsed)) {
       error.message += `\n\nRun pinfold ${command.words} --help for its usage.`
     }
     throw error

@@ -29,6 +29,6 @@ export function findPrice(call: cli.Call): Money | null {
   }
   const price = parseMoney(text, currency)
   if (price) return price
-  const example = formatMoney({ amount: 123_450, currency })
-  throw new cli.UsageError(`${text} is no amount in ${currency}: write it as in ${example}.`)
+  const [example] = formatMoney({ amount: 123_450, currency }).split(' ')
+  throw new cli.UsageError(`${text} is not an amount in ${currency}: write it as in ${example}.`)
 }

@@ -84,7 +84,7 @@ test('the terminal asks for the amount and at the merchant that it is given', as
 test('an amount that its currency does not have is refused before anything is sent', async () => {
   const { code, stderr } = await run('terminal', '--amount', '12.345')
   assert.equal(code, 2)
-  assert.match(stderr, /12\.345 is no amount in EUR/)
+  assert.match(stderr, /12\.345 is not an amount in EUR: write it as in 1234\.50\./)
 })
 
 test('without the key of the network the purchases with a PIN are left out, and that is said', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
-import { launchPinfold, pinfold } from './run-pinfold.ts'
+import { launchPinfold, pinfold, startPinfold } from './run-pinfold.ts'
 import { type ServedProgram, serveProgram } from './served-program.ts'
 
 let program: ServedProgram
@@ -72,6 +72,52 @@ test('an option that would change nothing is refused', async () => {
     assert.equal(code, 2, words.join(' '))
     assert.match(stderr, reason)
   }
+})
+
+test('a wrong command line is answered with the correction', async () => {
+  const corrected: readonly (readonly [words: readonly string[], said: RegExp])[] = [
+    [['--url', 'http://127.0.0.1:9', 'cards', 'list'], /^Options follow the command/],
+    [['cards', 'status', '4820117360', 'Frozen'], /Frozen is an extra argument\. Use --set CODE/],
+    [['events', 'trigger', 'pin.blokced'], /Did you mean pin\.blocked\?/],
+    [
+      ['cards', 'create', '--product', '1001', '--born', '1990-04-17'],
+      /^--first-name, --last-name, --address, .* are missing\.\n\nRun pinfold cards create --help/,
+    ],
+    [['simulate', '4820117360', '--amount', '1,5'], /write it as in 1234\.50\./],
+  ]
+  for (const [words, said] of corrected) {
+    const { code, stderr } = await pinfold(env, ...words)
+    assert.equal(code, 2, words.join(' '))
+    assert.match(stderr, said)
+  }
+})
+
+test('a refusal names what does not exist', async () => {
+  const missing: readonly (readonly [words: readonly string[], said: RegExp])[] = [
+    [['keys', 'rotate', 'foo'], /^No key of the installation has this name\./],
+    [['clients', 'rotate-secret', 'nobody'], /^No client has this clientId\./],
+    [['terminal', '--link', 'nope'], /^No link has this linkName\./],
+    [['products', 'show', '77'], /^No product has this productId\./],
+  ]
+  for (const [words, said] of missing) {
+    const { code, stderr } = await pinfold(env, ...words)
+    assert.equal(code, 1, words.join(' '))
+    assert.match(stderr, said)
+  }
+})
+
+test('a PIN that is weak or empty is refused in one sentence', async () => {
+  const made = await pinfold(env, 'events', 'trigger', 'card.created', '--json')
+  const { publicToken } = JSON.parse(made.stdout)
+  const set = (input: string) => startPinfold(env, ['pins', 'set', publicToken], { input }).ended
+  const weak = await set('1234')
+  assert.deepEqual(
+    [weak.code, weak.stderr],
+    [1, 'The PIN is too easy to guess: an ascending series.\n'],
+  )
+  const empty = await set('')
+  assert.equal(empty.code, 2)
+  assert.match(empty.stderr, /^No PIN on standard input/)
 })
 
 test('doctor finds nothing good of an address at which no server answers', async () => {

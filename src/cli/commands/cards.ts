@@ -187,22 +187,32 @@ export const cardCommands: readonly cli.Command[] = [
   },
 ]
 
+const requiredOptions = [
+  'product',
+  'first-name',
+  'last-name',
+  'born',
+  'address',
+  'post-code',
+  'country',
+]
+
 async function parseNewCard(call: cli.Call): Promise<object> {
   const file = cli.findText(call, 'file')
   if (file !== undefined) return readJsonFile(file)
-  cli.requireText(call, 'product')
+  cli.requireOptions(call, requiredOptions)
   return cli.given({
     cardType: cli.findText(call, 'type') ?? 'Virtual',
     cardProduct: cli.parseNumber(call, 'product'),
     cardHolder: {
-      firstName: cli.requireText(call, 'first-name'),
-      lastName: cli.requireText(call, 'last-name'),
-      dateOfBirth: cli.requireText(call, 'born'),
+      firstName: cli.findText(call, 'first-name'),
+      lastName: cli.findText(call, 'last-name'),
+      dateOfBirth: cli.findText(call, 'born'),
     },
     address: {
-      addressLine1: cli.requireText(call, 'address'),
-      postCode: cli.requireText(call, 'post-code'),
-      country: cli.requireText(call, 'country'),
+      addressLine1: cli.findText(call, 'address'),
+      postCode: cli.findText(call, 'post-code'),
+      country: cli.findText(call, 'country'),
     },
     customerReference: cli.findText(call, 'reference'),
     activateNow: cli.parseYesNo(call, 'activate-now'),

@@ -25,6 +25,9 @@ export const pinCommands: readonly cli.Command[] = [
       const publicToken = parseToken(call)
       return asClient(call, async ({ ask, base }) => {
         const pin = await readSecret('PIN')
+        if (pin === '') {
+          throw new cli.UsageError('No PIN on standard input: type it, or pipe it to the command.')
+        }
         await ask('POST', `${base}/card-pin/${publicToken}/pin`, { pin })
         return { json: { publicToken }, text: `The PIN of card ${publicToken} is set.` }
       })

@@ -1,3 +1,4 @@
+import { findNearestName } from '../../domain/nearest-name.ts'
 import * as cli from '../command.ts'
 import { asClient } from '../connection/connection.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
@@ -57,7 +58,9 @@ export const triggerCommand: cli.Command = {
     const [type = ''] = call.names
     const requests = Object.hasOwn(acts, type) ? acts[type] : undefined
     if (!requests) {
-      throw new cli.UsageError(`TYPE must be one of ${Object.keys(acts).join(', ')}.`)
+      const nearest = findNearestName(type, Object.keys(acts))
+      const hint = nearest === null ? '' : ` Did you mean ${nearest}?`
+      throw new cli.UsageError(`TYPE must be one of ${Object.keys(acts).join(', ')}.${hint}`)
     }
     return asClient(call, async (service) => {
       await requireSandbox(service)

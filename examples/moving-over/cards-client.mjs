@@ -61,8 +61,10 @@ async function fetchToken() {
     client_id: CLIENT_ID,
     client_secret: CLIENT_SECRET,
   })
-  const answer = await fetch(`${BASE_URL}/oauth/token`, { method: 'POST', body })
-  if (!answer.ok) throw new Error(`No token: ${answer.status}`)
+  const answer = await fetch(`${BASE_URL}/oauth/token`, { method: 'POST', body }).catch(() =>
+    stop(`No server answers at ${BASE_URL}. Set BASE_URL to its address.`),
+  )
+  if (!answer.ok) stop(`No token (${answer.status}). Check CLIENT_ID and CLIENT_SECRET.`)
   return (await answer.json()).access_token
 }
 
@@ -128,6 +130,11 @@ async function fetchKey(kid) {
     await setTimeout(1000 * Number(answer.headers.get('Retry-After') ?? 1))
   }
   throw new Error(`No key ${kid}`)
+}
+
+function stop(message) {
+  console.error(message)
+  process.exit(1)
 }
 
 function told(isThere, what) {

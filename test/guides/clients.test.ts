@@ -122,3 +122,11 @@ test('a client written for a Thredd-shaped API passes when its base URL alone is
     stdout,
   )
 })
+
+test('the example of moving over says in one line that no server answers', async () => {
+  const BASE_URL = 'http://127.0.0.1:9'
+  await assert.rejects(run(process.execPath, [script], { env: { BASE_URL } }), {
+    code: 1,
+    stderr: `No server answers at ${BASE_URL}. Set BASE_URL to its address.\n`,
+  })
+})

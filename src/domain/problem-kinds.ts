@@ -24,9 +24,10 @@ export const problemKinds = {
     status: 401,
     title: 'A valid access token is needed.',
     explanation:
-      'The Authorization header is missing, or its token is unknown, expired, issued for another ' +
-      'service, bound to a certificate of another connection, or belongs to a disabled client. ' +
-      'The detail names the reason, except those that only the service knows. ' +
+      'The Authorization header is missing, or its token is not valid. A token can be unknown, ' +
+      'expired, or issued for another service. It can be bound to the certificate of another ' +
+      'connection, or belong to a disabled client. The detail names the reason if the request ' +
+      'or the token shows it. ' +
       'Request a new token at the token endpoint and send it as "Authorization: Bearer <token>".',
   },
   login_too_old: {
@@ -48,9 +49,10 @@ export const problemKinds = {
     status: 403,
     title: 'Another person has to approve this.',
     explanation:
-      'The requester cannot approve their own request, in any session, device or role: issuer ' +
-      'and subject of the token identify the person. If a client made the request, the people ' +
-      'who registered it, issued its credentials or approved these cannot approve it. A first ' +
+      'The requester cannot approve their own request, in any session, device or role. Issuer ' +
+      'and subject of the token identify the person. If a client made the request, three groups ' +
+      'of people cannot approve it: those who registered the client, those who issued its ' +
+      'credentials, and those who approved either. A first ' +
       'administrator cannot make the request, because no record names its holder. Ask another ' +
       'person with the scope approve.',
   },
@@ -58,11 +60,11 @@ export const problemKinds = {
     status: 403,
     title: 'These entries are not erased at your request.',
     explanation:
-      'Acts of operators, card networks and administrators stay on record. So do acts of a ' +
-      'client that you or your approver registered or issued credentials to. Entries about a ' +
-      'card that disclosed data to you, your approver, the people behind either, or a client ' +
-      'that one of these controls, are erased at the request of other administrators. The detail ' +
-      'names the reason.',
+      'The detail names the reason. Acts of operators, card networks and administrators stay on ' +
+      'record. Acts of a client stay on record for you if you or your approver registered it or ' +
+      'issued its credentials. Some cards disclosed data to you, to your approver, to the people ' +
+      'behind either, or to a client that one of these controls. Another administrator must ' +
+      'request the erasure of entries about such a card.',
   },
   not_requester: {
     status: 403,

@@ -96,7 +96,7 @@ async function look(): Promise<void> {
   }
 }
 
-const firstSeen = 'the first that was seen'
+const firstSeen = 'first checkpoint'
 
 function addGrowth({ root, size }: SignedCheckpoint, words: string): void {
   const row = document.createElement('tr')

@@ -72,6 +72,7 @@ async function begin(): Promise<void> {
   try {
     products = await listProducts()
     showProducts(products)
+    byId('issue', HTMLButtonElement).disabled = false
     const [latest] = await listCards()
     if (latest) await useCard(latest)
     await refresh()

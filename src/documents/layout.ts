@@ -1,4 +1,5 @@
 import { type Content, type Html, html } from '../listeners/http/html.ts'
+import { siteHeader } from '../listeners/http/site-header.ts'
 import type { LinkGroup, RenderedDocument } from './markdown.ts'
 
 /** The frame of a page. */
@@ -27,16 +28,7 @@ export const layout = (page: RenderedDocument, frame: Frame): Html => html`<!doc
 </head>
 <body class="documents">
   <a class="skip" href="#content">Skip to the content</a>
-  <header class="top">
-    <a class="brand" href="/docs">Pinfold</a>
-    <form class="find" action="/docs/search" role="search" aria-label="Search the documents">
-      <input type="search" name="text" required maxlength="100" autocomplete="off"
-        spellcheck="false" placeholder="Search the documents" aria-label="Search the documents"
-        aria-keyshortcuts="/" value="${frame.searched}">
-      <button class="quiet">Search</button>
-    </form>
-    <a class="to-contents" href="#contents">Contents</a>
-  </header>
+  ${siteHeader(frame.searched, '#contents')}
   <main id="content" tabindex="-1">
     ${page.body}
   </main>

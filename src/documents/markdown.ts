@@ -104,16 +104,33 @@ function createRenderer(ids: ReadonlyMap<Token, string>): RendererObject {
     image: ({ href, text }) =>
       String(html`<a href="${href}"><img src="${href}" alt="${text}" loading="lazy"></a>`),
     table({ header, rows }) {
-      const cell = (name: string, { tokens }: Tokens.TableCell): string =>
-        `<${name}>${this.parser.parseInline(tokens)}</${name}>`
+      const cell = (name: string, { align, tokens }: Tokens.TableCell, label = ''): string => {
+        const kind = align === 'right' ? html` class="number"` : ''
+        const column = label === '' ? '' : html` data-label="${label}"`
+        const content = allowBreaks(this.parser.parseInline(tokens))
+        return `<${name}${kind}${column}>${content}</${name}>`
+      }
+      const labels = header.map(({ tokens }) => tokens.map(readText).join(''))
       // A column without a name has no header.
       const names = header.map((each) => cell(each.text === '' ? 'td' : 'th', each))
-      const lines = rows.map((row) => `<tr>${row.map((each) => cell('td', each)).join('')}</tr>`)
-      return `<div class="scroll" tabindex="0"><table><thead><tr>${names.join('')}</tr></thead>
+      const lines = rows.map(
+        (row) => `<tr>${row.map((each, at) => cell('td', each, labels[at])).join('')}</tr>`,
+      )
+      const words = header.filter(({ align }) => align !== 'right')
+      // On a narrow screen, the cells of a row are below each other.
+      const kind = header.length > 2 && words.length > 1 ? ' class="stacked"' : ''
+      return `<div class="scroll" tabindex="0"><table${kind}>
+        <thead><tr>${names.join('')}</tr></thead>
         <tbody>${lines.join('\n')}</tbody></table></div>`
     },
   }
 }
+
+/** Lets long code in a cell break after its punctuation, so that it does not widen the table. */
+const allowBreaks = (cell: string): string =>
+  cell.replaceAll(/<code>[^<]{12,}<\/code>/g, (code) =>
+    code.replaceAll(/[_{=,.](?=\w)|(?<=\w)[/](?=\w)/g, '$&<wbr>'),
+  )
 
 const descriptions = new Marked({
   renderer: { html: ({ text }) => String(html`${text}`) },

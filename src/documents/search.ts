@@ -13,7 +13,7 @@ const shownResults = 30
 
 /**
  * Searches the sections that contain every word, in the title of the page or of the section or in
- * the text. Those with a word in a title come first.
+ * the text. Those with a word in a title come first, and whole words before parts of words.
  */
 export function searchEntries(entries: readonly Entry[], text: string): readonly Entry[] {
   const words = parseWords(text)
@@ -53,19 +53,29 @@ function scoreEntry({ page, text, title }: Entry, words: readonly string[]): num
     { content: text.toLowerCase(), weight: 1 },
   ]
   const scores = words.map((word) =>
-    places.reduce((sum, { content, weight }) => sum + (content.includes(word) ? weight : 0), 0),
+    places.reduce((sum, { content, weight }) => {
+      if (!content.includes(word)) return sum
+      return sum + (wholeWord(word).test(content) ? 2 * weight : weight)
+    }, 0),
   )
   if (scores.includes(0)) return 0
   const isTitle = title.toLowerCase() === words.join(' ')
   return scores.reduce((sum, score) => sum + score, isTitle ? 20 : 0)
 }
 
+/** Matches one of the words where it is whole. Words have no characters that a pattern escapes. */
+const wholeWord = (...words: readonly string[]): RegExp =>
+  new RegExp(`(?<![\\p{L}\\p{N}])(${words.join('|')})(?![\\p{L}\\p{N}])`, 'iu')
+
 /** Characters of text that a result shows. */
 const excerptLength = 200
 
 function excerptText(text: string, words: readonly string[]): string {
   const lower = text.toLowerCase()
-  const places = words.map((word) => lower.indexOf(word)).filter((place) => place >= 0)
+  const whole = words.map((word) => lower.search(wholeWord(word)))
+  const places = whole
+    .map((place, at) => (place >= 0 ? place : lower.indexOf(words[at] ?? '')))
+    .filter((place) => place >= 0)
   const start = Math.max(0, Math.min(...places, text.length) - excerptLength / 4)
   const from = places.length === 0 ? 0 : start
   const excerpt = text.slice(from, from + excerptLength).trim()
@@ -73,6 +83,8 @@ function excerptText(text: string, words: readonly string[]): string {
 }
 
 function markWords(text: string, words: readonly string[]): Content {
-  const parts = text.split(new RegExp(`(${words.join('|')})`, 'gi'))
+  const pattern = wholeWord(...words)
+  const isWhole = text.search(pattern) >= 0
+  const parts = text.split(isWhole ? pattern : new RegExp(`(${words.join('|')})`, 'i'))
   return parts.map((part, index) => (index % 2 === 1 ? html`<mark>${part}</mark>` : part))
 }

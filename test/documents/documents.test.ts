@@ -170,6 +170,23 @@ test('a search finds the sections that have every word, the best first, and show
   assert.match(hostile, /value="&quot;&gt;&lt;script&gt;/)
 })
 
+test('a search puts whole words before parts of words, and marks the whole words of an excerpt', async () => {
+  const { text } = await open('/docs/search?text=blocked')
+  const at = (title: string): number => text.indexOf(`<b>${title}</b>`)
+  assert.ok(at('cvv.blocked') > 0)
+  assert.ok(at('cvv.blocked') < at('pin.unblocked'))
+  const excerpts = text.split('<li>').filter((item) => item.includes('<mark>Blocked</mark>'))
+  assert.ok(excerpts.some((item) => item.includes('Unblocked&quot;')))
+})
+
+test('a table has its numbers at the right, and a label of the column in each cell', () => {
+  const scaling = pages.get('/docs/explanation/scaling') ?? ''
+  assert.match(scaling, /<th class="number">indexes<\/th>/)
+  assert.match(scaling, /<td class="number" data-label="rows">455 MB<\/td>/)
+  assert.match(scaling, /<table class="stacked">\s*<thead><tr><th>part<\/th><th>ceiling<\/th>/)
+  assert.match(scaling, /<code>pinfold_<wbr>delivery_<wbr>lag_<wbr>seconds<\/code>/)
+})
+
 test('the addresses of the references are those of the installation', async () => {
   const service = await openTestService({
     env: { PROCESSOR_PATH: 'thredd', BASE_URL: 'http://localhost:9090', RATE_LIMIT: 'off' },

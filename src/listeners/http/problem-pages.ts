@@ -5,6 +5,7 @@ import { type Content, html } from './html.ts'
 import { pageHeaders } from './page-headers.ts'
 import { type PublishedDocument, publishedDocument, sendPublished } from './published-document.ts'
 import type { Server } from './server.ts'
+import { siteHeader } from './site-header.ts'
 
 const kinds = Object.entries<ProblemKind>(problemKinds)
 
@@ -60,12 +61,14 @@ function publishPage(title: string, body: Content): PublishedDocument {
 <head>
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
+  <meta name="color-scheme" content="light dark">
   <title>${title} · Pinfold</title>
   <link rel="icon" href="/docs/assets/icon.svg">
   <link rel="stylesheet" href="/docs/assets/console.css">
   <link rel="stylesheet" href="/docs/assets/documents.css">
 </head>
 <body class="bare documents">
+  ${siteHeader('', '/docs')}
   <main>
     <h1>${title}</h1>
     ${body}

@@ -112,6 +112,7 @@ test('the type of every problem leads to a page that explains it', async () => {
     assert.match(String(page.headers['content-type']), /^text\/html/)
     for (const text of [code, String(status), title]) assert.ok(page.text.includes(text), code)
     assert.ok(index.text.includes(`/problems/${code}`), code)
+    assert.match(page.text, /<form class="find" action="\/docs\/search"/)
   }
   for (const unknown of ['nothing', '__proto__', 'constructor', '%00']) {
     const answer = await service.call('GET', `//problems/${unknown}`, { token: null })

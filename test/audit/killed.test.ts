@@ -170,7 +170,7 @@ const requireAllEntered = async (
   const entries = await sql<{ entryId: string; act: string; token: string }>(
     database,
     `select entry_id::text as "entryId", act, public_token as "token" from audit_entry
-     where act like 'card.%' or act like 'pin.%'`,
+     where act like 'card.%' or act like 'pin.%' or act like 'authorization.%'`,
   )
   const entered = new Set(entries.map(({ act, token }) => `${act} ${token}`))
   for (const { act, publicToken } of answered) {

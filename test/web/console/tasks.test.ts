@@ -159,7 +159,7 @@ suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
         const row = page.getByRole('row', { name: /PIN shown to the client/ }).first()
         assert.match(
           (await row.innerText()).replaceAll(/\s+/g, ' '),
-          /demo-client.*Shown.*Receipt under checkpoint \d+ Entry \d+ of log 1/,
+          /demo-client.*Shown.*Receipt of checkpoint \d+ Entry \d+ of log 1/,
         )
         await row.getByRole('link', { name: 'Receipt' }).click()
         await page.waitForURL('**/console/disclosures/*-*')

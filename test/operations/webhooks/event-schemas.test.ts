@@ -33,6 +33,7 @@ async function act(service: DeliveryService): Promise<void> {
   const [right, wrong] = strongPins(card)
   const acts: readonly (readonly [string, string, object?])[] = [
     ['POST', `/card-pin/${path}`, { pin: right, description: 'By the holder.', updatedBy: 'Ana' }],
+    tried(card.publicToken, { pin: right, ...purchase }),
     ['GET', `/card-pin/${path}`],
     ['POST', `/cards/${card.publicToken}/encrypted`, bodyExamples.getCardData ?? {}],
     ...[1, 2, 3].map(() => tried(card.publicToken, { pin: wrong })),
@@ -47,6 +48,19 @@ async function act(service: DeliveryService): Promise<void> {
     const answer = await service.call(method, url, { ...(body && { body }) })
     assert.ok(answer.status < 300, `${url}: ${answer.text}`)
   }
+}
+
+const purchase = {
+  amount: 1_250,
+  currency: 'EUR',
+  transactionType: 'purchase',
+  merchant: {
+    id: 'MERCHANT1',
+    name: 'Corner shop',
+    city: 'Madrid',
+    country: 'ESP',
+    categoryCode: '5411',
+  },
 }
 
 const tried = (publicToken: string, members: object) =>

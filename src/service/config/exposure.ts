@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { BlockList, isIPv6 } from 'node:net'
 import { parse } from 'pg-connection-string'
 import { toMembers } from '../../domain/members.ts'
@@ -43,6 +43,25 @@ function findStat(path: string) {
 /** The permissions of a file, as `chmod` takes them. */
 export const octal = (mode: number): string => (mode & 0o777).toString(8).padStart(4, '0')
 
+/** Parameters of a database URL that name a file. */
+const databaseFiles = ['sslrootcert', 'sslcert', 'sslkey'] as const
+
+/** Describes each file of a database URL that cannot be read. */
+export function findDatabaseFileFaults(variable: string, url: string): readonly string[] {
+  const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1])
+  return databaseFiles.flatMap((name) => {
+    const path = query.get(name)
+    if (path === null) return []
+    try {
+      readFileSync(path)
+      return []
+    } catch (error) {
+      const { code } = toMembers(error)
+      return [`${variable}: ${name} ${path} cannot be read: ${code}.`]
+    }
+  })
+}
+
 /** Defaults for a database URL without these parts: `PGHOST`, `PGSSLMODE`. */
 interface AddressDefaults {
   readonly host: string | null
@@ -68,7 +87,9 @@ function findAddressFault(url: string, defaults: AddressDefaults): string | null
   try {
     connection = parse(url)
   } catch {
-    return 'is not the address of a database, or names files that cannot be read'
+    // Reading the variable reports a file that cannot be read.
+    if (findDatabaseFileFaults('', url).length > 0) return null
+    return 'is not the address of a database'
   }
   const host = connection.host || defaults.host || 'localhost'
   if (isLoopback(host) || host.startsWith('/')) return null

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { isInstant, lastClockYear } from '../../domain/calendar.ts'
 import { StartRefusal } from '../../domain/problem.ts'
 import { parseDatabaseUrl } from '../../storage/engine/database-url.ts'
-import { isLoopback } from './exposure.ts'
+import { findDatabaseFileFaults, isLoopback } from './exposure.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -114,7 +114,10 @@ export class VariableReader {
   databaseUrl(name: 'DATABASE_URL' | 'MIGRATION_DATABASE_URL'): string | null {
     const text = this.text(name)
     try {
-      if (text !== null) parseDatabaseUrl(text)
+      if (text !== null) {
+        parseDatabaseUrl(text)
+        this.faults.push(...findDatabaseFileFaults(name, text))
+      }
     } catch (error) {
       if (!(error instanceof StartRefusal)) throw error
       this.faults.push(error.message.replace(/^DATABASE_URL/, name))
@@ -154,7 +157,10 @@ export class VariableReader {
       ...['HOST', 'PRIVATE_HOST'].filter((name) => !isLoopback(this.text(name) ?? '127.0.0.1')),
     ]
     if (value === null && beyond.length > 0) {
-      this.faults.push(`SANDBOX must be set to true or false, because of ${beyond.join(' and ')}.`)
+      this.faults.push(
+        `SANDBOX must be set with ${beyond.join(' and ')}: true for test keys and test cards, ` +
+          'false for production.',
+      )
     }
     return true
   }

@@ -82,7 +82,6 @@ const careless = (): readonly (readonly [variable: string, changes: Changes])[] 
   ['DATABASE_URL', { DATABASE_URL: 'postgres:///pinfold?host=db.test' }],
   ['DATABASE_URL', { DATABASE_URL: 'postgres:///pinfold', PGHOST: 'db.test' }],
   ['DATABASE_URL', { DATABASE_URL: 'postgres://a:b@127.0.0.1/p?host=db.test' }],
-  ['DATABASE_URL', remote('?sslmode=verify-full&sslrootcert=/no/such/file')],
   [
     'DATABASE_URL',
     { DATABASE_URL: 'postgres://a:b@127.0.0.1,db.test/p?target_session_attrs=read-write' },
@@ -162,6 +161,13 @@ const careless = (): readonly (readonly [variable: string, changes: Changes])[] 
   ['SANDBOX_SEED', { SANDBOX_SEED: 'a' }],
   ['SANDBOX_CLOCK', { SANDBOX_CLOCK: '2026-11-20T08:00:00Z' }],
 ]
+
+test('a file of a database URL that cannot be read is named with its error', () => {
+  const { DATABASE_URL } = remote('?sslmode=verify-full&sslrootcert=/no/such/file')
+  assert.deepEqual(faultsOf({ ...sound, DATABASE_URL }), [
+    'DATABASE_URL: sslrootcert /no/such/file cannot be read: ENOENT.',
+  ])
+})
 
 test('production starts with what is sound, and with what is as safe', async () => {
   const verified = inFolder('tls.crt')

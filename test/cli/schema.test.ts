@@ -85,7 +85,7 @@ async function openServer(): Promise<Older> {
   const older = await olderMigrations()
   await look((database) => migrate(database, older))
   // Whatever listens, it is no server of this database.
-  const env = { DATABASE_URL: url, SANDBOX: 'true', PRIVATE_PORT: '9', PORT: '9' }
+  const env = { DATABASE_URL: url, SANDBOX: 'true', PRIVATE_PORT: '9', PORT: '7' }
   const newest = await look(findNewestMigration)
   return { env: { ...env, DATA_DIR: await makeFolder() }, look, newest }
 }

@@ -120,6 +120,12 @@ export function parseConfig(environment: variables.Environment): {
     ...read.address('PRIVATE_HOST', 'PRIVATE_PORT', 8081),
     tls: readTls(read, 'private'),
   }
+  if (
+    publicListener.port === privateListener.port &&
+    publicListener.host === privateListener.host
+  ) {
+    read.faults.push('PORT and PRIVATE_PORT must differ.')
+  }
   const databaseUrl = read.databaseUrl('DATABASE_URL')
   const sandboxSeed = read.text('SANDBOX_SEED')
   const dataDir = resolve(read.text('DATA_DIR') ?? '.data')

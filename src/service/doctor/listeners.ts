@@ -10,19 +10,6 @@ import { type Check, type Finding, fault, good, warning } from './finding.ts'
 /** Checks that both listeners' ports are free, or in use by a Pinfold that is ready. */
 export const checkListeners: Check = async ({ config }) => {
   const { privateListener, publicListener } = config
-  if (
-    privateListener.port === publicListener.port &&
-    privateListener.host === publicListener.host
-  ) {
-    return [
-      fault(
-        'listeners',
-        `Both listeners are on ${formatAddress(publicListener)}.`,
-        'Clients must not be able to reach the private listener.',
-        'Give PORT and PRIVATE_PORT different numbers.',
-      ),
-    ]
-  }
   return [
     await checkOne('PORT', publicListener, () => servesPublic(config)),
     await checkOne('PRIVATE_PORT', privateListener, () => servesPrivate(config)),

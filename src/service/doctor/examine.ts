@@ -6,23 +6,23 @@ import { type Check, describeError, type Finding, fault } from './finding.ts'
 import { checkListeners } from './listeners.ts'
 import * as programChecks from './program.ts'
 
-/** All checks, in the order of the report. */
-const checks: readonly Check[] = [
-  programChecks.checkNode,
-  programChecks.checkConfiguration,
-  programChecks.checkAccepted,
-  programChecks.checkExposure,
-  programChecks.checkEgress,
-  fileChecks.checkDataDirectory,
-  fileChecks.checkSecretFiles,
-  fileChecks.checkMasterKeyFile,
-  fileChecks.checkAdministrator,
-  checkDatabase,
-  programChecks.checkHsm,
-  fileChecks.checkTls,
-  checkListeners,
-  programChecks.checkIssuers,
-]
+/** All checks by the subject of their findings, in the order of the report. */
+const checks: Readonly<Record<string, Check>> = {
+  node: programChecks.checkNode,
+  configuration: programChecks.checkConfiguration,
+  accepted: programChecks.checkAccepted,
+  exposure: programChecks.checkExposure,
+  egress: programChecks.checkEgress,
+  'data-directory': fileChecks.checkDataDirectory,
+  'secret-files': fileChecks.checkSecretFiles,
+  'master-key': fileChecks.checkMasterKeyFile,
+  administrator: fileChecks.checkAdministrator,
+  database: checkDatabase,
+  hsm: programChecks.checkHsm,
+  tls: fileChecks.checkTls,
+  listeners: checkListeners,
+  issuer: programChecks.checkIssuers,
+}
 
 /**
  * Runs all checks and changes nothing. A faulty variable has its default in the other checks, so
@@ -36,11 +36,11 @@ export async function examine(
   const { config } = parseConfig(environment)
   const findings: Finding[] = []
   // In sequence, since a later check must not find a port or lock of an earlier one.
-  for (const check of checks) {
+  for (const [subject, check] of Object.entries(checks)) {
     const found = await check({ environment, config, now }).catch((error: unknown) => [
       fault(
-        'doctor',
-        `A check did not complete: ${describeError(error)}`,
+        subject,
+        `The check did not complete: ${describeError(error)}`,
         'Its result is unknown.',
         'Correct the other findings first, then check again.',
       ),

@@ -105,7 +105,9 @@ export const checkExposure: Check = async ({ config, environment }) => {
       ),
     )
   }
-  return findings.length > 0 ? findings : [good('exposure', 'Nothing is open that need not be.')]
+  return findings.length > 0
+    ? findings
+    : [good('exposure', 'No setting exposes the service without need.')]
 }
 
 /**
@@ -114,8 +116,10 @@ export const checkExposure: Check = async ({ config, environment }) => {
  */
 export const checkEgress: Check = async ({ config }) => {
   const wide = config.sandbox ? wideBlocks(config.delivery.allowCidrs ?? []) : []
-  if (wide.length === 0)
-    return [good('egress', 'Webhooks can reach public addresses, and the listed ones.')]
+  if (wide.length === 0) {
+    const found = 'Webhooks can reach only public addresses and those in OUTBOUND_ALLOW_CIDRS.'
+    return [good('egress', found)]
+  }
   return [
     fault(
       'egress',

@@ -61,7 +61,7 @@ export function listen(options: ListeningOptions): Listening {
     if (isOver) return
     // A persistent fault is reported once.
     const fault = error.code ?? error.message
-    if (fault !== lastFault) observe.faulted(link.linkName, error)
+    if (fault !== lastFault) observe.unserved(link.linkName, describeListenFault(link, error))
     lastFault = fault
     report(describeListenFault(link, error))
     retry = setTimeout(open, retryMs)

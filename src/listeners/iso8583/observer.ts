@@ -23,6 +23,8 @@ export interface LinkObserver {
   connected(linkName: string, peer: string): void
   ended(linkName: string, why: string): void
   signedOn(linkName: string, isSignedOn: boolean): void
+  /** The link cannot listen, for a reason that an operator can correct. */
+  unserved(linkName: string, reason: string): void
   faulted(linkName: string, error: unknown): void
 }
 
@@ -155,6 +157,7 @@ export function linkObserver(registry: Registry, log: Logger): LinkObserver {
     ended: (link, why) => log.info({ link, why }, 'a connection of a link ended'),
     signedOn: (link, isSignedOn) =>
       log.info({ link }, isSignedOn ? 'a link is signed on' : 'a link is signed off'),
+    unserved: (link, reason) => log.warn({ link }, `A link is not served: ${reason}`),
     faulted: (link, err) => log.error({ link, err }, 'a link failed'),
   }
 }

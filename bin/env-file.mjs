@@ -83,6 +83,9 @@ const pairs = [
  */
 const addressSource = 'PINFOLD_ADDRESS_SOURCE'
 
+/** The variable that lists the names from the file, for warnings about unknown ones. */
+const fileNames = 'PINFOLD_FILE_VARIABLES'
+
 /**
  * Adds the variables of the file to the environment, whose own variables take precedence.
  * @param {readonly string[]} words the arguments of `pinfold`
@@ -90,6 +93,7 @@ const addressSource = 'PINFOLD_ADDRESS_SOURCE'
  */
 export function loadEnvFile(words, environment = process.env) {
   delete environment[addressSource]
+  delete environment[fileNames]
   const command = words.find((word) => !word.startsWith('-'))
   const found = lstatSync(fileName, { throwIfNoEntry: false })
   if (!found || command === undefined || !util.parseEnv) return null
@@ -166,6 +170,7 @@ function addVariables(variables, environment) {
     for (const name of added) left.delete(name)
   }
   for (const name of left) environment[name] = variables[name]
+  if (left.size > 0) environment[fileNames] = [...left].join(',')
   const [{ addresses }] = pairs
   if (addresses.some((name) => left.has(name) && leadsElsewhere(variables[name]))) {
     environment[addressSource] = fileName

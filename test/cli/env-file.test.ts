@@ -33,9 +33,11 @@ async function load(
 function loadHere(own: Record<string, string> = {}, words = 'cards list') {
   const before = process.cwd()
   process.chdir(folder)
-  const environment = { ...own }
+  const environment: Record<string, string> = { ...own }
   try {
-    return loadEnvFile(words.split(' '), environment) ?? environment
+    const refusal = loadEnvFile(words.split(' '), environment)
+    const { PINFOLD_FILE_VARIABLES: _, ...rest } = environment
+    return refusal ?? rest
   } finally {
     process.chdir(before)
   }
@@ -181,6 +183,14 @@ test('a file that others may have written is refused, and says what to do', asyn
 
 const launchIn = (env: Record<string, string>, ...words: string[]) =>
   startPinfold(env, words, { cwd: folder }).ended
+
+test('a variable of the file that the program does not know is named', async () => {
+  const text = `FOO=secret-of-foo\nDATA_DIR=${folder}\nLOG_LEVEL=warn\n`
+  await writeFile(join(folder, 'pinfold.env'), text, { mode: 0o600 })
+  const { stdout } = await launchIn({}, 'doctor')
+  assert.match(stdout, /FOO is ignored: no such variable\./)
+  assert.doesNotMatch(stdout, /secret-of-foo|LOG_LEVEL is ignored/)
+})
 
 test('a program that the file of a folder names is not started', async () => {
   await writeFile(join(folder, 'x.mjs'), "console.log('it ran')")

@@ -12,16 +12,20 @@ const own = /^PINFOLD_(?!SERVICE_|PORT$|PORT_)/
  * Variables of the launcher, of containers and of libraries (SSL_ is OpenSSL) whose names resemble
  * ours.
  */
-const foreign = /^(?:PINFOLD_ADDRESS_SOURCE|HOSTNAME|PG[A-Z]+|SSL_\w+|NODE_\w+|npm_\w+)$/
+const foreign =
+  /^(?:PINFOLD_ADDRESS_SOURCE|PINFOLD_FILE_VARIABLES|HOSTNAME|TZ|PG[A-Z]+|SSL_\w+|NODE_\w+|npm_\w+)$/
 
 /**
- * Lists variables, one sentence each, that resemble this program's variables but are not read. Only
- * the name is repeated, since the value may be a secret.
+ * Lists variables, one sentence each, that are not read although they resemble this program's
+ * variables or are in `pinfold.env`. Only the name is repeated, since the value may be a secret.
  */
-export const findUnknownVariables = (environment: Environment): readonly string[] =>
-  Object.keys(environment).flatMap((name) => {
+export function findUnknownVariables(environment: Environment): readonly string[] {
+  const inFile = new Set(environment.PINFOLD_FILE_VARIABLES?.split(','))
+  return Object.keys(environment).flatMap((name) => {
     if (!environment[name] || known.includes(name) || foreign.test(name)) return []
     const nearest = findNearestName(name, known)
     if (nearest !== null) return [`${name} is ignored: no such variable. Did you mean ${nearest}?`]
-    return own.test(name) ? [`${name} is ignored: no such variable.`] : []
+    const isOurs = own.test(name) || inFile.has(name)
+    return isOurs ? [`${name} is ignored: no such variable.`] : []
   })
+}

@@ -44,7 +44,7 @@ export const openHsm = (config: Config, database: Database): Promise<Hsm & KeyAd
 async function openOnMasterKeys(config: Config, database: Database) {
   const masterKey = await openInstallation(config, database).catch((cause: unknown) => {
     if (!(cause instanceof KeyRefusal)) throw cause
-    throw new StartRefusal(`The master key cannot be used: ${cause.message}`)
+    throw new StartRefusal(`MASTER_KEY_FILE: ${cause.message}`, { cause })
   })
   const keyStore = createKeyStore(database, () => masterKey.currentCheckValue())
   return openSoftwareHsm({ masterKey, keyStore, ...createOptions(config) })

@@ -40,10 +40,10 @@ test('a master key that is another one, weak, no key at all or missing is one cl
   await openTestService({ database, env })
   const other = randomBytes(32).toString('hex')
   const wrong: readonly (readonly [string | null, RegExp])[] = [
-    [other, /^The master key cannot be used: .* check value [0-9A-F]{10}; .* have [0-9A-F]{10}\.$/],
-    ['00'.repeat(32), /^The master key cannot be used: The key has equal parts\.$/],
+    [other, /^MASTER_KEY_FILE: .* check value [0-9A-F]{10}; .* have [0-9A-F]{10}\.$/],
+    ['00'.repeat(32), /^MASTER_KEY_FILE: The key has equal parts\.$/],
     ['no key', /own\.key must contain one to 4 master keys/],
-    [null, /own\.key cannot be read: ENOENT\.$/],
+    [null, /^MASTER_KEY_FILE: .*own\.key cannot be read: ENOENT\.$/],
   ]
   for (const [content, message] of wrong) {
     if (content === null) await rm(own)

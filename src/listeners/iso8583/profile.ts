@@ -50,7 +50,7 @@ async function readFolder(
   faults: string[],
 ): Promise<void> {
   const files = await readdir(folder).catch(() => {
-    faults.push(`${folder} cannot be read.`)
+    faults.push(`LINK_PROFILES_DIR: the folder ${folder} cannot be read.`)
     return []
   })
   for (const file of files.filter((name) => name.endsWith('.json')).sort()) {

@@ -11,7 +11,9 @@ export function describeStartFailure(error: unknown): unknown {
     const refused = describeDatabase(findSystemError(error.cause))
     if (refused !== null) return refused
     // A database outage: the driver knows the reason, and its message has no password.
-    return error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message
+    if (!(error.cause instanceof Error)) return error.message
+    const remedy = error.message.startsWith('The database') ? ': check DATABASE_URL' : ''
+    return `${error.message.replace(/\.$/, '')} (${error.cause.message})${remedy}.`
   }
   const refused = findSystemError(error)
   if (refused === null) return error

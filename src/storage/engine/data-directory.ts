@@ -36,7 +36,9 @@ export async function lockDataDirectory(folder: string, holder: Holder): Promise
     lock.exec('pragma locking_mode = exclusive; begin exclusive')
   } catch {
     lock.close()
-    throw new StartRefusal(`${folder} is in use by ${await describeHolder(folder)}.`)
+    throw new StartRefusal(
+      `${folder} is in use by ${await describeHolder(folder)}. Stop it, or set DATA_DIR.`,
+    )
   }
   await writeFile(join(folder, 'holder.json'), JSON.stringify(holder), { mode: 0o600 })
   return () => lock.close()

@@ -34,7 +34,11 @@ export async function checkGrowth(
   quorum?: number,
 ): Promise<Growth> {
   const bytes = await read('checkpoint')
-  if (!bytes) throw new AuditFault('unreachable', 'the log has no checkpoint')
+  if (!bytes)
+    throw new AuditFault(
+      'unreachable',
+      'no audit log is at this address, or it has no checkpoint yet',
+    )
   const note = new TextDecoder().decode(bytes)
   const checkpoint = await openCheckpoint(note, keys)
   const older = remembered === null ? null : await openRemembered(remembered, keys)

@@ -331,11 +331,14 @@ async function followGrowth(
   seen: ReturnType<typeof memoryIn>,
   everySeconds: number | undefined,
 ): Promise<cli.Outcome> {
-  for (;;) {
+  for (let isFirst = true; ; isFirst = false) {
     const looking = seen.read().then(look)
     const looked = await (everySeconds === undefined ? looking : looking.catch(unlessAway))
     const isGood = looked?.findings.length === 0
     if (isGood) await seen.write(looked.note)
+    if (isGood && isFirst && everySeconds !== undefined) {
+      printBeside(`${growthOutcome(looked).text}, no findings. Next check in ${everySeconds} s.`)
+    }
     if (looked && (!isGood || everySeconds === undefined)) return growthOutcome(looked)
     await wait((everySeconds ?? 0) * 1_000)
   }

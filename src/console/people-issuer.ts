@@ -299,9 +299,19 @@ function createInteractions({
 const renderPage = (text: string, form = html``) =>
   html`<!doctype html>
     <html lang="en">
-    <head><meta charset="utf-8"><title>Sign in to the sandbox</title></head>
-    <body><main><h1>Sign in to the sandbox</h1><p>${text}</p>${form}</main></body>
+    <head>
+      <meta charset="utf-8">
+      <meta name="viewport" content="width=device-width, initial-scale=1">
+      <title>Sign in to the sandbox · Pinfold</title>
+      <link rel="stylesheet" href="/console/assets/console.css">
+    </head>
+    <body class="bare"><main><h1>Sign in to the sandbox</h1><p>${text}</p>${form}</main></body>
     </html>`
+
+/** The answer to a person who is not known. */
+const linksNeeded =
+  'Follow one of the links that the start printed under “Sign-in links of the console”. Each ' +
+  'link signs in one person with one role. The file sandbox.json in DATA_DIR lists all links.'
 
 /**
  * A sign-in link signs in its person at once. A signed-in person who must sign in again confirms
@@ -323,6 +333,7 @@ function interactionRoutes(
       const callback = new URL(String(params.redirect_uri)).origin
       const policy = [
         "default-src 'none'",
+        "style-src 'self'",
         `form-action 'self' ${callback}`,
         "base-uri 'none'",
         "frame-ancestors 'none'",
@@ -335,7 +346,7 @@ function interactionRoutes(
       reply.hijack()
       return provider.interactionFinished(raw, reply.raw, { login: { accountId: linked.subject } })
     }
-    if (!known) return String(renderPage('Follow one of the links that the start printed.'))
+    if (!known) return String(renderPage(linksNeeded))
     const form = html`<form method="post"><button>Sign in again as ${known.name}</button></form>`
     return String(renderPage('The sandbox has no passwords.', form))
   })
@@ -345,7 +356,7 @@ function interactionRoutes(
       return reply
         .code(403)
         .type('text/html')
-        .send(String(renderPage('Follow a link.')))
+        .send(String(renderPage(linksNeeded)))
     reply.hijack()
     return provider.interactionFinished(
       raw,

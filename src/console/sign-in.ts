@@ -146,7 +146,8 @@ export function issuerRoutes(mounted: FastifyInstance, issuer: OperatorIssuer): 
         'x-frame-options': 'DENY',
         'referrer-policy': 'same-origin',
         'content-security-policy':
-          "default-src 'none'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+          "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; " +
+          "frame-ancestors 'none'",
         ...answered.headers,
       })
       .send(answered.body)

@@ -53,7 +53,14 @@ suite('in a sandbox', () => {
       const page = await openBrowser().visit(`${url}/console/sign-in?as=${as}`)
       assert.match(page.text, /Follow one of the links that the start printed/)
     }
-    assert.match((await openBrowser().visit(`${url}/console`)).text, /Follow one of the links/)
+    const page = await openBrowser().visit(`${url}/console`)
+    assert.match(page.text, /Follow one of the links/)
+    assert.match(page.text, /<link rel="stylesheet" href="\/console\/assets\/console.css">/)
+  })
+
+  test('the address of the listener leads to the console', async () => {
+    const { headers, status } = await fetch(`${url}/`, { redirect: 'manual' })
+    assert.deepEqual([status, headers.get('location')], [302, '/console'])
   })
 
   test('a person who is to sign in again says so, and the time of that is the session’s', async () => {

@@ -154,7 +154,13 @@ export async function createPrivateServer(options: PrivateServerOptions): Promis
   }
   openapiRoute(app)
   options.mountDocuments(app)
-  options.mountConsole?.(app)
+  if (options.mountConsole) {
+    options.mountConsole(app)
+    const hidden = { hide: true, response: { 302: Type.Null() } }
+    app.get('/', { config: { access: 'open' }, schema: hidden }, async (_, reply) =>
+      reply.redirect('/console'),
+    )
+  }
   await app.ready()
   return app
 }

@@ -42,7 +42,7 @@ const operationOf = ({ method, url }: Route): Operation | undefined =>
  * operation.
  */
 const isOther =
-  /^\/(?:docs|console|openapi\.json$|problems|metrics$|audit$|audit\/assets|audit\/(?:logs\/:log\/)?(?:checkpoint|keys|tile\/\*)$)/
+  /^\/(?:$|docs|console|openapi\.json$|problems|metrics$|audit$|audit\/assets|audit\/(?:logs\/:log\/)?(?:checkpoint|keys|tile\/\*)$)/
 
 test('the document of the private listener is valid OpenAPI 3.1, and its references lead somewhere', async () => {
   const { errors, valid } = await new Validator().validate({ ...document })

@@ -61,9 +61,9 @@ test('nothing of the private listener is reachable through the public one', asyn
   )
   const privateUrls = routes.filter(({ listener }) => listener === 'private').map(({ url }) => url)
   // The pages that explain problems are on both, and each listener has a document and a reference
-  // of its own.
+  // of its own, and a first page.
   const onPrivate = [...new Set(privateUrls)].filter(
-    (url) => !/^\/(?:problems|docs|openapi\.json)/.test(url),
+    (url) => !/^\/(?:$|problems|docs|openapi\.json)/.test(url),
   )
   assert.ok(onPrivate.includes('/metrics'))
   for (const url of onPrivate) {

@@ -3,8 +3,8 @@
 -- It is one statement over all callers, since a function that is called for each costs the server
 -- three times as much. Each caller has another card. It waits for no card: a caller whose card is
 -- locked is left out. Keys are claimed in the order of their cards, as settle_authorization_several
--- locks them, so that two calls never wait for each other's keys. Whoever counts a wrong expiry has
--- locked the card.
+-- locks them, so that two calls never wait for each other's keys. A wrong expiry is counted while
+-- its card is locked.
 --
 -- Returns what answer_authorization returns, for each caller's ordinal. Those left out call
 -- answer_authorization.

@@ -164,7 +164,7 @@ export async function answerUnspent(
       }
     } else if (claim && !(await answerUnknownCard(database, networkId, claim))) return null
   } catch (error) {
-    // Either the card or the key was waited for: the key, where by now somebody has it.
+    // The lock was that of the card or of the key: of the key, if another request has it by now.
     const isInUse =
       keyed !== null &&
       error instanceof LockTimeout &&

@@ -1,5 +1,6 @@
 import { findCountryCode } from './countries.ts'
 import { freeTextFault } from './free-text.ts'
+import { holdsPartOf } from './pan.ts'
 
 /** The merchant or cash machine of an authorization request. Its data is that of the acquirer. */
 export interface Merchant {
@@ -38,21 +39,6 @@ const rules: Readonly<Record<keyof Merchant, Rule>> = {
 }
 
 const members = Object.keys(rules) as readonly (keyof Merchant)[]
-
-/** More digits in a row than a truncated PAN of sixteen digits shows (PCI DSS 3.5.1). */
-const panPartLength = 9
-
-/**
- * Whether a text holds a part of this PAN, spaces and dashes aside. A merchant id of fifteen digits
- * may be Luhn-valid by chance, but it has no digits of the card.
- */
-export function holdsPartOf(pan: string, text: string): boolean {
-  const digits = text.replaceAll(/[ -]/g, '')
-  const parts = Array.from({ length: Math.max(0, pan.length - panPartLength + 1) }, (_, at) =>
-    pan.slice(at, at + panPartLength),
-  )
-  return parts.some((part) => digits.includes(part))
-}
 
 /**
  * Takes what can be recorded of a merchant as a network describes it. Other members are left out:

@@ -135,15 +135,32 @@ const doubled = (digit: number): number => (digit < 5 ? digit * 2 : digit * 2 - 
  * network's PAN. An expiry or a CVV next to a PAN therefore does not hide it.
  */
 export function holdsPan(text: string): boolean {
-  // Replaces the digits of every script with 0 to 9.
-  const ascii = text.normalize('NFKC').replace(/(?![0-9])\p{Nd}/gu, digitValue)
-  const runs = ascii.match(digitRun) ?? []
+  const runs = withAsciiDigits(text).match(digitRun) ?? []
   return runs.some((run) => {
     const groups = run.split(separators)
     const digits = groups.join('')
     return isPan(digits) || groups.some(isPan) || holdsNetworkPan(digits)
   })
 }
+
+/** More digits in a row than a truncated PAN of sixteen digits shows (PCI DSS 3.5.1). */
+const panPartLength = 9
+
+/**
+ * Whether a text holds a part of this PAN, in the digits of any script and whatever is between
+ * them. An id of fifteen digits may be Luhn-valid by chance, but it has no digits of the card.
+ */
+export function holdsPartOf(pan: string, text: string): boolean {
+  const digits = withAsciiDigits(text).replaceAll(/[^0-9]/g, '')
+  const parts = Array.from({ length: Math.max(0, pan.length - panPartLength + 1) }, (_, at) =>
+    pan.slice(at, at + panPartLength),
+  )
+  return parts.some((part) => digits.includes(part))
+}
+
+/** Replaces the digits of every script with 0 to 9. */
+const withAsciiDigits = (text: string): string =>
+  text.normalize('NFKC').replace(/(?![0-9])\p{Nd}/gu, digitValue)
 
 /**
  * Removes the UUIDs of a text (RFC 9562, section 4). One of 170 random UUIDs holds digits that look

@@ -47,6 +47,9 @@ test('no member of a merchant holds more than eight digits in a row of the card 
   for (const id of [pan.slice(0, 15), pan.slice(1), `A-${pan.slice(4, 13)}`, '4000 0012 3']) {
     assert.equal(parseMerchant({ id }, pan), null, id)
   }
+  for (const name of ['4000.0012.3456.7899', '4000/00/123', '４０００００１２３']) {
+    assert.equal(parseMerchant({ name }, pan), null, name)
+  }
   for (const id of ['400000120000000', '000000098765432', pan.slice(0, 8)]) {
     assert.deepEqual(parseMerchant({ id }, pan), { id })
   }

@@ -1,7 +1,8 @@
 import Type from 'typebox'
 import { toMembers } from '../../domain/members.ts'
-import { holdsPartOf, merchantLengths } from '../../domain/merchant.ts'
+import { merchantLengths } from '../../domain/merchant.ts'
 import { AMOUNT_MAX } from '../../domain/money.ts'
+import { holdsPartOf } from '../../domain/pan.ts'
 import { transactionTypes } from '../../domain/transaction.ts'
 import { alwaysWith, type BodyRule } from './request.ts'
 import { closed, stringPatterns } from './validation.ts'
@@ -95,14 +96,19 @@ export const recordedTransactionMembers = {
 /** An amount means nothing without its currency, and the reverse. */
 export const moneyRules = [alwaysWith('currency', 'amount'), alwaysWith('amount', 'currency')]
 
-/** No text of a merchant holds a part of the card's number. */
-export const merchantRule: BodyRule = ({ merchant, pan }) => {
+const merchantMembers = Object.keys(MerchantSchema.properties)
+
+/** No text of the network or of the merchant holds a part of the card's number. */
+export const panRule: BodyRule = ({ merchant, networkTransactionId, pan, reference }) => {
   if (typeof pan !== 'string') return null
-  const texts = toMembers(merchant)
-  const member = Object.keys(MerchantSchema.properties).find((name) =>
-    holdsPartOf(pan, String(texts[name] ?? '')),
-  )
-  return member === undefined
+  const described = toMembers(merchant)
+  const texts: readonly (readonly [pointer: string, text: unknown])[] = [
+    ['/reference', reference],
+    ['/networkTransactionId', networkTransactionId],
+    ...merchantMembers.map((name) => [`/merchant/${name}`, described[name]] as const),
+  ]
+  const [pointer] = texts.find(([, text]) => holdsPartOf(pan, String(text ?? ''))) ?? []
+  return pointer === undefined
     ? null
-    : { pointer: `/merchant/${member}`, detail: 'must not hold digits of the card number' }
+    : { pointer, detail: 'must not hold digits of the card number' }
 }

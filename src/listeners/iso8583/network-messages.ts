@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Cvv2 } from '../../domain/cvv2.ts'
-import { holdsPan, type Pan, parsePan } from '../../domain/pan.ts'
+import { holdsPan, holdsPartOf, type Pan, parsePan } from '../../domain/pan.ts'
 import { Secret } from '../../domain/secret.ts'
 import type { EntryMode } from '../../operations/authorizations/authorization.ts'
 import type { NetworkRequest } from '../../operations/links/authorization-requests.ts'
@@ -62,7 +62,8 @@ export function parseRequest(
 ): NetworkRequest | null {
   const { fields, mti } = message
   const cvv2 = parseCvv2(profile, fields)
-  const transaction = parseTransaction(profile, fields, findSentDigits(fields))
+  const pan = findSentDigits(fields)
+  const transaction = parseTransaction(profile, fields, pan)
   if (cvv2 === 'malformed' || !transaction) return null
   const yymm = findValue(fields, '14') ?? parseTrack(fields)?.expiry
   const pinBlock = parsePinBlock(profile, fields)
@@ -73,7 +74,7 @@ export function parseRequest(
     // An invalid month counts as given, and no card has it.
     ...(yymm !== undefined && { expiryDate: `20${yymm.slice(0, 2)}-${yymm.slice(2)}` }),
     entryMode: parseEntryMode(profile, fields),
-    reference: parseReference(fields),
+    reference: parseReference(fields, pan),
     transaction,
     ...(pinBlock && { pinBlock }),
     ...(cvv2 && { cvv2 }),
@@ -249,9 +250,9 @@ const pickNumbers = (fields: Fields): TransactionNumbers => ({
 })
 
 /** Returns the network's reference, or a substitute when it may contain a PAN. */
-function parseReference(fields: Fields): string {
+function parseReference(fields: Fields, pan: string): string {
   const reference = (fields['37'] ?? '').trim()
-  const isFit = /^[A-Za-z0-9-]{1,35}$/.test(reference)
+  const isFit = /^[A-Za-z0-9-]{1,35}$/.test(reference) && !holdsPartOf(pan, reference)
   if (isFit && (/^[0-9]{12}$/.test(reference) || !holdsPan(reference))) return reference
   return `trace-${fields['11'] ?? 'none'}`
 }

@@ -124,6 +124,11 @@ test('a text of a merchant that holds a card number is left out, and declines no
   assert(!('name' in merchant))
 })
 
+test('a reference that holds digits of the card number is replaced by the trace number', async () => {
+  assert.equal(await ask({ 11: '004711', 37: card.pan.slice(0, 12) }), '00')
+  assert.equal((await readNewest()).reference, 'trace-004711')
+})
+
 test('a message without amount and currency is authorized without them', async () => {
   const { 4: _, 49: __, 52: ___, 53: ____, ...fields } = purchase(service, card)
   assert.equal((await wires.get('sandbox')?.ask('0100', fields))?.fields[39], '00')

@@ -115,11 +115,20 @@ onEachEngine((engine) => {
     assert.deepEqual(pick(newest.authorization), transaction)
   })
 
-  test('an id of a merchant that has digits of the card number is refused', async () => {
+  test('no text of a request may hold digits of its card number', async () => {
     const { pan } = card
-    const { json } = await ask(service, { pan, merchant: { id: pan.slice(0, 15) } })
-    assert.equal(json.code, 'validation_failed')
-    assert.equal(json.errors[0].pointer, '/merchant/id')
+    const part = pan.slice(0, 15)
+    const texts: Record<string, object> = {
+      '/merchant/id': { merchant: { id: part } },
+      '/merchant/name': { merchant: { name: pan.match(/.{4}/g)?.join('.') } },
+      '/networkTransactionId': { networkTransactionId: part },
+      '/reference': { reference: part },
+    }
+    for (const [pointer, members] of Object.entries(texts)) {
+      const { json } = await ask(service, { pan, ...members })
+      assert.equal(json.code, 'validation_failed', pointer)
+      assert.deepEqual(json.errors[0].pointer, pointer)
+    }
     assert.equal((await ask(service, { pan, merchant: { id: '4'.repeat(15) } })).status, 200)
   })
 

@@ -12,7 +12,7 @@ import { authorize } from '../../../operations/authorizations/authorize.ts'
 import { requireCaller } from '../../http/authentication.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { requireExactlyOne } from '../../http/request.ts'
-import { merchantRule, moneyRules, transactionMembers } from '../../http/transaction-members.ts'
+import { moneyRules, panRule, transactionMembers } from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 import type { PrivateApi } from '../api.ts'
 
@@ -55,7 +55,7 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
         access: 'authorizations.write',
         repeatable: true,
         bodyRequired: true,
-        bodyRules: [requireExactlyOne('pan', 'publicToken'), ...moneyRules, merchantRule],
+        bodyRules: [requireExactlyOne('pan', 'publicToken'), ...moneyRules, panRule],
       },
       schema: {
         operationId: 'authorize',

@@ -42,8 +42,8 @@ create table client_assertion (
 
 create index client_assertion_expiry on client_assertion (expires_at);
 
--- The persons who registered a client, issued its credentials, activated it again, confirmed its identity, or
--- approved one of these acts. A client that comes from the configuration has no row.
+-- The persons who registered a client, issued its credentials, activated it again, confirmed its
+-- identity, or approved one of these acts. A client that comes from the configuration has no row.
 create table client_provenance (
   client_id text not null references client,
   act text not null check (act in ('created', 'credentials_set', 'confirmed', 'approved')),

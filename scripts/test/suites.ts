@@ -22,7 +22,7 @@ export interface Suite {
 
 /** Tests of the embedded database, or of the plans and the server of one PostgreSQL. */
 const ofOneServer =
-  /storage\/(bounded-statements|round-trips|cards\/(ordered-lists|settle-waits)|engine\/(?!cluster|leases))/
+  /storage\/(bounded-statements|round-trips|authorizations\/settle-waits|cards\/ordered-lists|engine\/(?!cluster|leases))/
 
 const suites: Readonly<Record<string, Suite>> = {
   /** More acts and kills than in `npm test`; Go also verifies the log. */

@@ -111,7 +111,8 @@ begin
       select claimed.public_token, claimed.authorization_id, claimed.client_id, claimed.network_id,
         claimed.request_id, claimed.reference, claimed.entry_mode, claimed.transaction_type,
         claimed.amount, claimed.currency_code, claimed.merchant::jsonb,
-        claimed.network_transaction_id, claimed.response_code, claimed.checks, claimed.duration_ms, clock_timestamp()
+        claimed.network_transaction_id, claimed.response_code, claimed.checks,
+        claimed.duration_ms, clock_timestamp()
       from claimed
       where claimed.is_claimed
     )

@@ -27,8 +27,9 @@ begin
   end if;
   perform set_config('lock_timeout', p_wait_ms || 'ms', true);
   execute format('lock table %I in access exclusive mode', p_table);
+  -- A cluster that asks all shards requires a column here.
   if exists (
-    select
+    select 1
     from event
     where not published and occurred_at >= v_from and occurred_at < v_until
   )

@@ -146,8 +146,8 @@ from (
 order by created_at desc, public_token desc
 limit 101;
 
--- Scans each status separately, in the order of the index. In all scans of a reference, `is not null`
--- is what allows the planner to use the partial index.
+-- Scans each status separately, in the order of the index. In all scans of a reference, `is not
+-- null` is what allows the planner to use the partial index.
 -- name: list_tokens_of_reference
 select public_token as "publicToken",
   to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "position"

@@ -162,7 +162,7 @@ suite('on a cluster', { skip }, () => {
     const { database } = await openUnspread()
     t.after(async () => closing.pop()?.())
     await sql(database, `select create_distributed_table('client_assertion', 'client_id')`)
-    await assert.rejects(prepareCluster(database), /client_assertion is spread by client_id/)
+    await assert.rejects(prepareCluster(database), /client_assertion is distributed by client_id/)
     const [row] = await sql(database, 'select count(*)::integer as count from pg_dist_partition')
     assert.deepEqual(row, { count: 1 })
   })

@@ -90,6 +90,8 @@ export function createServer(options: ServerOptions) {
     // all.
     clientErrorHandler: () => undefined,
     schemaController: { compilersFactory: compilersOnFirstUse() },
+    // Answers are not validated. Members of a union differ by type, never by format alone.
+    serializerOpts: { ajv: { validateFormats: false } },
     // Invalid input is rejected, never repaired.
     ajv: {
       customOptions: {

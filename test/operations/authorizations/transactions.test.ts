@@ -105,7 +105,10 @@ onEachEngine((engine) => {
     assert.equal(json.code, 'idempotency_key_reused')
   })
 
-  test('an operator reads the transaction of an authorization, and sees it in the history', async () => {
+  test('an operator reads the transaction of an authorization, and sees it in the history', async ({
+    mock,
+  }) => {
+    const warn = mock.method(console, 'warn')
     await ask(service, { publicToken: card.publicToken, ...transaction })
     const options = { as: 'admin', listener: 'private' } as const
     const listed = await service.call('GET', `//cards/${card.publicToken}/authorizations`, options)
@@ -113,6 +116,8 @@ onEachEngine((engine) => {
     const { json } = await service.call('GET', `//cards/${card.publicToken}/timeline`, options)
     const newest = json.find(({ kind }: { kind: string }) => kind === 'authorization')
     assert.deepEqual(pick(newest.authorization), transaction)
+    // The log has lines of JSON only.
+    assert.equal(warn.mock.callCount(), 0)
   })
 
   test('no text of a request may hold digits of its card number', async () => {

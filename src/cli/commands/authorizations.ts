@@ -121,5 +121,6 @@ function formatAnswer(text: string): string {
   const answer = describeAnswer(type === 'authorization.approved', data)
   const { authorizationId, entryMode, publicToken, reference } = data
   const presented = line`${entryMode}  ${reference}  ${authorizationId}`
-  return line`${timestamp}  ${publicToken}  ${answer}  ${presented}`
+  const said = [answer, describeTransaction(data)].filter(Boolean).join('  ')
+  return line`${timestamp}  ${publicToken}  ${said}  ${presented}`
 }

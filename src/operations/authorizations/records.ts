@@ -1,7 +1,7 @@
 import { type AuthorizationCheck, parseChecks } from '../../domain/authorization-check.ts'
 import type { Requester } from '../../domain/client.ts'
 import { type Decline, explainDecline } from '../../domain/decline-reason.ts'
-import type { PublicToken } from '../../domain/identifiers.ts'
+import { isUuid, type PublicToken } from '../../domain/identifiers.ts'
 import { Problem, parameterFault, validationFailed } from '../../domain/problem.ts'
 import type { RecordedTransaction } from '../../domain/transaction.ts'
 import {
@@ -54,6 +54,8 @@ export async function listAuthorizations(
   return rows.map(recorded)
 }
 
+const noAuthorization = 'No authorization has this authorizationId.'
+
 /**
  * Returns one authorization of a card.
  * @throws `Problem` `not_found`.
@@ -63,8 +65,10 @@ export async function findAuthorization(
   publicToken: PublicToken,
   authorizationId: string,
 ): Promise<RecordedAuthorization> {
-  const row = await stored.findAuthorization(database, publicToken, authorizationId)
-  if (!row) throw new Problem('not_found')
+  const row =
+    isUuid(authorizationId) &&
+    (await stored.findAuthorization(database, publicToken, authorizationId))
+  if (!row) throw new Problem('not_found', { detail: noAuthorization })
   return recorded(row)
 }
 
@@ -97,8 +101,10 @@ export async function findClientAuthorization(
   { clientId }: Requester,
   authorizationId: string,
 ): Promise<RecordedAuthorization> {
-  const row = await stored.findClientAuthorization(database, clientId, authorizationId)
-  if (!row) throw new Problem('not_found')
+  const row =
+    isUuid(authorizationId) &&
+    (await stored.findClientAuthorization(database, clientId, authorizationId))
+  if (!row) throw new Problem('not_found', { detail: noAuthorization })
   return recorded(row)
 }
 

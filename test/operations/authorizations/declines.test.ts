@@ -173,6 +173,9 @@ onEachEngine((engine) => {
         [404, 'card_not_found'],
       ],
     )
+    for (const { json } of refusals.slice(0, 3)) {
+      assert.equal(json.detail, 'No authorization has this authorizationId.')
+    }
     const listed = await read('/authorizations', other)
     assert.ok(!listed.text.includes(authorizationId))
   })

@@ -1,6 +1,5 @@
 import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
-import { Problem } from '../../../domain/problem.ts'
 import * as records from '../../../operations/authorizations/records.ts'
 import { cutPage, PageQuerySchema, parseLimit, readCursor } from '../../http/pages.ts'
 import { closed } from '../../http/validation.ts'
@@ -54,7 +53,6 @@ export function cardAuthorizationRoutes({ app, cards }: PrivateApi): void {
     async (request) => {
       const { authorizationId } = request.params
       const publicToken = parsePublicToken(request)
-      if (!isUuid(authorizationId)) throw new Problem('not_found')
       return records.findAuthorization(cards, publicToken, authorizationId)
     },
   )

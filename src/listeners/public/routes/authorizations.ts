@@ -1,6 +1,5 @@
 import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
-import { Problem } from '../../../domain/problem.ts'
 import * as records from '../../../operations/authorizations/records.ts'
 import { cutPage, PageQuerySchema, parseLimit, readCursor } from '../../http/pages.ts'
 import { createRequester, type PublicApi, parsePublicToken } from '../api.ts'
@@ -79,10 +78,11 @@ export function authorizationRoutes({ app, base, issuing }: PublicApi): void {
         response: { 200: RecordedAuthorizationSchema },
       },
     },
-    async (request) => {
-      const { authorizationId } = request.params
-      if (!isUuid(authorizationId)) throw new Problem('not_found')
-      return records.findClientAuthorization(issuing, createRequester(request), authorizationId)
-    },
+    async (request) =>
+      records.findClientAuthorization(
+        issuing,
+        createRequester(request),
+        request.params.authorizationId,
+      ),
   )
 }

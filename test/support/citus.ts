@@ -5,8 +5,7 @@
  * touched.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import type pg from 'pg'
-import { DatabaseError } from 'pg'
+import pg, { DatabaseError } from 'pg'
 import { lockTimeoutMs } from '../../src/storage/engine/database.ts'
 import { administer, onDatabase, type TestPostgres } from './test-databases.ts'
 
@@ -75,8 +74,30 @@ const copyDatabase = (url: string, template: string, name: string): Promise<void
     await node.query(`alter database ${name} set lock_timeout = ${lockTimeoutMs}`)
   })
 
-const dropDatabase = (url: string, name: string): Promise<void> =>
-  onEachNode(url, (node) => dropOnNode(node, name))
+async function dropDatabase(url: string, name: string): Promise<void> {
+  for (const node of (await listNodes(url)).reverse()) {
+    await rollBackPrepared(node, name)
+    await administer(node, (client) => dropOnNode(client, name))
+  }
+}
+
+/** Rolls back the transactions that a lost connection left prepared: they keep the database. */
+async function rollBackPrepared(node: string, name: string): Promise<void> {
+  const listed: string[] = []
+  await administer(node, async (client) => {
+    const { rows } = await client.query('select gid from pg_prepared_xacts where database = $1', [
+      name,
+    ])
+    listed.push(...rows.map(({ gid }) => gid))
+  })
+  if (listed.length === 0) return
+  await administer(onDatabase(node, name), async (client) => {
+    for (const gid of listed) {
+      // The cluster may recover it meanwhile.
+      await client.query(`rollback prepared ${pg.escapeLiteral(gid)}`).catch(() => undefined)
+    }
+  })
+}
 
 /**
  * The sessions that the engine ends for it have five seconds to end, which a busy machine may

@@ -35,6 +35,7 @@ const values: Readonly<Record<string, string>> = {
   uuid: `'00000000-0000-4000-8000-000000000002'`,
   'uuid[]': several((at) => `00000000-0000-4000-8000-0000000000${10 + at}`),
   regclass: `'card'`,
+  name: `'create_card'`,
 }
 
 /** Every number of tasks in a plan. */

@@ -80,7 +80,10 @@ test('one server is told that it is no cluster, and is left as it is', async () 
 suite('on a cluster', { skip }, () => {
   let prepared: Database
   let preparedUrl: string
+  /** Of all services on the prepared database: its master key is here. */
+  let dataDir: string
   before(async () => {
+    dataDir = await makeFolder()
     const opened = await openServerDatabase(citus)
     prepared = opened.database
     preparedUrl = opened.url
@@ -178,7 +181,7 @@ suite('on a cluster', { skip }, () => {
   })
 
   test('an authorization begins and is settled beside its card, by one remote command each', async (t) => {
-    const service = await openTestService({ database: prepared })
+    const service = await openTestService({ database: prepared, dataDir })
     const { publicToken } = await issueCard(service)
     const client = new pg.Client({ connectionString: preparedUrl })
     await client.connect()
@@ -208,7 +211,11 @@ suite('on a cluster', { skip }, () => {
   })
 
   test('whatever connection to a node ends, what was acknowledged is there, whole, and once', async () => {
-    const service = await openTestService({ database: prepared, env: { RATE_LIMIT: 'off' } })
+    const service = await openTestService({
+      database: prepared,
+      dataDir,
+      env: { RATE_LIMIT: 'off' },
+    })
     const cards = await Promise.all(Array.from({ length: 8 }, () => issueCard(service)))
     let isOver = false
     let isAnswered = false

@@ -5,9 +5,13 @@
 -- joined row by row, so that no plan reads more than its rows. Times are texts to the microsecond,
 -- which a JavaScript date would lose.
 --
+-- The statement is planned at each call: a plan from the time when the table was empty would
+-- compare each of its rows with each waiting one.
+--
 -- Returns the tries, oldest first, as one JSON list.
 create or replace function take_attempts(p_limit integer) returns json
 language plpgsql
+set plan_cache_mode = force_custom_plan
 as $function$
 declare
   v_rows json;

@@ -1,6 +1,6 @@
 import { findCountryCode } from './countries.ts'
 import { freeTextFault } from './free-text.ts'
-import { holdsPartOf } from './pan.ts'
+import { holdsPanPart } from './pan.ts'
 
 /** The merchant or cash machine of an authorization request. Its data is that of the acquirer. */
 export interface Merchant {
@@ -52,7 +52,7 @@ export function parseMerchant(
 ): Merchant | null {
   const known = members.flatMap((member) => {
     const text = rules[member](described[member]?.trim() ?? '')
-    return text === null || holdsPartOf(pan, text) ? [] : [[member, text] as const]
+    return text === null || holdsPanPart(pan, text) ? [] : [[member, text] as const]
   })
   return known.length === 0 ? null : Object.fromEntries(known)
 }

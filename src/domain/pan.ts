@@ -150,7 +150,7 @@ const panPartLength = 9
  * Whether a text holds a part of this PAN, in the digits of any script and whatever is between
  * them. An id of fifteen digits may be Luhn-valid by chance, but it has no digits of the card.
  */
-export function holdsPartOf(pan: string, text: string): boolean {
+export function holdsPanPart(pan: string, text: string): boolean {
   const digits = withAsciiDigits(text).replaceAll(/[^0-9]/g, '')
   const parts = Array.from({ length: Math.max(0, pan.length - panPartLength + 1) }, (_, at) =>
     pan.slice(at, at + panPartLength),

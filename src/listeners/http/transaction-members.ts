@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { toMembers } from '../../domain/members.ts'
 import { merchantLengths } from '../../domain/merchant.ts'
 import { AMOUNT_MAX } from '../../domain/money.ts'
-import { holdsPartOf } from '../../domain/pan.ts'
+import { holdsPanPart } from '../../domain/pan.ts'
 import { transactionTypes } from '../../domain/transaction.ts'
 import { alwaysWith, type BodyRule } from './request.ts'
 import { closed, stringPatterns } from './validation.ts'
@@ -107,7 +107,7 @@ export const panRule: BodyRule = ({ merchant, networkTransactionId, pan, referen
     ['/networkTransactionId', networkTransactionId],
     ...merchantMembers.map((name) => [`/merchant/${name}`, described[name]] as const),
   ]
-  const [pointer] = texts.find(([, text]) => holdsPartOf(pan, String(text ?? ''))) ?? []
+  const [pointer] = texts.find(([, text]) => holdsPanPart(pan, String(text ?? ''))) ?? []
   return pointer === undefined
     ? null
     : { pointer, detail: 'must not hold digits of the card number' }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Cvv2 } from '../../domain/cvv2.ts'
-import { holdsPan, holdsPartOf, type Pan, parsePan } from '../../domain/pan.ts'
+import { holdsPan, holdsPanPart, type Pan, parsePan } from '../../domain/pan.ts'
 import { Secret } from '../../domain/secret.ts'
 import type { EntryMode } from '../../operations/authorizations/authorization.ts'
 import type { NetworkRequest } from '../../operations/links/authorization-requests.ts'
@@ -119,7 +119,7 @@ export function parseAdvice({ linkName, networkId }: Origin, message: IsoMessage
     key: composeKey(message),
     trace: fields['11'] ?? null,
     transmittedAt: fields['7'] ?? null,
-    reference: fields['37'] ?? null,
+    reference: fields['37'] === undefined ? null : parseReference(fields, findSentDigits(fields)),
     amount: fields['4'] ?? null,
     currency: fields['49'] ?? null,
     responseCode: fields['39'] ?? null,
@@ -252,7 +252,7 @@ const pickNumbers = (fields: Fields): TransactionNumbers => ({
 /** Returns the network's reference, or a substitute when it may contain a PAN. */
 function parseReference(fields: Fields, pan: string): string {
   const reference = (fields['37'] ?? '').trim()
-  const isFit = /^[A-Za-z0-9-]{1,35}$/.test(reference) && !holdsPartOf(pan, reference)
+  const isFit = /^[A-Za-z0-9-]{1,35}$/.test(reference) && !holdsPanPart(pan, reference)
   if (isFit && (/^[0-9]{12}$/.test(reference) || !holdsPan(reference))) return reference
   return `trace-${fields['11'] ?? 'none'}`
 }

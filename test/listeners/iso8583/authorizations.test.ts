@@ -180,6 +180,17 @@ onEachEngine((engine) => {
     )
   })
 
+  test('an advice is recorded without the digits of its card number', async () => {
+    const own = await openLink(service)
+    const other = await connectSwitch(own)
+    assert.equal(await other.signOn(), '00')
+    const card = await issueCard(service)
+    const said = purchase(service, card, { 11: '004712', 37: card.pan.slice(0, 12) })
+    assert.equal((await other.ask('0220', said)).fields['39'], '00')
+    const [advice] = (await advicesOf(own.linkName)).json
+    assert.equal(advice.reference, 'trace-004712')
+  })
+
   const advicesOf = (linkName: string, query = '') =>
     service.call('GET', `//links/${linkName}/advices${query}`, { as: 'admin', listener: 'private' })
 

@@ -257,7 +257,8 @@ const injection = (count: number): string => `with head as (
       '{"clientId":"bench","requestId":"4b9a1c2e-7d4a-4a77-9d53-5f1b8f2f7c11"}', '4b9a1c2e-7d4a-4a77-9d53-5f1b8f2f7c11'
     from head cross join generate_series(1, ${(count * 3) / 4}) as n
   )
-  insert into authorization_request (public_token, authorization_id, client_id, network_id, request_id, reference,
+  insert into authorization_request (public_token, authorization_id, client_id, network_id,
+    request_id, reference,
     entry_mode, kind, try_number, epoch, result, remaining_tries, to_enter)
   select (2000000000 + n)::text, gen_random_uuid(), 'demo-client', 'network', '4b9a1c2e-7d4a-4a77-9d53-5f1b8f2f7c11',
     'R-1', 'chip', 'pin', base::integer + 1, 1, 'match', 2, true

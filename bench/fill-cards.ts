@@ -57,9 +57,11 @@ const insertCards = `
     insert into pan_fingerprint (pan_fingerprint, public_token)
     select sha256(public_token::bytea), public_token from cards
   ), attempts as (
-    insert into authorization_request (public_token, authorization_id, client_id, network_id, request_id, reference,
+    insert into authorization_request (public_token, authorization_id, client_id, network_id,
+      request_id, reference,
       entry_mode, requested_at, kind, try_number, epoch, result, restored, remaining_tries)
-    select token, gen_random_uuid(), 'demo-client', 'demo-network', 'r', '123456789012', 'chip', occurred_at, 'pin', 1, 1,
+    select token, gen_random_uuid(), 'demo-client', 'demo-network', 'r', '123456789012', 'chip',
+      occurred_at, 'pin', 1, 1,
       'match', true, 3
     from dated join cards on public_token = token
   ), events as (

@@ -30,17 +30,21 @@ const pan = new Pan('4999999999999996')
 
 /** Inserts authorizations of every card, and a large history of one. */
 async function fillHistory(client: pg.Client, busyToken: string): Promise<void> {
-  await client.query(`insert into authorization_request (public_token, authorization_id, client_id, network_id, request_id,
+  await client.query(`insert into authorization_request (public_token, authorization_id,
+    client_id, network_id, request_id,
       reference, entry_mode, response_code, checks, duration_ms, requested_at, decided_at)
-    select public_token, gen_random_uuid(), 'demo-client', 'demo-network', 'r', lpad(row_number() over ()::text, 12, '0'), 'chip',
+    select public_token, gen_random_uuid(), 'demo-client', 'demo-network', 'r',
+      lpad(row_number() over ()::text, 12, '0'), 'chip',
       case when random() < 0.9 then '00' else '55' end,
       '[{"check":"card","result":"passed","afterMs":1},{"check":"pin","result":"passed","afterMs":2}]', 3, at, at
     from (select public_token, now() - random() * interval '28 days' as at from card) as dated`)
   const values = [busyToken]
   await client.query(
-    `insert into authorization_request (public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
+    `insert into authorization_request (public_token, authorization_id, client_id, network_id,
+      request_id, reference, entry_mode,
       kind, try_number, epoch, result, remaining_tries, response_code, checks, duration_ms, decided_at)
-     select $1, lpad(to_hex(n), 32, '0')::uuid, 'demo-client', 'demo-network', 'r', 'BUSY', 'chip', 'pin', n + 1000, 1,
+     select $1, lpad(to_hex(n), 32, '0')::uuid, 'demo-client', 'demo-network', 'r', 'BUSY',
+       'chip', 'pin', n + 1000, 1,
        'mismatch', 2, '55', '[]', 3, now()
      from generate_series(1, ${busyRows}) n`,
     values,

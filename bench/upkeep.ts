@@ -99,9 +99,11 @@ async function fillOld(client: pg.Client, database: Database): Promise<void> {
   }
   for (let from = 1; from <= Number(options.attempts); from += rowsEach) {
     await client.query(
-      `insert into authorization_request (public_token, authorization_id, client_id, network_id, request_id, reference,
+      `insert into authorization_request (public_token, authorization_id, client_id, network_id,
+        request_id, reference,
          entry_mode, requested_at, kind, try_number, epoch, result, restored, remaining_tries)
-       select (1000000000 + n)::text, gen_random_uuid(), 'demo-client', 'demo-network', 'r', '123456789012', 'chip',
+       select (1000000000 + n)::text, gen_random_uuid(), 'demo-client', 'demo-network', 'r',
+         '123456789012', 'chip',
          ${old('n', 100)}, 'pin', 1, 1, 'match', true, 3
        from generate_series(${from}, ${Math.min(from + rowsEach - 1, Number(options.attempts))}) as n`,
     )

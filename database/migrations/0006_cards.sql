@@ -31,8 +31,8 @@ create table card (
 -- write every index.
 with (fillfactor = 90);
 
--- Each list for clients is read along one index in the order of the list, whatever its filter: the
--- cost of a page depends on the page, not on the number of the client's cards. All columns ascend,
+-- Each list for clients reads one index in the order of the list, with every filter: the cost of a
+-- page depends on the page, not on the number of the client's cards. All columns ascend,
 -- so that row comparisons alone bound a backward read. No two indexes have the same first columns,
 -- so that no plan confuses them.
 create index card_by_client on card (client_id, created_at, public_token);

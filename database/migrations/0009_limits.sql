@@ -9,7 +9,7 @@ create table card_limit (
   last_uses bigint[] not null check (cardinality(last_uses) between 1 and 20),
   -- The number of uses that the newest instant stands for.
   newest_uses integer not null check (newest_uses > 0),
-  -- The day (since 1970) from which no use counts any more. A day, so that few uses change the
+  -- The day (since 1970) from which no use counts. A day, so that few uses change the
   -- index.
   forget_on_day integer not null,
   primary key (public_token, limit_name)

@@ -6,7 +6,7 @@ import type { LinkGroup, RenderedDocument } from './markdown.ts'
 export interface Frame {
   readonly address: string
   readonly groups: readonly LinkGroup[]
-  /** The search text; empty on a page that is none of results. */
+  /** The search text; empty except on a page of search results. */
   readonly searched: string
 }
 

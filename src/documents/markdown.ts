@@ -25,7 +25,7 @@ export interface LinkGroup {
 }
 
 interface LinkList {
-  /** The paragraph above the list; empty where there is none. */
+  /** The paragraph above the list; empty for a list without one. */
   readonly label: string
   readonly links: readonly { readonly text: string; readonly href: string }[]
 }

@@ -41,7 +41,7 @@ export const auditLogCommands: readonly Command[] = [
   },
   {
     words: 'audit succeed',
-    summary: 'begins the successor of a log that must not be signed any more',
+    summary: 'begins the successor of a log that must no longer be signed',
     description:
       'For a database that was restored from a backup, or after a failover to a lagging ' +
       'standby, once the cause is known. The\nfirst entry of the successor is the newest known ' +

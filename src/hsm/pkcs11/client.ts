@@ -113,7 +113,7 @@ interface TokenProcess {
     given: Parameters<TokenVerbs[Verb]>,
   ): Promise<ReturnType<TokenVerbs[Verb]>>
   end(): void
-  /** Ends the process immediately, whatever it is doing. */
+  /** Ends the process immediately, without waiting for a running call. */
   kill(): void
 }
 

@@ -32,7 +32,7 @@ export class PinRefused extends Error {
 export interface TokenSession {
   readonly cryptoki: Cryptoki
   readonly handle: Handle
-  /** Replaces this session with a new one. This one must not be used any more. */
+  /** Replaces this session with a new one, and ends the use of this one. */
   renew(): TokenSession
   /** Unloads the module. */
   end(): void

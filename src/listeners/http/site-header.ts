@@ -3,7 +3,7 @@ import { type Html, html } from './html.ts'
 /**
  * Renders the header of a page in the style of the documents: the name, the search, and a link to
  * the contents.
- * @param searched the search text; empty on a page that is none of results
+ * @param searched the search text; empty except on a page of search results
  * @param contents the address of the list of documents
  */
 export const siteHeader = (searched: string, contents: string): Html => html`<header class="top">

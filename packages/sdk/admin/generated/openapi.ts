@@ -1275,7 +1275,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Begin the successor of an audit log
-         * @description For a log that must not be signed any more, because the database was restored or lags behind.
+         * @description For a log that must no longer be signed, because the database was restored or lags behind.
          */
         readonly post: operations["succeedAuditLog"];
         readonly delete?: never;

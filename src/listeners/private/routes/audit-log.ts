@@ -149,7 +149,7 @@ export function succeedAuditLogRoute({ app, audit }: PrivateApi): void {
         operationId: 'succeedAuditLog',
         summary: 'Begin the successor of an audit log',
         description:
-          'For a log that must not be signed any more, because the database was restored or ' +
+          'For a log that must no longer be signed, because the database was restored or ' +
           'lags behind.',
         tags,
         body: SucceedAuditLogSchema,

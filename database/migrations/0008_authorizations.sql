@@ -75,6 +75,20 @@ select public_token, kind, try_number, epoch, requested_at as attempted_at, resu
 from authorization_request
 where try_number is not null;
 
+-- The answered ones, as they are read. Rows without an answer are in progress, their process was
+-- lost, or their CVV2 was tried next.
+create view answered_authorization as
+select public_token as "publicToken", client_id as "clientId",
+  authorization_id as "authorizationId", network_id as "networkId", request_id as "requestId",
+  reference, entry_mode as "entryMode", transaction_type as "transactionType",
+  amount::double precision as "amount", currency_code as "currencyCode",
+  merchant::text as "merchant", network_transaction_id as "networkTransactionId",
+  response_code as "responseCode", checks, remaining_tries as "remainingTries",
+  duration_ms as "durationMs",
+  to_char(decided_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at"
+from authorization_request
+where response_code is not null;
+
 -- The number of authorization requests by code and past minute: the cost of a chart depends on what
 -- it shows. The next count repeats the newest minute, which completes it.
 create table authorization_count (

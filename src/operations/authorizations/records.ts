@@ -24,7 +24,7 @@ type Records = Pick<AuthorizationContext, 'database'>
 interface RecordedAuthorization
   extends Omit<
       stored.AuthorizationRow,
-      'checks' | 'remainingTries' | 'at' | keyof TransactionColumns
+      'clientId' | 'checks' | 'remainingTries' | 'at' | keyof TransactionColumns
     >,
     RecordedTransaction,
     Partial<Decline> {
@@ -108,24 +108,27 @@ export async function findClientAuthorization(
   return recorded(row)
 }
 
-function recorded({
-  at: decidedAt,
-  checks: text,
-  remainingTries,
-  ...columns
-}: stored.AuthorizationRow): RecordedAuthorization {
-  const { amount: _, currencyCode: __, merchant: ___, networkTransactionId: ____, ...row } = columns
-  const checks = parseChecks(text)
+function recorded(row: stored.AuthorizationRow): RecordedAuthorization {
+  const checks = parseChecks(row.checks)
   const last = checks.at(-1)
   // With concurrent requests, the remaining tries were only known at the commit.
-  if (last && remainingTries !== null) checks.splice(-1, 1, { ...last, remainingTries })
+  if (last && row.remainingTries !== null) {
+    checks.splice(-1, 1, { ...last, remainingTries: row.remainingTries })
+  }
   return {
-    ...row,
-    ...toTransactionMembers(columns),
+    publicToken: row.publicToken,
+    authorizationId: row.authorizationId,
+    networkId: row.networkId,
+    requestId: row.requestId,
+    reference: row.reference,
+    entryMode: row.entryMode,
+    responseCode: row.responseCode,
+    durationMs: row.durationMs,
+    ...toTransactionMembers(row),
     approved: row.responseCode === '00',
     ...explainDecline(row.responseCode, checks),
-    requestedAt: new Date(Date.parse(decidedAt) - row.durationMs).toISOString(),
-    decidedAt,
+    requestedAt: new Date(Date.parse(row.at) - row.durationMs).toISOString(),
+    decidedAt: row.at,
     checks,
   }
 }

@@ -6,6 +6,8 @@ import type { TransactionColumns } from './transaction-columns.ts'
 /** A stored authorization. */
 export interface AuthorizationRow extends TransactionColumns {
   readonly publicToken: PublicToken
+  /** Of the card. */
+  readonly clientId: string
   readonly authorizationId: string
   readonly networkId: string
   readonly requestId: string

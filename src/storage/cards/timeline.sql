@@ -36,26 +36,13 @@ select card.client_id as "clientId",
   (
     select coalesce(json_agg(listed), '[]')
     from (
-      select record.public_token as "publicToken", record.authorization_id as "authorizationId",
-        record.network_id as "networkId", record.request_id as "requestId", record.reference,
-        record.entry_mode as "entryMode", record.transaction_type as "transactionType",
-        record.amount::double precision as "amount", record.currency_code as "currencyCode",
-        record.merchant::text as "merchant",
-        record.network_transaction_id as "networkTransactionId",
-        record.response_code as "responseCode", record.checks,
-        record.remaining_tries as "remainingTries", record.duration_ms as "durationMs",
-        to_char(record.decided_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at"
-      from (
-        select public_token, authorization_id, network_id, request_id, reference, entry_mode,
-          transaction_type, amount, currency_code, merchant, network_transaction_id, response_code,
-          checks, remaining_tries, duration_ms, decided_at
-        from authorization_request
-        where public_token = any(array[:publicToken])
-          and (public_token, authorization_id) < (:publicToken, :authorizationId::uuid)
-          and public_token >= :publicToken and response_code is not null
-        order by public_token desc, authorization_request.authorization_id desc
-        limit 101
-      ) as record
+      select *
+      from answered_authorization
+      where "publicToken" = any(array[:publicToken])
+        and ("publicToken", "authorizationId") < (:publicToken, :authorizationId::uuid)
+        and "publicToken" >= :publicToken
+      order by "publicToken" desc, "authorizationId" desc
+      limit 101
     ) as listed
   ) as "authorizations",
   (

@@ -152,10 +152,10 @@ const panPartLength = 9
  */
 export function holdsPanPart(pan: string, text: string): boolean {
   const digits = withAsciiDigits(text).replaceAll(/[^0-9]/g, '')
-  const parts = Array.from({ length: Math.max(0, pan.length - panPartLength + 1) }, (_, at) =>
-    pan.slice(at, at + panPartLength),
-  )
-  return parts.some((part) => digits.includes(part))
+  for (let at = 0; at + panPartLength <= digits.length; at += 1) {
+    if (pan.includes(digits.slice(at, at + panPartLength))) return true
+  }
+  return false
 }
 
 /** Replaces the digits of every script with 0 to 9. */

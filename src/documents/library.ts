@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname, posix } from 'node:path'
+import { setImmediate as letOthersRun } from 'node:timers/promises'
 import { Problem } from '../domain/problem.ts'
 import {
   type LinkGroup,
@@ -43,6 +44,8 @@ export async function readLibrary(): Promise<Library> {
     const linked = new Set<string>()
     const texts = await Promise.all(wanted.map((path) => readFile(locate(path), 'utf8')))
     for (const [index, path] of wanted.entries()) {
+      // All at once would keep other calls waiting for more than a tenth of a second.
+      await letOthersRun()
       const document = renderDocument(texts[index] ?? '', (href) => {
         const [target = '', fragment] = href.split('#')
         const file = posix.join(posix.dirname(path), target)

@@ -13,7 +13,14 @@ import type { Config } from './config/config.ts'
 export function createDocuments(config: Config): (app: Server) => void {
   const readSite = readOnce(async () => {
     const { readSite } = await import('../documents/site.ts')
-    return readSite(config, await readDocumentsAssets())
+    return readSite(describeInstallation(config), await readDocumentsAssets())
   })
   return (app) => documentRoutes(app, readSite)
 }
+
+/** Outside a sandbox, the public pages must not disclose the address of the private listener. */
+const describeInstallation = ({ baseUrl, privateUrl, processorPath, sandbox }: Config) => ({
+  baseUrl,
+  privateUrl: sandbox ? privateUrl : '$PRIVATE_URL',
+  processorPath,
+})

@@ -160,6 +160,13 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
       const form = { client_id: 'demo-client', client_secret: 'a' }
       assert.equal((await askToken(program, form)).status, 401)
     })
+    await t.test('its documents do not disclose the address of the private listener', async () => {
+      const page = await fetch(`${program.baseUrl}/docs/api/private/clients`)
+      const text = await page.text()
+      assert.equal(page.status, 200)
+      assert.match(text, /\$PRIVATE_URL\/clients/)
+      assert.ok(!text.includes(new URL(program.privateUrl).host))
+    })
     await t.test('its first administrator gets a token by key alone', () =>
       provesAdministrator(program, privateKey),
     )

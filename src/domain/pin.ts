@@ -6,7 +6,10 @@ export const PIN_LENGTH_MIN = 4
 /** The maximum length of a PIN (ISO 9564-1 section 8.1). */
 export const PIN_LENGTH_MAX = 12
 
-/** A PIN of 4 to 12 digits. It prints as `****` in strings, JSON and logs, so that its length is hidden too. */
+/**
+ * A PIN of 4 to 12 digits. It prints as `****` in strings, JSON and logs, so that its length is
+ * hidden, too.
+ */
 export class Pin extends Secret<string> {
   /** @throws RangeError if the text is not a PIN. The message does not contain the digits. */
   constructor(digits: string) {

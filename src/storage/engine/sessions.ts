@@ -154,7 +154,7 @@ function createChoice({ addresses, sessions }: DatabaseServers, statementTimeout
     timeoutMs,
     address,
     isCluster: () => isCluster,
-    /** Connections of an earlier generation are not used any more. */
+    /** Connections of an earlier generation are no longer used. */
     generation: () => generation,
     /**
      * Called if a connection fails or leads to a read-only server: all earlier connections may,

@@ -64,7 +64,9 @@ test('keys list and keys acts go through every page', async () => {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify({
-        ...{ family: 'zone', clientId: 'demo-network', key: `zone-${at}` },
+        family: 'zone',
+        clientId: 'demo-network',
+        key: `zone-${at}`,
         pinBlockFormats: ['ISO_FORMAT_4'],
       }),
     })

@@ -21,8 +21,10 @@ before(async () => {
   service = await openServedService()
   const { admin, baseUrl, privateUrl } = service.sandbox
   env = {
-    ...{ PINFOLD_URL: baseUrl, PINFOLD_PRIVATE_URL: privateUrl },
-    ...{ PINFOLD_CLIENT_ID: admin.clientId, PINFOLD_CLIENT_SECRET: admin.clientSecret },
+    PINFOLD_URL: baseUrl,
+    PINFOLD_PRIVATE_URL: privateUrl,
+    PINFOLD_CLIENT_ID: admin.clientId,
+    PINFOLD_CLIENT_SECRET: admin.clientSecret,
   }
 })
 

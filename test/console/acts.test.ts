@@ -89,8 +89,12 @@ test('a client is granted a product, which is taken away again, and is disabled 
 
 test('a link is switched off and on', async () => {
   const body = {
-    ...{ linkName: 'console', networkId: 'demo-network', direction: 'dial', host: '127.0.0.1' },
-    ...{ port: 9, profile: 'sandbox' },
+    linkName: 'console',
+    networkId: 'demo-network',
+    direction: 'dial',
+    host: '127.0.0.1',
+    port: 9,
+    profile: 'sandbox',
   }
   const made = await service.call('POST', '//links', { as: 'admin', listener: 'private', body })
   assert.equal(made.status, 201, made.text)

@@ -100,8 +100,16 @@ const openConsole = (database: Database, isReadOnly = false, url = plainUrl) => 
   const metrics = createMetrics()
   const callers = callerAddresses([])
   const app: Server = createServer({
-    ...{ listener: 'private', log, metrics, callers, rate: null, openRate: null },
-    ...{ admissions: {}, formats: {}, hosts: null, tls: null },
+    listener: 'private',
+    log,
+    metrics,
+    callers,
+    rate: null,
+    openRate: null,
+    admissions: {},
+    formats: {},
+    hosts: null,
+    tls: null,
     verifier: {
       verify: async () => {
         throw new Problem('unauthenticated')
@@ -116,20 +124,23 @@ const openConsole = (database: Database, isReadOnly = false, url = plainUrl) => 
     ).private,
   })
   const options: ConsoleOptions = {
-    ...{
-      people: { database },
-      url,
-      isSandbox: true,
-      isReadOnly,
-      screens,
-      acts,
-      readAssets: async () => readAssets(),
-    },
-    ...{ callers, rate: null, peopleIssuer: null },
+    people: { database },
+    url,
+    isSandbox: true,
+    isReadOnly,
+    screens,
+    acts,
+    readAssets: async () => readAssets(),
+    callers,
+    rate: null,
+    peopleIssuer: null,
     // Nobody signs in by it here: sessions are begun by the operation.
     relyingParty: createRelyingParty({
-      ...{ issuer, clientId: 'console', credentials: null },
-      ...{ redirectUri: `${url}/console/sign-in/callback`, groupsClaim: 'groups' },
+      issuer,
+      clientId: 'console',
+      credentials: null,
+      redirectUri: `${url}/console/sign-in/callback`,
+      groupsClaim: 'groups',
       listRoles: () => [],
       fetch: async () => Response.json({ issuer, authorization_endpoint: `${issuer}/auth` }),
     }),
@@ -155,12 +166,10 @@ const signIn = async (...roles: Role[]) => {
     { database },
     {
       ...identity,
-      ...{
-        personId: derivePersonId(identity),
-        name: 'Somebody',
-        roles,
-        authenticatedAt: new Date(),
-      },
+      personId: derivePersonId(identity),
+      name: 'Somebody',
+      roles,
+      authenticatedAt: new Date(),
     },
     { signInSecret: crypto.randomUUID(), formerSecret: null, requestId: crypto.randomUUID() },
   )
@@ -393,7 +402,8 @@ suite('behind TLS', () => {
 
   test('a cookie is of this host alone, and never sent in clear', async () => {
     const answer = await console().app.inject({
-      ...{ method: 'GET', url: '/console/sign-in?to=/console/keys' },
+      method: 'GET',
+      url: '/console/sign-in?to=/console/keys',
       headers: { host: 'ops.bank.test' },
     })
     assert.equal(answer.statusCode, 303)
@@ -418,7 +428,8 @@ suite('behind TLS', () => {
     const opened = console()
     const ask = (name: string) =>
       opened.app.inject({
-        ...{ method: 'GET', url: '/console' },
+        method: 'GET',
+        url: '/console',
         headers: { host: 'ops.bank.test', cookie: `${name}=${secret}` },
       })
     assert.equal((await ask('pinfold-8081')).statusCode, 303)
@@ -427,9 +438,13 @@ suite('behind TLS', () => {
     const token = /name="form-token" value="([^"]+)"/.exec(page.payload)?.[1] ?? ''
     const send = (origin: string) =>
       opened.app.inject({
-        ...{ method: 'POST', url: '/console/search', payload: `form-token=${token}` },
+        method: 'POST',
+        url: '/console/search',
+        payload: `form-token=${token}`,
         headers: {
-          ...{ host: 'ops.bank.test', cookie: `__Host-pinfold=${secret}`, origin },
+          host: 'ops.bank.test',
+          cookie: `__Host-pinfold=${secret}`,
+          origin,
           'content-type': 'application/x-www-form-urlencoded',
           'sec-fetch-site': 'same-origin',
         },

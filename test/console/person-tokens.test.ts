@@ -22,13 +22,17 @@ const verify = async (claims: Readonly<Record<string, unknown>>, typ = 'at+jwt')
     .setProtectedHeader({ alg: 'ES256', kid: 'k', typ })
     .sign(privateKey)
   return createAccessTokenVerifier({
-    ...{ issuer, audience: 'people', listener: 'private', keys: [key] },
+    issuer,
+    audience: 'people',
+    listener: 'private',
+    keys: [key],
     findClient: async () => {
       throw new Error('No client is looked up.')
     },
     findPerson: (given) =>
       parsePerson(given, {
-        ...{ issuer, groupsClaim: 'groups' },
+        issuer,
+        groupsClaim: 'groups',
         listRoles: (groups) => groups.map((group) => group as Role),
       }),
   }).verify(`Bearer ${token}`)

@@ -174,7 +174,8 @@ suite('in a sandbox', () => {
 
   test('a name that leads to this machine and is not its own is answered nothing', async () => {
     const answer = await service.privateServer.inject({
-      ...{ method: 'GET', url: '/console' },
+      method: 'GET',
+      url: '/console',
       headers: { host: 'rebound.evil.test:8081' },
     })
     assert.equal(answer.statusCode, 421)

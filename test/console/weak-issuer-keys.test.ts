@@ -24,8 +24,14 @@ async function signInByWeakKey(jwksUri: string): Promise<void> {
       const idToken = forgeJwt(
         { kid: 'weak' },
         {
-          ...{ iss: issuer, aud: 'console', sub: 'anybody', nonce, groups: ['all'] },
-          ...{ iat: now, exp: now + 60, auth_time: now },
+          iss: issuer,
+          aud: 'console',
+          sub: 'anybody',
+          nonce,
+          groups: ['all'],
+          iat: now,
+          exp: now + 60,
+          auth_time: now,
         },
       )
       return { access_token: 'a', token_type: 'bearer', id_token: idToken }
@@ -33,7 +39,10 @@ async function signInByWeakKey(jwksUri: string): Promise<void> {
     '/keys': () => ({ keys: [{ ...exponentOneJwk, kid: 'weak', alg: 'RS256', use: 'sig' }] }),
   }
   const party = createRelyingParty({
-    ...{ issuer, clientId: 'console', credentials: null, groupsClaim: 'groups' },
+    issuer,
+    clientId: 'console',
+    credentials: null,
+    groupsClaim: 'groups',
     redirectUri: 'https://console.test/callback',
     listRoles: () => ['viewer'],
     fetch: async (address) =>

@@ -138,7 +138,12 @@ test('a directory without vectors fails, and so does a file that is none', async
 
 /** A row that somebody else could have written, of an operation, with its answer. */
 const row = (op: string, inputs: object, expected: object) => ({
-  ...{ id: `own-${op}`, name: op, op, inputs, expected, provenance: 'published' },
+  id: `own-${op}`,
+  name: op,
+  op,
+  inputs,
+  expected,
+  provenance: 'published',
 })
 
 const runOf = (primitive: string, ...vectors: readonly unknown[]) =>

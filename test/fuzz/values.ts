@@ -232,8 +232,13 @@ const own: Readonly<Record<string, readonly object[]>> = {
   generateKey: [
     target,
     {
-      ...{ family: 'zone', key: 'zone-@fresh@', clientId: 'fuzz-network', exportable: true },
-      ...{ pinBlockFormats: ['ISO_FORMAT_4'], algorithm: 'AES', lengthBytes: 32 },
+      family: 'zone',
+      key: 'zone-@fresh@',
+      clientId: 'fuzz-network',
+      exportable: true,
+      pinBlockFormats: ['ISO_FORMAT_4'],
+      algorithm: 'AES',
+      lengthBytes: 32,
     },
   ],
   importKey: [{ ...target, zoneMasterKey: 'zmk-fuzz', keyBlock: 'D0112K0AB00E0000' }],

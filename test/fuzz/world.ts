@@ -38,8 +38,12 @@ async function freshToken({ sandbox, ...service }: DeliveryService, as: CallerNa
 }
 
 const entry = {
-  ...{ family: 'zone-master', key: 'zmk-new', algorithm: 'AES', lengthBytes: 32 },
-  ...{ componentCount: 2, keyCheckValue: 'ABCDEF' },
+  family: 'zone-master',
+  key: 'zmk-new',
+  algorithm: 'AES',
+  lengthBytes: 32,
+  componentCount: 2,
+  keyCheckValue: 'ABCDEF',
 }
 
 /** Makes some of everything that a path or a body can name. */
@@ -56,14 +60,20 @@ export async function settle(service: DeliveryService): Promise<World> {
   const another = await service.createCard({ cardProduct: 2001 }, { as: 'otherClient' })
   await administer('POST', '/products', newProduct({ productId: 7001, bin: '47000012' }))
   await administer('POST', '/clients', {
-    ...{ clientId: 'fuzz-client', clientName: 'Fuzz', kind: 'client', scopes: ['cards.read'] },
+    clientId: 'fuzz-client',
+    clientName: 'Fuzz',
+    kind: 'client',
+    scopes: ['cards.read'],
     productIds: [7001],
   })
   await administer('POST', '/zones', { clientId: 'fuzz-network', clientName: 'Fuzz' })
   await administer('POST', '/keys', { family: 'zone-master', key: 'zmk-fuzz' })
   await administer('POST', '/keys', {
-    ...{ family: 'zone', key: 'zone-fuzz', clientId: 'fuzz-network' },
-    ...{ pinBlockFormats: ['ISO_FORMAT_0'], exportable: true },
+    family: 'zone',
+    key: 'zone-fuzz',
+    clientId: 'fuzz-network',
+    pinBlockFormats: ['ISO_FORMAT_0'],
+    exportable: true,
   })
   const [event] = await eventsOf(service, 'client')
   const [otherEvent] = await eventsOf(service, 'otherClient')

@@ -68,8 +68,12 @@ const freshClient = async (kind: string) => {
   return { clientId, productId: '1001' }
 }
 const entryOf = (key: string) => ({
-  ...{ family: 'zone-master', key, algorithm: 'AES', lengthBytes: 16 },
-  ...{ componentCount: 2, keyCheckValue: 'AABBCC' },
+  family: 'zone-master',
+  key,
+  algorithm: 'AES',
+  lengthBytes: 16,
+  componentCount: 2,
+  keyCheckValue: 'AABBCC',
 })
 
 before(async () => {
@@ -93,8 +97,12 @@ before(async () => {
   const address = { addressLine1: 'Calle Mayor 1', postCode: '28013', country: 'ESP' }
   const t = '/thr/processor'
   const product = () => ({
-    ...{ productName: unique(), schemeName: 'Visa', productId: 5_000 + drawn },
-    ...{ bin: String(410_000 + drawn), currencyCode: 'EUR', cardTypes: ['Virtual'] },
+    productName: unique(),
+    schemeName: 'Visa',
+    productId: 5_000 + drawn,
+    bin: String(410_000 + drawn),
+    currencyCode: 'EUR',
+    cardTypes: ['Virtual'],
   })
   bases = {
     [`POST ${t}/cards`]: () => ({ body: newCard({ cardType: 'Physical', fulfilment: address }) }),
@@ -134,8 +142,12 @@ before(async () => {
     }),
     'POST /keys': () => ({
       body: {
-        ...{ family: 'zone', key: unique(), clientId: 'demo-network', algorithm: 'AES' },
-        ...{ pinBlockFormats: ['ISO_FORMAT_4'], lengthBytes: 32 },
+        family: 'zone',
+        key: unique(),
+        clientId: 'demo-network',
+        algorithm: 'AES',
+        pinBlockFormats: ['ISO_FORMAT_4'],
+        lengthBytes: 32,
       },
     }),
     'POST /keys/:key/rotate': () => ({ ids: { key: 'personal-data' } }),
@@ -243,8 +255,13 @@ let ports = 0
 const link = (linkName: string) => {
   ports += 1
   return {
-    ...{ linkName, networkId: 'demo-network', direction: 'listen', host: '127.0.0.1' },
-    ...{ port: ports, profile: 'sandbox', peers: ['10.0.0.1'] },
+    linkName,
+    networkId: 'demo-network',
+    direction: 'listen',
+    host: '127.0.0.1',
+    port: ports,
+    profile: 'sandbox',
+    peers: ['10.0.0.1'],
   }
 }
 const freshLink = async (): Promise<{ linkName: string }> => {
@@ -260,14 +277,12 @@ const callerOf = (listener: string, url: string) => {
 const idsOf = async (url: string): Promise<Record<string, string>> => ({
   ...(url.includes(':publicToken') && (await freshCard())),
   ...(url.includes(':webhookId') && (await freshWebhook())),
-  ...{
-    clientId: 'demo-client',
-    productId: '1001',
-    key: 'cvk',
-    version: '9',
-    entryId: 'x',
-    kid: 'k',
-  },
+  clientId: 'demo-client',
+  productId: '1001',
+  key: 'cvk',
+  version: '9',
+  entryId: 'x',
+  kid: 'k',
   code: 'not_found',
 })
 
@@ -282,7 +297,9 @@ async function send({ listener, method, url }: Route, sent: Sent): Promise<Answe
   const { ids = {} } = sent
   const path = url.replace(/:(\w+)/g, (_, name) => encodeURIComponent(ids[name] ?? 'x'))
   const answer = await service.call(method, `/${path}${sent.query ?? ''}`, {
-    ...{ listener, as: callerOf(listener, url), headers: sent.headers ?? {} },
+    listener,
+    as: callerOf(listener, url),
+    headers: sent.headers ?? {},
     ...(sent.body !== undefined && method !== 'GET' && { body: sent.body }),
   })
   answers.push(answer.text)
@@ -461,7 +478,9 @@ async function askForTokens(): Promise<void> {
   ]
   for (const member of [...members, 'client_assertion_type', 'redirect_uri']) {
     const form = new URLSearchParams({
-      ...{ grant_type: 'client_credentials', client_id: 'demo-client', client_secret: 'x' },
+      grant_type: 'client_credentials',
+      client_id: 'demo-client',
+      client_secret: 'x',
       [member]: panFor(`POST /oauth/token ${member}`),
     })
     const basic = Buffer.from(`${panFor('Basic user')}:${panFor('Basic password')}`)
@@ -475,7 +494,8 @@ async function askForTokens(): Promise<void> {
         url: '/oauth/token',
         headers: {
           ...headersFor('POST /oauth/token'),
-          ...{ host: '127.0.0.1:8080', 'content-type': 'application/x-www-form-urlencoded' },
+          host: '127.0.0.1:8080',
+          'content-type': 'application/x-www-form-urlencoded',
           ...(authorization && { authorization }),
         },
         payload: form.toString(),

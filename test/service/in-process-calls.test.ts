@@ -18,7 +18,8 @@ const person: Person = {
 const scopes = new Set(['keys.read', 'keys.write'] as const)
 const caller = {
   ...({ clientId: person.personId, kind: 'admin', scopes, person } as const),
-  ...{ boundThumbprint: null, expiresAt: new Date(Date.now() + 60_000) },
+  boundThumbprint: null,
+  expiresAt: new Date(Date.now() + 60_000),
 }
 const host = '127.0.0.1:8081'
 
@@ -29,12 +30,19 @@ before(async () => {
 
 /** What refuses every token: whoever is let in is so by a handle. */
 const nobody = createAccessTokenVerifier({
-  ...{ issuer: 'https://issuer.test', audience: 'nobody', listener: 'private', keys: [] },
+  issuer: 'https://issuer.test',
+  audience: 'nobody',
+  listener: 'private',
+  keys: [],
   findClient: async () => null,
 })
 
 const call = (method: 'GET' | 'POST', path: string, body: object | null = null) => ({
-  ...{ method, path, body, idempotencyKey: null, requestId: 'r-1' },
+  method,
+  path,
+  body,
+  idempotencyKey: null,
+  requestId: 'r-1',
 })
 
 test('a call is made as the person, under the handle of this one call', async () => {
@@ -78,12 +86,14 @@ test('a handle that was not read is good for nothing after its call', async () =
 test('whoever else uses the scheme is nobody, by whatever handle', async () => {
   for (const header of ['InProcess', 'InProcess ', 'inprocess x', `InProcess ${'A'.repeat(43)}`]) {
     const answer = await service.privateServer.inject({
-      ...{ method: 'GET', url: '/people' },
+      method: 'GET',
+      url: '/people',
       headers: { host, authorization: header },
     })
     assert.equal(answer.statusCode, 401, header)
     const publicly = await service.publicServer.inject({
-      ...{ method: 'GET', url: '/thr/processor/products' },
+      method: 'GET',
+      url: '/thr/processor/products',
       headers: { host: '127.0.0.1:8080', authorization: header },
     })
     assert.equal(publicly.statusCode, 401, header)

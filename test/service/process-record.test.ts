@@ -53,16 +53,18 @@ test('a setting weakens where it allows more or keeps less than what is usual, a
     parseConfig(environment).config.weakened.map(({ variable }) => variable)
   const usual = variablesOf({})
   const weaker = {
-    ...{
-      REVEALS_PER_CARD_HOUR: '11',
-      REVEALS_PER_CLIENT_HOUR: '1001',
-      UNBLOCKS_PER_CARD_DAY: '11',
-      PAN_SEARCHES_PER_PERSON_HOUR: '21',
-    },
-    ...{ BAD_SESSION_KEYS_PER_CARD_HOUR: '101', BAD_SESSION_KEYS_PER_CLIENT_HOUR: '1001' },
-    ...{ EVENT_RETENTION_DAYS: '29', ATTEMPT_RETENTION_DAYS: '399', AUDIT_RETENTION_DAYS: '399' },
+    REVEALS_PER_CARD_HOUR: '11',
+    REVEALS_PER_CLIENT_HOUR: '1001',
+    UNBLOCKS_PER_CARD_DAY: '11',
+    PAN_SEARCHES_PER_PERSON_HOUR: '21',
+    BAD_SESSION_KEYS_PER_CARD_HOUR: '101',
+    BAD_SESSION_KEYS_PER_CLIENT_HOUR: '1001',
+    EVENT_RETENTION_DAYS: '29',
+    ATTEMPT_RETENTION_DAYS: '399',
+    AUDIT_RETENTION_DAYS: '399',
     AUDIT_ERASURE_LEAST_DAYS: '6',
-    ...{ RATE_LIMIT: 'on', NODE_TLS_REJECT_UNAUTHORIZED: '0' },
+    RATE_LIMIT: 'on',
+    NODE_TLS_REJECT_UNAUTHORIZED: '0',
   }
   for (const [name, value] of Object.entries(weaker)) {
     const expected = name === 'RATE_LIMIT' ? usual : [...usual, name]

@@ -61,7 +61,10 @@ export const appendMany = async (
     const log = await lockAuditLog(connection)
     assert.ok(log)
     const entries = Array.from({ length: count }, () => ({
-      ...{ entry: randomUUID(), at, act: 'test.done', outcome: 'done' as const },
+      entry: randomUUID(),
+      at,
+      act: 'test.done',
+      outcome: 'done' as const,
     }))
     await appendEntries(connection, log, commitEntries(entries))
   })

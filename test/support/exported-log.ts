@@ -114,7 +114,10 @@ async function exportRows(
   files.set('checkpoint', Buffer.from(note))
   files.set('keys', Buffer.from(`${key.text}\n`))
   return {
-    ...{ files, note, root, size: rows.length },
+    files,
+    note,
+    root,
+    size: rows.length,
     rootAt: (size) => readRoot(size, read),
     proofFrom: (oldSize, size) => consistencyProof(oldSize, size, read),
     inclusionProof: (index) => inclusionProof(index, rows.length, read),
@@ -172,12 +175,20 @@ export function erasureEntries(
   const reason = 'The cardholder asked for it.'
   return [
     {
-      ...{ entry: '01900000-0000-7000-9000-000000000002', at, act: 'erasure.requested' },
-      ...{ client: by, subject: erasure, outcome: 'done', details: { of: 'card', reason } },
+      entry: '01900000-0000-7000-9000-000000000002',
+      at,
+      act: 'erasure.requested',
+      client: by,
+      subject: erasure,
+      outcome: 'done',
+      details: { of: 'card', reason },
     },
     {
-      ...{ entry: '01900000-0000-7000-9000-000000000003', at, act: 'entries.erased' },
-      ...{ subject: origin, outcome: 'done' },
+      entry: '01900000-0000-7000-9000-000000000003',
+      at,
+      act: 'entries.erased',
+      subject: origin,
+      outcome: 'done',
       details: { erasure, of: 'card', requestedBy: by, reason, ranges },
     },
   ]

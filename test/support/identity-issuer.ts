@@ -41,7 +41,12 @@ export const openIdentityIssuer = async (redirectUri: string): Promise<IdentityI
   const { port } = server.address() as AddressInfo
   const issuer = `http://127.0.0.1:${port}`
   const opened: IdentityIssuer = {
-    ...{ issuer, clientId, clientSecret, people: new Map(), next: null, asked: [] },
+    issuer,
+    clientId,
+    clientSecret,
+    people: new Map(),
+    next: null,
+    asked: [],
     async tokenFor(subject, { audience = 'people', ageSeconds = 0 } = {}) {
       const { SignJWT } = await import('jose')
       const nowSeconds = Math.floor(Date.now() / 1_000)

@@ -34,7 +34,9 @@ export const openWithRoutes = async <Opened>(
   if (servers !== 2) throw new Error(`A service has two servers, not ${servers}.`)
   // Only now: a later hook may have added to the configuration of a route.
   const routes = given.map(({ listener, method, route }) => ({
-    ...{ method, listener, url: route.url },
+    method,
+    listener,
+    url: route.url,
     config: route.config ?? {},
     schema: route.schema ?? {},
   }))

@@ -54,7 +54,9 @@ export type CallerName = 'client' | 'otherClient' | 'network' | 'admin'
 /** Somebody who may approve, where there is no person in `sandbox.json`. */
 const approver = {
   personId: `person-${'7'.repeat(40)}`,
-  ...{ issuer: 'https://people.test', subject: 'approver', name: 'Somebody who approves' },
+  issuer: 'https://people.test',
+  subject: 'approver',
+  name: 'Somebody who approves',
   roles: ['security-officer'],
 } as const
 
@@ -278,7 +280,8 @@ export const createPersonCaller = (person: Person) => ({
     scopes: listPersonScopes(person),
     person,
   } as const),
-  ...{ boundThumbprint: null, expiresAt: new Date(Date.now() + 60_000) },
+  boundThumbprint: null,
+  expiresAt: new Date(Date.now() + 60_000),
 })
 
 const askToken = async (service: Service, as: CallerName, scope?: string): Promise<string> => {

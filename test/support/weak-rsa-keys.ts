@@ -20,7 +20,10 @@ export const exponentOnePrivateJwk = {
   ...numbers,
   kty: 'RSA',
   n,
-  ...{ e: 'AQ', d: 'AQ', dp: 'AQ', dq: 'AQ' },
+  e: 'AQ',
+  d: 'AQ',
+  dp: 'AQ',
+  dq: 'AQ',
 }
 
 const evenModulus = Buffer.from(n, 'base64url')

@@ -61,7 +61,9 @@ suite('the page of the audit log', { skip: chromium.leftOut }, () => {
     witnessKey = witness.key
     service = await openTestService({
       env: {
-        ...{ ...env, AUDIT_LOG_ORIGIN: origin, RATE_LIMIT: 'off' },
+        ...env,
+        AUDIT_LOG_ORIGIN: origin,
+        RATE_LIMIT: 'off',
         AUDIT_WITNESS_POLICY: witness.policy,
       },
     })

@@ -121,7 +121,10 @@ const signedAt = async (of: Exported, size: number) => {
   const note = signNote(key, size, await of.rootAt(size))
   const text = note.slice(0, note.indexOf('\n\n') + 1)
   return {
-    ...{ origin: key.origin, size, text, note },
+    origin: key.origin,
+    size,
+    text,
+    note,
     proofFrom: (oldSize: number) => of.proofFrom(oldSize, size),
   }
 }

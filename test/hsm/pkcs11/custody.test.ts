@@ -166,7 +166,9 @@ suite('keys that come into a PKCS#11 token', { skip: softHsm.leftOut }, () => {
     const count = () => inSession((session) => findObjects(session, []).length)
     const ask = (path: string, idempotencyKey: string, body?: object) =>
       service.call('POST', path, {
-        ...{ as: 'admin', listener: 'private', headers: { 'idempotency-key': idempotencyKey } },
+        as: 'admin',
+        listener: 'private',
+        headers: { 'idempotency-key': idempotencyKey },
         ...(body && { body }),
       })
     const before = count()

@@ -162,9 +162,16 @@ onEachEngine((engine) => {
     const listed = await advicesOf(link.linkName)
     const { receivedAt, ...advice } = listed.json[1]
     assert.deepEqual(advice, {
-      ...{ linkName: link.linkName, networkId: 'demo-network', messageType: '0120' },
-      ...{ publicToken: card.publicToken, trace: asked['11'], transmittedAt: '1122170004' },
-      ...{ reference: asked['37'], amount: '000000001000', currency: '978', responseCode: '00' },
+      linkName: link.linkName,
+      networkId: 'demo-network',
+      messageType: '0120',
+      publicToken: card.publicToken,
+      trace: asked['11'],
+      transmittedAt: '1122170004',
+      reference: asked['37'],
+      amount: '000000001000',
+      currency: '978',
+      responseCode: '00',
       isMatched: false,
     })
     assert(Math.abs(Date.parse(receivedAt) - Date.now()) < 600_000, receivedAt)

@@ -438,8 +438,12 @@ test('two links do not listen at one address, of which one has another network',
   const service = await usual()
   const { linkName, port } = await openLink(service, { host: '::1' })
   const body = {
-    ...{ linkName: 'second', networkId: 'demo-network', direction: 'listen', profile: 'sandbox' },
-    ...{ host: '0:0:0:0:0:0:0:1', port },
+    linkName: 'second',
+    networkId: 'demo-network',
+    direction: 'listen',
+    profile: 'sandbox',
+    host: '0:0:0:0:0:0:0:1',
+    port,
   }
   const refused = await service.call('POST', '//links', { ...admin, body })
   assert.deepEqual(

@@ -25,18 +25,25 @@ before(async () => {
 const requester = { clientId: 'demo-admin', requestId: 'a-request' }
 
 const linkAt = async (host: string, members: object = {}) => ({
-  ...{
-    linkName: `at-${await freePort()}`,
-    networkId: 'demo-network',
-    direction: 'listen' as const,
-  },
-  ...{ host, port: await freePort(), profile: 'sandbox', tls: false, certificates: [] },
-  ...{ peers: ['0.0.0.0/0'], zoneMasterKey: null, active: true },
+  linkName: `at-${await freePort()}`,
+  networkId: 'demo-network',
+  direction: 'listen' as const,
+  host,
+  port: await freePort(),
+  profile: 'sandbox',
+  tls: false,
+  certificates: [],
+  peers: ['0.0.0.0/0'],
+  zoneMasterKey: null,
+  active: true,
   ...members,
 })
 
 const operations = (allowsPlain: boolean) => ({
-  ...{ database: service.database, hsm: service.issuing.hsm, tls: null, allowsPlain },
+  database: service.database,
+  hsm: service.issuing.hsm,
+  tls: null,
+  allowsPlain,
   profiles: new Set(['sandbox']),
 })
 
@@ -95,8 +102,13 @@ test('a link in clear that is accepted is on record when it is made, changed and
   const weakened = await listPlainLinks({ database: service.database })
   assert.deepEqual(weakened, [{ variable: `link ${linkName}`, found }])
   await recordProcessStart(service.database, {
-    ...{ processId: crypto.randomUUID(), version: '0', node: '24', host: 'here' },
-    ...{ hsm: 'software', database: 'embedded', weakened },
+    processId: crypto.randomUUID(),
+    version: '0',
+    node: '24',
+    host: 'here',
+    hsm: 'software',
+    database: 'embedded',
+    weakened,
   })
   assert.deepEqual(await weakenedOf(linkName), [found, found])
   for (const [allowsPlainLinks, verdict] of [

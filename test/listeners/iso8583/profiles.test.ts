@@ -128,7 +128,10 @@ for (const [name, profile] of profiles) {
     const outcomeOf = (result: 'match' | 'mismatch' | 'blocked' | 'unresolved') => {
       const cvv = { result, remainingTries: 1 }
       const shown = composeCvv2Result(profile, {
-        ...{ approved: false, responseCode: '00', reference: 'R', cvv },
+        approved: false,
+        responseCode: '00',
+        reference: 'R',
+        cvv,
       })
       const message = { mti: profile.version === '1993' ? '1110' : '0110', fields: shown }
       assert.deepEqual(decode(profile.layout, encode(profile.layout, message)), message)

@@ -71,7 +71,11 @@ const env = { RATE_LIMIT: 'off', LOG_LEVEL: 'warn', SANDBOX: 'true' }
 const registerLink = async (service: TestService, linkName: string): Promise<number> => {
   const port = await freePort()
   const body = {
-    ...{ linkName, networkId: 'demo-network', direction: 'listen', host: '127.0.0.1', port },
+    linkName,
+    networkId: 'demo-network',
+    direction: 'listen',
+    host: '127.0.0.1',
+    port,
     profile: 'sandbox',
   }
   const made = await service.call('POST', '//links', { as: 'admin', listener: 'private', body })

@@ -149,8 +149,12 @@ test('an assertion that a weak key verifies is refused, although the key was reg
   const forged = forgeJwt(
     { kid: 'weak' },
     {
-      ...{ iss: 'weak', sub: 'weak', aud: running.issuer, jti: randomUUID() },
-      ...{ iat: now, exp: now + 60 },
+      iss: 'weak',
+      sub: 'weak',
+      aud: running.issuer,
+      jti: randomUUID(),
+      iat: now,
+      exp: now + 60,
     },
   )
   const { body, status } = await ask(forged)

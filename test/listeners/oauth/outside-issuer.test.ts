@@ -184,8 +184,13 @@ test('a token that a weak key of the issuer verifies is refused as any other, an
     const token = forgeJwt(
       { typ: 'at+jwt', kid: 'weak' },
       {
-        ...{ iss: outside.issuer, aud: audiences.public, client_id: 'acme', jti: what },
-        ...{ scope: 'cards.read', iat: nowSeconds, exp: nowSeconds + 60 },
+        iss: outside.issuer,
+        aud: audiences.public,
+        client_id: 'acme',
+        jti: what,
+        scope: 'cards.read',
+        iat: nowSeconds,
+        exp: nowSeconds + 60,
       },
     )
     const verifying = makeVerifier(outside.issuer).verify(`Bearer ${token}`)

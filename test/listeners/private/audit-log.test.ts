@@ -57,7 +57,8 @@ suite('an audit log that is signed', () => {
     // Whoever asks again while it is the same is told so, and gets it once it is another.
     const etag = String(answer.headers.etag)
     const again = await service.privateServer.inject({
-      ...{ method: 'GET', url: '/audit/checkpoint' },
+      method: 'GET',
+      url: '/audit/checkpoint',
       headers: { ...headers, 'if-none-match': etag },
     })
     assert.deepEqual([again.statusCode, again.payload], [304, ''])
@@ -109,7 +110,8 @@ suite('an audit log that is signed', () => {
       assert.deepEqual(tile.rawPayload, numbered.rawPayload)
       assert.equal(tile.headers['cache-control'], 'no-cache')
       const again = await service.privateServer.inject({
-        ...{ method: 'GET', url: `/audit/${tilePath(level, 0)}` },
+        method: 'GET',
+        url: `/audit/${tilePath(level, 0)}`,
         headers: { ...headers, 'if-none-match': String(tile.headers.etag) },
       })
       assert.deepEqual([again.statusCode, again.payload], [304, ''])
@@ -133,7 +135,8 @@ suite('an audit log that is signed', () => {
     }
     assert.equal((await ask(service, tilePath(1, 0, 1))).statusCode, 200)
     const openings = await service.call('GET', '//audit/logs/1/openings/2', {
-      ...{ as: 'admin', listener: 'private' },
+      as: 'admin',
+      listener: 'private',
     })
     assert.equal(openings.status, 404)
   })
@@ -217,7 +220,8 @@ test('a checkpoint is asked for without a token, and a token that is wrong chang
   await appendMany(service.audit, 1)
   await signAll(service.audit)
   const answer = await service.call('GET', '//audit/checkpoint', {
-    ...{ listener: 'private', token: 'not-a-token' },
+    listener: 'private',
+    token: 'not-a-token',
   })
   assert.equal(answer.status, 200)
 })

@@ -20,7 +20,8 @@ before(async () => {
 
 const support = (path: string, body?: object, options: CallOptions = {}): Promise<Answer> =>
   service.call('POST', `/${path}`, {
-    ...{ as: 'admin', listener: 'private' },
+    as: 'admin',
+    listener: 'private',
     ...(body && { body }),
     ...options,
   })
@@ -91,7 +92,8 @@ test('a card is frozen and unfrozen by an operator, who is on record as who did 
   assert.deepEqual(
     events.map(({ data }: { data: object }) => data),
     changes.map(({ sequence }, at) => ({
-      ...{ publicToken, sequence },
+      publicToken,
+      sequence,
       ...(at === 0 ? { from: '00', to: '62' } : { from: '62', to: '00' }),
     })),
   )
@@ -135,7 +137,8 @@ test('an operator unblocks a PIN and a CVV of any client’s card, and the clien
     ],
   )
   const timeline = await service.call('GET', `//cards/${card.publicToken}/timeline?limit=2`, {
-    ...{ as: 'admin', listener: 'private' },
+    as: 'admin',
+    listener: 'private',
   })
   assert.deepEqual(
     timeline.json.map(({ act }: { act: { reason: string; by: object } }) => [act.reason, act.by]),
@@ -244,15 +247,23 @@ test('a list to unblock has one to a thousand tokens, none twice', async () => {
 
 test('a holder’s names are shown with the entry that says to whom, and nothing else of the holder', async () => {
   const holder = {
-    ...{ title: 'Dr', firstName: 'Zoë', middleName: "O'Neill", lastName: 'Müller-Lüdenscheidt' },
-    ...{ dateOfBirth: '1971-12-31', email: 'zoe@example.com', mobile: '+34600123456' },
+    title: 'Dr',
+    firstName: 'Zoë',
+    middleName: "O'Neill",
+    lastName: 'Müller-Lüdenscheidt',
+    dateOfBirth: '1971-12-31',
+    email: 'zoe@example.com',
+    mobile: '+34600123456',
   }
   const { publicToken } = await service.createCard({ cardHolder: holder })
   const shown = await support(`/cards/${publicToken}/cardholder`)
   assert.equal(shown.status, 200, shown.text)
   assert.deepEqual(shown.json, {
     embossName: 'ZOE MULLER-LUDENSCHEIDT',
-    ...{ title: 'Dr', firstName: 'Zoë', middleName: "O'Neill", lastName: 'Müller-Lüdenscheidt' },
+    title: 'Dr',
+    firstName: 'Zoë',
+    middleName: "O'Neill",
+    lastName: 'Müller-Lüdenscheidt',
   })
   const entry = (await listEntries(publicToken)).find(({ act }) => act === 'cardholder.revealed')
   assert.equal(shown.headers['audit-entry'], entry?.entry)
@@ -263,7 +274,8 @@ test('a holder’s names are shown with the entry that says to whom, and nothing
   const again = await support(`/cards/${publicToken}/cardholder`)
   assert.notEqual(again.headers['audit-entry'], shown.headers['audit-entry'])
   const timeline = await service.call('GET', `//cards/${publicToken}/timeline`, {
-    ...{ as: 'admin', listener: 'private' },
+    as: 'admin',
+    listener: 'private',
   })
   const disclosures = timeline.json.filter(({ kind }: { kind: string }) => kind === 'disclosure')
   assert.deepEqual(

@@ -177,7 +177,10 @@ test('limits that are used stand beside what they allow, and when they are free 
   assert.deepEqual(others, [])
   const { freeInSeconds, ...fixed } = limit
   assert.deepEqual(fixed, {
-    ...{ limitName: 'unblock-pin', used: 2, allowed: 2, windowSeconds: 86_400 },
+    limitName: 'unblock-pin',
+    used: 2,
+    allowed: 2,
+    windowSeconds: 86_400,
   })
   assert.ok(freeInSeconds > 86_000 && freeInSeconds <= 86_400)
 })
@@ -256,8 +259,11 @@ test('a change says what each webhook got of it', async () => {
   assert.deepEqual(
     { ...delivery, deliveryId: undefined },
     {
-      ...{ webhookId: json.webhookId, deliveryId: undefined, status: 'Pending' },
-      ...{ tries: 0, lastTry: null },
+      webhookId: json.webhookId,
+      deliveryId: undefined,
+      status: 'Pending',
+      tries: 0,
+      lastTry: null,
     },
   )
   await service.call('DELETE', `/webhooks/${json.webhookId}`)

@@ -21,7 +21,8 @@ before(async () => {
     await enterAll(service.database)
   }
   await service.call('POST', `//cards/${one.publicToken}/cardholder`, {
-    ...{ as: 'admin', listener: 'private' },
+    as: 'admin',
+    listener: 'private',
   })
   await enterAll(service.database)
 })

@@ -32,17 +32,26 @@ test('every limit is listed as it holds, with the variable that it comes from or
   assert.equal(status, 200)
   const known = new Map<string, object>(json.map((each: { name: string }) => [each.name, each]))
   assert.deepEqual(known.get('reveals-per-card'), {
-    ...{ name: 'reveals-per-card', value: 3, unit: 'disclosures an hour' },
-    ...{ origin: 'variable', variable: 'REVEALS_PER_CARD_HOUR' },
+    name: 'reveals-per-card',
+    value: 3,
+    unit: 'disclosures an hour',
+    origin: 'variable',
+    variable: 'REVEALS_PER_CARD_HOUR',
   })
   assert.deepEqual(known.get('delivery-timeout'), {
-    ...{ name: 'delivery-timeout', value: 10_000, unit: 'ms for a request to an endpoint' },
-    ...{ origin: 'default', variable: 'DELIVERY_TIMEOUT_MS' },
+    name: 'delivery-timeout',
+    value: 10_000,
+    unit: 'ms for a request to an endpoint',
+    origin: 'default',
+    variable: 'DELIVERY_TIMEOUT_MS',
   })
   // It follows another one where nothing is said of it itself.
   assert.deepEqual(known.get('token-failures-burst'), {
-    ...{ name: 'token-failures-burst', value: 12, unit: 'simultaneous calls' },
-    ...{ origin: 'variable', variable: 'TOKEN_RATE_BURST' },
+    name: 'token-failures-burst',
+    value: 12,
+    unit: 'simultaneous calls',
+    origin: 'variable',
+    variable: 'TOKEN_RATE_BURST',
   })
 })
 

@@ -122,7 +122,9 @@ test('a search by card number that cannot be put on record has no result', async
     `alter table audit_act add constraint away check (act <> 'pan.searched') not valid`,
   )
   const failed = await other.call('POST', '//cards/search', {
-    ...{ body: { pan }, as: 'admin', listener: 'private' },
+    body: { pan },
+    as: 'admin',
+    listener: 'private',
   })
   assert.equal(failed.status, 500)
   assert.ok(!failed.text.includes('publicToken'))

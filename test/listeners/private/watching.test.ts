@@ -7,12 +7,10 @@ import { openTestService } from '../../support/service.ts'
 test('a day of samples is kept and no more, the newest last', async (t) => {
   const { database, issuing } = await openTestService()
   const watching = createWatching({
-    ...{
-      onClose: t.after.bind(t),
-      cards: { database },
-      keys: { database },
-      metrics: createMetrics(),
-    },
+    onClose: t.after.bind(t),
+    cards: { database },
+    keys: { database },
+    metrics: createMetrics(),
     links: { database, hsm: issuing.hsm, profiles: new Set(), tls: null, allowsPlain: true },
   })
   await watching.sample()

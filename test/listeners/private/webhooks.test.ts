@@ -19,7 +19,9 @@ before(async () => {
 
 const ask = (method: string, path: string, body?: object, key?: string): Promise<Answer> =>
   service.call(method, `//${path}`, {
-    ...{ as: 'admin', listener: 'private', body },
+    as: 'admin',
+    listener: 'private',
+    body,
     ...(key !== undefined && { headers: { 'idempotency-key': key } }),
   })
 
@@ -43,7 +45,8 @@ test('webhooks of every client are listed, without their secrets, and one is rea
   const { path, webhookId } = await delivered()
   const { webhookId: another } = (
     await service.call('POST', '/webhooks', {
-      ...{ as: 'otherClient', body: { url: 'http://127.0.0.1:9/other', events: ['*'] } },
+      as: 'otherClient',
+      body: { url: 'http://127.0.0.1:9/other', events: ['*'] },
     })
   ).json
   const listed = await ask('GET', 'webhooks')

@@ -190,8 +190,12 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
   'POST /links': async () => ({
     path: '//links',
     body: {
-      ...{ linkName: 'link-one', networkId: 'demo-network', direction: 'listen' },
-      ...{ host: '127.0.0.1', port: 1, profile: 'sandbox' },
+      linkName: 'link-one',
+      networkId: 'demo-network',
+      direction: 'listen',
+      host: '127.0.0.1',
+      port: 1,
+      profile: 'sandbox',
     },
   }),
   'POST /zones/:clientId/retire': async () => {
@@ -223,7 +227,8 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     path: '//cards/unblock',
     body: {
       publicTokens: [(await service.createCard()).publicToken, '9999999999'],
-      ...{ kind: 'pin', reason: 'An outage' },
+      kind: 'pin',
+      reason: 'An outage',
     },
   }),
   'POST /network/authorizations': async () => {

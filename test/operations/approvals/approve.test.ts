@@ -16,8 +16,11 @@ let drawn = 0
 const newAdministrator = () => {
   drawn += 1
   return {
-    ...{ clientId: `admin-${drawn}`, clientName: 'An administrator', kind: 'admin' },
-    ...{ scopes: ['admin'], jwks: newJwks() },
+    clientId: `admin-${drawn}`,
+    clientName: 'An administrator',
+    kind: 'admin',
+    scopes: ['admin'],
+    jwks: newJwks(),
   }
 }
 
@@ -54,7 +57,9 @@ suite('an installation where a new administrator needs another person', () => {
     const approved = await approve(sol, shown.body)
     assert.deepEqual([approved.status, approved.body.state], [200, 'approved'])
     assert.deepEqual(approved.body.decidedBy, {
-      ...{ id: sol.personId, name: sol.name, isPerson: true },
+      id: sol.personId,
+      name: sol.name,
+      isPerson: true,
     })
     await carryOut(service)
     assert.equal(await isThere(body.clientId), true)
@@ -87,7 +92,8 @@ suite('an installation where a new administrator needs another person', () => {
     assert.equal(asked.json.requestedBy.isPerson, false)
     const path = `//approvals/${asked.json.approvalId}`
     const refused = await service.call('POST', `${path}/approve`, {
-      ...{ ...given, body: { payloadHash: asked.json.payloadHash } },
+      ...given,
+      body: { payloadHash: asked.json.payloadHash },
     })
     assert.deepEqual([refused.status, refused.json.code], [403, 'insufficient_scope'])
     for (const act of ['break-glass', 'refuse']) {
@@ -188,7 +194,8 @@ suite('an installation where a new administrator needs another person', () => {
     const again = await callAs(service, sue, 'POST', '/clients', { body, key })
     assert.deepEqual(again, first)
     const other = await callAs(service, sue, 'POST', '/clients', {
-      ...{ body: { ...body, clientName: 'Else' }, key },
+      body: { ...body, clientName: 'Else' },
+      key,
     })
     assert.equal(other.body.code, 'idempotency_key_reused')
     const path = `/approvals/${first.body.approvalId}/approve`

@@ -26,7 +26,10 @@ test('an act of a worker that was killed afterwards is not repeated, and its fir
   const { database, url } = await openServerDatabase(await openPostgres())
   const service = await openTestService({ database, env: settings })
   const body = {
-    ...{ clientId: 'officer', clientName: 'A', kind: 'admin', scopes: ['admin'] },
+    clientId: 'officer',
+    clientName: 'A',
+    kind: 'admin',
+    scopes: ['admin'],
     jwks: newJwks(),
   }
   const { body: asked } = await callAs(service, sue, 'POST', '/clients', { body })
@@ -35,8 +38,11 @@ test('an act of a worker that was killed afterwards is not repeated, and its fir
   })
   const child = spawn(process.execPath, [worker], {
     env: {
-      ...{ ...bareEnvironment, ...settings },
-      ...{ DATABASE_URL: url, DATA_DIR: service.dataDir, LOG_LEVEL: 'silent' },
+      ...bareEnvironment,
+      ...settings,
+      DATABASE_URL: url,
+      DATA_DIR: service.dataDir,
+      LOG_LEVEL: 'silent',
     },
     stdio: ['ignore', 'inherit', 'inherit'],
   })
@@ -72,7 +78,10 @@ let usualService: Promise<TestService> | undefined
 test('an act that was approved long ago, while no service ran, is not carried out, and says so', async () => {
   const service = await usual()
   const body = {
-    ...{ clientId: 'late', clientName: 'A', kind: 'admin', scopes: ['admin'] },
+    clientId: 'late',
+    clientName: 'A',
+    kind: 'admin',
+    scopes: ['admin'],
     jwks: newJwks(),
   }
   const { body: asked } = await callAs(service, sue, 'POST', '/clients', { body })

@@ -67,20 +67,30 @@ const pass = async (
 const bringZoneMasterKey = async (key: string) => {
   const parts = [randomBytes(32), randomBytes(32)] as const
   const entry = await administer('POST', '/component-entries', {
-    ...{ family: 'zone-master', key, algorithm: 'AES', lengthBytes: 32, componentCount: 2 },
+    family: 'zone-master',
+    key,
+    algorithm: 'AES',
+    lengthBytes: 32,
+    componentCount: 2,
     keyCheckValue: computeKeyCheckValue('A', xor(...parts)),
   })
   for (const [at, part] of parts.entries()) {
     await administer('POST', `/component-entries/${entry.entryId}/components`, {
-      ...{ person: `Person ${at}`, component: part.toString('hex') },
+      person: `Person ${at}`,
+      component: part.toString('hex'),
       keyCheckValue: computeKeyCheckValue('A', part),
     })
   }
 }
 
 const zoneKey = (key: string) => ({
-  ...{ family: 'zone', key, clientId: 'demo-network', algorithm: 'AES', lengthBytes: 32 },
-  ...{ pinBlockFormats: ['ISO_FORMAT_4'], exportable: true },
+  family: 'zone',
+  key,
+  clientId: 'demo-network',
+  algorithm: 'AES',
+  lengthBytes: 32,
+  pinBlockFormats: ['ISO_FORMAT_4'],
+  exportable: true,
 })
 
 test('a key is exported once, and its block shown to who could have asked for it, and to no auditor', async () => {
@@ -211,7 +221,11 @@ test('a request is not carried out when its requester has another role by then',
   const shown = await pass([sue, sol], ['POST', '/audit/erasures', body])
   assert.deepEqual([shown.state, shown.outcomeStatus], ['failed', 403])
   await upsertPerson(service.database, {
-    ...{ personId, issuer, subject, name, roles: ['security-officer'] },
+    personId,
+    issuer,
+    subject,
+    name,
+    roles: ['security-officer'],
   })
 })
 

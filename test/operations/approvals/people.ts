@@ -12,7 +12,10 @@ export const somebody = (
   { seconds = 0, at = issuer }: { seconds?: number; at?: string } = {},
 ): Person => ({
   personId: derivePersonId({ issuer: at, subject }),
-  ...{ issuer: at, subject, name: `Name of ${subject}`, roles: [role] },
+  issuer: at,
+  subject,
+  name: `Name of ${subject}`,
+  roles: [role],
   authenticatedAt: new Date(Date.now() - seconds * 1_000),
 })
 

@@ -28,8 +28,11 @@ before(async () => {
   }
   service = await openTestService({
     env: {
-      ...{ APPROVALS: 'all', CONSOLE_ISSUER: issuer.issuer, CONSOLE_CLIENT_ID: issuer.clientId },
-      ...{ CONSOLE_CLIENT_SECRET_FILE: secretFile, CONSOLE_AUDIENCE: 'people' },
+      APPROVALS: 'all',
+      CONSOLE_ISSUER: issuer.issuer,
+      CONSOLE_CLIENT_ID: issuer.clientId,
+      CONSOLE_CLIENT_SECRET_FILE: secretFile,
+      CONSOLE_AUDIENCE: 'people',
       CONSOLE_ROLES: 'security-officer=security',
     },
   })
@@ -44,7 +47,10 @@ let drawn = 0
 const ask = async (token: string): Promise<Asked> => {
   drawn += 1
   const asked = await call(token, 'POST', '/clients', {
-    ...{ clientId: `officer-${drawn}`, clientName: 'A', kind: 'admin', scopes: ['admin'] },
+    clientId: `officer-${drawn}`,
+    clientName: 'A',
+    kind: 'admin',
+    scopes: ['admin'],
     jwks: newJwks(),
   })
   assert.equal(asked.status, 202, asked.text)
@@ -84,7 +90,9 @@ test('nobody outside passes the gate: a handle is good for one call, and no head
   const body = { publicToken: '4820117360', reason: 'They asked for it' }
   const send = async (authorization: string) => {
     const answer = await service.privateServer.inject({
-      ...{ method: 'POST', url: '/audit/erasures', payload: JSON.stringify(body) },
+      method: 'POST',
+      url: '/audit/erasures',
+      payload: JSON.stringify(body),
       headers: { host: '127.0.0.1:8080', 'content-type': 'application/json', authorization },
     })
     return answer.statusCode

@@ -238,7 +238,9 @@ test('a successor that the database does not know any more is followed by anothe
   const { audit, database } = service
   const succeed = (reason: string) =>
     service.call('POST', '//audit/successor', {
-      ...{ as: 'admin', listener: 'private', body: { reason } },
+      as: 'admin',
+      listener: 'private',
+      body: { reason },
     })
   await appendMany(audit, 5)
   await signAll(audit)
@@ -290,7 +292,9 @@ test('a signer that was held up sets back neither what is remembered of the log,
   const former = heldUp(async () => {
     await sql(database, `update audit_log set refusal = 'restored' returning log`)
     const begun = await service.call('POST', '//audit/successor', {
-      ...{ as: 'admin', listener: 'private', body: { reason: 'Restored' } },
+      as: 'admin',
+      listener: 'private',
+      body: { reason: 'Restored' },
     })
     assert.equal(begun.status, 201, begun.text)
     await signAll(audit)

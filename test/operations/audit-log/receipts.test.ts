@@ -44,7 +44,9 @@ const verify = async ({ text: receipt }: Answer) => {
   const proof = (opening ? hashes : [index, ...hashes]).filter((line) => line !== '')
   const claim = {
     index: Number((opening ? index : extra).replace(/^index /, '')),
-    ...{ size, root, proof: proof.map((line) => new Uint8Array(Buffer.from(line, 'base64'))) },
+    size,
+    root,
+    proof: proof.map((line) => new Uint8Array(Buffer.from(line, 'base64'))),
   }
   const isProven = (commitment: Uint8Array) =>
     verifyInclusion({ ...claim, leafHash: leafHash(encodeEntry(commitment)) })
@@ -86,7 +88,9 @@ test('the receipt of an erased entry proves that it is in the log, and says noth
   const entry = String(disclosure.headers['audit-entry'])
   await enterAll(service.database)
   const erasure = await service.call('POST', '//audit/erasures', {
-    ...{ as: 'admin', listener: 'private', body: { publicToken, reason: 'asked for' } },
+    as: 'admin',
+    listener: 'private',
+    body: { publicToken, reason: 'asked for' },
   })
   assert.equal(erasure.status, 202, erasure.text)
   const stored = async () => {

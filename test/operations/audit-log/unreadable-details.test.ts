@@ -13,7 +13,11 @@ test('unreadable details are entered by their hash, and hold up no later entry',
   for (const details of written) {
     const subject = { subjectKind: 'client', subject: 'unreadable' } as const
     await insertAct(database, {
-      ...{ act: 'changed', ...subject, details, clientId: null, requestId: null },
+      act: 'changed',
+      ...subject,
+      details,
+      clientId: null,
+      requestId: null,
     })
   }
   const { publicToken } = await issueCard({ database, ...service })

@@ -31,7 +31,9 @@ beforeEach(async () => {
   await appendMany(bare.audit, 3)
   const { text } = await bare.call('GET', '//.well-known/audit-log-keys', { token: null })
   const witness = createWitness({
-    ...{ name: 'witness.test/w', ...generateKeyPairSync('ed25519'), folder },
+    name: 'witness.test/w',
+    ...generateKeyPairSync('ed25519'),
+    folder,
     logs: text.trimEnd().split('\n').map(parseVerifierKey),
   })
   const server = createWitnessServer(
@@ -144,7 +146,9 @@ test('a successor is begun and signed where the database went back, and the witn
   await rollBackTo(service.database, 1)
   assert.equal(await createSigner(service.audit)(), 'refused')
   const begun = await service.call('POST', '//audit/successor', {
-    ...{ as: 'admin', listener: 'private', body: { reason: 'A standby lagged' } },
+    as: 'admin',
+    listener: 'private',
+    body: { reason: 'A standby lagged' },
   })
   assert.equal(begun.status, 201, begun.text)
   assert.equal(begun.json.predecessorCheckpoint, note)

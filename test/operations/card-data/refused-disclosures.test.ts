@@ -105,8 +105,12 @@ suite('what a client that is known did not get', () => {
     const device = await calculateJwkThumbprint(body.deviceKey)
     assert.deepEqual(await newly(() => service.getCardData(sealed.publicToken, body)), [
       {
-        ...{ ...data, publicToken: sealed.publicToken, includesPin: true, device },
-        ...{ reason: 'pin_not_revealable', ...first },
+        ...data,
+        publicToken: sealed.publicToken,
+        includesPin: true,
+        device,
+        reason: 'pin_not_revealable',
+        ...first,
       },
     ])
     assert.deepEqual(await newly(() => service.getCardData(publicToken, { key: 'AAAA' })), [
@@ -157,8 +161,13 @@ suite('what a client that is known did not get', () => {
     const { at, details, entry: id, ...said } = JSON.parse(entry.text)
     assert.deepEqual([id, entry.clientId], [entry.entryId, service.sandbox?.clientId])
     assert.deepEqual(said, {
-      ...{ act: 'pin.revealed', client: service.sandbox?.clientId, request: 'asked-first' },
-      ...{ card: other.publicToken, outcome: 'refused', reason: 'card_not_found', count: 2 },
+      act: 'pin.revealed',
+      client: service.sandbox?.clientId,
+      request: 'asked-first',
+      card: other.publicToken,
+      outcome: 'refused',
+      reason: 'card_not_found',
+      count: 2,
     })
     assert.equal(details.includesPin, true)
     assert.ok(details.lastAt >= at, `${details.lastAt} ${at}`)

@@ -71,7 +71,11 @@ export const signIn = async (
 export const rootOf = async (service: TestService, clientId: string): Promise<Administrator> => {
   const secretHash = hashClientSecret(`secret of ${clientId}`)
   await upsertClient(service.database, {
-    ...{ clientId, clientName: clientId, kind: 'admin', scopes: ['admin'], jwks: null },
+    clientId,
+    clientName: clientId,
+    kind: 'admin',
+    scopes: ['admin'],
+    jwks: null,
     secretHash,
   })
   return signIn(service, clientId, `secret of ${clientId}`)

@@ -33,11 +33,9 @@ const ask = (
   method = 'POST',
 ) =>
   service.call(method, `/${path}`, {
-    ...{
-      as: 'admin',
-      listener: 'private',
-      headers: key === null ? {} : { 'idempotency-key': key },
-    },
+    as: 'admin',
+    listener: 'private',
+    headers: key === null ? {} : { 'idempotency-key': key },
     ...(body && { body }),
   })
 

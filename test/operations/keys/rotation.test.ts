@@ -76,7 +76,8 @@ suite('keys rotate on a PostgreSQL server', { skip: postgres.leftOut }, () => {
       send: sendToAny(programs),
       readPan: await panReader(database, dataDir),
       zoneKey: Buffer.from(first.sandbox.network.zoneKeys[0]?.value ?? '', 'hex'),
-      ...{ workers, cardsEach },
+      workers,
+      cardsEach,
     })
     let isMoved = false
     const loading = load.run(() => isMoved, requestsMin)

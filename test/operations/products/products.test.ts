@@ -29,8 +29,15 @@ test('a product that an administrator makes and grants can be issued at once', a
   assert.equal(created.headers.location, '/products/5001')
   assert.deepEqual(created.json, {
     ...newProduct(),
-    ...{ validityMonths: 48, pinLength: 4, pinRevealable: true, refuseWeakPins: true },
-    ...{ pinTryLimit: 3, cvvTryLimit: 3, cvk: 'cvk', pvk: 'pvk', active: true },
+    validityMonths: 48,
+    pinLength: 4,
+    pinRevealable: true,
+    refuseWeakPins: true,
+    pinTryLimit: 3,
+    cvvTryLimit: 3,
+    cvk: 'cvk',
+    pvk: 'pvk',
+    active: true,
   })
   assert.deepEqual((await administer('GET', '/products/5001')).json, created.json)
   const body = newCard({ cardProduct: 5001 })

@@ -43,8 +43,12 @@ function follower(
 ): Promise<Exported> {
   const { origin } = key
   const begin: AuditEntry = {
-    ...{ entry: 'succession', at: '2026-11-22T00:00:00.000000Z', act: 'log.succeeded' },
-    ...{ subject: origin, outcome: 'done', reason: 'Restored from the backup of Sunday.' },
+    entry: 'succession',
+    at: '2026-11-22T00:00:00.000000Z',
+    act: 'log.succeeded',
+    subject: origin,
+    outcome: 'done',
+    reason: 'Restored from the backup of Sunday.',
     details: { log, origin, predecessorCheckpoint },
   }
   return exportLog(key, [begin, ...entries])

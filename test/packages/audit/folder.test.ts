@@ -237,8 +237,12 @@ async function succeeded(
 ): Promise<Exported> {
   const { origin } = successorKey
   const first: AuditEntry = {
-    ...{ entry: 'succession', at: '2026-11-22T00:00:00.000000Z', act: 'log.succeeded' },
-    ...{ subject: origin, outcome: 'done', reason: 'Restored from the backup of Sunday.' },
+    entry: 'succession',
+    at: '2026-11-22T00:00:00.000000Z',
+    act: 'log.succeeded',
+    subject: origin,
+    outcome: 'done',
+    reason: 'Restored from the backup of Sunday.',
     details: { log: 2, origin, predecessorCheckpoint },
   }
   const log = await exportLog(successorKey, [first, ...numberedEntries(20), ...more])
@@ -342,9 +346,14 @@ test('each erasure is told of: who asked for it, why, and which entries it names
   const { erasures } = await reportOf(files)
   assert.deepEqual(erasures, [
     {
-      ...{ origin: key.origin, index: 31, erasure: '01900000-0000-7000-9000-000000000001' },
-      ...{ of: 'card', requestedBy: 'admin-1', reason: 'The cardholder asked for it.' },
-      ...{ log: key.origin, ranges: [[0, 2]] },
+      origin: key.origin,
+      index: 31,
+      erasure: '01900000-0000-7000-9000-000000000001',
+      of: 'card',
+      requestedBy: 'admin-1',
+      reason: 'The cardholder asked for it.',
+      log: key.origin,
+      ranges: [[0, 2]],
     },
   ])
 })
@@ -373,8 +382,13 @@ test('the first events of a card that were never entered are found', async () =>
 const at = '2026-11-22T00:00:00.000000Z'
 
 const tryOf = (card: string, tryNumber: number, act = 'pin.attempted'): AuditEntry => ({
-  ...{ entry: `${card} ${act} ${tryNumber}`, at, act, client: 'network-1', card },
-  ...{ outcome: 'refused', details: { tryNumber, remainingTries: 2 } },
+  entry: `${card} ${act} ${tryNumber}`,
+  at,
+  act,
+  client: 'network-1',
+  card,
+  outcome: 'refused',
+  details: { tryNumber, remainingTries: 2 },
 })
 
 test('a try of a card that was never entered is found, the first as well, in whichever order the others came', async () => {
@@ -430,7 +444,11 @@ test('the tries that a block by the client takes away are not missed', async () 
 
 test('so many cards may begin in the midst of a log as it says, where it begins, to be older', async () => {
   const begun = (olderCards: number): AuditEntry => ({
-    ...{ entry: 'begun', at, act: 'log.began', subject: key.origin, outcome: 'done' },
+    entry: 'begun',
+    at,
+    act: 'log.began',
+    subject: key.origin,
+    outcome: 'done',
     details: { olderCards },
   })
   const late = without(100, ({ card = '', sequence = 0 }) => card < 'card-2' && sequence < 3)

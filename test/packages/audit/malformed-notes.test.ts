@@ -32,8 +32,10 @@ const root = base64(new Uint8Array(32))
 
 test('a verifier key is a name, its id and the bytes of a known type, and nothing else', () => {
   assert.deepEqual(parseVerifierKey(vkey), {
-    ...{ name: 'a.example/log', id: noteKeyId('a.example/log', 1, publicKey) },
-    ...{ type: 1, publicKey },
+    name: 'a.example/log',
+    id: noteKeyId('a.example/log', 1, publicKey),
+    type: 1,
+    publicKey,
   })
   const unknown = (text: string) =>
     malformed(`the verifier key has an unknown type: ${text.slice(0, 80)}`)
@@ -135,7 +137,9 @@ test('a note that no known key has signed is not opened, nor one whose signature
 test('a checkpoint is an origin, a size in decimal, a root of 32 bytes and further lines that are not empty', () => {
   const whole = `a.example/log\n0\n${root}\n`
   assert.deepEqual(parseCheckpoint(whole), {
-    ...{ origin: 'a.example/log', size: 0, root: new Uint8Array(32) },
+    origin: 'a.example/log',
+    size: 0,
+    root: new Uint8Array(32),
   })
   assert.equal(parseCheckpoint(`${whole}more\nand more\n`).origin, 'a.example/log')
   const wrong = malformed('a checkpoint has an origin, a size and a root')

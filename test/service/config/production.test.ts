@@ -149,7 +149,8 @@ const careless = (): readonly (readonly [variable: string, changes: Changes])[] 
         'CONSOLE_AUDIENCE',
         {
           ...people(),
-          ...{ [`${prefix}_ISSUER`]: 'https://issuer.test', [`${prefix}_AUDIENCE`]: 'people' },
+          [`${prefix}_ISSUER`]: 'https://issuer.test',
+          [`${prefix}_AUDIENCE`]: 'people',
           CONSOLE_AUDIENCE: 'people',
         },
       ] as const,

@@ -32,8 +32,10 @@ export let card: PublicToken
 export let other: PublicToken
 let cards = 0
 export const origin = {
-  ...{ entryMode: 'chip', reference: 'R-1' },
-  ...{ networkId: 'network', requestId: 'request-1' },
+  entryMode: 'chip',
+  reference: 'R-1',
+  networkId: 'network',
+  requestId: 'request-1',
   transaction: bakery,
 }
 export const clientId = 'client-1'

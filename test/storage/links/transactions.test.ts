@@ -32,7 +32,9 @@ const newOriginal = (versions = 1): NewOriginal => {
   traces += 1
   return {
     transactionHashes: Array.from({ length: versions }, () => randomBytes(32)),
-    ...{ messageClass: '1', trace: String(traces).padStart(6, '0'), transmittedAt: '1122170000' },
+    messageClass: '1',
+    trace: String(traces).padStart(6, '0'),
+    transmittedAt: '1122170000',
     acquirer: '123456',
   }
 }

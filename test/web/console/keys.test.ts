@@ -53,7 +53,9 @@ test('under each instant in UTC stands the reader’s own time', {
   const time = page.locator('time[datetime*="T"]').first()
   const at = new Date((await time.getAttribute('datetime')) ?? '')
   const own = new Intl.DateTimeFormat('en-GB', {
-    ...{ dateStyle: 'medium', timeStyle: 'medium', timeZone: 'Asia/Tokyo' },
+    dateStyle: 'medium',
+    timeStyle: 'medium',
+    timeZone: 'Asia/Tokyo',
   })
   assert.match(await time.innerText(), / UTC/)
   assert.equal(await time.locator('.local').innerText(), own.format(at))

@@ -25,8 +25,12 @@ export const openWorld = async (service: Console, text: string | null): Promise<
   const card = await issueDeclinedCard(service, text ?? 'C-20481', { cardProduct: 1003 })
   await openCeremony(service)
   await administer(service, 'POST', '/links', {
-    ...{ linkName: 'console', networkId: 'demo-network', direction: 'dial', host: '127.0.0.1' },
-    ...{ port: 1, profile: 'sandbox' },
+    linkName: 'console',
+    networkId: 'demo-network',
+    direction: 'dial',
+    host: '127.0.0.1',
+    port: 1,
+    profile: 'sandbox',
   })
   const [found] = await administer(service, 'POST', '/cards/search', {
     authorizationReference: card.reference,
@@ -41,14 +45,12 @@ export const openWorld = async (service: Console, text: string | null): Promise<
   const params: Readonly<Record<string, string>> = {
     publicToken: card.publicToken,
     authorizationId: found.authorization.authorizationId,
-    ...{
-      webhookId,
-      entry: card.disclosureId,
-      approvalId,
-      clientId: 'demo-client',
-      linkName: 'console',
-      personId: person.personId,
-    },
+    webhookId,
+    entry: card.disclosureId,
+    approvalId,
+    clientId: 'demo-client',
+    linkName: 'console',
+    personId: person.personId,
   }
   const addressOf = (path: string) =>
     path.replaceAll(/:(\w+)/g, (_, name: string) => {
@@ -68,7 +70,8 @@ const administer = async (
   // biome-ignore lint/suspicious/noExplicitAny: whoever asks knows what is answered.
 ): Promise<any> => {
   const answer = await service.call(method, `/${path}`, {
-    ...{ as: 'admin', listener: 'private' },
+    as: 'admin',
+    listener: 'private',
     ...(body && { body }),
   })
   if (answer.status >= 300) throw new Error(`${path}: ${answer.text}`)
@@ -78,14 +81,21 @@ const administer = async (
 /** Lets a key await both of its components. */
 export const openCeremony = (service: Console): Promise<void> =>
   administer(service, 'POST', '/component-entries', {
-    ...{ family: 'zone-master', key: 'zmk-console', algorithm: 'AES', lengthBytes: 32 },
-    ...{ componentCount: 2, keyCheckValue: '0000000000' },
+    family: 'zone-master',
+    key: 'zmk-console',
+    algorithm: 'AES',
+    lengthBytes: 32,
+    componentCount: 2,
+    keyCheckValue: '0000000000',
   })
 
 /** Asks for a new administrator, whom another person has to approve. */
 export const askForAdministrator = (service: Console, clientId: string, clientName = clientId) =>
   administer(service, 'POST', '/clients', {
-    ...{ clientId, clientName, kind: 'admin', scopes: ['admin'] },
+    clientId,
+    clientName,
+    kind: 'admin',
+    scopes: ['admin'],
     jwks: {
       keys: [
         generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' }),

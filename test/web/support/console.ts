@@ -23,8 +23,12 @@ export const openConsole = async (env: Readonly<Record<string, string>> = {}): P
   const service = await openDeliveryService({
     env: {
       // The port that injected calls name is one of its own, too.
-      ...{ PORT: '8080', BASE_URL: `http://127.0.0.1:${port}`, PRIVATE_BASE_URL: privateUrl },
-      ...{ RATE_LIMIT: 'on', RATE_PER_SECOND: '100000', RATE_BURST: '100000' },
+      PORT: '8080',
+      BASE_URL: `http://127.0.0.1:${port}`,
+      PRIVATE_BASE_URL: privateUrl,
+      RATE_LIMIT: 'on',
+      RATE_PER_SECOND: '100000',
+      RATE_BURST: '100000',
       ...env,
     },
   })

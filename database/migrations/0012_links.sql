@@ -36,6 +36,17 @@ create table link_session (
   primary key (link_name, session_id)
 );
 
+-- Whether each process serves a link, and otherwise why not. A process that ended leaves its rows
+-- behind; they lose their meaning after half a minute.
+create table link_process (
+  link_name text not null,
+  process_id uuid not null,
+  -- Null where the process listens for the network, or connects to it.
+  fault text,
+  seen_at timestamptz not null default now(),
+  primary key (link_name, process_id)
+);
+
 -- The transaction that a reversal looks for, or the reversal itself if it arrives before its
 -- original: the first of the two inserts the row. The hash covers network, PAN fingerprint,
 -- reference, terminal and merchant.

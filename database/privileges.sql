@@ -3,8 +3,9 @@
 -- The owner runs this file with each migration, in the same transaction. By hand:
 --   psql --single-transaction --set schema=public --set service=ROLE --file database/privileges.sql
 --
--- The service reads every table. Tries, limits, idempotency keys, events, authorizations and the
--- audit log are in no grant below: the service writes them by functions, which run as the owner.
+-- The service reads every table. Tries, limits, idempotency keys, events, authorizations, payments
+-- and the audit log are in no grant below: the service writes them by functions, which run as the
+-- owner.
 
 revoke all on all tables in schema :"schema" from :"service";
 grant usage on schema :"schema" to :"service";
@@ -66,7 +67,9 @@ do $grants$
 declare
   -- Parts of other functions. Only functions call them, and so only the owner.
   v_parts constant text[] := array[
+    'choose_payment_effect',
     'count_wrong_expiry',
+    'derive_payment_state',
     'has_card_use',
     'is_changeable',
     'lock_card',

@@ -3,6 +3,12 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { STATUS_CODES } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import {
+  paymentEffects,
+  paymentMessages,
+  paymentRules,
+  paymentSituations,
+} from '../src/domain/payment.ts'
 import { type ProblemKind, problemKinds } from '../src/domain/problem-kinds.ts'
 import { readConfig } from '../src/service/config/config.ts'
 import { refusals } from '../src/service/config/production.ts'
@@ -25,6 +31,7 @@ import { drawArrows } from './structure/arrows.ts'
  * - docs/reference/errors.md from the table of failures,
  * - docs/reference/production.md from the table of refusals,
  * - the arrows of ARCHITECTURE.md from the table that the check of the structure reads,
+ * - the messages and states of docs/reference/payments.md from the table of effects,
  * - the types of the SDK from both OpenAPI documents, and its table of administrative operations.
  *
  * With `--check` it writes nothing, and fails if a file differs. The last argument names another
@@ -55,7 +62,16 @@ export async function generateDocuments(
     'docs/reference/configuration.md': generateConfiguration(),
     'docs/reference/errors.md': generateErrors(),
     'docs/reference/production.md': generateRefusals(),
-    'ARCHITECTURE.md': insertArrows(await readFile(join(folder, 'ARCHITECTURE.md'), 'utf8')),
+    'ARCHITECTURE.md': await insertGenerated(folder, 'ARCHITECTURE.md', {
+      name: 'arrows',
+      source: 'scripts/structure/arrows.ts',
+      text: `\`\`\`\n${drawArrows()}\n\`\`\``,
+    }),
+    'docs/reference/payments.md': await insertGenerated(folder, 'docs/reference/payments.md', {
+      name: 'messages and states',
+      source: 'src/domain/payment.ts',
+      text: drawPaymentRules(),
+    }),
   }
 }
 
@@ -198,20 +214,41 @@ function generateRefusals(): string {
 const accepted = (acceptance: string | null): string =>
   acceptance === null ? '' : `\`${acceptance}\``
 
-const arrowsBegin =
-  '<!-- arrows: generated from scripts/structure/arrows.ts by npm run generate -->'
-const arrowsEnd = '<!-- end of arrows -->'
+/** What each message does to a payment in each state. */
+function drawPaymentRules(): string {
+  const rows = paymentMessages.map((message) => {
+    const effects = paymentSituations.map((state) => paymentEffects[paymentRules[message][state]])
+    return `| \`${message}\` | ${effects.join(' | ')} |`
+  })
+  const states = paymentSituations.map((state) => (state === 'none' ? 'none' : `\`${state}\``))
+  return [
+    `| message | ${states.join(' | ')} |`,
+    `|---|${states.map(() => '---|').join('')}`,
+    ...rows,
+  ].join('\n')
+}
 
-/** Inserts the arrows between the two marks of a text. */
-function insertArrows(text: string): string {
-  const [before, old, ...others] = text.split(arrowsBegin)
-  const [, after] = (old ?? '').split(arrowsEnd)
+/** A generated part of a document that people write. */
+interface GeneratedPart {
+  readonly name: string
+  readonly source: string
+  readonly text: string
+}
+
+/** Inserts a part between its two marks in a document. */
+async function insertGenerated(
+  folder: string,
+  path: string,
+  { name, source, text }: GeneratedPart,
+): Promise<string> {
+  const begin = `<!-- ${name}: generated from ${source} by npm run generate -->`
+  const end = `<!-- end of ${name} -->`
+  const [before, old, ...others] = (await readFile(join(folder, path), 'utf8')).split(begin)
+  const [, after] = (old ?? '').split(end)
   if (before === undefined || after === undefined || others.length > 0) {
-    throw new Error(
-      `ARCHITECTURE.md needs ${arrowsBegin} and ${arrowsEnd}, once and in this order.`,
-    )
+    throw new Error(`${path} needs ${begin} and ${end}, once and in this order.`)
   }
-  return `${before}${arrowsBegin}\n\n\`\`\`\n${drawArrows()}\n\`\`\`\n\n${arrowsEnd}${after}`
+  return `${before}${begin}\n\n${text}\n\n${end}${after}`
 }
 
 /** Breaks a text between words. */

@@ -29,6 +29,8 @@ create table authorization_request (
   -- texts of the acquirer that no statement compares.
   merchant jsonb check (jsonb_typeof(merchant) = 'object' and length(merchant::text) <= 600),
   network_transaction_id text check (length(network_transaction_id) <= 15),
+  -- The payment that the approval opened or raised: null if it holds nothing.
+  payment_id uuid,
   requested_at timestamptz not null default clock_timestamp(),
   -- The try: all null if none was spent.
   kind text check (kind in ('pin', 'cvv')),
@@ -83,6 +85,7 @@ select public_token as "publicToken", client_id as "clientId",
   reference, entry_mode as "entryMode", transaction_type as "transactionType",
   amount::double precision as "amount", currency_code as "currencyCode",
   merchant::text as "merchant", network_transaction_id as "networkTransactionId",
+  payment_id as "paymentId",
   response_code as "responseCode", checks, remaining_tries as "remainingTries",
   duration_ms as "durationMs",
   to_char(decided_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at"

@@ -15,7 +15,7 @@ export const transactionTypes = [
   'funding',
   'credit',
 ] as const
-type TransactionType = (typeof transactionTypes)[number]
+export type TransactionType = (typeof transactionTypes)[number]
 
 /** The transaction in an authorization request. */
 export interface Transaction {

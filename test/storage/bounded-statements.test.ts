@@ -208,6 +208,7 @@ const decided = {
   durationMs: 1,
   eventType: 'authorization.declined',
   details: '{}',
+  hold: null,
 } as const
 const original = { messageClass: '1', trace: '007900', transmittedAt: '1122170000', acquirer: '' }
 

@@ -4,6 +4,9 @@
 -- p_mistakes is null unless the expiry was wrong. More than p_mistakes wrong expiries within
 -- p_window microseconds count as guessing. Lock order: card, transaction, key, wrong expiry.
 --
+-- p_held_amount is what an approval holds, null if it holds nothing: its payment, which has the id
+-- of the authorization, is opened with the answer.
+--
 -- Returns whether the key was free and no reversal overtook the transaction; otherwise the call
 -- does nothing. Also returns whether to report guessing now.
 --
@@ -38,6 +41,9 @@ create or replace function answer_authorization(
   p_window bigint,
   p_event_type text,
   p_details text,
+  p_held_amount bigint,
+  p_held_currency_code text,
+  p_hold_expires_at timestamptz,
   out is_answered boolean,
   out is_guessing boolean
 )
@@ -65,14 +71,26 @@ begin
   is_answered := true;
   insert into authorization_request (
     public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
-    transaction_type, amount, currency_code, merchant, network_transaction_id, response_code,
-    checks, duration_ms, decided_at
+    transaction_type, amount, currency_code, merchant, network_transaction_id, payment_id,
+    response_code, checks, duration_ms, decided_at
   )
   values (
     p_public_token, p_authorization_id, p_client_id, p_network_id, p_request_id, p_reference,
     p_entry_mode, p_transaction_type, p_amount, p_currency_code, p_merchant,
-    p_network_transaction_id, p_response_code, p_checks, p_duration_ms, clock_timestamp()
+    p_network_transaction_id, case when p_held_amount is not null then p_authorization_id end,
+    p_response_code, p_checks, p_duration_ms, clock_timestamp()
   );
+  -- What an approval takes is taken here.
+  if p_held_amount is not null then
+    insert into payment (
+      public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
+      currency_code, approved, hold_expires_at
+    )
+    values (
+      p_public_token, p_authorization_id, p_client_id, p_network_id, p_network_transaction_id,
+      'authorization', p_held_currency_code, p_held_amount, p_hold_expires_at
+    );
+  end if;
   update card
   set last_sequence = v_card.last_sequence + 1
   where public_token = p_public_token;

@@ -27,7 +27,10 @@ create or replace function settle_authorization_several(
   p_answers bytea[],
   p_foreseen_tries integer[],
   p_event_types text[],
-  p_details text[]
+  p_details text[],
+  p_held_amounts bigint[],
+  p_held_currency_codes text[],
+  p_hold_expires_ats timestamptz[]
 ) returns table (
   ordinal integer,
   remaining integer,
@@ -45,11 +48,12 @@ begin
         p_public_tokens, p_authorization_ids, p_kinds, p_try_numbers, p_epochs, p_comparisons,
         p_response_codes, p_checks, p_duration_ms, p_request_ids, p_references, p_entry_modes,
         p_claimant_ids, p_claim_keys, p_claim_ids, p_answers, p_foreseen_tries,
-        p_event_types, p_details
+        p_event_types, p_details, p_held_amounts, p_held_currency_codes, p_hold_expires_ats
       ) with ordinality as caller (
         public_token, authorization_id, kind, try_number, epoch, comparison, response_code, checks,
         duration_ms, request_id, reference, entry_mode, claimant_id, key_hash, claim_id, answer,
-        foreseen_tries, event_type, details, ordinal
+        foreseen_tries, event_type, details, held_amount, held_currency_code, hold_expires_at,
+        ordinal
       )
       order by public_token
     ),
@@ -123,10 +127,25 @@ begin
         response_code = settled.response_code,
         checks = settled.checks,
         duration_ms = settled.duration_ms,
-        decided_at = case when settled.response_code is not null then clock_timestamp() end
+        decided_at = case when settled.response_code is not null then clock_timestamp() end,
+        payment_id = case when settled.held_amount is not null then settled.authorization_id end
       from settled
       where request.public_token = any (array[settled.public_token])
         and request.authorization_id = settled.authorization_id
+      returning settled.ordinal, request.client_id, request.network_id,
+        request.network_transaction_id
+    ),
+    opened as (
+      insert into payment (
+        public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
+        currency_code, approved, hold_expires_at
+      )
+      select settled.public_token, settled.authorization_id, recorded.client_id,
+        recorded.network_id, recorded.network_transaction_id, 'authorization',
+        settled.held_currency_code, settled.held_amount, settled.hold_expires_at
+      from recorded
+      join settled using (ordinal)
+      where settled.held_amount is not null
     )
     select settled.ordinal::integer, settled.remaining,
       case when settled.is_stored then settled.answer end as answer, settled.is_stored

@@ -9,6 +9,9 @@
 -- src/domain/decline-reason.ts. p_response_code and the event are null if the authorization spends
 -- another try next. p_key_hash is null without an idempotency key.
 --
+-- p_held_amount is what the approval holds, null if it holds nothing: its payment, which has the id
+-- of the authorization, is opened with the answer.
+--
 -- Returns how many tries remain, null if the counter does not exist; the stored answer of the key,
 -- null if it has none; and whether it is the answer of this call.
 --
@@ -33,6 +36,9 @@ create or replace function settle_authorization(
   p_foreseen_tries integer,
   p_event_type text,
   p_details text,
+  p_held_amount bigint,
+  p_held_currency_code text,
+  p_hold_expires_at timestamptz,
   out remaining integer,
   out answer bytea,
   out is_own boolean
@@ -48,6 +54,8 @@ declare
   v_event_type text := p_event_type;
   v_details text := p_details;
   v_sequence integer;
+  v_payment_id uuid;
+  v_request record;
   -- A cluster does not allow clock functions in a change.
   v_decided_at timestamptz;
 begin
@@ -106,6 +114,9 @@ begin
   if v_response_code is not null then
     v_decided_at := clock_timestamp();
   end if;
+  if p_held_amount is not null and v_response_code = '00' then
+    v_payment_id := p_authorization_id;
+  end if;
   if p_event_type is not null then
     v_sequence := v_sequence + 1;
     perform record_event(
@@ -125,8 +136,22 @@ begin
     response_code = v_response_code,
     checks = p_checks,
     duration_ms = p_duration_ms,
-    decided_at = v_decided_at
-  where request.public_token = p_public_token and request.authorization_id = p_authorization_id;
+    decided_at = v_decided_at,
+    payment_id = v_payment_id
+  where request.public_token = p_public_token and request.authorization_id = p_authorization_id
+  returning request.network_id, request.network_transaction_id into v_request;
+  -- What an approval takes is taken here.
+  if v_payment_id is not null then
+    insert into payment (
+      public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
+      currency_code, approved, hold_expires_at
+    )
+    values (
+      p_public_token, v_payment_id, v_card.client_id, v_request.network_id,
+      v_request.network_transaction_id, 'authorization', p_held_currency_code, p_held_amount,
+      p_hold_expires_at
+    );
+  end if;
   if v_settled.restored_tries <> '{}' and v_settled.restored_tries <> array[p_try_number] then
     update authorization_request as request
     set restored = true

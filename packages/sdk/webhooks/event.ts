@@ -87,7 +87,10 @@ interface EventDetails {
   readonly 'cvv.attempt_failed': AttemptFailed
   readonly 'cvv.blocked': Blocked
   readonly 'cvv.unblocked': object
-  readonly 'authorization.approved': Authorization
+  readonly 'authorization.approved': Authorization & {
+    /** The payment that the approval opened or raised; left out if nothing is held. */
+    readonly paymentId?: string
+  }
   readonly 'authorization.declined': Authorization & {
     /** Why: stable, so switch on it. */
     readonly declineReason?: DeclineReason

@@ -47,6 +47,17 @@ export const explainedDeclineMembers = {
   ),
 }
 
+/** The payment of an authorization. */
+export const paymentIdMember = {
+  paymentId: Type.Optional(
+    Type.String({
+      format: 'uuid',
+      description: 'The payment that the approval opened or raised; left out if nothing is held.',
+      examples: ['01a207f1-05bc-71f8-97ce-911aef6582b9'],
+    }),
+  ),
+}
+
 /** The members of an answered authorization, on both listeners. */
 export const authorizationMembers = {
   authorizationId: Type.String({ format: 'uuid' }),
@@ -54,6 +65,7 @@ export const authorizationMembers = {
   approved: Type.Boolean(),
   responseCode: Type.String({ description: 'ISO 8583, field 39.', examples: ['55'] }),
   ...explainedDeclineMembers,
+  ...paymentIdMember,
   entryMode: Type.String({ examples: ['chip'] }),
   ...recordedTransactionMembers,
   reference: Type.String({ description: "The network's own.", examples: ['512345678901'] }),

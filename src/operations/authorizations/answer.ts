@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import { explainDecline } from '../../domain/decline-reason.ts'
+import { composeHold } from '../../domain/payment.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { ResponseCode } from '../../domain/response-code.ts'
 import { recordTransaction } from '../../domain/transaction.ts'
@@ -34,6 +35,8 @@ type NewCheck = Omit<AuthorizationCheck, 'afterMs' | 'responseCode'> & {
 
 /** A request with its checks so far. */
 export interface TracedRequest extends AuthorizationRequest {
+  /** The instant at which the card must be valid, and from which a hold counts. */
+  readonly at: Date
   readonly trail: {
     note(check: NewCheck): void
     readonly checks: readonly AuthorizationCheck[]
@@ -42,7 +45,7 @@ export interface TracedRequest extends AuthorizationRequest {
 }
 
 /** Begins the list of checks of a request. */
-export function traceRequest(request: AuthorizationRequest): TracedRequest {
+export function traceRequest(request: AuthorizationRequest, at: Date): TracedRequest {
   const fromMs = performance.now()
   const durationMs = () => Math.round(performance.now() - fromMs)
   const checks: AuthorizationCheck[] = []
@@ -53,7 +56,7 @@ export function traceRequest(request: AuthorizationRequest): TracedRequest {
       ...(responseCode !== undefined && { responseCode }),
     })
   }
-  return { ...request, trail: { note, checks, durationMs } }
+  return { ...request, at, trail: { note, checks, durationMs } }
 }
 
 /** The outcome of each kind of try. */
@@ -72,25 +75,28 @@ export const uncheckedOutcomes = ({ cvvRemaining, pinRemaining }: AuthorizedCard
 export const composeAnswer = (
   responseCode: ResponseCode,
   card: AuthorizedCard | null,
-  { reference }: AuthorizationRequest,
+  { at, reference, transaction }: Pick<TracedRequest, 'at' | 'reference' | 'transaction'>,
   authorizationId: string,
   outcomes: Outcomes | null = card && uncheckedOutcomes(card),
 ): Authorization => ({
   approved: responseCode === '00',
   responseCode,
   ...(card && { publicToken: card.publicToken, authorizationId }),
+  ...(responseCode === '00' && composeHold(transaction, at) && { paymentId: authorizationId }),
   reference,
   ...outcomes,
 })
 
 /** Composes the record and the event of an answered authorization. */
 export function toAnsweredAuthorization(
-  { entryMode, networkId, reference, requestId, trail, transaction }: TracedRequest,
+  { at, entryMode, networkId, reference, requestId, trail, transaction }: TracedRequest,
   { clientId, publicToken }: Pick<AuthorizedCard, 'clientId' | 'publicToken'>,
   { authorizationId = newEventId(), responseCode }: Authorization,
 ): AnsweredAuthorization {
   const { declinedBy, declineReason } = explainDecline(responseCode, trail.checks) ?? {}
-  const reported = { authorizationId, responseCode, declineReason, declinedBy }
+  const hold = responseCode === '00' ? composeHold(transaction, at) : null
+  const paymentId = hold ? authorizationId : undefined
+  const reported = { authorizationId, paymentId, responseCode, declineReason, declinedBy }
   return {
     publicToken,
     clientId,
@@ -110,6 +116,7 @@ export function toAnsweredAuthorization(
       reference,
       ...recordTransaction(transaction),
     }),
+    hold,
   }
 }
 
@@ -240,10 +247,10 @@ export async function answerRepeat(
   const { answer, claimId } = await awaitFirst(context, keyed)
   if (answer) return idempotency.replayAnswer(context.hsm, keyed, { answer, claimId })
   // The first result was lost with its process, and so was its record.
-  const lost = composeAnswer('96', card, request, newEventId())
+  const repeat = traceRequest(request, context.now())
+  const lost = composeAnswer('96', card, repeat, newEventId())
   const kept = await storeFirstAnswer(context, { keyed, claimId, lost }, lost)
   if (!kept.replayed && card) {
-    const repeat = traceRequest(request)
     repeat.trail.note({ check: 'answer', result: 'unresolved', responseCode: '96' })
     await answerAuthorization(context.database, toAnsweredAuthorization(repeat, card, lost), null)
   }

@@ -23,6 +23,9 @@ const answerMembers = {
   responseCode: Type.Enum([...responseCodes]),
   publicToken: Type.Optional(Type.String({ examples: ['4820117360'] })),
   reference: Type.String({ examples: ['512345678901'] }),
+  paymentId: Type.Optional(
+    Type.String({ format: 'uuid', description: 'The payment that the approval opened.' }),
+  ),
   pin: Type.Optional(CheckOutcomeSchema),
   cvv: Type.Optional(CheckOutcomeSchema),
 }

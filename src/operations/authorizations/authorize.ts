@@ -41,7 +41,7 @@ export async function authorize(
   request: AuthorizationRequest,
   repeatable: idempotency.RepeatableRequest | null,
 ): Promise<idempotency.Answer<Authorization>> {
-  const traced = traceRequest(request)
+  const traced = traceRequest(request, context.now())
   const keyed = repeatable && (await idempotency.keyedRequest(context.hsm, repeatable))
   const begun = await begin(context, traced, keyed)
   const answer = await decide(context, traced, keyed, begun)
@@ -59,8 +59,6 @@ interface Begun {
   readonly authorizationId: string
   readonly claimId: string | null
   readonly presented: PresentedPinBlock | null
-  /** The instant at which the card must be valid. */
-  readonly at: Date
 }
 
 /** A cash machine must send a PIN block. */
@@ -80,9 +78,9 @@ async function begin(
   keyed: idempotency.KeyedRequest | null,
 ): Promise<Begun> {
   const claim = keyed && createClaim(keyed)
-  const at = context.now()
+  const { at } = traced
   const authorizationId = newEventId()
-  const known = { card: null, spent: null, authorizationId, claimId: claim?.claimId ?? null, at }
+  const known = { card: null, spent: null, authorizationId, claimId: claim?.claimId ?? null }
   const unread = { ...known, presented: null }
   if (!traced.card) return { ...unread, outcome: 'unknown' }
   const card = await nameCard(context, traced.card)
@@ -165,8 +163,9 @@ async function decide(
 
 /** Returns the first objection before a try is spent, in the order that networks expect. */
 function objectTo(traced: TracedRequest, begun: Begun): ResponseCode | null {
-  const { at, card, outcome, presented } = begun
-  const { note } = traced.trail
+  const { card, outcome, presented } = begun
+  const { at, trail } = traced
+  const { note } = trail
   if (outcome === 'silent') return '96'
   if (!card) return '14'
   note({ check: 'card', result: 'passed' })

@@ -24,11 +24,13 @@ type Records = Pick<AuthorizationContext, 'database'>
 interface RecordedAuthorization
   extends Omit<
       stored.AuthorizationRow,
-      'clientId' | 'checks' | 'remainingTries' | 'at' | keyof TransactionColumns
+      'clientId' | 'checks' | 'remainingTries' | 'at' | 'paymentId' | keyof TransactionColumns
     >,
     RecordedTransaction,
     Partial<Decline> {
   readonly approved: boolean
+  /** The payment that the approval opened or raised. */
+  readonly paymentId?: string
   /** The arrival of the request: RFC 3339 in UTC. */
   readonly requestedAt: string
   /** When it was answered. */
@@ -126,6 +128,7 @@ function recorded(row: stored.AuthorizationRow): RecordedAuthorization {
     durationMs: row.durationMs,
     ...toTransactionMembers(row),
     approved: row.responseCode === '00',
+    ...(row.paymentId !== null && { paymentId: row.paymentId }),
     ...explainDecline(row.responseCode, checks),
     requestedAt: new Date(Date.parse(row.at) - row.durationMs).toISOString(),
     decidedAt: row.at,

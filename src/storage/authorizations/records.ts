@@ -13,6 +13,8 @@ export interface AuthorizationRow extends TransactionColumns {
   readonly requestId: string
   readonly reference: string
   readonly entryMode: string
+  /** The payment that the approval opened or raised. */
+  readonly paymentId: string | null
   readonly responseCode: string
   /** JSON, in the order in which the checks ran. */
   readonly checks: string

@@ -21,7 +21,10 @@ from settle_authorization(
   p_answer => :answer,
   p_foreseen_tries => :foreseenTries,
   p_event_type => :eventType,
-  p_details => :details
+  p_details => :details,
+  p_held_amount => :heldAmount,
+  p_held_currency_code => :heldCurrencyCode,
+  p_hold_expires_at => :holdExpiresAt
 ) as settled;
 
 -- name: settle_authorization_several
@@ -45,7 +48,10 @@ from settle_authorization_several(
   p_answers => :answers,
   p_foreseen_tries => :foreseenTries,
   p_event_types => :eventTypes,
-  p_details => :details
+  p_details => :details,
+  p_held_amounts => :heldAmounts,
+  p_held_currency_codes => :heldCurrencyCodes,
+  p_hold_expires_ats => :holdExpiresAts
 ) as done;
 
 -- The PIN has matched, and its authorization continues: the CVV2's try opens the row with the
@@ -71,7 +77,10 @@ from settle_authorization(
   p_answer => null,
   p_foreseen_tries => null,
   p_event_type => null,
-  p_details => null
+  p_details => null,
+  p_held_amount => null,
+  p_held_currency_code => null,
+  p_hold_expires_at => null
 ) as settled
 cross join spend_try(
   p_public_token => :publicToken,
@@ -120,7 +129,10 @@ from answer_authorization(
   p_mistakes => :mistakes,
   p_window => :windowLength,
   p_event_type => :eventType,
-  p_details => :details
+  p_details => :details,
+  p_held_amount => :heldAmount,
+  p_held_currency_code => :heldCurrencyCode,
+  p_hold_expires_at => :holdExpiresAt
 ) as answered;
 
 -- name: answer_authorization_several
@@ -154,7 +166,10 @@ from answer_authorization_several(
   p_mistakes => :mistakes,
   p_windows => :windowLengths,
   p_event_types => :eventTypes,
-  p_details => :details
+  p_details => :details,
+  p_held_amounts => :heldAmounts,
+  p_held_currency_codes => :heldCurrencyCodes,
+  p_hold_expires_ats => :holdExpiresAts
 ) as done;
 
 -- A request about an unknown card has no authorization row.

@@ -1,5 +1,6 @@
 import type { EventType } from '../../domain/event-type.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
+import type { Hold } from '../../domain/payment.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import { type Connection, type Database, firstRow } from '../engine/database.ts'
 import { loadSharedStatements, loadStatements } from '../engine/statements.ts'
@@ -34,7 +35,21 @@ export interface AnsweredAuthorization extends AuthorizationOrigin {
   readonly eventType: EventType
   /** JSON. */
   readonly details: string
+  /** What an approval holds; null if nothing. Its payment has the id of the authorization. */
+  readonly hold: Hold | null
 }
+
+interface HoldValues {
+  readonly heldAmount: number | null
+  readonly heldCurrencyCode: string | null
+  readonly holdExpiresAt: Date | null
+}
+
+const holdValues = (hold: Hold | null): HoldValues => ({
+  heldAmount: hold?.amount ?? null,
+  heldCurrencyCode: hold?.currency ?? null,
+  holdExpiresAt: hold?.expiresAt ?? null,
+})
 
 /** A spent try with its result. */
 interface ComparedTry {
@@ -60,7 +75,8 @@ interface Settlement {
 type TryValues = Pick<SpentTry, 'publicToken' | 'kind' | 'tryNumber' | 'epoch'>
 
 type SettleValues = TryValues &
-  Omit<AnsweredAuthorization, 'networkId' | 'clientId' | 'transaction'> & {
+  HoldValues &
+  Omit<AnsweredAuthorization, 'networkId' | 'clientId' | 'transaction' | 'hold'> & {
     readonly comparison: Comparison
     readonly claimantId: string | null
     readonly claimKey: Uint8Array | null
@@ -91,12 +107,13 @@ const tryValues = ({ epoch, kind, publicToken, tryNumber }: SpentTry): TryValues
 export async function settleAuthorization(
   database: Database,
   { comparison, spent }: ComparedTry,
-  { clientId: _, networkId: __, transaction: ___, ...authorization }: AnsweredAuthorization,
+  { clientId: _, hold, networkId: __, transaction: ___, ...authorization }: AnsweredAuthorization,
   keyed: ForeseenAnswer | null,
 ): Promise<Settlement> {
   const settlement = await settle(database, spent.publicToken, {
     ...authorization,
     ...tryValues(spent),
+    ...holdValues(hold),
     comparison,
     claimantId: keyed?.clientId ?? null,
     claimKey: keyed?.keyHash ?? null,
@@ -168,7 +185,8 @@ interface GuessingThreshold {
   readonly windowSeconds: number
 }
 
-type AnswerValues = Omit<AnsweredAuthorization, 'transaction'> &
+type AnswerValues = Omit<AnsweredAuthorization, 'transaction' | 'hold'> &
+  HoldValues &
   OriginValues &
   ClaimValues &
   TransactionValues & {
@@ -198,7 +216,7 @@ export async function answerAuthorization(
   wrongExpiry: GuessingThreshold | null = null,
 ): Promise<Answered> {
   const { authorizationId, checks, clientId, durationMs, publicToken, responseCode } = authorization
-  const { details, eventType } = authorization
+  const { details, eventType, hold } = authorization
   const answered = await answer(database, publicToken, {
     publicToken,
     clientId,
@@ -213,6 +231,7 @@ export async function answerAuthorization(
     windowLength: wrongExpiry && wrongExpiry.windowSeconds * 1_000_000,
     eventType,
     details,
+    ...holdValues(hold),
   })
   if (!answered) throw new Error('An authorization was not answered.')
   return answered

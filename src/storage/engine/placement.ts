@@ -21,6 +21,8 @@ const spread: readonly SpreadTables[] = [
       'try_counter',
       'authorization_request',
       'wrong_expiry',
+      'payment',
+      'payment_message',
       'pin_envelope',
       'card_limit',
       'event',

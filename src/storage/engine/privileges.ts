@@ -24,6 +24,8 @@ export const protectedTables = [
   'idempotency_record',
   'installed_function',
   'migration',
+  'payment',
+  'payment_message',
   'published_event',
   'published_event_default',
   'refused_disclosure',

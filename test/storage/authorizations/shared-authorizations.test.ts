@@ -101,6 +101,15 @@ const declined = {
   durationMs: 1,
   eventType: 'authorization.declined',
   details: '{"responseCode":"54"}',
+  hold: null,
+} as const
+
+const approved = {
+  ...declined,
+  responseCode: '00',
+  eventType: 'authorization.approved',
+  details: '{"responseCode":"00"}',
+  hold: { amount: 1234, currency: 'EUR', expiresAt: new Date('2026-06-08T12:00:00Z') },
 } as const
 
 let count = 0
@@ -217,6 +226,14 @@ for (const { name, open, skip } of databaseEngines) {
           `select client_id, answer, request_fingerprint from idempotency_record
            where key_hash = sha256(convert_to('key of ' || $1, 'UTF8'))`,
         ),
+        payments: await rows(
+          `select payment_id = (
+               select payment_id from authorization_request as request
+               where request.public_token = payment.public_token and response_code = '00'
+             ) as is_of_authorization, client_id, network_id, network_transaction_id, opened_by,
+             currency_code, approved, hold_expires_at
+           from payment where public_token = $1`,
+        ),
         transactions: await rows(
           `select message_class, reversed_at is null as is_unreversed from network_transaction
            where transaction_hash = sha256(convert_to('transaction of ' || $1, 'UTF8'))`,
@@ -283,18 +300,20 @@ for (const { name, open, skip } of databaseEngines) {
     } as const
 
     const guesses = { mistakes: 0, windowSeconds: 60 }
-    for (const [title, isKeyed, threshold] of [
-      ['without a key', false, null],
-      ['under a key', true, null],
-      ['with a wrong expiry', false, guesses],
-      ['with a wrong expiry under a key', true, guesses],
+    for (const [title, isKeyed, threshold, authorization] of [
+      ['without a key', false, null, declined],
+      ['under a key', true, null, declined],
+      ['with a wrong expiry', false, guesses, declined],
+      ['with a wrong expiry under a key', true, guesses, declined],
+      ['and approved', false, null, approved],
+      ['and approved under a key', true, null, approved],
     ] as const) {
       test(`each that spends nothing and is answered ${title} comes to what it comes to alone`, async () => {
         const pairs = await makePairs(Object.values(answered).map((way) => way ?? ''))
         const settle = (publicToken: PublicToken) =>
           answerAuthorization(
             database,
-            { ...declined, publicToken, authorizationId: newEventId() },
+            { ...authorization, publicToken, authorizationId: newEventId() },
             isKeyed ? { ...makeClaim(publicToken), answer } : null,
             threshold,
           )
@@ -371,15 +390,9 @@ for (const { name, open, skip } of databaseEngines) {
       )
       assert.ok(row)
       const record = {
-        ...origin,
+        ...approved,
         ...row,
         publicToken,
-        clientId: 'client-1',
-        responseCode: '00',
-        checks: '[]',
-        durationMs: 1,
-        eventType: 'authorization.approved',
-        details: '{"responseCode":"00"}',
       } as const
       const foreseen = claim && {
         clientId: networkId,

@@ -211,6 +211,7 @@ export const recordFor = (spent: SpentTry, comparison: Comparison): AnsweredAuth
   durationMs: 2,
   eventType: comparison === 'match' ? 'authorization.approved' : 'authorization.declined',
   details: '{}',
+  hold: null,
 })
 
 export const settle = (

@@ -522,6 +522,11 @@ export interface components {
             readonly publicToken?: string;
             /** @example 512345678901 */
             readonly reference: string;
+            /**
+             * Format: uuid
+             * @description The payment that the approval opened.
+             */
+            readonly paymentId?: string;
             readonly pin?: {
                 /** @enum {string} */
                 readonly result: "match" | "mismatch" | "blocked" | "not_checked" | "unresolved";
@@ -886,6 +891,12 @@ export interface components {
              * @enum {string}
              */
             readonly retry?: "never" | "with_other_data" | "later";
+            /**
+             * Format: uuid
+             * @description The payment that the approval opened or raised; left out if nothing is held.
+             * @example 01a207f1-05bc-71f8-97ce-911aef6582b9
+             */
+            readonly paymentId?: string;
             /** @example chip */
             readonly entryMode: string;
             /**
@@ -1087,6 +1098,11 @@ export interface components {
             readonly publicToken?: string;
             /** @example 512345678901 */
             readonly reference: string;
+            /**
+             * Format: uuid
+             * @description The payment that the approval opened.
+             */
+            readonly paymentId?: string;
             readonly pin?: {
                 /** @enum {string} */
                 readonly result: "match" | "mismatch" | "blocked" | "not_checked" | "unresolved";

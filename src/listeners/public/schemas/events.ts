@@ -2,7 +2,7 @@ import Type, { type Static, type TProperties } from 'typebox'
 import { cardStatusCodes } from '../../../domain/card-status.ts'
 import { type EventType, eventTypes } from '../../../domain/event-type.ts'
 import { cardTypes } from '../../../domain/product.ts'
-import { declineMembers } from '../../http/authorization-members.ts'
+import { declineMembers, paymentIdMember } from '../../http/authorization-members.ts'
 import { pageMembers } from '../../http/pages.ts'
 import { recordedTransactionMembers } from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
@@ -93,7 +93,10 @@ export const messageSchemas = {
   'cvv.attempt_failed': messageSchema('cvv.attempt_failed', attemptFailed),
   'cvv.blocked': messageSchema('cvv.blocked', blocked),
   'cvv.unblocked': messageSchema('cvv.unblocked', {}),
-  'authorization.approved': messageSchema('authorization.approved', authorization),
+  'authorization.approved': messageSchema('authorization.approved', {
+    ...authorization,
+    ...paymentIdMember,
+  }),
   'authorization.declined': messageSchema('authorization.declined', {
     ...authorization,
     ...declineMembers,

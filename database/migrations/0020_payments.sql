@@ -1,0 +1,92 @@
+-- Payments: what each purchase or withdrawal holds and has moved, and the messages that changed it.
+
+-- One purchase, withdrawal or refund, however many messages it takes. Amounts are in the smallest
+-- unit of currency_code, and only grow.
+--
+-- The open amount is approved - reversed - cleared, at least 0, and 0 once the payment is final or
+-- expired. The state is derived from the sums (derive_payment_state), and never stored. An approved
+-- authorization writes its payment with its answer: the row is narrow, and has few indexes. What
+-- describes the purchase is in the row of the message that opened it.
+create table payment (
+  public_token text not null,
+  -- The id of the authorization or of the message that opened it: a version 7 UUID (RFC 9562).
+  payment_id uuid not null,
+  -- Of the card, which never changes.
+  client_id text not null,
+  network_id text not null,
+  network_transaction_id text,
+  opened_by text not null
+    check (opened_by in ('authorization', 'increment', 'advice', 'clearing', 'refund')),
+  currency_code text not null check (currency_code ~ '^[A-Z]{3}$'),
+  approved bigint not null check (approved >= 0),
+  -- What was taken back of the approved amount.
+  reversed bigint not null default 0 check (reversed between 0 and approved),
+  cleared bigint not null default 0 check (cleared >= 0),
+  refunded bigint not null default 0 check (refunded >= 0),
+  -- Held beside the approved amount, such as padding for tips; released with the hold.
+  held_extra bigint not null default 0 check (held_extra >= 0),
+  -- Nothing is held any more: no further clearing is expected.
+  is_final boolean not null default false,
+  is_expired boolean not null default false,
+  -- Whether an advice of the network held an amount again after nothing was held.
+  is_reopened boolean not null default false,
+  -- Null if it never held anything. On the clock of the service.
+  hold_expires_at timestamptz,
+  -- The number of its messages after the first, each of which has a position.
+  message_count integer not null default 0 check (message_count >= 0),
+  opened_at timestamptz not null default clock_timestamp(),
+  primary key (public_token, payment_id),
+  check (not (is_final and is_expired))
+)
+with (fillfactor = 90);
+
+-- Its first columns differ from those of every other index, so that no plan confuses them.
+create index payment_by_client on payment (client_id, payment_id);
+-- Later messages name the payment by the network's id.
+create index payment_by_network_transaction
+  on payment (network_transaction_id, public_token, payment_id)
+  where network_transaction_id is not null;
+-- The open holds, by expiry.
+create index payment_by_hold_expiry on payment (hold_expires_at)
+  where not is_final and not is_expired and approved > reversed;
+
+-- A message that came after the one that opened the payment, or opened it without being an
+-- authorization. Rows are only inserted. Replayed by position, they give the payment's row.
+create table payment_message (
+  public_token text not null,
+  -- A version 7 UUID.
+  message_id uuid not null,
+  -- Null for a reversal that came before its original.
+  payment_id uuid,
+  position integer not null check (position >= 0),
+  kind text not null
+    check (kind in ('increment', 'reversal', 'advice', 'clearing', 'refund', 'expiry')),
+  network_id text not null,
+  -- The network's own key of the message; null for an expiry, and for an increment, whose
+  -- authorization has a key.
+  message_key text check (length(message_key) <= 64),
+  network_transaction_id text,
+  reference text,
+  request_id text,
+  -- What was done (src/domain/payment.ts).
+  effect text not null,
+  -- As the network states it, and what it changed: less if a reversal takes back more than is open.
+  amount bigint not null check (amount >= 0),
+  applied bigint not null,
+  currency_code text not null,
+  -- Of a clearing: whether no further one follows.
+  is_final boolean not null default false,
+  merchant jsonb check (jsonb_typeof(merchant) = 'object' and length(merchant::text) <= 600),
+  received_at timestamptz not null default clock_timestamp(),
+  primary key (public_token, message_id)
+);
+
+-- One key of the network moves one message.
+create unique index payment_message_by_key
+  on payment_message (message_key, public_token, network_id, kind)
+  where message_key is not null;
+create index payment_message_of_payment on payment_message (payment_id, public_token, position)
+  where payment_id is not null;
+-- Reversals that wait for their originals: few.
+create index payment_message_unmatched on payment_message (network_transaction_id, public_token)
+  where payment_id is null;

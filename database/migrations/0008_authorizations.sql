@@ -19,12 +19,15 @@ create table authorization_request (
   entry_mode text not null,
   transaction_type text not null default 'purchase' check (
     transaction_type in (
-      'purchase', 'cash', 'cashback', 'quasiCash', 'refund', 'funding', 'credit'
+      'purchase', 'cash', 'cashback', 'quasiCash', 'refund', 'funding', 'credit', 'inquiry'
     )
   ),
   -- In the smallest unit of the currency; null where the network gave no amount.
   amount bigint check (amount between 0 and 999999999999),
   currency_code text check (currency_code ~ '^[A-Z]{3}$'),
+  -- What the cardholder is charged, as the network converted it; null where it said nothing.
+  billing_amount bigint check (billing_amount between 0 and 999999999999),
+  billing_currency_code text check (billing_currency_code ~ '^[A-Z]{3}$'),
   -- The merchant as the network describes it, as one value: it is read whole, and its members are
   -- texts of the acquirer that no statement compares.
   merchant jsonb check (jsonb_typeof(merchant) = 'object' and length(merchant::text) <= 600),
@@ -52,7 +55,9 @@ create table authorization_request (
   -- Whether the try is not yet in the audit log.
   to_enter boolean not null default false,
   primary key (public_token, authorization_id),
-  check ((amount is null) = (currency_code is null))
+  check ((amount is null) = (currency_code is null)),
+  check ((billing_amount is null) = (billing_currency_code is null)),
+  check (billing_amount is null or amount is not null)
 )
 -- Leaves room for the answer on the page of the request, so that the answer changes no index.
 with (fillfactor = 70);
@@ -84,10 +89,17 @@ select public_token as "publicToken", client_id as "clientId",
   authorization_id as "authorizationId", network_id as "networkId", request_id as "requestId",
   reference, entry_mode as "entryMode", transaction_type as "transactionType",
   amount::double precision as "amount", currency_code as "currencyCode",
+  billing_amount::double precision as "billingAmount",
+  billing_currency_code as "billingCurrencyCode",
   merchant::text as "merchant", network_transaction_id as "networkTransactionId",
   payment_id as "paymentId",
   response_code as "responseCode", checks, remaining_tries as "remainingTries",
   duration_ms as "durationMs",
+  -- The arrival: requested_at is the time of the row, which a request without a try gets last.
+  to_char(
+    (decided_at - duration_ms * interval '1 millisecond') at time zone 'UTC',
+    'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
+  ) as "requestedAt",
   to_char(decided_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at"
 from authorization_request
 where response_code is not null;

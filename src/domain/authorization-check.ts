@@ -6,6 +6,8 @@ export const checkNames = [
   'card',
   'status',
   'expiry',
+  'transaction_type',
+  'currency',
   'pin_block',
   'pin',
   'cvv2',

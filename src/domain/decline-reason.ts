@@ -69,6 +69,20 @@ export const declineRules = {
     retry: 'with_other_data',
     advice: 'Enter the expiry date as it is printed on the card.',
   },
+  inquiry_not_supported: {
+    responseCode: '57',
+    objection: { check: 'transaction_type' },
+    declinedBy: 'service',
+    retry: 'never',
+    advice: 'The balance is not available here; ask your card issuer.',
+  },
+  currency_not_supported: {
+    responseCode: '57',
+    objection: { check: 'currency' },
+    declinedBy: 'card',
+    retry: 'with_other_data',
+    advice: 'Pay in the currency of the card.',
+  },
   pin_missing: {
     responseCode: '86',
     objection: { result: 'not_given' },

@@ -14,6 +14,9 @@ export interface Merchant {
   readonly categoryCode?: string
 }
 
+/** Whether anything is known of a merchant. */
+export const isMerchantKnown = (merchant: Merchant): boolean => Object.keys(merchant).length > 0
+
 /** The most characters of each text. Those of the ids are of ISO 8583, fields 42 and 41. */
 export const merchantLengths = { id: 15, terminalId: 8, name: 99, city: 50 } as const
 
@@ -54,5 +57,6 @@ export function parseMerchant(
     const text = rules[member](described[member]?.trim() ?? '')
     return text === null || holdsPanPart(pan, text) ? [] : [[member, text] as const]
   })
-  return known.length === 0 ? null : Object.fromEntries(known)
+  const merchant: Merchant = Object.fromEntries(known)
+  return isMerchantKnown(merchant) ? merchant : null
 }

@@ -132,15 +132,35 @@ const doubled = (digit: number): number => (digit < 5 ? digit * 2 : digit * 2 - 
  * Whether free text may hold a PAN: a Luhn-valid run of 12 to 19 digits in any script, ignoring
  * spaces, dashes and invisible characters. The check covers each run as a whole, each group of
  * digits between separators, and each part of a run with the first digits and the length of a
- * network's PAN. An expiry or a CVV next to a PAN therefore does not hide it.
+ * network's PAN. An expiry or a CVV next to a PAN therefore does not hide it. Dots between groups
+ * of digits hide no PAN of a network either.
  */
 export function holdsPan(text: string): boolean {
-  const runs = withAsciiDigits(text).match(digitRun) ?? []
-  return runs.some((run) => {
-    const groups = run.split(separators)
-    const digits = groups.join('')
-    return isPan(digits) || groups.some(isPan) || holdsNetworkPan(digits)
-  })
+  const inAscii = withAsciiDigits(text)
+  const runs = inAscii.match(digitRun) ?? []
+  return (
+    runs.some((run) => {
+      const groups = run.split(separators)
+      const digits = groups.join('')
+      return isPan(digits) || groups.some(isPan) || holdsNetworkPan(digits)
+    }) || (inAscii.match(dottedRun) ?? []).some(holdsDottedPan)
+  )
+}
+
+/**
+ * Whether consecutive groups of digits are together a PAN of a network. Addresses, amounts and
+ * times have dots, too: so only whole groups count, and only the published ranges.
+ */
+function holdsDottedPan(run: string): boolean {
+  if (!/[.\u00B7]/.test(run)) return false
+  const groups = run.split(dottedSeparators)
+  const boundaries = new Set([0])
+  let length = 0
+  for (const group of groups) {
+    length += group.length
+    boundaries.add(length)
+  }
+  return holdsNetworkPan(groups.join(''), (at) => boundaries.has(at))
 }
 
 /** More digits in a row than a truncated PAN of sixteen digits shows (PCI DSS 3.5.1). */
@@ -173,12 +193,16 @@ const uuid =
 
 // Not every part of 12 digits counts: four of five strings of 16 random digits have a Luhn-valid
 // part by chance, and valid references would be rejected.
-function holdsNetworkPan(digits: string): boolean {
+function holdsNetworkPan(
+  digits: string,
+  isBoundary: (at: number) => boolean = () => true,
+): boolean {
   const isStretchValid = stretches(digits)
   for (let start = 0; start + 12 <= digits.length; start++) {
+    if (!isBoundary(start)) continue
     for (const length of networkLengths(digits.slice(start, start + 4))) {
       const end = start + length
-      if (end <= digits.length && isStretchValid(start, end)) return true
+      if (end <= digits.length && isBoundary(end) && isStretchValid(start, end)) return true
     }
   }
   return false
@@ -228,6 +252,9 @@ function stretches(digits: string): (start: number, end: number) => boolean {
 const separator = '[\\s\\p{Z}\\p{Pd}\\p{Cf}\\p{M}\\p{Default_Ignorable_Code_Point}\\u2212]'
 const separators = new RegExp(`${separator}+`, 'u')
 const digitRun = new RegExp(`[0-9](?:${separator}*[0-9]){11,}`, 'gu')
+const dottedSeparator = separator.replace('[', '[.\\u00B7')
+const dottedSeparators = new RegExp(`${dottedSeparator}+`, 'u')
+const dottedRun = new RegExp(`[0-9](?:${dottedSeparator}*[0-9]){11,}`, 'gu')
 
 const valuesByDigit = new Map<string, string>()
 

@@ -1,6 +1,6 @@
 import type { Merchant } from './merchant.ts'
 import type { Money } from './money.ts'
-import type { Transaction, TransactionType } from './transaction.ts'
+import { findCharge, type Transaction, type TransactionType } from './transaction.ts'
 
 /** The messages about a payment. `clearing`: more may follow; `finalClearing`: none does. */
 export const paymentMessages = [
@@ -165,9 +165,10 @@ export interface Hold extends Money {
  * @param at the time of the approval.
  */
 export function composeHold(transaction: Transaction, at: Date): Hold | null {
-  const { merchant, money, transactionType } = transaction
-  if (!money || money.amount === 0 || !holdingTypes.includes(transactionType)) return null
-  return { ...money, expiresAt: addDays(at, countHoldDays(merchant)) }
+  const { merchant, transactionType } = transaction
+  const charge = findCharge(transaction)
+  if (!charge || charge.amount === 0 || !holdingTypes.includes(transactionType)) return null
+  return { ...charge, expiresAt: addDays(at, countHoldDays(merchant)) }
 }
 
 const dayMs = 86_400_000

@@ -10,6 +10,7 @@ export const responseCodes = [
   '46',
   '54',
   '55',
+  '57',
   '62',
   '75',
   '78',

@@ -1,10 +1,10 @@
-import type { Merchant } from './merchant.ts'
+import { isMerchantKnown, type Merchant } from './merchant.ts'
 import { formatMoney, type Money } from './money.ts'
 
 /**
  * What a transaction does. `quasiCash` buys what is as good as cash, such as casino chips. `refund`
  * returns a purchase; `credit` pays other money to the card. `funding` takes money from the card
- * for another account.
+ * for another account. `inquiry` asks for the balance.
  */
 export const transactionTypes = [
   'purchase',
@@ -14,6 +14,7 @@ export const transactionTypes = [
   'refund',
   'funding',
   'credit',
+  'inquiry',
 ] as const
 export type TransactionType = (typeof transactionTypes)[number]
 
@@ -22,6 +23,8 @@ export interface Transaction {
   readonly transactionType: TransactionType
   /** Of the transaction, as the merchant charges it. Null: the network gave none. */
   readonly money: Money | null
+  /** What the cardholder is charged, as the network converted it. Null: the network gave none. */
+  readonly billing: Money | null
   readonly merchant: Merchant | null
   /** The network's own id, which its later messages about the transaction repeat. */
   readonly networkTransactionId: string | null
@@ -29,6 +32,8 @@ export interface Transaction {
 
 /** A transaction as a request in JSON describes it. */
 export interface TransactionMembers extends Partial<Money> {
+  readonly billingAmount?: number
+  readonly billingCurrency?: string
   readonly transactionType?: TransactionType
   readonly merchant?: Merchant
   readonly networkTransactionId?: string
@@ -39,22 +44,29 @@ export interface RecordedTransaction extends TransactionMembers {
   readonly transactionType: TransactionType
 }
 
+const toMoney = (amount: number | undefined, currency: string | undefined): Money | null =>
+  amount === undefined || currency === undefined ? null : { amount, currency }
+
 /** The transaction that a request describes by these members. */
 export const toTransaction = ({
   amount,
+  billingAmount,
+  billingCurrency,
   currency,
   merchant,
   networkTransactionId,
   transactionType = 'purchase',
 }: TransactionMembers): Transaction => ({
   transactionType,
-  money: amount === undefined || currency === undefined ? null : { amount, currency },
-  merchant: merchant ?? null,
+  money: toMoney(amount, currency),
+  billing: toMoney(billingAmount, billingCurrency),
+  merchant: merchant && isMerchantKnown(merchant) ? merchant : null,
   networkTransactionId: networkTransactionId ?? null,
 })
 
 /** The members of a transaction that has them. */
 export const recordTransaction = ({
+  billing,
   merchant,
   money,
   networkTransactionId,
@@ -62,16 +74,45 @@ export const recordTransaction = ({
 }: Transaction): RecordedTransaction => ({
   transactionType,
   ...money,
+  ...(billing && { billingAmount: billing.amount, billingCurrency: billing.currency }),
   ...(merchant && { merchant }),
   ...(networkTransactionId !== null && { networkTransactionId }),
 })
 
-/** Describes a transaction in one line, such as `12.34 EUR at NAME, MCC 5411`; empty if unknown. */
-export function describeTransaction({ amount, currency, merchant }: TransactionMembers): string {
+/** What the cardholder is charged: what the network converted, or the amount of the merchant. */
+export const findCharge = ({ billing, money }: Transaction): Money | null => billing ?? money
+
+/**
+ * Whether a card of this currency can be charged: what is charged is in its currency. No amount,
+ * and an amount of zero, need no conversion.
+ */
+export function isInCurrency(transaction: Transaction, currencyCode: string): boolean {
+  const charge = findCharge(transaction)
+  return charge === null || charge.amount === 0 || charge.currency === currencyCode
+}
+
+/**
+ * Describes a transaction in one line, such as `12.34 USD (11.20 EUR) at NAME, MCC 5411`; empty if
+ * unknown.
+ */
+export function describeTransaction({
+  amount,
+  billingAmount,
+  billingCurrency,
+  currency,
+  merchant,
+}: TransactionMembers): string {
   const { categoryCode, id, name } = merchant ?? {}
-  const money =
-    amount === undefined || currency === undefined ? '' : formatMoney({ amount, currency })
+  const money = toMoney(amount, currency)
+  const billing = toMoney(billingAmount, billingCurrency)
+  const isConverted = billing && billing.currency !== money?.currency
   const place = name ?? id
-  const whole = [money, place && `at ${place}`].filter(Boolean).join(' ')
-  return [whole, categoryCode && `MCC ${categoryCode}`].filter(Boolean).join(', ')
+  const whole = [
+    money && formatMoney(money),
+    isConverted && `(${formatMoney(billing)})`,
+    place && `at ${place}`,
+  ]
+  return [whole.filter(Boolean).join(' '), categoryCode && `MCC ${categoryCode}`]
+    .filter(Boolean)
+    .join(', ')
 }

@@ -73,11 +73,11 @@ for (const profile of [
 
 test('the terminal asks for the amount and at the merchant that it is given', async () => {
   await createLink('shop-1', 'demo-network', 'ascii-1987')
-  const goods = ['--amount', '12.345', '--currency', 'KWD', '--merchant', 'Corner Bakery']
+  const goods = ['--amount', '12.34', '--currency', 'EUR', '--merchant', 'Corner Bakery']
   const { code, stderr, stdout } = await playOn('--link', 'shop-1', ...goods)
   assert.equal(code, 0, stdout + stderr)
-  assert.match(stdout, /000000012345 +amount, transaction/)
-  assert.match(stdout, /414 +currency code, transaction/)
+  assert.match(stdout, /000000001234 +amount, transaction/)
+  assert.match(stdout, /978 +currency code, transaction/)
   assert.match(stdout, /Corner Bakery +Madrid +ES +card acceptor name and location/)
 })
 

@@ -43,6 +43,12 @@ test('a withdrawn currency, a metal and a code for tests are no currencies', () 
   assert.equal(isCurrencyCode('978'), false)
 })
 
+test('a code without a smallest unit is no currency, because no amount could be in it', () => {
+  const codes = 'XAG XAU XBA XBB XBC XBD XDR XPD XPT XSU XTS XUA XXX'.split(' ')
+  const numbers = '961 959 955 956 957 958 960 964 962 994 963 965 999'.split(' ')
+  for (const code of [...codes, ...numbers]) assert.equal(findCurrency(code), null, code)
+})
+
 /** Funds and units of account, which ICU lists by no country. */
 const funds = 'BOV CHE CHW CLF COU MXV USN UYI UYW VED XAD'.split(' ')
 

@@ -8,6 +8,8 @@ import { responseCodes, statusObjections, tryObjections } from '../../src/domain
 const objections = [
   ...Object.values(statusObjections).map((code) => [code, 'status', 'failed'] as const),
   ['54', 'expiry', 'failed'] as const,
+  ['57', 'transaction_type', 'failed'] as const,
+  ['57', 'currency', 'failed'] as const,
   ['86', 'pin_block', 'failed'] as const,
   ['86', 'pin_block', 'not_given'] as const,
   ['96', 'pin_block', 'unresolved'] as const,

@@ -38,6 +38,27 @@ test('spaces, dashes and invisible characters between the digits do not hide a P
   )
 })
 
+test('dots between groups of digits hide no PAN of a network', () => {
+  for (const text of [
+    '4111.1111.1111.1111',
+    'Card 4111.1111 1111-1111, please',
+    '3782.822463.10005',
+    '4111·1111·1111·1111',
+    '12.4111.1111.1111.1111.1230',
+    '4.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1',
+  ]) {
+    assert(holdsPan(text), text)
+  }
+  for (const text of [
+    '192.168.100.200',
+    '1732701234.567890',
+    '1.234.567.890.123',
+    '4111.1111.1111.1112',
+  ]) {
+    assert(!holdsPan(text), text)
+  }
+})
+
 test('digits glued to a PAN of a network, such as its expiry or CVV, do not hide it', () => {
   fc.assert(
     fc.property(digits(9), digits(0, 12), digits(0, 12), (account, before, after) => {

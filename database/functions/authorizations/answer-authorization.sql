@@ -22,6 +22,8 @@ create or replace function answer_authorization(
   p_transaction_type text,
   p_amount bigint,
   p_currency_code text,
+  p_billing_amount bigint,
+  p_billing_currency_code text,
   p_merchant jsonb,
   p_network_transaction_id text,
   p_response_code text,
@@ -71,14 +73,15 @@ begin
   is_answered := true;
   insert into authorization_request (
     public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
-    transaction_type, amount, currency_code, merchant, network_transaction_id, payment_id,
-    response_code, checks, duration_ms, decided_at
+    transaction_type, amount, currency_code, billing_amount, billing_currency_code, merchant,
+    network_transaction_id, payment_id, response_code, checks, duration_ms, decided_at
   )
   values (
     p_public_token, p_authorization_id, p_client_id, p_network_id, p_request_id, p_reference,
-    p_entry_mode, p_transaction_type, p_amount, p_currency_code, p_merchant,
-    p_network_transaction_id, case when p_held_amount is not null then p_authorization_id end,
-    p_response_code, p_checks, p_duration_ms, clock_timestamp()
+    p_entry_mode, p_transaction_type, p_amount, p_currency_code, p_billing_amount,
+    p_billing_currency_code, p_merchant, p_network_transaction_id,
+    case when p_held_amount is not null then p_authorization_id end, p_response_code, p_checks,
+    p_duration_ms, clock_timestamp()
   );
   -- What an approval takes is taken here.
   if p_held_amount is not null then

@@ -24,6 +24,8 @@ create or replace function begin_authorization_several(
   p_transaction_types text[],
   p_amounts bigint[],
   p_currency_codes text[],
+  p_billing_amounts bigint[],
+  p_billing_currency_codes text[],
   p_merchants text[],
   p_network_transaction_ids text[],
   p_claimant_ids text[],
@@ -48,6 +50,7 @@ create or replace function begin_authorization_several(
   pin_key text,
   cvk text,
   pin_length integer,
+  card_currency_code text,
   pin_limit integer,
   pin_remaining integer,
   cvv_limit integer,
@@ -71,15 +74,16 @@ begin
       from unnest(
         p_public_tokens, p_pan_fingerprints, p_kinds, p_current_months, p_expiry_months,
         p_zone_key_names, p_zone_key_blocks, p_authorization_ids, p_network_ids, p_request_ids,
-        p_references, p_entry_modes, p_transaction_types, p_amounts, p_currency_codes, p_merchants,
-        p_network_transaction_ids, p_claimant_ids, p_key_hashes, p_request_fingerprints,
-        p_claim_ids, p_transaction_hashes, p_message_class, p_traces, p_transmitted_ats, p_acquirers
+        p_references, p_entry_modes, p_transaction_types, p_amounts, p_currency_codes,
+        p_billing_amounts, p_billing_currency_codes, p_merchants, p_network_transaction_ids,
+        p_claimant_ids, p_key_hashes, p_request_fingerprints, p_claim_ids, p_transaction_hashes,
+        p_message_class, p_traces, p_transmitted_ats, p_acquirers
       ) with ordinality as caller (
         given_token, pan_fingerprints, kind, current_month, expiry_month, zone_key_name,
         zone_key_block, authorization_id, network_id, request_id, reference, entry_mode,
-        transaction_type, amount, currency_code, merchant, network_transaction_id, claimant_id,
-        key_hashes, request_fingerprint, claim_id, transaction_hashes, message_class,
-        trace, transmitted_at, acquirer, ordinal
+        transaction_type, amount, currency_code, billing_amount, billing_currency_code, merchant,
+        network_transaction_id, claimant_id, key_hashes, request_fingerprint, claim_id,
+        transaction_hashes, message_class, trace, transmitted_at, acquirer, ordinal
       )
     ),
     -- The card, and the outcome that is known before a try is spent: null if a try is to be spent.
@@ -89,6 +93,9 @@ begin
         case
           when asked.kind is null or known.public_token is null or known.status_code <> '00'
             or known.expiry_month < asked.current_month or asked.expiry_month <> known.expiry_month
+            or coalesce(asked.billing_amount, asked.amount) > 0
+            and coalesce(asked.billing_currency_code, asked.currency_code)
+              <> known.card_currency_code
           then 'unspent'
           when asked.zone_key_name is not null and not exists (
             select
@@ -105,7 +112,8 @@ begin
       left join lateral (
         select card.public_token, card.client_id, card.encrypted_pan, card.status_code,
           card.expiry_date, to_char(card.expiry_date, 'YYYY-MM') as expiry_month, card.pin_block,
-          card.pvv, card.pin_key, card.cvk, product.pin_length, pin.try_limit as pin_limit,
+          card.pvv, card.pin_key, card.cvk, product.pin_length,
+          product.currency_code as card_currency_code, pin.try_limit as pin_limit,
           pin.try_limit - (pin.spent - pin.restored) as pin_remaining, cvv.try_limit as cvv_limit,
           cvv.try_limit - (cvv.spent - cvv.restored) as cvv_remaining
         from (
@@ -115,7 +123,7 @@ begin
           limit 1
         ) as card
         cross join lateral (
-          select product.pin_length
+          select product.pin_length, product.currency_code
           from product
           where product.product_id = any (array[card.product_id])
           limit 1
@@ -184,13 +192,14 @@ begin
     recorded as (
       insert into authorization_request (
         public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
-        transaction_type, amount, currency_code, merchant, network_transaction_id, kind, try_number,
-        epoch, result, remaining_tries, to_enter
+        transaction_type, amount, currency_code, billing_amount, billing_currency_code, merchant,
+        network_transaction_id, kind, try_number, epoch, result, remaining_tries, to_enter
       )
       select asked.public_token, asked.authorization_id, read.client_id, asked.network_id,
         asked.request_id, asked.reference, asked.entry_mode, asked.transaction_type, asked.amount,
-        asked.currency_code, asked.merchant::jsonb, asked.network_transaction_id, asked.kind,
-        spent.try_number, spent.epoch, 'unresolved', spent.remaining, true
+        asked.currency_code, asked.billing_amount, asked.billing_currency_code,
+        asked.merchant::jsonb, asked.network_transaction_id, asked.kind, spent.try_number,
+        spent.epoch, 'unresolved', spent.remaining, true
       from spent
       join asked using (ordinal)
       join read using (ordinal)
@@ -204,7 +213,7 @@ begin
       read.public_token, read.client_id,
       read.encrypted_pan, read.status_code,
       read.expiry_date, read.pin_block, read.pvv,
-      read.pin_key, read.cvk, read.pin_length,
+      read.pin_key, read.cvk, read.pin_length, read.card_currency_code,
       read.pin_limit, read.pin_remaining,
       read.cvv_limit, read.cvv_remaining,
       spent.try_number, spent.epoch, spent.remaining

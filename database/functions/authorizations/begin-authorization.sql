@@ -5,8 +5,8 @@
 -- their key.
 --
 -- A try is spent if p_kind names the value to compare, the card is active and not expired in
--- p_current_month, p_expiry_month is the card's or null, and the zone key p_zone_key_name is still
--- the one that opened the PIN block.
+-- p_current_month, p_expiry_month is the card's or null, an amount to charge is in the currency of
+-- the card's product, and the zone key p_zone_key_name is still the one that opened the PIN block.
 --
 -- The try, its row of authorization_request and the claim of the idempotency key commit together,
 -- before the comparison: so a repeat never spends again. Lock order: counter, transaction, key. If
@@ -37,6 +37,8 @@ create or replace function begin_authorization(
   p_transaction_type text,
   p_amount bigint,
   p_currency_code text,
+  p_billing_amount bigint,
+  p_billing_currency_code text,
   p_merchant jsonb,
   p_network_transaction_id text,
   p_claimant_id text,
@@ -59,6 +61,7 @@ create or replace function begin_authorization(
   out pin_key text,
   out cvk text,
   out pin_length integer,
+  out card_currency_code text,
   out pin_limit integer,
   out pin_remaining integer,
   out cvv_limit integer,
@@ -86,6 +89,7 @@ begin
   select card.public_token, card.client_id, card.encrypted_pan, card.status_code,
     card.expiry_date, card.pin_block, card.pvv, card.pin_key, card.cvk,
     (select product.pin_length from product where product.product_id = card.product_id),
+    (select product.currency_code from product where product.product_id = card.product_id),
     pin.try_limit, pin.try_limit - (pin.spent - pin.restored),
     cvv.try_limit, cvv.try_limit - (cvv.spent - cvv.restored),
     p_zone_key_name is null or exists (
@@ -95,7 +99,8 @@ begin
         and zone_key.key_block = p_zone_key_block and zone_key.retired_at is null
     )
   into public_token, client_id, encrypted_pan, status_code, expiry_date, pin_block, pvv, pin_key,
-    cvk, pin_length, pin_limit, pin_remaining, cvv_limit, cvv_remaining, v_is_zone_key
+    cvk, pin_length, card_currency_code, pin_limit, pin_remaining, cvv_limit, cvv_remaining,
+    v_is_zone_key
   from card
   join try_counter as pin on pin.public_token = v_public_token and pin.kind = 'pin'
   join try_counter as cvv on cvv.public_token = v_public_token and cvv.kind = 'cvv'
@@ -103,6 +108,8 @@ begin
   v_expiry_month := to_char(expiry_date, 'YYYY-MM');
   if p_kind is null or public_token is null or status_code <> '00'
     or v_expiry_month < p_current_month or p_expiry_month <> v_expiry_month
+    or coalesce(p_billing_amount, p_amount) > 0
+    and coalesce(p_billing_currency_code, p_currency_code) <> card_currency_code
   then
     return;
   end if;
@@ -134,8 +141,8 @@ begin
   end if;
   v_spent := spend_try(
     v_public_token, client_id, p_kind, p_authorization_id, p_network_id, p_request_id,
-    p_reference, p_entry_mode, p_transaction_type, p_amount, p_currency_code, p_merchant,
-    p_network_transaction_id
+    p_reference, p_entry_mode, p_transaction_type, p_amount, p_currency_code, p_billing_amount,
+    p_billing_currency_code, p_merchant, p_network_transaction_id
   );
   try_number := v_spent.try_number;
   epoch := v_spent.epoch;

@@ -8,6 +8,8 @@ type DeclineReason =
   | 'card_closed'
   | 'card_expired'
   | 'wrong_expiry_date'
+  | 'inquiry_not_supported'
+  | 'currency_not_supported'
   | 'pin_missing'
   | 'invalid_pin_block'
   | 'wrong_pin'
@@ -48,10 +50,14 @@ interface Authorization {
     | 'refund'
     | 'funding'
     | 'credit'
+    | 'inquiry'
   /** In the smallest unit of the currency. */
   readonly amount?: number
   /** ISO 4217, alphabetic code. */
   readonly currency?: string
+  /** What the cardholder is charged, as the network converted it. */
+  readonly billingAmount?: number
+  readonly billingCurrency?: string
   readonly merchant?: {
     readonly id?: string
     readonly terminalId?: string

@@ -1,3 +1,4 @@
+import type { Merchant } from '../../domain/merchant.ts'
 import { describeTransaction, type TransactionMembers } from '../../domain/transaction.ts'
 import * as cli from '../command.ts'
 import { asClient } from '../connection/connection.ts'
@@ -28,6 +29,14 @@ const describeAnswer = (
   { declineReason, responseCode }: Pick<Authorization, 'declineReason' | 'responseCode'>,
 ): string =>
   [approved ? 'Approved' : 'Declined', responseCode, declineReason].filter(Boolean).join(' ')
+
+/** What the line of the transaction does not say of its merchant. */
+const describeMerchant = ({ city, country, id, terminalId }: Merchant) => ({
+  ...(id !== undefined && { merchantId: id }),
+  ...(terminalId !== undefined && { terminalId }),
+  ...(city !== undefined && { city }),
+  ...(country !== undefined && { country }),
+})
 
 /** Approvals and declines of the client's cards. */
 export const authorizationCommands: readonly cli.Command[] = [
@@ -81,12 +90,20 @@ export const authorizationCommands: readonly cli.Command[] = [
         const [id = ''] = call.names
         const path = `${base}/authorizations/${encodeURIComponent(id)}`
         const json = await ask<Authorization>('GET', path)
-        const { amount: _, checks, currency: __, merchant: ___, ...members } = json
+        const { checks, merchant = {}, ...others } = json
+        const {
+          amount: _,
+          billingAmount: __,
+          billingCurrency: ___,
+          currency: ____,
+          ...members
+        } = others
         const verdicts = checks.map(({ check, result }) => line`${check} ${result}`)
         return {
           json,
           text: sheet({
             transaction: describeTransaction(json),
+            ...describeMerchant(merchant),
             ...members,
             checks: verdicts.join(', '),
           }),

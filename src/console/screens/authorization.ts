@@ -17,6 +17,8 @@ const checkNames: Readonly<Record<Check['check'], string>> = {
   card: 'Card exists',
   status: 'Status of the card',
   expiry: 'Expiry date',
+  transaction_type: 'Type of the transaction',
+  currency: 'Currency',
   pin_block: 'PIN block can be read',
   pin: 'PIN',
   cvv2: 'CVV2',

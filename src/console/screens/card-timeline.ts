@@ -85,8 +85,15 @@ export const describeActor = ({ id, kind }: Act['by']): string =>
 
 function actDetails(shown: Shown, act: Act, isDisclosure: boolean): Content {
   const { deliveries, details, entryId, reason, requestId } = act
-  const { amount, currency, from, merchant, to, ...others } = toMembers(details)
-  const transaction = describeTransaction({ amount, currency, merchant } as TransactionMembers)
+  const { amount, billingAmount, billingCurrency, currency, from, merchant, to, ...others } =
+    toMembers(details)
+  const transaction = describeTransaction({
+    amount,
+    billingAmount,
+    billingCurrency,
+    currency,
+    merchant,
+  } as TransactionMembers)
   const facts = Object.entries(others).map(([name, value]) => describeFact(name, value))
   return html`${to !== undefined && html`<p>${statusName(from)} → ${statusName(to)}</p>`}
     ${reason && html`<p class="reason">“${reason}”</p>`}

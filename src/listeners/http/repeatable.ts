@@ -9,7 +9,14 @@ import { parseIdempotencyKey } from './request.ts'
 /** Returns the request with its idempotency key, or null without a key. */
 export function repeatable(
   request: FastifyRequest,
-  { bearsSecret = false } = {},
+  {
+    bearsSecret = false,
+    body = request.body,
+  }: {
+    readonly bearsSecret?: boolean
+    /** The body in a form that is equal for bodies of the same meaning. */
+    readonly body?: unknown
+  } = {},
 ): RepeatableRequest | null {
   const idempotencyKey = parseIdempotencyKey(request.headers)
   if (idempotencyKey === null) return null
@@ -20,7 +27,7 @@ export function repeatable(
     // A caller's key has no space, so no caller can use the key of an approved request.
     idempotencyKey: carriesOut ? `approval ${idempotencyKey}` : idempotencyKey,
     // Members are sorted, so that equal bodies have equal texts.
-    request: new Secret(`${request.method}\n${path}\n${stringify(request.body ?? null)}`),
+    request: new Secret(`${request.method}\n${path}\n${stringify(body ?? null)}`),
     bearsSecret,
     ...(carriesOut && {
       assertBefore: (connection) => requireUnchanged(connection, carriesOut.drawnFrom),

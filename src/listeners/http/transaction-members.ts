@@ -1,20 +1,27 @@
 import Type from 'typebox'
 import { toMembers } from '../../domain/members.ts'
-import { merchantLengths } from '../../domain/merchant.ts'
+import { isMerchantKnown, merchantLengths } from '../../domain/merchant.ts'
 import { AMOUNT_MAX } from '../../domain/money.ts'
 import { holdsPanPart } from '../../domain/pan.ts'
-import { transactionTypes } from '../../domain/transaction.ts'
-import { alwaysWith, type BodyRule } from './request.ts'
+import { type TransactionMembers, transactionTypes } from '../../domain/transaction.ts'
+import { alwaysWith, type BodyRule, onlyWith } from './request.ts'
 import { closed, stringPatterns } from './validation.ts'
 
-const currency = Type.String({ maxLength: 3, format: 'currency-code', examples: ['EUR'] })
-
+const limits = { minimum: 0, maximum: AMOUNT_MAX }
 const amount = Type.Integer({
-  minimum: 0,
-  maximum: AMOUNT_MAX,
+  ...limits,
   description: 'In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.',
   examples: [1234],
 })
+const billingAmount = Type.Integer({
+  ...limits,
+  description:
+    'What the cardholder is charged, if the network converted `amount`: in the smallest unit of ' +
+    '`billingCurrency`.',
+  examples: [1118],
+})
+const createCurrency = () =>
+  Type.String({ maxLength: 3, format: 'currency-code', examples: ['EUR'] })
 
 const MerchantSchema = Type.Object(
   {
@@ -37,6 +44,7 @@ const MerchantSchema = Type.Object(
         minLength: 1,
         maxLength: merchantLengths.name,
         format: 'free-text',
+        pattern: stringPatterns.visible,
         examples: ['Corner Bakery'],
       }),
     ),
@@ -45,6 +53,7 @@ const MerchantSchema = Type.Object(
         minLength: 1,
         maxLength: merchantLengths.city,
         format: 'free-text',
+        pattern: stringPatterns.visible,
         examples: ['Madrid'],
       }),
     ),
@@ -69,12 +78,15 @@ const MerchantSchema = Type.Object(
 /** The members of the transaction in a request. */
 export const transactionMembers = {
   amount: Type.Optional(amount),
-  currency: Type.Optional(currency),
+  currency: Type.Optional(createCurrency()),
+  billingAmount: Type.Optional(billingAmount),
+  billingCurrency: Type.Optional(createCurrency()),
   transactionType: Type.Optional(
     Type.Enum([...transactionTypes], {
       description:
         'Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, ' +
-        '`credit` pays other money to the card, `funding` takes money for another account.',
+        '`credit` pays other money to the card, `funding` takes money for another account. ' +
+        '`inquiry` asks for the balance, and is declined.',
     }),
   ),
   merchant: Type.Optional(MerchantSchema),
@@ -94,7 +106,23 @@ export const recordedTransactionMembers = {
 }
 
 /** An amount means nothing without its currency, and the reverse. */
-export const moneyRules = [alwaysWith('currency', 'amount'), alwaysWith('amount', 'currency')]
+export const moneyRules = [
+  alwaysWith('currency', 'amount'),
+  alwaysWith('amount', 'currency'),
+  alwaysWith('billingCurrency', 'billingAmount'),
+  alwaysWith('billingAmount', 'billingCurrency'),
+  onlyWith('billingAmount', 'amount'),
+]
+
+/**
+ * A request with the default of its transaction type, and without an empty merchant: equal for
+ * requests of the same meaning, so that a repeat may be written in another way.
+ */
+export const toCanonicalRequest = ({ merchant, ...request }: TransactionMembers): object => ({
+  ...request,
+  transactionType: request.transactionType ?? 'purchase',
+  ...(merchant && isMerchantKnown(merchant) && { merchant }),
+})
 
 const merchantMembers = Object.keys(MerchantSchema.properties)
 

@@ -11,7 +11,7 @@ import { readOptionalParts, readParts } from './codec/parts.ts'
 import type { Version } from './codec/versions.ts'
 import type { Profile } from './profile-schema.ts'
 import { keyFields } from './profile-schema.ts'
-import { parseTransaction } from './transaction.ts'
+import { parseTransaction, selectType } from './transaction.ts'
 
 /** The link and the network that a message came from. */
 export interface Origin {
@@ -43,15 +43,11 @@ const composeKey = ({ fields, mti }: IsoMessage): string =>
 
 /** Whether a message requests a service that is authorized; `unsaid`: field 3 is absent. */
 export function selectService(
-  { processing }: Profile,
+  profile: Profile,
   { fields }: IsoMessage,
 ): 'authorized' | 'declined' | 'unsaid' {
-  const { codes, declinedFunctions } = processing
-  const code = fields['3']
-  if (code === undefined) return 'unsaid'
-  const named = declinedFunctions && fields[declinedFunctions.field]
-  if (named !== undefined && declinedFunctions?.values.includes(named)) return 'declined'
-  return (codes[code.slice(0, 2)] ?? 'declined') === 'declined' ? 'declined' : 'authorized'
+  if (fields['3'] === undefined) return 'unsaid'
+  return selectType(profile, fields) === 'declined' ? 'declined' : 'authorized'
 }
 
 /** Returns the authorization request, or null when its amount or its CVV2 is malformed. */

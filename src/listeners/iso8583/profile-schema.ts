@@ -89,6 +89,7 @@ const PartsSchema = Type.Union([
       encoding: Type.Enum(['binary', 'hex-ascii', 'hex-ebcdic']),
       bits: Type.Integer({ minimum: 8, maximum: 128, multipleOf: 8 }),
       header: Type.Optional(Count),
+      optional: Type.Optional(Type.Literal(true)),
       fields: Type.Record(
         Type.String({ pattern: '^([1-9]|[1-9][0-9]|1[01][0-9]|12[0-8])$' }),
         Type.Object({ ...fieldMembers, type: FieldType, encoding: FieldEncoding }, closed),
@@ -188,13 +189,29 @@ export const ProfileSchema = Type.Object(
           Type.String({ pattern: '^[0-9]{2}$' }),
           Type.Enum([...transactionTypes, 'declined']),
         ),
-        /** Function codes that are declined for every processing code. */
-        declinedFunctions: Type.Optional(
-          Type.Object({ field: FieldNumber, values: Texts }, closed),
+        /** Function codes that name the type for every processing code. */
+        functions: Type.Optional(
+          Type.Object(
+            {
+              field: FieldNumber,
+              codes: Type.Record(Type.String(), Type.Enum([...transactionTypes, 'declined'])),
+            },
+            closed,
+          ),
         ),
       },
       closed,
     ),
+    /** The amount that the network converted, and its currency; null if it sends none. */
+    billing: Type.Union([
+      Type.Null(),
+      Type.Object({ amount: FieldNumber, currency: FieldNumber }, closed),
+    ]),
+    /** The network's id of the transaction; null if it sends none. */
+    networkTransactionId: Type.Union([
+      Type.Null(),
+      Type.Object({ field: FieldNumber, part: Type.Optional(Type.String()) }, closed),
+    ]),
     /**
      * Field 43: in columns, or as ISO 8583:1993 has it: name, street, city and a rest of postal
      * code, region and country, with backslashes between them.

@@ -175,6 +175,7 @@ function changedField(
 function listFaults(
   {
     accepted,
+    billing,
     responses,
     cvv2,
     echoed,
@@ -182,6 +183,7 @@ function listFaults(
     keyChange,
     mac,
     management,
+    networkTransactionId,
     pin,
     processing,
   }: Omit<ProfileText, 'layout' | 'encoding'>,
@@ -195,7 +197,9 @@ function listFaults(
     pin.field,
     pin.control,
     '3',
-    ...(processing.declinedFunctions ? [processing.declinedFunctions.field] : []),
+    ...(processing.functions ? [processing.functions.field] : []),
+    ...(billing ? [billing.amount, billing.currency] : []),
+    ...(networkTransactionId ? [networkTransactionId.field] : []),
     ...(cvv2 ? [cvv2.field, cvv2.result?.field ?? cvv2.field] : []),
     ...(mac ? ['64', '128', mac.control] : []),
     keyChange.block,
@@ -203,7 +207,9 @@ function listFaults(
     '38',
     '39',
   ]
-  const parted = [cvv2, cvv2?.result].filter((each) => each?.part !== undefined)
+  const parted = [cvv2, cvv2?.result, networkTransactionId].filter(
+    (each) => each?.part !== undefined,
+  )
   const secret = [pin.field, '35', '36', '45', '55', ...(cvv2 ? [cvv2.field] : [])]
   const code = fields[39]
   const codes = [

@@ -2,27 +2,45 @@ import { findCountryCode } from '../../domain/countries.ts'
 import { findCurrency } from '../../domain/currencies.ts'
 import { type Merchant, parseMerchant } from '../../domain/merchant.ts'
 import type { Money } from '../../domain/money.ts'
-import type { Transaction } from '../../domain/transaction.ts'
+import { holdsPanPart } from '../../domain/pan.ts'
+import type { Transaction, TransactionType } from '../../domain/transaction.ts'
 import type { IsoMessage } from './codec/layout.ts'
+import { findOptionalPart } from './codec/parts.ts'
 import type { Profile } from './profile-schema.ts'
 
 type Fields = IsoMessage['fields']
 
+/** Selects the type of a transaction by its function and its processing code. */
+export function selectType({ processing }: Profile, fields: Fields): TransactionType | 'declined' {
+  const { codes, functions } = processing
+  const named = functions?.codes[fields[functions.field] ?? '']
+  return named ?? codes[(fields['3'] ?? '').slice(0, 2)] ?? 'declined'
+}
+
 /**
- * Reads what a message asks to have authorized: fields 3, 4, 41, 42, 43, 49 and the merchant type.
+ * Reads what a message asks to have authorized: fields 3, 4, 41, 42, 43, 49, the merchant type, the
+ * billing amount and the network's id.
  * @param pan of the card.
- * @returns null where the amount has no currency or an unknown one, or the reverse.
+ * @returns null where an amount has no currency or an unknown one, or the reverse.
  */
 export function parseTransaction(
   profile: Profile,
   fields: Fields,
   pan: string,
 ): Transaction | null {
-  const transactionType = profile.processing.codes[(fields['3'] ?? '').slice(0, 2)]
-  const money = parseAmount(fields)
-  if (transactionType === undefined || transactionType === 'declined' || money === 'malformed') {
+  const { billing: converted } = profile
+  const transactionType = selectType(profile, fields)
+  const money = parseAmount(fields['4'], fields['49'])
+  // Some networks name the currency of the card without an amount, which says nothing.
+  const billing =
+    converted && fields[converted.amount]
+      ? parseAmount(fields[converted.amount], fields[converted.currency])
+      : null
+  if (transactionType === 'declined' || money === 'malformed' || billing === 'malformed') {
     return null
   }
+  // A billing amount is that of another amount.
+  if (billing && !money) return null
   const described = {
     id: fields['42'],
     terminalId: fields['41'],
@@ -30,17 +48,31 @@ export function parseTransaction(
     ...parseLocation(profile.merchantLocation, fields['43'] ?? ''),
   }
   const merchant = parseMerchant(described, pan)
-  return { transactionType, money, merchant, networkTransactionId: null }
+  const networkTransactionId = parseNetworkId(profile, fields, pan)
+  return { transactionType, money, billing, merchant, networkTransactionId }
 }
 
-/** Field 4 is in the smallest unit of the currency of field 49, by either code of ISO 4217. */
-function parseAmount(fields: Fields): Money | 'malformed' | null {
-  const digits = fields['4'] ?? ''
-  const code = fields['49']?.trim() ?? ''
-  if (digits === '' && code === '') return null
-  const currency = findCurrency(code)
+/** Digits are in the smallest unit of the currency, which is named by either code of ISO 4217. */
+function parseAmount(digits = '', code = ''): Money | 'malformed' | null {
+  if (digits === '' && code.trim() === '') return null
+  const currency = findCurrency(code.trim())
   if (!currency || !/^[0-9]{1,12}$/.test(digits)) return 'malformed'
   return { amount: Number(digits), currency: currency.code }
+}
+
+/** An id that cannot be recorded is left out, as a text of the merchant is. */
+function parseNetworkId(
+  { layout, networkTransactionId: place }: Profile,
+  fields: Fields,
+  pan: string,
+): string | null {
+  const value = place && fields[place.field]
+  const field = place && layout.fields[place.field]
+  if (!field || value === undefined || value === null) return null
+  const { field: name, part } = place
+  const id = part === undefined ? value : findOptionalPart(name, field, part, value)
+  const text = id?.trim() ?? ''
+  return /^[A-Za-z0-9]{1,15}$/.test(text) && !holdsPanPart(pan, text) ? text : null
 }
 
 type Location = Pick<Merchant, 'name' | 'city' | 'country'>

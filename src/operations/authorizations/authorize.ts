@@ -2,6 +2,7 @@ import { toExpiry } from '../../domain/calendar.ts'
 import { statusAt } from '../../domain/card-status.ts'
 import { Problem } from '../../domain/problem.ts'
 import { type ResponseCode, statusObjections } from '../../domain/response-code.ts'
+import { isInCurrency } from '../../domain/transaction.ts'
 import {
   type AuthorizedCard,
   type Beginning,
@@ -61,6 +62,10 @@ interface Begun {
   readonly presented: PresentedPinBlock | null
 }
 
+/** Only a balance could answer an inquiry, so nothing is compared for it. */
+const isInquiry = ({ transaction }: AuthorizationRequest): boolean =>
+  transaction.transactionType === 'inquiry'
+
 /** A cash machine must send a PIN block. */
 const lacksPinBlock = ({ entryMode, pinBlock }: AuthorizationRequest): boolean =>
   entryMode === 'atm' && !pinBlock
@@ -87,7 +92,7 @@ async function begin(
   if (!card) return { ...unread, outcome: 'silent' }
   for (let reads = 0; reads < zoneKeyReadsMost; reads += 1) {
     const presented = await presentPinBlock(context, traced)
-    const isTriable = !presented?.objection && !lacksPinBlock(traced)
+    const isTriable = !isInquiry(traced) && !presented?.objection && !lacksPinBlock(traced)
     const [kind = null] = isTriable ? listKinds(traced) : []
     const authorization = {
       ...pickOrigin(traced),
@@ -161,6 +166,15 @@ async function decide(
     : answerUnspent(context, keyed, traced, { result, card, isExpiryWrong: false })
 }
 
+/** Finds what no card of this product can be charged for. */
+const findFaultyMember = (
+  request: AuthorizationRequest,
+  { currencyCode }: AuthorizedCard,
+): 'transaction_type' | 'currency' | null => {
+  if (isInquiry(request)) return 'transaction_type'
+  return isInCurrency(request.transaction, currencyCode) ? null : 'currency'
+}
+
 /** Returns the first objection before a try is spent, in the order that networks expect. */
 function objectTo(traced: TracedRequest, begun: Begun): ResponseCode | null {
   const { card, outcome, presented } = begun
@@ -179,6 +193,11 @@ function objectTo(traced: TracedRequest, begun: Begun): ResponseCode | null {
     return '54'
   }
   note({ check: 'expiry', result: traced.expiryDate === undefined ? 'not_given' : 'passed' })
+  const faulty = findFaultyMember(traced, card)
+  if (faulty) {
+    note({ check: faulty, result: 'failed', responseCode: '57' })
+    return '57'
+  }
   // The record does not state more about a faulty block than the answer does.
   const blockObjection = presented ? presented.objection : lacksPinBlock(traced) ? '86' : null
   const blockResults = { '86': 'failed', '96': 'unresolved' } as const

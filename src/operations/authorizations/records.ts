@@ -31,9 +31,7 @@ interface RecordedAuthorization
   readonly approved: boolean
   /** The payment that the approval opened or raised. */
   readonly paymentId?: string
-  /** The arrival of the request: RFC 3339 in UTC. */
-  readonly requestedAt: string
-  /** When it was answered. */
+  /** When it was answered: RFC 3339 in UTC, as `requestedAt`. */
   readonly decidedAt: string
   /** In the order in which they ran. The last one decided, unless all passed. */
   readonly checks: AuthorizationCheck[]
@@ -130,7 +128,7 @@ function recorded(row: stored.AuthorizationRow): RecordedAuthorization {
     approved: row.responseCode === '00',
     ...(row.paymentId !== null && { paymentId: row.paymentId }),
     ...explainDecline(row.responseCode, checks),
-    requestedAt: new Date(Date.parse(row.at) - row.durationMs).toISOString(),
+    requestedAt: row.requestedAt,
     decidedAt: row.at,
     checks,
   }

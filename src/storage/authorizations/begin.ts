@@ -21,6 +21,8 @@ export interface AuthorizedCard {
   readonly pinKey: string
   readonly cvk: string
   readonly pinLength: number
+  /** Of its product. */
+  readonly currencyCode: string
   readonly pinLimit: number
   readonly pinRemaining: number
   readonly cvvLimit: number

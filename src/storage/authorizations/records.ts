@@ -20,7 +20,9 @@ export interface AuthorizationRow extends TransactionColumns {
   readonly checks: string
   readonly remainingTries: number | null
   readonly durationMs: number
-  /** The time of the decision: RFC 3339 in UTC, to the microsecond. */
+  /** The arrival of the request: RFC 3339 in UTC, to the microsecond. */
+  readonly requestedAt: string
+  /** The time of the decision, in the same form. */
   readonly at: string
 }
 

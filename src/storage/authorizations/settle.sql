@@ -94,6 +94,8 @@ cross join spend_try(
   p_transaction_type => :transactionType,
   p_amount => :amount,
   p_currency_code => :currencyCode,
+  p_billing_amount => :billingAmount,
+  p_billing_currency_code => :billingCurrencyCode,
   p_merchant => :merchant::text::jsonb,
   p_network_transaction_id => :networkTransactionId
 ) as spent;
@@ -111,6 +113,8 @@ from answer_authorization(
   p_transaction_type => :transactionType,
   p_amount => :amount,
   p_currency_code => :currencyCode,
+  p_billing_amount => :billingAmount,
+  p_billing_currency_code => :billingCurrencyCode,
   p_merchant => :merchant::text::jsonb,
   p_network_transaction_id => :networkTransactionId,
   p_response_code => :responseCode,
@@ -148,6 +152,8 @@ from answer_authorization_several(
   p_transaction_types => :transactionTypes,
   p_amounts => :amounts,
   p_currency_codes => :currencyCodes,
+  p_billing_amounts => :billingAmounts,
+  p_billing_currency_codes => :billingCurrencyCodes,
   p_merchants => :merchants,
   p_network_transaction_ids => :networkTransactionIds,
   p_response_codes => :responseCodes,

@@ -1,4 +1,5 @@
 import type { Merchant } from '../../domain/merchant.ts'
+import type { Money } from '../../domain/money.ts'
 import {
   type RecordedTransaction,
   recordTransaction,
@@ -10,12 +11,15 @@ export interface TransactionColumns {
   readonly transactionType: Transaction['transactionType']
   readonly amount: number | null
   readonly currencyCode: string | null
+  readonly billingAmount: number | null
+  readonly billingCurrencyCode: string | null
   /** JSON. */
   readonly merchant: string | null
   readonly networkTransactionId: string | null
 }
 
 export const toColumns = ({
+  billing,
   merchant,
   money,
   networkTransactionId,
@@ -24,6 +28,8 @@ export const toColumns = ({
   transactionType,
   amount: money?.amount ?? null,
   currencyCode: money?.currency ?? null,
+  billingAmount: billing?.amount ?? null,
+  billingCurrencyCode: billing?.currency ?? null,
   merchant: merchant && JSON.stringify(merchant),
   networkTransactionId,
 })
@@ -31,6 +37,8 @@ export const toColumns = ({
 /** The members of a recorded transaction: those that it has. */
 export const toTransactionMembers = ({
   amount,
+  billingAmount,
+  billingCurrencyCode,
   currencyCode,
   merchant,
   networkTransactionId,
@@ -38,7 +46,11 @@ export const toTransactionMembers = ({
 }: TransactionColumns): RecordedTransaction =>
   recordTransaction({
     transactionType,
-    money: amount === null || currencyCode === null ? null : { amount, currency: currencyCode },
+    money: toMoney(amount, currencyCode),
+    billing: toMoney(billingAmount, billingCurrencyCode),
     merchant: merchant === null ? null : (JSON.parse(merchant) as Merchant),
     networkTransactionId,
   })
+
+const toMoney = (amount: number | null, currency: string | null): Money | null =>
+  amount === null || currency === null ? null : { amount, currency }

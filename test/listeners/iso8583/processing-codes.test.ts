@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { selectService } from '../../../src/listeners/iso8583/network-messages.ts'
 import { loadProfiles } from '../../../src/listeners/iso8583/profile.ts'
+import { selectType } from '../../../src/listeners/iso8583/transaction.ts'
 import { issueCard, otherDigits } from '../../support/network.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
 import { connectSwitch, nextTrace, openLink, purchase, type Switch } from '../../support/switch.ts'
@@ -70,15 +71,18 @@ test('a message without a processing code is a format error, and spends no try',
   assert.equal(status.json.remainingTries, 3)
 })
 
-test('no built-in profile authorizes an inquiry, and an inquiry by its function code is declined', async () => {
+test('every built-in profile declines what it does not know, and names an inquiry', async () => {
   const profiles = await loadProfiles(null)
   for (const profile of profiles.values()) {
     const asked = (fields: Record<string, string>) =>
       selectService(profile, { mti: profile.version === '1993' ? '1100' : '0100', fields })
     assert.equal(asked({ 3: '000000' }), 'authorized')
-    for (const code of Object.keys(declined)) assert.equal(asked({ 3: `${code}0000` }), 'declined')
+    for (const code of Object.keys(declined)) {
+      const type = selectType(profile, { 3: `${code}0000` })
+      assert.equal(type, ['30', '31'].includes(code) ? 'inquiry' : 'declined')
+    }
     assert.equal(asked({}), 'unsaid')
-    const named = asked({ 3: '000000', 24: '108' })
-    assert.equal(named, profile.version === '1993' ? 'declined' : 'authorized')
+    const named = selectType(profile, { 3: '000000', 24: '108' })
+    assert.equal(named, profile.version === '1993' ? 'inquiry' : 'purchase')
   }
 })

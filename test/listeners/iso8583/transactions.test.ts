@@ -98,9 +98,60 @@ for (const [code, transactionType] of Object.entries({
 
 test('an amount is in the smallest unit of its currency, named by either code', async () => {
   for (const [code, currency] of Object.entries({ 392: 'JPY', 414: 'KWD', USD: 'USD' })) {
-    assert.equal(await ask({ 4: '000000012345', 49: code }), '00')
+    assert.equal(await ask({ 4: '000000012345', 6: '000000001000', 49: code, 51: '978' }), '00')
     const newest = await readNewest()
     assert.deepEqual([newest.amount, newest.currency], [12_345, currency])
+  }
+})
+
+test('a billing amount is what the cardholder is charged, in its own currency', async () => {
+  const dollars = { 4: '000000001234', 49: '840' }
+  assert.equal(await ask({ ...dollars, 6: '000000001118', 51: '978' }), '00')
+  const { amount, billingAmount, billingCurrency, currency } = await readNewest()
+  assert.deepEqual([amount, currency], [1234, 'USD'])
+  assert.deepEqual([billingAmount, billingCurrency], [1118, 'EUR'])
+  assert.equal(await ask({ ...dollars, 51: '978' }), '57')
+  assert.equal((await readNewest()).declineReason, 'currency_not_supported')
+  for (const fields of [
+    { ...dollars, 6: '000000001118' },
+    { ...dollars, 6: '000000001118', 51: '999' },
+  ]) {
+    assert.equal(await ask(fields), '30')
+  }
+})
+
+test('an inquiry is recorded, and declined because only a balance could answer it', async () => {
+  for (const code of ['300000', '310000']) {
+    assert.equal(await ask({ 3: code }), '57')
+    const { declineReason, transactionType } = await readNewest()
+    assert.deepEqual([transactionType, declineReason], ['inquiry', 'inquiry_not_supported'])
+  }
+  assert.equal(await ask({ 24: '108' }, 'ascii-1993'), '119')
+  assert.equal((await readNewest()).transactionType, 'inquiry')
+})
+
+const networkIds = {
+  sandbox: [{ 63: 'NET000000000001' }, 'NET000000000001'],
+  'mastercard-public': [{ 63: 'MCC123456 ' }, 'MCC123456'],
+  'visa-public': [{ 62: 'C000000000000000C50123456789012345' }, '123456789012345'],
+} as const
+for (const [profile, [fields, id]] of Object.entries(networkIds)) {
+  test(`${profile} has the network's id of a transaction at its place`, async () => {
+    assert.equal(await ask(fields, profile), '00')
+    assert.equal((await readNewest()).networkTransactionId, id)
+  })
+}
+
+test('what is no id of the network at its place is left out, and declines nothing', async () => {
+  const { pan } = card
+  for (const [profile, fields] of [
+    ['sandbox', { 63: 'NETWORKTRACE=OK' }],
+    ['sandbox', { 63: pan.slice(0, 15) }],
+    ['visa-public', { 62: '4000000000000000E8' }],
+    ['visa-public', { 62: '2000000000000000F1F2F3F4' }],
+  ] as const) {
+    assert.equal(await ask(fields, profile), '00')
+    assert(!('networkTransactionId' in (await readNewest())), JSON.stringify(fields))
   }
 })
 

@@ -51,6 +51,15 @@ onEachEngine((engine) => {
       return { publicToken }
     },
     wrong_expiry_date: async ({ publicToken }) => ({ publicToken, expiryDate: '2031-01' }),
+    inquiry_not_supported: async (card) => ({
+      ...pinTry(service, card, otherDigits(card.pin)),
+      transactionType: 'inquiry',
+    }),
+    currency_not_supported: async (card) => ({
+      ...pinTry(service, card, otherDigits(card.pin)),
+      amount: 1234,
+      currency: 'USD',
+    }),
     pin_missing: async ({ publicToken }) => ({ publicToken, entryMode: 'atm' }),
     invalid_pin_block: async (card) => ({
       publicToken: card.publicToken,
@@ -96,9 +105,13 @@ onEachEngine((engine) => {
         retry,
         entryMode: 'entryMode' in request ? request.entryMode : 'chip',
         reference: 'WHY-1',
-        transactionType: 'purchase',
+        ...('amount' in request && { amount: 1234, currency: 'USD' }),
+        transactionType: 'transactionType' in request ? request.transactionType : 'purchase',
       })
-      assert.ok(Date.parse(requestedAt) <= Date.parse(decidedAt))
+      assert.ok(requestedAt <= decidedAt)
+      for (const instant of [requestedAt, decidedAt]) {
+        assert.match(instant, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
+      }
       assert.equal(checks[0].check, 'card')
       const one = await read(`/authorizations/${authorizationId}`)
       assert.deepEqual(one.json, newest)

@@ -23,7 +23,9 @@ const merchant = {
 }
 const transaction = {
   amount: 1234,
-  currency: 'EUR',
+  currency: 'USD',
+  billingAmount: 1118,
+  billingCurrency: 'EUR',
   transactionType: 'cashback',
   merchant,
   networkTransactionId: '123456789012345',
@@ -65,7 +67,8 @@ onEachEngine((engine) => {
     const cards = await Promise.all(Array.from({ length: 6 }, () => issueCard(service)))
     const amounts = await Promise.all(
       cards.map(async (each, index) => {
-        const members = { ...transaction, amount: index, currency: index % 2 ? 'JPY' : 'KWD' }
+        const currency = index % 2 ? 'JPY' : 'KWD'
+        const members = { ...transaction, amount: index, currency, billingAmount: 100 + index }
         await Promise.all([
           ask(service, { ...pinTry(service, each), ...members }),
           ask(service, { publicToken: each.publicToken, ...members }),
@@ -76,7 +79,7 @@ onEachEngine((engine) => {
     )
     for (const [index, listed] of amounts.entries()) {
       const currency = index % 2 ? 'JPY' : 'KWD'
-      const due = { ...transaction, amount: index, currency }
+      const due = { ...transaction, amount: index, currency, billingAmount: 100 + index }
       assert.deepEqual(listed, [due, due])
     }
   })
@@ -85,15 +88,17 @@ onEachEngine((engine) => {
     assert.equal((await ask(service, { publicToken: card.publicToken })).status, 200)
     const { transactionType, ...recorded } = await readNewest()
     assert.equal(transactionType, 'purchase')
-    for (const member of ['amount', 'currency', 'merchant', 'networkTransactionId']) {
+    for (const member of Object.keys(transaction).filter((name) => name !== 'transactionType')) {
       assert(!(member in recorded), member)
     }
   })
 
   test('the largest amount is recorded to its last digit', async () => {
     const amount = 999_999_999_999
-    await ask(service, { publicToken: card.publicToken, amount, currency: 'IDR' })
-    assert.equal((await readNewest()).amount, amount)
+    const billing = { billingAmount: amount, billingCurrency: 'EUR' }
+    await ask(service, { publicToken: card.publicToken, amount, currency: 'IDR', ...billing })
+    const { amount: recorded, billingAmount } = await readNewest()
+    assert.deepEqual([recorded, billingAmount], [amount, amount])
   })
 
   test('a repeat with another amount is refused', async () => {
@@ -103,6 +108,59 @@ onEachEngine((engine) => {
     assert.equal((await ask(service, body, { headers })).headers['idempotency-replayed'], 'true')
     const { json } = await ask(service, { ...body, amount: 101 }, { headers })
     assert.equal(json.code, 'idempotency_key_reused')
+  })
+
+  test('a repeat that spells out what the first request left out gets its answer', async () => {
+    const headers = { 'idempotency-key': randomUUID() }
+    const body = { publicToken: card.publicToken, reference: 'R-2', amount: 100, currency: 'EUR' }
+    assert.equal((await ask(service, body, { headers })).status, 200)
+    for (const members of [{ transactionType: 'purchase' }, { merchant: {} }]) {
+      const repeat = await ask(service, { ...body, ...members }, { headers })
+      assert.equal(repeat.headers['idempotency-replayed'], 'true')
+    }
+    const { json } = await ask(service, { ...body, transactionType: 'cash' }, { headers })
+    assert.equal(json.code, 'idempotency_key_reused')
+  })
+
+  test('a merchant without members is no merchant', async () => {
+    await ask(service, { publicToken: card.publicToken, merchant: {} })
+    assert(!('merchant' in (await readNewest())))
+  })
+
+  test('only what is charged in the currency of the product is approved', async () => {
+    const foreign = { publicToken: card.publicToken, amount: 1234, currency: 'USD' }
+    const converted = { ...foreign, billingAmount: 1118 }
+    const cases: readonly (readonly [request: object, responseCode: string])[] = [
+      [foreign, '57'],
+      [{ ...foreign, currency: 'EUR' }, '00'],
+      [{ ...converted, billingCurrency: 'EUR' }, '00'],
+      [{ ...converted, billingCurrency: 'GBP' }, '57'],
+      [{ ...converted, currency: 'EUR', billingCurrency: 'GBP' }, '57'],
+      // There is nothing to convert.
+      [{ ...foreign, amount: 0 }, '00'],
+    ]
+    for (const [request, responseCode] of cases) {
+      const { json } = await ask(service, request)
+      assert.equal(json.responseCode, responseCode, JSON.stringify(request))
+    }
+  })
+
+  test('an inquiry and another currency spend no try, alone or at the same time', async () => {
+    const other = await issueCard(service)
+    const wrong = pinTry(service, other, otherDigits(other.pin))
+    const declined = [
+      { ...wrong, transactionType: 'inquiry' },
+      { ...wrong, amount: 1, currency: 'USD' },
+      { ...cvvTry(other, otherDigits(other.cvv2)), amount: 1, currency: 'USD' },
+    ]
+    const answers = await Promise.all([...declined, ...declined].map((each) => ask(service, each)))
+    for (const { json } of answers) {
+      assert.equal(json.responseCode, '57')
+      assert.deepEqual(
+        [json.pin, json.cvv],
+        Array(2).fill({ result: 'not_checked', remainingTries: 3 }),
+      )
+    }
   })
 
   test('an operator reads the transaction of an authorization, and sees it in the history', async ({
@@ -146,6 +204,18 @@ onEachEngine((engine) => {
     'an amount of thirteen digits': [{ amount: 1e12, currency: 'EUR' }, '/amount'],
     'a currency that is none': [{ amount: 1, currency: 'EUX' }, '/currency'],
     'a currency by its number': [{ amount: 1, currency: '978' }, '/currency'],
+    'a billing amount without a currency': [
+      { amount: 1, currency: 'USD', billingAmount: 1 },
+      '/billingCurrency',
+    ],
+    'a billing currency without an amount': [
+      { amount: 1, currency: 'USD', billingCurrency: 'EUR' },
+      '/billingAmount',
+    ],
+    'a billing amount of no amount': [
+      { billingAmount: 1, billingCurrency: 'EUR' },
+      '/billingAmount',
+    ],
     'an unknown transaction type': [{ transactionType: 'barter' }, '/transactionType'],
     'a category code as a number': [{ merchant: { categoryCode: 742 } }, '/merchant/categoryCode'],
     'a category code of three digits': [
@@ -154,6 +224,12 @@ onEachEngine((engine) => {
     ],
     'a card number in the name of a merchant': [
       { merchant: { name: 'Card 4111 1111 1111 1111' } },
+      '/merchant/name',
+    ],
+    'a merchant name of spaces': [{ merchant: { name: '  ' } }, '/merchant/name'],
+    'a city of spaces': [{ merchant: { city: '\u00a0' } }, '/merchant/city'],
+    'a card number with dots in the name of a merchant': [
+      { merchant: { name: 'Card 4111.1111.1111.1111' } },
       '/merchant/name',
     ],
     'a control character in a city': [{ merchant: { city: 'Mad\u0007rid' } }, '/merchant/city'],

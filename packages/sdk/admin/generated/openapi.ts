@@ -1505,7 +1505,7 @@ export interface components {
         readonly Authorization: {
             readonly approved: boolean;
             /** @enum {string} */
-            readonly responseCode: "00" | "14" | "41" | "43" | "46" | "54" | "55" | "62" | "75" | "78" | "86" | "96" | "N7";
+            readonly responseCode: "00" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "62" | "75" | "78" | "86" | "96" | "N7";
             /** @example 4820117360 */
             readonly publicToken?: string;
             /** @example 512345678901 */
@@ -1872,7 +1872,7 @@ export interface components {
                  * @example wrong_pin
                  * @enum {string}
                  */
-                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "service_unavailable";
+                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "service_unavailable";
                 /**
                  * @description What declined. On declines only.
                  * @example pin
@@ -1897,10 +1897,20 @@ export interface components {
                  */
                 readonly currency?: string;
                 /**
+                 * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+                 * @example 1118
+                 */
+                readonly billingAmount?: number;
+                /**
+                 * @description Must be an ISO 4217 code, such as EUR.
+                 * @example EUR
+                 */
+                readonly billingCurrency?: string;
+                /**
                  * @example purchase
                  * @enum {string}
                  */
-                readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit";
+                readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
                 readonly merchant?: {
                     /** @example 000000012345678 */
                     readonly id?: string;
@@ -2229,7 +2239,7 @@ export interface components {
              * @example wrong_pin
              * @enum {string}
              */
-            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "service_unavailable";
+            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "service_unavailable";
             /**
              * @description What declined. On declines only.
              * @example pin
@@ -2262,10 +2272,20 @@ export interface components {
              */
             readonly currency?: string;
             /**
+             * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+             * @example 1118
+             */
+            readonly billingAmount?: number;
+            /**
+             * @description Must be an ISO 4217 code, such as EUR.
+             * @example EUR
+             */
+            readonly billingCurrency?: string;
+            /**
              * @example purchase
              * @enum {string}
              */
-            readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit";
+            readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
             readonly merchant?: {
                 /** @example 000000012345678 */
                 readonly id?: string;
@@ -2321,7 +2341,7 @@ export interface components {
                  * @description `answer`: of a repeat, whose first request was lost before it was answered.
                  * @enum {string}
                  */
-                readonly check: "card" | "status" | "expiry" | "pin_block" | "pin" | "cvv2" | "answer";
+                readonly check: "card" | "status" | "expiry" | "transaction_type" | "currency" | "pin_block" | "pin" | "cvv2" | "answer";
                 /**
                  * @description `not_given`: the request had nothing to check. `blocked`: no try was left, and nothing was compared. `unresolved`: the HSM gave no answer.
                  * @enum {string}
@@ -2539,7 +2559,7 @@ export interface components {
                  * @example wrong_pin
                  * @enum {string}
                  */
-                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "service_unavailable";
+                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "service_unavailable";
                 /**
                  * @description What declined. On declines only.
                  * @example pin
@@ -2564,10 +2584,20 @@ export interface components {
                  */
                 readonly currency?: string;
                 /**
+                 * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+                 * @example 1118
+                 */
+                readonly billingAmount?: number;
+                /**
+                 * @description Must be an ISO 4217 code, such as EUR.
+                 * @example EUR
+                 */
+                readonly billingCurrency?: string;
+                /**
                  * @example purchase
                  * @enum {string}
                  */
-                readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit";
+                readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
                 readonly merchant?: {
                     /** @example 000000012345678 */
                     readonly id?: string;
@@ -3024,10 +3054,20 @@ export interface operations {
                      */
                     readonly currency?: string;
                     /**
-                     * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, `credit` pays other money to the card, `funding` takes money for another account.
+                     * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+                     * @example 1118
+                     */
+                    readonly billingAmount?: number;
+                    /**
+                     * @description Must be an ISO 4217 code, such as EUR.
+                     * @example EUR
+                     */
+                    readonly billingCurrency?: string;
+                    /**
+                     * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, `credit` pays other money to the card, `funding` takes money for another account. `inquiry` asks for the balance, and is declined.
                      * @enum {string}
                      */
-                    readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit";
+                    readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
                     readonly merchant?: {
                         /** @example 000000012345678 */
                         readonly id?: string;
@@ -7813,10 +7853,20 @@ export interface operations {
                      */
                     readonly currency?: string;
                     /**
-                     * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, `credit` pays other money to the card, `funding` takes money for another account.
+                     * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+                     * @example 1118
+                     */
+                    readonly billingAmount?: number;
+                    /**
+                     * @description Must be an ISO 4217 code, such as EUR.
+                     * @example EUR
+                     */
+                    readonly billingCurrency?: string;
+                    /**
+                     * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, `credit` pays other money to the card, `funding` takes money for another account. `inquiry` asks for the balance, and is declined.
                      * @enum {string}
                      */
-                    readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit";
+                    readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
                     readonly merchant?: {
                         /** @example 000000012345678 */
                         readonly id?: string;

@@ -517,7 +517,7 @@ export interface components {
         readonly Authorization: {
             readonly approved: boolean;
             /** @enum {string} */
-            readonly responseCode: "00" | "14" | "41" | "43" | "46" | "54" | "55" | "62" | "75" | "78" | "86" | "96" | "N7";
+            readonly responseCode: "00" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "62" | "75" | "78" | "86" | "96" | "N7";
             /** @example 4820117360 */
             readonly publicToken?: string;
             /** @example 512345678901 */
@@ -877,7 +877,7 @@ export interface components {
              * @example wrong_pin
              * @enum {string}
              */
-            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "service_unavailable";
+            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "service_unavailable";
             /**
              * @description What declined. On declines only.
              * @example pin
@@ -910,10 +910,20 @@ export interface components {
              */
             readonly currency?: string;
             /**
+             * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+             * @example 1118
+             */
+            readonly billingAmount?: number;
+            /**
+             * @description Must be an ISO 4217 code, such as EUR.
+             * @example EUR
+             */
+            readonly billingCurrency?: string;
+            /**
              * @example purchase
              * @enum {string}
              */
-            readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit";
+            readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
             readonly merchant?: {
                 /** @example 000000012345678 */
                 readonly id?: string;
@@ -966,7 +976,7 @@ export interface components {
                  * @description `answer`: of a repeat, whose first request was lost before it was answered.
                  * @enum {string}
                  */
-                readonly check: "card" | "status" | "expiry" | "pin_block" | "pin" | "cvv2" | "answer";
+                readonly check: "card" | "status" | "expiry" | "transaction_type" | "currency" | "pin_block" | "pin" | "cvv2" | "answer";
                 /**
                  * @description `not_given`: the request had nothing to check. `blocked`: no try was left, and nothing was compared. `unresolved`: the HSM gave no answer.
                  * @enum {string}
@@ -1054,10 +1064,20 @@ export interface components {
              */
             readonly currency?: string;
             /**
-             * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, `credit` pays other money to the card, `funding` takes money for another account.
+             * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+             * @example 1118
+             */
+            readonly billingAmount?: number;
+            /**
+             * @description Must be an ISO 4217 code, such as EUR.
+             * @example EUR
+             */
+            readonly billingCurrency?: string;
+            /**
+             * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, `credit` pays other money to the card, `funding` takes money for another account. `inquiry` asks for the balance, and is declined.
              * @enum {string}
              */
-            readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit";
+            readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
             readonly merchant?: {
                 /** @example 000000012345678 */
                 readonly id?: string;
@@ -1093,7 +1113,7 @@ export interface components {
         readonly SimulatedAuthorization: {
             readonly approved: boolean;
             /** @enum {string} */
-            readonly responseCode: "00" | "14" | "41" | "43" | "46" | "54" | "55" | "62" | "75" | "78" | "86" | "96" | "N7";
+            readonly responseCode: "00" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "62" | "75" | "78" | "86" | "96" | "N7";
             /** @example 4820117360 */
             readonly publicToken?: string;
             /** @example 512345678901 */

@@ -55,6 +55,8 @@ export type PartsLayout =
       /** Bytes before the bitmap. */
       readonly header?: number
       readonly fields: Readonly<Record<string, FieldLayout>>
+      /** Whether bytes of another form are accepted without parts. */
+      readonly optional?: true
     }
   /** Tag, length and value in a text; tag and length have a fixed number of characters. */
   | {

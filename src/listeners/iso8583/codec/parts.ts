@@ -53,6 +53,30 @@ export function readOptionalParts(
 }
 
 /**
+ * Reads one part of a value that may have no parts, or others than the layout knows.
+ * @returns undefined where the part is absent or cannot be read.
+ */
+export function findOptionalPart(
+  name: string,
+  { parts, type }: FieldLayout,
+  part: string,
+  value: string,
+): string | undefined {
+  if (parts?.kind === 'tlv') return readOptionalParts(parts, value).parts.get(part)
+  const bytes = type === 'b' ? Buffer.from(value, 'hex') : Buffer.from(value, 'latin1')
+  const cursor: Cursor = { bytes, at: 0, field: name }
+  const found = new Map<string, string>()
+  try {
+    // The part may come before one that the layout does not have.
+    if (parts?.kind === 'bitmap') readSubfields(cursor, name, parts, found)
+    else if (parts) return readByKind(cursor, name, parts).get(part)
+  } catch (error) {
+    if (!(error instanceof CodecError)) throw error
+  }
+  return found.get(part)
+}
+
+/**
  * Rejects a value with unreadable parts.
  * @param end the end of the field in its message.
  * @throws CodecError with the offset in the message.
@@ -63,7 +87,7 @@ export function refuseWrongParts(
   value: string,
   end: number,
 ): void {
-  if (layout.parts?.kind === 'tlv' && layout.parts.optional) return
+  if (layout.parts && 'optional' in layout.parts && layout.parts.optional) return
   try {
     readParts(name, layout, value)
   } catch (error) {
@@ -105,16 +129,9 @@ type Kind = PartsLayout['kind']
 type Of<K extends Kind> = Extract<PartsLayout, { kind: K }>
 
 const readers: { [K in Kind]: (cursor: Cursor, name: string, layout: Of<K>) => Parts } = {
-  bitmap(cursor, name, { bits, encoding, fields, header = 0 }) {
+  bitmap(cursor, name, layout) {
     const parts = new Map<string, string>()
-    if (header > 0) parts.set('header', encodings.binary.read(cursor, header, { type: 'b' }))
-    for (const number of readBits(cursor, { encoding }, bits / 8)) {
-      const field = fields[number]
-      // Bits that the layout does not have may be bytes of something else.
-      cursor.field = field ? `${name}.${number}` : name
-      if (!field) return fail(cursor, 'unknown_field')
-      parts.set(String(number), readField(cursor, field))
-    }
+    readSubfields(cursor, name, layout, parts)
     return whole(cursor, name, parts)
   },
   tlv(cursor, _, { header = 0, lengthDigits, tagLength }) {
@@ -156,6 +173,22 @@ const readers: { [K in Kind]: (cursor: Cursor, name: string, layout: Of<K>) => P
     }
     return parts
   },
+}
+
+/** Adds the subfields after a bitmap to the parts, one after the other. @throws CodecError */
+function readSubfields(
+  cursor: Cursor,
+  name: string,
+  { bits, encoding, fields, header = 0 }: Of<'bitmap'>,
+  parts: Map<string, string>,
+): void {
+  if (header > 0) parts.set('header', encodings.binary.read(cursor, header, { type: 'b' }))
+  for (const number of readBits(cursor, { encoding }, bits / 8)) {
+    const field = fields[number]
+    // Bits that the layout does not have may be bytes of something else.
+    cursor.field = field ? `${name}.${number}` : name
+    parts.set(String(number), field ? readField(cursor, field) : fail(cursor, 'unknown_field'))
+  }
 }
 
 const takeText = (cursor: Cursor, length: number): string =>

@@ -12,7 +12,12 @@ import { authorize } from '../../../operations/authorizations/authorize.ts'
 import { requireCaller } from '../../http/authentication.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { requireExactlyOne } from '../../http/request.ts'
-import { moneyRules, panRule, transactionMembers } from '../../http/transaction-members.ts'
+import {
+  moneyRules,
+  panRule,
+  toCanonicalRequest,
+  transactionMembers,
+} from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 import type { PrivateApi } from '../api.ts'
 
@@ -87,7 +92,7 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
           networkId: requireCaller(request).clientId,
           requestId: request.id,
         },
-        repeatable(request, { bearsSecret: true }),
+        repeatable(request, { bearsSecret: true, body: toCanonicalRequest(request.body) }),
       )
       return markReplay(reply, answer)
     },

@@ -9,7 +9,11 @@ import {
 } from '../../../operations/authorizations/authorization.ts'
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
-import { moneyRules, transactionMembers } from '../../http/transaction-members.ts'
+import {
+  moneyRules,
+  toCanonicalRequest,
+  transactionMembers,
+} from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 import { admin, adminChange, type PrivateApi } from '../api.ts'
 
@@ -112,7 +116,8 @@ export function sandboxSimulatorRoute({ app }: Pick<PrivateApi, 'app'>, sandbox:
         ...(cvv !== undefined && { cvv: new Cvv2(cvv) }),
       }
       const caller = { clientId: null, requestId: request.id }
-      const repeat = repeatable(request, { bearsSecret: true })
+      const canonical = toCanonicalRequest(request.body)
+      const repeat = repeatable(request, { bearsSecret: true, body: canonical })
       return markReplay(reply, await sandbox.simulate(caller, simulation, repeat))
     },
   )

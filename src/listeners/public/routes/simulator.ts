@@ -9,7 +9,11 @@ import {
 } from '../../../operations/authorizations/authorization.ts'
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
-import { moneyRules, transactionMembers } from '../../http/transaction-members.ts'
+import {
+  moneyRules,
+  toCanonicalRequest,
+  transactionMembers,
+} from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 import { createRequester, type PublicApi } from '../api.ts'
 
@@ -76,7 +80,8 @@ export function simulatorRoute({ app, base }: PublicApi, simulate: Simulate): vo
         ...(pin !== undefined && { pin: new Pin(pin) }),
         ...(cvv !== undefined && { cvv: new Cvv2(cvv) }),
       }
-      const repeat = repeatable(request, { bearsSecret: true })
+      const canonical = toCanonicalRequest(request.body)
+      const repeat = repeatable(request, { bearsSecret: true, body: canonical })
       return markReplay(reply, await simulate(createRequester(request), simulation, repeat))
     },
   )

@@ -72,6 +72,7 @@ declare
     'derive_payment_state',
     'has_card_use',
     'is_changeable',
+    'list_snapshot_tables',
     'lock_card',
     'next_uses',
     'now_microseconds',

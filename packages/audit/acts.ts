@@ -54,6 +54,8 @@ export interface Acts {
   readonly requests: readonly ErasureRequest[]
   readonly erasures: readonly ErasureEntry[]
   readonly succession: Succession | null
+  /** How often a sandbox was restored to a snapshot. The log of a production has none. */
+  readonly restores: number
   /**
    * How many cards the log declares older than itself, and how many cards have a first number other
    * than 1.
@@ -67,6 +69,7 @@ export function createActs(report: Report): Acts {
   const [requests, erasures]: [ErasureRequest[], ErasureEntry[]] = [[], []]
   const older = { said: 0, met: 0 }
   let succession: Succession | null = null
+  let restores = 0
   let gaps: Gaps = createGaps({ isSuccessor: false, olderCards: 0 }, report)
   const begin = (text: string | null | undefined): void => {
     const said = parseEntryText(text ?? '')
@@ -86,6 +89,9 @@ export function createActs(report: Report): Acts {
     get succession() {
       return succession
     },
+    get restores() {
+      return restores
+    },
     see(index, text) {
       if (index === 0) begin(text)
       if (typeof text !== 'string') {
@@ -97,6 +103,10 @@ export function createActs(report: Report): Acts {
         report('form_changed', `entry ${index}`, 'its text does not have the form of an entry')
       }
       const said = parseEntryText(text)
+      if (said.act === 'sandbox.restored') {
+        restores += 1
+        gaps.restart()
+      }
       gaps.count(said, `entry ${index}`)
       if (said.act === 'erasure.requested') requests.push(parseRequest(said, index))
       if (said.act === 'entries.erased') erasures.push(parseErasure(said, index))

@@ -244,11 +244,7 @@ async function verifyLog(
   })
   acts.finish()
   await reportStrayOpenings({ list, read }, size, report)
-  const { met, said } = acts.older
-  if (said > 0) {
-    const cards = `${said} cards are older than the log, and ${met} of them begin in its midst`
-    context.notes.push(`${origin}: it says that ${cards}.`)
-  }
+  context.notes.push(...describeBeginnings(acts).map((note) => `${origin}: ${note}`))
   if (walked < size) {
     const rest = `entries ${walked} to ${size - 1}`
     context.unchecked.push(`${origin}: ${rest}. Nothing of the first of them is there.`)
@@ -261,6 +257,18 @@ async function verifyLog(
   const comparable = known.filter((each) => each.size <= walked || each.size >= size)
   for (const each of comparable) holdAgainst(each, { claim, roots, succession, report, context })
   return { report: { origin, size, checkpoint, erased: 0 }, acts }
+}
+
+/** Describes why cards may begin with another number than 1. */
+function describeBeginnings({ older: { met, said }, restores }: Acts): readonly string[] {
+  const cards = `${said} cards are older than the log, and ${met} of them begin in its midst`
+  const times = restores === 1 ? 'once' : `${restores} times`
+  return [
+    ...(said > 0 ? [`it says that ${cards}.`] : []),
+    ...(restores > 0
+      ? [`its sandbox was restored ${times}. The log of a production has no restore.`]
+      : []),
+  ]
 }
 
 /** The source of a log. */

@@ -7,6 +7,8 @@ import { createTries } from './tries.ts'
 export interface Gaps {
   /** Counts an entry without text. */
   skip(): void
+  /** Begins anew for cards, with any numbers: a sandbox was restored to a snapshot. */
+  restart(): void
   /** Counts an entry's text. */
   count(said: EntryText, where: string): void
   /**
@@ -40,7 +42,7 @@ const before: Place = { value: 0, silences: 0 }
 export function createGaps({ isSuccessor, olderCards }: Beginning, report: Report): Gaps {
   const cards = new Map<string, Place>()
   const older = new Set<string>()
-  const first = isSuccessor ? null : before
+  let first = isSuccessor ? null : before
   let lastNumber = first
   let silences = 0
   /**
@@ -73,6 +75,11 @@ export function createGaps({ isSuccessor, olderCards }: Beginning, report: Repor
   return {
     skip: () => {
       silences += 1
+    },
+    restart() {
+      tries.restart()
+      cards.clear()
+      first = null
     },
     count({ act, at, card, details, number, sequence }, where) {
       const time = Date.parse(String(at)) || 0

@@ -60,10 +60,10 @@ export function createTries(
   const tries = new Map<string, Tries>()
   /** The maximum number of tries that clients' blocks may have used, by card and kind. */
   const taken = new Map<string, number>()
-  let newest = 0
+  let [newest, isResumed] = [0, isSuccessor]
   const countMissing = ({ base, below, highest, others, top }: Tries) => ({
     inner: highest - top - (others.size - below),
-    leading: isSuccessor ? 0 : base - 1 - below,
+    leading: isResumed ? 0 : base - 1 - below,
   })
   const finish = (own: Tries): void => {
     const { act, card, missingSince, silences, where } = own
@@ -108,6 +108,13 @@ export function createTries(
       own.silences = silences
       own.where = where
       tries.set(key, own)
+    },
+    /** Begins anew, with any numbers: the cards of a sandbox were restored. */
+    restart(): void {
+      for (const each of tries.values()) finish(each)
+      tries.clear()
+      taken.clear()
+      isResumed = true
     },
     /** Reports missing tries. */
     finish(): void {

@@ -137,6 +137,7 @@ export const arrows = {
   'storage/links': ['storage/engine', 'domain'],
   'storage/people': ['storage/engine', 'domain'],
   'storage/keys': ['storage/engine', 'storage/clients', 'domain'],
+  'storage/sandbox': ['storage/engine', 'domain'],
 
   // The content of a checkpoint's signature is defined once, for signer and verifier.
   'hsm/contract': ['packages/audit', 'domain'],

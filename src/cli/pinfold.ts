@@ -17,6 +17,7 @@ import { keyCommands } from './commands/keys.ts'
 import { linkCommands } from './commands/links.ts'
 import { cvvCommands, pinCommands } from './commands/pins.ts'
 import { productCommands } from './commands/products.ts'
+import { sandboxCommands } from './commands/sandbox.ts'
 import { migrateCommand, prepareClusterCommand, startCommand } from './commands/service.ts'
 import { signInCommand } from './commands/sign-in.ts'
 import { terminalCommand } from './commands/terminal.ts'
@@ -58,6 +59,7 @@ const groups = [
   },
   { title: 'Events', commands: [eventsCommand, triggerCommand, webhookCommand] },
   { title: 'Card networks', commands: [simulateCommand, terminalCommand, ...linkCommands] },
+  { title: 'Sandbox', commands: sandboxCommands },
   { title: 'Products and clients', commands: [...productCommands, ...clientCommands] },
   { title: 'Keys and zones', commands: [...keyCommands, ...zoneCommands] },
   { title: 'Operators', commands: [signInCommand, ...approvalCommands] },

@@ -127,6 +127,14 @@ export const problemKinds = {
       'has no successor, or a process does not know it yet. The detail names the reason. List ' +
       'the keys to see the progress of a rotation, and retry when it is done.',
   },
+  snapshot_unusable: {
+    status: 409,
+    title: 'The sandbox cannot take or restore this snapshot.',
+    explanation:
+      'The detail names the reason: keys were deleted or the master key was replaced since the ' +
+      'snapshot, another version of the program took it, the limit of snapshots is reached, or ' +
+      'the database is a cluster. Nothing was changed. Take another snapshot.',
+  },
   audit_log_continues: {
     status: 409,
     title: 'No successor is needed; nothing was done.',

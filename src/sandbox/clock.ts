@@ -13,6 +13,10 @@ export interface MovableClock {
    * @throws `Problem` `validation_failed` beyond its last year.
    */
   moveTo(instant: Date): boolean
+  /** How far it is ahead of the machine's clock, in milliseconds; 0 if it was never moved. */
+  aheadMs(): number
+  /** Sets it, also back: only a restored snapshot does. */
+  setAhead(ms: number): void
 }
 
 /** @param start its initial time; now, unless given. */
@@ -31,6 +35,10 @@ export function movableClock(start: Date | null): MovableClock {
       }
       offsetMs = instant.getTime() - Date.now()
       return true
+    },
+    aheadMs: () => offsetMs,
+    setAhead(ms) {
+      offsetMs = ms
     },
   }
 }

@@ -24,9 +24,14 @@ import type { OutsideIssuer } from './config/variables.ts'
 import { issuerFetcher } from './outbound.ts'
 import { certificateListeners } from './tls.ts'
 
-export interface Authentication {
+interface Authentication {
   readonly authorizationServer: PublicAuthorizationServer
   readonly verifiers: Readonly<Record<ListenerName, AccessTokenVerifier>>
+}
+
+/** The same, with what it has cached about clients and their tokens. */
+interface CachingAuthentication extends Authentication {
+  forget(): void
 }
 
 /**
@@ -38,7 +43,7 @@ export async function createAuthentication(
   databases: Databases,
   hsm: Hsm,
   log: Logger,
-): Promise<Authentication> {
+): Promise<CachingAuthentication> {
   let made: { readonly keyIds: string; readonly authentication: Authentication } | null = null
   const current = async (): Promise<Authentication> => {
     const keys = await hsm.tokenSigningKeys()
@@ -60,6 +65,9 @@ export async function createAuthentication(
       document: async (name) => (await current()).authorizationServer.document(name),
     },
     verifiers: { public: verifier('public'), private: verifier('private') },
+    forget() {
+      made = null
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import type { CallGate } from '../listeners/http/call-gate.ts'
 import type { Admissions } from '../listeners/http/in-flight.ts'
 import { createGateway, type Gateway } from '../listeners/iso8583/gateway.ts'
 import { linkObserver, watchLinks } from '../listeners/iso8583/observer.ts'
@@ -26,6 +27,7 @@ interface LinksOptions {
   readonly authorizing: AuthorizationContext
   readonly keys: KeyContext
   readonly admissions: Admissions
+  readonly gate: CallGate | null
   readonly profiles: Profiles
   /** Whether links beyond this machine may work without TLS. */
   readonly allowsPlain: boolean
@@ -39,20 +41,43 @@ const plainRefusal =
   'The link does not run: it is unencrypted beyond loopback. Give it TLS, or set ' +
   'ACCEPT_PLAIN_LINKS=yes.'
 
+/** The links of this process, and their administration. */
+interface Links {
+  readonly gateway: Gateway
+  readonly context: LinkContext
+  /** Forgets cached keys, and reads the configuration of links again. */
+  forget(): Promise<void>
+}
+
 /** Creates the links of card networks, not yet listening, and their administration. */
 export function createLinks({
   admissions,
   allowsPlain,
   authorizing,
   databases,
+  gate,
   keys,
   log,
   profiles,
   registry,
   tls,
-}: LinksOptions): { readonly gateway: Gateway; readonly context: LinkContext } {
+}: LinksOptions): Links {
   const { background, networks } = databases
   const admission = admissions.network
+  const macs = createMacs({ ...keys, database: networks })
+  const admit = async (networkId: string): Promise<() => void> => {
+    const leave = await admission?.enter(networkId)
+    try {
+      const leaveGate = await gate?.enter()
+      return () => {
+        leaveGate?.()
+        leave?.()
+      }
+    } catch (error) {
+      leave?.()
+      throw error
+    }
+  }
   /** Returns the reason why a link without TLS is refused, and logs it; null when it may run. */
   function refusePlain(link: Link): string | null {
     if (allowsPlain || !isPlainLink(link)) return null
@@ -63,10 +88,10 @@ export function createLinks({
     services: {
       authorizer: createLinkAuthorizer(authorizing),
       advices: createAdvices(authorizing),
-      macs: createMacs({ ...keys, database: networks }),
+      macs,
       keys,
       observe: linkObserver(registry, log),
-      admit: async (networkId) => (admission ? admission.enter(networkId) : () => undefined),
+      admit,
       newRequestId: randomUUID,
     },
     profiles,
@@ -84,5 +109,9 @@ export function createLinks({
     allowsPlain,
     tls: tls && { knowsAuthority: tls.identity().ca !== undefined },
   }
-  return { gateway, context }
+  const forget = async (): Promise<void> => {
+    macs.forget()
+    await gateway.refresh()
+  }
+  return { gateway, context, forget }
 }

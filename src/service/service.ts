@@ -55,6 +55,7 @@ import {
   sharedLimits,
   sharedMetrics,
 } from './processes/sharing.ts'
+import { createSandboxGate, createSandboxSnapshots } from './snapshots.ts'
 import { certificateListeners, type OpenTls, openTls } from './tls.ts'
 
 /** The service, created and connected, not yet listening. */
@@ -100,7 +101,8 @@ export async function createService(
   const hsm = await openHsm(config, database)
   const sandbox = config.sandbox ? await seed(config, database, hsm) : null
   if (config.adminJwkFile !== null) await registerAdministrators(database, config.adminJwkFile, log)
-  const { authorizationServer, verifiers } = await createAuthentication(config, databases, hsm, log)
+  const authentication = await createAuthentication(config, databases, hsm, log)
+  const { authorizationServer, verifiers } = authentication
   const clock = movableClock(config.sandboxClock)
   if (peers && sandbox) await followClock(clock, peers)
   const stopping = new AbortController()
@@ -114,6 +116,7 @@ export async function createService(
   const metrics = peers ? sharedMetrics(peers) : createMetrics()
   const { registry } = metrics
   const admissions = createAdmissions(config)
+  const gate = createSandboxGate(config)
   watchPools(registry, databases)
   watchKeys(registry, keys)
   watchAuditLog(registry, audit)
@@ -133,6 +136,7 @@ export async function createService(
     authorizing,
     keys,
     admissions,
+    gate,
     profiles: await loadProfiles(config.linkProfilesDir),
     registry,
     log,
@@ -145,6 +149,7 @@ export async function createService(
     ...commonOptions(config, issuing, metrics, log),
     rate: limiters.rate,
     admissions,
+    gate,
     mountDocuments: createDocuments(config),
   }
   const connections = createListenerConnections(config.network, common.callers, registry, log)
@@ -182,6 +187,17 @@ export async function createService(
   const calls = inProcessCalls(people.verifier)
   const sweeping = sweepingClock(clock, cards, stopping.signal)
   const sandboxClock = peers ? sharedClock(sweeping, clock, peers) : sweeping
+  const snapshots = createSandboxSnapshots(gate, {
+    audit,
+    clock,
+    peers,
+    otherProcesses: config.processes - 1,
+    async forget() {
+      authentication.forget()
+      authorizing.zoneKeys.clear()
+      await links.forget()
+    },
+  })
   const privateServer = await createPrivateServer({
     ...common,
     ...watchedOptions(config, databases, hsm, peers),
@@ -198,7 +214,7 @@ export async function createService(
     keys,
     links: links.context,
     administration: { database, hsm, certificateListeners: certificateListeners(config) },
-    sandbox: sandbox && { clock: sandboxClock, simulate },
+    sandbox: snapshots && { clock: sandboxClock, simulate, snapshots },
   })
 
   return {

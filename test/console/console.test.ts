@@ -107,6 +107,7 @@ const openConsole = (database: Database, isReadOnly = false, url = plainUrl) => 
     rate: null,
     openRate: null,
     admissions: {},
+    gate: null,
     formats: {},
     hosts: null,
     tls: null,

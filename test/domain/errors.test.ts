@@ -15,6 +15,7 @@ const contract = {
     'card_status_conflict',
     'pin_not_revealable',
     'key_in_use',
+    'snapshot_unusable',
     'audit_log_continues',
     'approval_over',
     'approval_stale',

@@ -10,6 +10,7 @@ import type { Logger } from 'pino'
 import { Problem, validationFailed } from '../../domain/problem.ts'
 import type { AccessTokenVerifier } from '../oauth/access-token-verifier.ts'
 import { authenticate } from './authentication.ts'
+import { type CallGate, holdAtGate } from './call-gate.ts'
 import { type CallerAddresses, toNetwork } from './caller-address.ts'
 import { type Connections, serverRules } from './connections.ts'
 import { type Admissions, boundInFlight } from './in-flight.ts'
@@ -41,6 +42,8 @@ export interface ServerOptions {
   /** Null if limits are off. */
   readonly rate: RateLimiter | null
   readonly admissions: Admissions
+  /** Holds calls back while a sandbox is restored; null in production. */
+  readonly gate: CallGate | null
   /** The limit by address for routes without a token; null if limits are off. */
   readonly openRate: RateLimiter | null
   readonly formats: Readonly<Record<string, StringFormat>>
@@ -219,6 +222,7 @@ function addHooks(
     const faults = requests.bodyFaults(request)
     if (faults.length > 0) throw validationFailed(...faults)
   })
+  if (options.gate) holdAtGate(app, options.gate)
   app.addHook('onResponse', async (request, reply) => {
     options.metrics.observe(options.listener, request, reply)
     logAnswer(options.listener, request, reply)

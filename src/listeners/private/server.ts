@@ -36,7 +36,12 @@ import { clientLimitsRoute, limitRoutes } from './routes/limits.ts'
 import * as linkRoutes from './routes/links.ts'
 import { operatorRoutes, signPersonOutRoute } from './routes/people.ts'
 import * as productRoutes from './routes/products.ts'
-import { type Sandbox, sandboxClockRoutes, sandboxSimulatorRoute } from './routes/sandbox.ts'
+import {
+  type Sandbox,
+  sandboxClockRoutes,
+  sandboxSimulatorRoute,
+  sandboxSnapshotRoutes,
+} from './routes/sandbox.ts'
 import * as webhookRoutes from './routes/webhooks.ts'
 import { createZoneRoute, listZonesRoute, retireZoneRoute } from './routes/zones.ts'
 import { createWatching } from './watching.ts'
@@ -151,6 +156,7 @@ export async function createPrivateServer(options: PrivateServerOptions): Promis
   if (options.sandbox) {
     sandboxClockRoutes(api, options.sandbox)
     sandboxSimulatorRoute(api, options.sandbox)
+    sandboxSnapshotRoutes(api, options.sandbox)
   }
   openapiRoute(app)
   options.mountDocuments(app)

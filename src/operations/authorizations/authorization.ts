@@ -54,7 +54,7 @@ export interface AuthorizationContext {
  * The zone keys in use, as last read. The statement that spends a try detects a replaced key, which
  * is then read again.
  */
-export type ZoneKeyCache = Pick<LRUCache<string, ZoneKeyRow>, 'get' | 'set' | 'delete'>
+export type ZoneKeyCache = Pick<LRUCache<string, ZoneKeyRow>, 'get' | 'set' | 'delete' | 'clear'>
 
 /** The maximum number of cached zone keys: a network has a handful. */
 const zoneKeysMost = 1_000

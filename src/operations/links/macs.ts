@@ -19,6 +19,8 @@ export interface LinkMacs {
   /** Null if the network has no such key. */
   make(key: MacKeyName, message: Uint8Array): Promise<Uint8Array | null>
   isRight(key: MacKeyName, message: Uint8Array, mac: Uint8Array): Promise<boolean>
+  /** Forgets all cached keys. */
+  forget(): void
 }
 
 /**
@@ -48,6 +50,7 @@ export function createMacs({ database, hsm }: Pick<KeyContext, 'database' | 'hsm
       const keyBlock = await fetchKeyBlock(key)
       return keyBlock !== undefined && hsm.verifyMac(keyBlock, message, mac)
     },
+    forget: () => known.clear(),
   }
 }
 

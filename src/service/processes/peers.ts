@@ -13,6 +13,11 @@ export interface PeerRequests {
    * the receiver.
    */
   clock: { content: number; answer: number }
+  /**
+   * Holds the calls of a process back for a snapshot of the sandbox, and lets them in again; then
+   * with how far the clock is ahead. The answer is whether no call runs.
+   */
+  snapshot: { content: { readonly openAt: number | null }; answer: boolean }
   /** A request to the demo; null from a process that does not store the demo's state. */
   demo: {
     content: Parameters<DemoSite['answer']>[0]

@@ -128,6 +128,12 @@ set digest = excluded.digest;
 delete from row_digest
 where kind = :table and row_key = any(:rowKeys::text[]);
 
+-- name: remove_card_digests_of_all
+delete from card_digest;
+
+-- name: remove_row_digests_of_all
+delete from row_digest;
+
 -- By their bytes, whatever the collation of the database is.
 -- name: fold_row_digests
 select sha256(coalesce(string_agg(

@@ -146,6 +146,15 @@ export async function writeRowDigests(
   await deleteRows(connection, { table, rowKeys: keys(gone) })
 }
 
+const deleteAllCards = declare<object>('remove_card_digests_of_all')
+const deleteAllRows = declare<object>('remove_row_digests_of_all')
+
+/** Deletes the stored digests of all cards and rows. */
+export async function removeAllDigests(connection: Connection): Promise<void> {
+  await deleteAllCards(connection, {})
+  await deleteAllRows(connection, {})
+}
+
 const selectFold = declare<object, { readonly fold: Uint8Array }>('fold_row_digests')
 
 /** Computes a digest of all stored digests of clients, products, keys and links. */

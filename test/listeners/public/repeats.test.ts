@@ -46,7 +46,9 @@ const notRepeatable = [
   'POST /demo/*',
   'POST /oauth/token',
   'POST /people/:personId/sign-out',
+  'POST /sandbox/snapshots/:snapshotName/restore',
   `POST ${base}/cards/:publicToken/encrypted`,
+  'PUT /sandbox/snapshots/:snapshotName',
 ]
 
 const nameOf = ({ method, url }: Route): string => `${method} ${url}`

@@ -188,6 +188,9 @@ const routesThatChange: Readonly<Record<string, NeedsTwo | string>> = {
     ],
   },
   'POST /sandbox/clock': one.sandbox,
+  'PUT /sandbox/snapshots/:snapshotName': one.sandbox,
+  'POST /sandbox/snapshots/:snapshotName/restore': one.sandbox,
+  'DELETE /sandbox/snapshots/:snapshotName': one.sandbox,
   'POST /sandbox/authorizations': one.sandbox,
   // The last one: from here on another log is in use.
   'POST /audit/successor': {

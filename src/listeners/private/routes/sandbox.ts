@@ -1,6 +1,8 @@
 import Type from 'typebox'
+import type { Requester } from '../../../domain/client.ts'
 import { Cvv2 } from '../../../domain/cvv2.ts'
 import { Pin } from '../../../domain/pin.ts'
+import { Problem } from '../../../domain/problem.ts'
 import type { TransactionMembers } from '../../../domain/transaction.ts'
 import {
   type Authorization,
@@ -15,7 +17,7 @@ import {
   transactionMembers,
 } from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
-import { admin, adminChange, type PrivateApi } from '../api.ts'
+import { admin, adminChange, createRequester, type PrivateApi } from '../api.ts'
 
 /** The sandbox's clock, which this listener can move. */
 export interface SandboxClock {
@@ -36,9 +38,29 @@ interface Simulation extends TransactionMembers {
   readonly entryMode?: (typeof entryModes)[number]
 }
 
+/** A snapshot, to which the sandbox can be restored. */
+interface Snapshot {
+  readonly snapshotName: string
+  readonly takenAt: string
+  readonly clock: string | null
+  readonly rows: number
+}
+
+/** The snapshots of a sandbox. */
+interface SandboxSnapshots {
+  /** Takes a snapshot, and replaces one of the same name. */
+  take(snapshotName: string): Promise<Snapshot>
+  /** @throws `Problem` `not_found`, `snapshot_unusable`. */
+  restore(operator: Requester, snapshotName: string): Promise<Snapshot>
+  list(): Promise<readonly Snapshot[]>
+  /** @throws `Problem` `not_found`. */
+  delete(snapshotName: string): Promise<void>
+}
+
 /** The functions that only a sandbox has. */
 export interface Sandbox {
   readonly clock: SandboxClock
+  readonly snapshots: SandboxSnapshots
   /** Acts as the card network for a card of any client, since no card is real. */
   simulate(
     caller: { readonly clientId: null; readonly requestId: string },
@@ -119,6 +141,118 @@ export function sandboxSimulatorRoute({ app }: Pick<PrivateApi, 'app'>, sandbox:
       const canonical = toCanonicalRequest(request.body)
       const repeat = repeatable(request, { bearsSecret: true, body: canonical })
       return markReplay(reply, await sandbox.simulate(caller, simulation, repeat))
+    },
+  )
+}
+
+const SnapshotSchema = Type.Object({
+  snapshotName: Type.String({ examples: ['before-each'] }),
+  takenAt: Type.String({ format: 'date-time' }),
+  clock: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+    description: 'The instant that a restore sets. Null: the clock was never moved.',
+  }),
+  rows: Type.Integer({ description: 'The number of stored rows.' }),
+})
+
+const SnapshotNameSchema = Type.Object({
+  snapshotName: Type.String({
+    description: 'Lower-case letters, digits, `.`, `_` and `-`; at most 64.',
+    examples: ['before-each'],
+  }),
+})
+
+const snapshotName = /^[a-z0-9][a-z0-9._-]{0,63}$/
+
+/** Parses the name in a path. @throws `Problem` `not_found` when it is none. */
+function parseSnapshotName({ params }: { params: { snapshotName: string } }): string {
+  if (snapshotName.test(params.snapshotName)) return params.snapshotName
+  throw new Problem('not_found', {
+    detail:
+      'A snapshot is named by at most 64 lower-case letters, digits, ".", "_" and "-", and ' +
+      'begins with a letter or a digit.',
+  })
+}
+
+/** Routes for snapshots of the sandbox. */
+export function sandboxSnapshotRoutes(
+  { app }: Pick<PrivateApi, 'app'>,
+  { snapshots }: Sandbox,
+): void {
+  const path = '/sandbox/snapshots'
+  app.get(
+    path,
+    {
+      config: admin,
+      schema: {
+        operationId: 'listSnapshots',
+        summary: "List the sandbox's snapshots",
+        description: 'By name. There are at most 100.',
+        tags,
+        response: { 200: Type.Array(SnapshotSchema) },
+      },
+    },
+    async () => [...(await snapshots.list())],
+  )
+  app.put(
+    `${path}/:snapshotName`,
+    {
+      config: {
+        ...admin,
+        holdsCalls: true,
+        notRepeatable: 'a repeat takes the snapshot again',
+        problems: ['snapshot_unusable'],
+      },
+      schema: {
+        operationId: 'takeSnapshot',
+        summary: 'Take a snapshot of the sandbox',
+        description:
+          'Replaces a snapshot of the same name. Other calls wait until it is taken, at most ' +
+          'four seconds.',
+        tags,
+        params: SnapshotNameSchema,
+        response: { 200: SnapshotSchema },
+      },
+    },
+    async (request) => snapshots.take(parseSnapshotName(request)),
+  )
+  app.post(
+    `${path}/:snapshotName/restore`,
+    {
+      config: {
+        ...admin,
+        holdsCalls: true,
+        notRepeatable: 'a repeat restores again, and the records of keys are restored, too',
+        problems: ['snapshot_unusable'],
+      },
+      schema: {
+        operationId: 'restoreSnapshot',
+        summary: 'Restore the sandbox to a snapshot',
+        description:
+          'Restores cards, tries, limits, authorizations, events, webhooks, products, clients, ' +
+          'idempotency records and the clock. Running calls end before, and other calls wait. ' +
+          'The audit log keeps every act, and records the restore.',
+        tags,
+        params: SnapshotNameSchema,
+        response: { 200: SnapshotSchema },
+      },
+    },
+    async (request) => snapshots.restore(createRequester(request), parseSnapshotName(request)),
+  )
+  app.delete(
+    `${path}/:snapshotName`,
+    {
+      config: admin,
+      schema: {
+        operationId: 'deleteSnapshot',
+        summary: 'Delete a snapshot of the sandbox',
+        tags,
+        params: SnapshotNameSchema,
+        response: { 204: Type.Null() },
+      },
+    },
+    async (request, reply) => {
+      await snapshots.delete(parseSnapshotName(request))
+      return reply.code(204).send(null)
     },
   )
 }

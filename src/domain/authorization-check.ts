@@ -1,9 +1,11 @@
 /**
- * The checks, in the order in which they run. `answer` belongs to repeats: whether the first
- * request was answered before it was lost with its process.
+ * The checks, in the order in which they run. Those of the address decide nothing. `answer` belongs
+ * to repeats: whether the first request was answered before it was lost with its process.
  */
 export const checkNames = [
   'card',
+  'postal_code',
+  'address_line',
   'status',
   'expiry',
   'transaction_type',

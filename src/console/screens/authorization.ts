@@ -15,6 +15,8 @@ const approvedSaying =
 
 const checkNames: Readonly<Record<Check['check'], string>> = {
   card: 'Card exists',
+  postal_code: 'Postal code (decides nothing)',
+  address_line: 'Address line (decides nothing)',
   status: 'Status of the card',
   expiry: 'Expiry date',
   transaction_type: 'Type of the transaction',

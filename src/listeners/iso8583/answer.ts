@@ -2,7 +2,7 @@ import type { Authorization } from '../../operations/authorizations/authorizatio
 import type { IsoMessage } from './codec/layout.ts'
 import { writeParts } from './codec/parts.ts'
 import { readClass, readFunction } from './network-messages.ts'
-import type { LinkOutcome, Profile } from './profile-schema.ts'
+import type { addressVerdicts, LinkOutcome, Profile } from './profile-schema.ts'
 
 /**
  * Composes the answer to a message: the key fields unchanged, the outcome, and its further fields.
@@ -40,22 +40,78 @@ export function findResponseCode(profile: Profile, mti: string, outcome: LinkOut
   return outcome === '00' ? (accepted ?? whole) : whole
 }
 
-/** Composes the result of a CVV2 check for the network, when its profile has a field for it. */
-export function composeCvv2Result(
-  { cvv2, layout }: Profile,
-  { cvv }: Authorization,
-): Readonly<Record<string, string>> {
-  const result = cvv2?.result
-  const field = result && layout.fields[result.field]
-  if (!cvv || !field) return {}
-  // A value that can no longer be compared does not match.
-  const code = result.values[cvv.result === 'blocked' ? 'mismatch' : cvv.result]
-  if (code === undefined) return {}
-  if (result.part === undefined) return { [result.field]: ' '.repeat(result.at ?? 0) + code }
-  const header = result.header === undefined ? [] : [['header', result.header] as const]
-  const parts = new Map([...header, [result.part, code] as const])
-  return { [result.field]: writeParts(result.field, field, parts) }
+/** A result for the network, and its place in the answer. */
+interface ShownResult {
+  readonly place: {
+    readonly field: string
+    readonly part?: string
+    readonly header?: string
+    readonly at?: number
+  }
+  readonly code: string
 }
+
+/** Composes the results of checks for the network, when its profile has fields for them. */
+export function composeResults(
+  profile: Profile,
+  authorization: Authorization,
+): Readonly<Record<string, string>> {
+  const shown = [
+    selectCvv2Result(profile, authorization),
+    selectAddressResult(profile, authorization),
+  ]
+  const byField = Map.groupBy(
+    shown.filter((each) => each !== null),
+    ({ place }) => place.field,
+  )
+  return Object.fromEntries(
+    [...byField].map(([field, results]) => [field, writeResults(profile, field, results)] as const),
+  )
+}
+
+function selectCvv2Result({ cvv2 }: Profile, { cvv }: Authorization): ShownResult | null {
+  const place = cvv2?.result
+  if (!cvv || !place) return null
+  // A value that can no longer be compared does not match.
+  const code = place.values[cvv.result === 'blocked' ? 'mismatch' : cvv.result]
+  return code === undefined ? null : { place, code }
+}
+
+function selectAddressResult(
+  { addressCheck }: Profile,
+  { address }: Authorization,
+): ShownResult | null {
+  if (!addressCheck || !address) return null
+  const place = addressCheck.result
+  const code = place.values[selectAddressVerdict(address)]
+  return code === undefined ? null : { place, code }
+}
+
+function selectAddressVerdict({
+  addressLine,
+  postalCode,
+}: NonNullable<Authorization['address']>): (typeof addressVerdicts)[number] {
+  if (postalCode === 'match') return addressLine === 'match' ? 'both' : 'postalCode'
+  if (addressLine === 'match') return 'addressLine'
+  const isChecked = postalCode === 'mismatch' || addressLine === 'mismatch'
+  return isChecked ? 'neither' : 'unavailable'
+}
+
+/** Writes the results of one field: its parts, or characters at their places. */
+function writeResults({ layout }: Profile, name: string, results: readonly ShownResult[]): string {
+  const parts = new Map<string, string>()
+  let text = ''
+  for (const { code, place } of results) {
+    if (place.header !== undefined) parts.set('header', place.header)
+    if (place.part !== undefined) parts.set(place.part, code)
+    else text = putAt(text, place.at ?? 0, code)
+  }
+  const field = layout.fields[name]
+  return field && parts.size > 0 ? writeParts(name, field, parts) : text
+}
+
+const putAt = (text: string, at: number, code: string): string =>
+  text.slice(0, at).padEnd(at) + code + text.slice(at + code.length)
 
 let messages = 0
 

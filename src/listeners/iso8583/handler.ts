@@ -1,10 +1,14 @@
 import { Problem } from '../../domain/problem.ts'
+import type { Authorization } from '../../operations/authorizations/authorization.ts'
 import type { KeyContext } from '../../operations/keys/keys.ts'
-import type { LinkAuthorizer } from '../../operations/links/authorization-requests.ts'
+import type {
+  LinkAuthorizer,
+  NetworkRequest,
+} from '../../operations/links/authorization-requests.ts'
 import type { Link } from '../../operations/links/links.ts'
 import { importSentKey, type LinkMacs } from '../../operations/links/macs.ts'
 import type { LinkAdvices } from '../../operations/links/reversals.ts'
-import { answerTo, composeCvv2Result } from './answer.ts'
+import { answerTo, composeResults } from './answer.ts'
 import type { IsoMessage } from './codec/layout.ts'
 import { hasRightMac } from './message-mac.ts'
 import * as messages from './network-messages.ts'
@@ -155,13 +159,19 @@ const authorize: Handler = async (services, conversation, received) => {
   try {
     if (isLate(received) || conversation.isEnded) return late
     const { authorization, outcome, replayed } = await services.authorizer.authorize(request)
-    const shown = request.cvv2 && authorization ? composeCvv2Result(profile, authorization) : {}
+    const shown = authorization ? composeResults(profile, showAsked(request, authorization)) : {}
     const approval = outcome === '00' ? { 38: messages.computeApprovalCode(origin, message) } : {}
     return { ...reply(conversation, message, outcome, { ...shown, ...approval }), replayed }
   } finally {
     leave()
   }
 }
+
+/** An authorization without the result of a CVV2 that was not asked about. */
+const showAsked = (
+  { cvv2 }: NetworkRequest,
+  { cvv, ...authorization }: Authorization,
+): Authorization => ({ ...authorization, ...(cvv2 && cvv && { cvv }) })
 
 /** Records an advice of the network once. It has no effect on tries. */
 const advise: Handler = async (services, conversation, { message }) => {

@@ -11,7 +11,7 @@ import { readOptionalParts, readParts } from './codec/parts.ts'
 import type { Version } from './codec/versions.ts'
 import type { Profile } from './profile-schema.ts'
 import { keyFields } from './profile-schema.ts'
-import { parseTransaction, selectType } from './transaction.ts'
+import { parseAddress, parseTransaction, selectType } from './transaction.ts'
 
 /** The link and the network that a message came from. */
 export interface Origin {
@@ -63,6 +63,7 @@ export function parseRequest(
   if (cvv2 === 'malformed' || !transaction) return null
   const yymm = findValue(fields, '14') ?? parseTrack(fields)?.expiry
   const pinBlock = parsePinBlock(profile, fields)
+  const cardholderAddress = parseAddress(profile, fields)
   return {
     networkId,
     requestId,
@@ -74,6 +75,7 @@ export function parseRequest(
     transaction,
     ...(pinBlock && { pinBlock }),
     ...(cvv2 && { cvv2 }),
+    ...(cardholderAddress && { cardholderAddress }),
     key: composeKey(message),
     content: composeContent(profile, message, pinBlock, cvv2),
     numbers: pickNumbers(fields),

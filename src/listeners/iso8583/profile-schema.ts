@@ -30,6 +30,15 @@ export const outcomes: readonly LinkOutcome[] = [
   ...(['86', '91', '94', '96', 'N7'] as const),
 ]
 
+/** The results of a comparison of addresses: what matched. */
+export const addressVerdicts = [
+  'both',
+  'postalCode',
+  'addressLine',
+  'neither',
+  'unavailable',
+] as const
+
 /** The fields by which networks identify transactions: an answer returns them unchanged. */
 export const keyFields: readonly string[] = ['7', '11', '32', '37', '41', '42']
 
@@ -123,6 +132,15 @@ const EntryMode = Type.Enum([...entryModes])
 const PinBlockFormat = Type.Enum(['ISO_FORMAT_0', 'ISO_FORMAT_1', 'ISO_FORMAT_3', 'ISO_FORMAT_4'])
 const Place = { field: FieldNumber, at: Count }
 const Column = Type.Object({ at: Count, length: Count }, closed)
+const TextPlace = Type.Object(
+  {
+    field: FieldNumber,
+    part: Type.Optional(Type.String()),
+    at: Type.Optional(Count),
+    length: Type.Optional(Count),
+  },
+  closed,
+)
 const timer = Type.Integer({ minimum: 100, maximum: 600_000 })
 
 /** A profile in JSON, including the profiles that it extends. */
@@ -261,6 +279,27 @@ export const ProfileSchema = Type.Object(
               },
               closed,
             ),
+          ),
+        },
+        closed,
+      ),
+    ]),
+    /** Where the address of the cardholder is, and the result of its comparison; null: nowhere. */
+    addressCheck: Type.Union([
+      Type.Null(),
+      Type.Object(
+        {
+          postalCode: TextPlace,
+          addressLine: TextPlace,
+          result: Type.Object(
+            {
+              field: FieldNumber,
+              part: Type.Optional(Type.String()),
+              header: Type.Optional(Type.String()),
+              at: Type.Optional(Count),
+              values: textsBy(addressVerdicts),
+            },
+            closed,
           ),
         },
         closed,

@@ -175,6 +175,7 @@ function changedField(
 function listFaults(
   {
     accepted,
+    addressCheck,
     billing,
     responses,
     cvv2,
@@ -189,6 +190,9 @@ function listFaults(
   }: Omit<ProfileText, 'layout' | 'encoding'>,
   fields: Readonly<Record<string, FieldLayout>>,
 ): string[] {
+  const addressPlaces = addressCheck
+    ? [addressCheck.postalCode, addressCheck.addressLine, addressCheck.result]
+    : []
   const named = [
     ...echoed,
     ...keyFields,
@@ -198,6 +202,7 @@ function listFaults(
     pin.control,
     '3',
     ...(processing.functions ? [processing.functions.field] : []),
+    ...addressPlaces.map(({ field }) => field),
     ...(billing ? [billing.amount, billing.currency] : []),
     ...(networkTransactionId ? [networkTransactionId.field] : []),
     ...(cvv2 ? [cvv2.field, cvv2.result?.field ?? cvv2.field] : []),
@@ -207,7 +212,7 @@ function listFaults(
     '38',
     '39',
   ]
-  const parted = [cvv2, cvv2?.result, networkTransactionId].filter(
+  const parted = [cvv2, cvv2?.result, networkTransactionId, ...addressPlaces].filter(
     (each) => each?.part !== undefined,
   )
   const secret = [pin.field, '35', '36', '45', '55', ...(cvv2 ? [cvv2.field] : [])]

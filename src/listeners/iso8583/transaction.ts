@@ -1,3 +1,4 @@
+import type { GivenAddress } from '../../domain/address-check.ts'
 import { findCountryCode } from '../../domain/countries.ts'
 import { findCurrency } from '../../domain/currencies.ts'
 import { type Merchant, parseMerchant } from '../../domain/merchant.ts'
@@ -73,6 +74,32 @@ function parseNetworkId(
   const id = part === undefined ? value : findOptionalPart(name, field, part, value)
   const text = id?.trim() ?? ''
   return /^[A-Za-z0-9]{1,15}$/.test(text) && !holdsPanPart(pan, text) ? text : null
+}
+
+/** Reads the address of the cardholder; null without one. */
+export function parseAddress(profile: Profile, fields: Fields): GivenAddress | null {
+  if (!profile.addressCheck) return null
+  const { addressLine: line, postalCode: code } = profile.addressCheck
+  const postalCode = readText(profile, fields, code)
+  const addressLine = readText(profile, fields, line)
+  if (postalCode === '' && addressLine === '') return null
+  return {
+    ...(postalCode !== '' && { postalCode }),
+    ...(addressLine !== '' && { addressLine }),
+  }
+}
+
+/** Reads a text at its place; an empty text where it is absent. */
+function readText(
+  { layout }: Profile,
+  fields: Fields,
+  { at = 0, field: name, length, part }: NonNullable<Profile['addressCheck']>['postalCode'],
+): string {
+  const field = layout.fields[name]
+  const value = fields[name]
+  if (!field || value === undefined) return ''
+  const whole = part === undefined ? value : (findOptionalPart(name, field, part, value) ?? '')
+  return whole.slice(at, length === undefined ? undefined : at + length).trim()
 }
 
 type Location = Pick<Merchant, 'name' | 'city' | 'country'>

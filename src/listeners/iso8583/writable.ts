@@ -1,4 +1,5 @@
-import { answerTo, composeCvv2Result, managementMessage } from './answer.ts'
+import { addressResults } from '../../domain/address-check.ts'
+import { answerTo, composeResults, managementMessage } from './answer.ts'
 import { CodecError, type FieldLayout, type IsoMessage } from './codec/layout.ts'
 import { encode } from './codec/message.ts'
 import type { Profile } from './profile-schema.ts'
@@ -42,7 +43,7 @@ function listAnswers(profile: Profile): IsoMessage[] {
   return [
     ...asked.map((message) => answerTo(profile, message, '00', { 38: approvalCode })),
     ...outcomes.map((outcome) => answerTo(profile, authorization, outcome)),
-    ...cvv2Results(profile).map((shown) => answerTo(profile, authorization, '00', shown)),
+    ...listResults(profile).map((shown) => answerTo(profile, authorization, '00', shown)),
   ]
 }
 
@@ -63,15 +64,20 @@ function createExample(
   }
 }
 
-/** Lists the fields with the result of a CVV2, for each result. */
-const cvv2Results = (profile: Profile): readonly Readonly<Record<string, string>>[] =>
-  (['match', 'mismatch', 'not_checked', 'unresolved'] as const).map((result) =>
-    composeCvv2Result(profile, {
-      approved: false,
-      responseCode: '00',
-      reference: '',
-      cvv: { result, remainingTries: 0 },
-    }),
+/** Lists the fields with the results of a CVV2 and an address, for each result. */
+const listResults = (profile: Profile): readonly Readonly<Record<string, string>>[] =>
+  (['match', 'mismatch', 'not_checked', 'unresolved'] as const).flatMap((result) =>
+    addressResults.flatMap((postalCode) =>
+      addressResults.map((addressLine) =>
+        composeResults(profile, {
+          approved: false,
+          responseCode: '00',
+          reference: '',
+          cvv: { result, remainingTries: 0 },
+          address: { postalCode, addressLine },
+        }),
+      ),
+    ),
   )
 
 const listOwnMessages = (profile: Profile): IsoMessage[] =>

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import type { AddressOutcome } from '../../domain/address-check.ts'
 import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import { explainDecline } from '../../domain/decline-reason.ts'
 import { composeHold } from '../../domain/payment.ts'
@@ -37,6 +38,8 @@ type NewCheck = Omit<AuthorizationCheck, 'afterMs' | 'responseCode'> & {
 export interface TracedRequest extends AuthorizationRequest {
   /** The instant at which the card must be valid, and from which a hold counts. */
   readonly at: Date
+  /** What the comparison of the address found, if the request has one. */
+  readonly address?: AddressOutcome
   readonly trail: {
     note(check: NewCheck): void
     readonly checks: readonly AuthorizationCheck[]
@@ -75,7 +78,7 @@ export const uncheckedOutcomes = ({ cvvRemaining, pinRemaining }: AuthorizedCard
 export const composeAnswer = (
   responseCode: ResponseCode,
   card: AuthorizedCard | null,
-  { at, reference, transaction }: Pick<TracedRequest, 'at' | 'reference' | 'transaction'>,
+  { address, at, reference, transaction }: TracedRequest,
   authorizationId: string,
   outcomes: Outcomes | null = card && uncheckedOutcomes(card),
 ): Authorization => ({
@@ -85,6 +88,7 @@ export const composeAnswer = (
   ...(responseCode === '00' && composeHold(transaction, at) && { paymentId: authorizationId }),
   reference,
   ...outcomes,
+  ...(card && address && { address }),
 })
 
 /** Composes the record and the event of an answered authorization. */

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import Type, { type Static } from 'typebox'
+import { addressResults, type GivenAddress } from '../../domain/address-check.ts'
 import type { Cvv2 } from '../../domain/cvv2.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
@@ -28,6 +29,16 @@ const answerMembers = {
   ),
   pin: Type.Optional(CheckOutcomeSchema),
   cvv: Type.Optional(CheckOutcomeSchema),
+  address: Type.Optional(
+    Type.Object(
+      { postalCode: Type.Enum([...addressResults]), addressLine: Type.Enum([...addressResults]) },
+      {
+        description:
+          'Where the request has `cardholderAddress`. `not_checked`: it was not given, or the ' +
+          'address of the card could not be read. It declines nothing.',
+      },
+    ),
+  ),
 }
 
 /** The answer to a card network. A decline is a normal answer. */
@@ -97,6 +108,8 @@ export interface AuthorizationRequest {
   readonly reference: string
   readonly transaction: Transaction
   readonly pinBlock?: NamedPinBlock
+  /** To be compared with that of the card. */
+  readonly cardholderAddress?: GivenAddress
   readonly cvv2?: Cvv2
 }
 

@@ -25,6 +25,7 @@ import {
 } from './answer.ts'
 import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
 import { answerBlocked, blockedAnswer, compareAll, listKinds, pickOrigin } from './compare.ts'
+import { compareCardAddress } from './compare-address.ts'
 import {
   deleteCachedZoneKey,
   nameCard,
@@ -45,11 +46,24 @@ export async function authorize(
   const traced = traceRequest(request, context.now())
   const keyed = repeatable && (await idempotency.keyedRequest(context.hsm, repeatable))
   const begun = await begin(context, traced, keyed)
-  const answer = await decide(context, traced, keyed, begun)
+  const compared = await compareGivenAddress(context, traced, begun)
+  const answer = await decide(context, compared, keyed, begun)
   if (answer) return answer
   if (!keyed) throw new Error('An authorization without a key was not the first.')
   // A repeat only returns the first answer; its own checks are not recorded.
   return answerRepeat(context, keyed, request, begun.card)
+}
+
+/** Adds what the comparison of the address found. It spends nothing, and decides nothing. */
+async function compareGivenAddress(
+  context: AuthorizationContext,
+  traced: TracedRequest,
+  { card, outcome }: Begun,
+): Promise<TracedRequest> {
+  const { cardholderAddress } = traced
+  if (!cardholderAddress || !card || outcome === 'taken') return traced
+  const address = await compareCardAddress(context, card.publicToken, cardholderAddress)
+  return { ...traced, address }
 }
 
 /** A begun authorization. */
@@ -166,6 +180,15 @@ async function decide(
     : answerUnspent(context, keyed, traced, { result, card, isExpiryWrong: false })
 }
 
+const addressVerdicts = { match: 'passed', mismatch: 'failed', not_checked: 'not_given' } as const
+
+/** Notes what the comparison of the address found, which objects to nothing. */
+function noteAddress({ address, trail }: TracedRequest): void {
+  if (!address) return
+  trail.note({ check: 'postal_code', result: addressVerdicts[address.postalCode] })
+  trail.note({ check: 'address_line', result: addressVerdicts[address.addressLine] })
+}
+
 /** Finds what no card of this product can be charged for. */
 const findFaultyMember = (
   request: AuthorizationRequest,
@@ -183,6 +206,7 @@ function objectTo(traced: TracedRequest, begun: Begun): ResponseCode | null {
   if (outcome === 'silent') return '96'
   if (!card) return '14'
   note({ check: 'card', result: 'passed' })
+  noteAddress(traced)
   const status = statusAt(card.statusCode, toExpiry(card.expiryDate), at)
   const objection = statusObjections[status]
   const result = objection ? 'failed' : 'passed'

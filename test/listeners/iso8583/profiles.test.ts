@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { StartRefusal } from '../../../src/domain/problem.ts'
-import { answerTo, composeCvv2Result } from '../../../src/listeners/iso8583/answer.ts'
+import { answerTo, composeResults } from '../../../src/listeners/iso8583/answer.ts'
 import { decode, encode } from '../../../src/listeners/iso8583/codec/message.ts'
 import { parseRequest } from '../../../src/listeners/iso8583/network-messages.ts'
 import { loadProfiles } from '../../../src/listeners/iso8583/profile.ts'
@@ -127,7 +127,7 @@ for (const [name, profile] of profiles) {
   test(`what a CVV2 came to is shown where ${name} has a place for it`, () => {
     const outcomeOf = (result: 'match' | 'mismatch' | 'blocked' | 'unresolved') => {
       const cvv = { result, remainingTries: 1 }
-      const shown = composeCvv2Result(profile, {
+      const shown = composeResults(profile, {
         approved: false,
         responseCode: '00',
         reference: 'R',

@@ -155,6 +155,32 @@ test('what is no id of the network at its place is left out, and declines nothin
   }
 })
 
+const addresses = [
+  [{ 93: '12345', 94: '1' }, 'Y'],
+  [{ 93: '1 2-345' }, 'Z'],
+  [{ 93: '99999', 94: '1 Main' }, 'A'],
+  [{ 93: '99999', 94: '77' }, 'N'],
+] as const
+for (const [parts, code] of addresses) {
+  test(`an address is compared with that of the card, and answered ${code}`, async () => {
+    const { addressLine1, postCode } = { addressLine1: '1 Main Street', postCode: '12345' }
+    const address = { addressLine1, postCode, country: 'USA' }
+    const holder = await issueCard(service, { address })
+    const texts = Object.entries(parts).map(
+      ([tag, text]) => `${tag}${String(text.length).padStart(2, '0')}${text}`,
+    )
+    const { 52: _, 53: __, ...fields } = purchase(service, holder, { 48: texts.join('') })
+    const answer = await wires.get('sandbox')?.ask('0100', fields)
+    assert.deepEqual([answer?.fields[39], answer?.fields[48]], ['00', `8301${code}`])
+    // Visa has both texts in one field, and no CVV2 was asked about.
+    const given = `${'93' in parts ? parts[93] : ''}`.padEnd(9) + ('94' in parts ? parts[94] : '')
+    const { 48: ___, 22: ____, ...common } = fields
+    const visa = { ...common, 22: '0510', 123: given, 11: '004812' }
+    const shown = await wires.get('visa-public')?.ask('0100', visa)
+    assert.deepEqual([shown?.fields[39], shown?.fields[44]], ['00', ` ${code}`])
+  })
+}
+
 test('an amount without a known currency is a format error, and spends no try', async () => {
   const wrong = { pin: otherDigits(card.pin) }
   const { 49: _, ...without } = purchase(service, card, wrong)

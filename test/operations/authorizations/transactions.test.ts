@@ -195,6 +195,34 @@ onEachEngine((engine) => {
     assert.equal((await ask(service, { pan, merchant: { id: '4'.repeat(15) } })).status, 200)
   })
 
+  test('an address is compared with that of the card, and declines nothing', async () => {
+    const address = { addressLine1: 'Calle Mayor 12', postCode: '28013', country: 'ESP' }
+    const holder = await issueCard(service, { address })
+    const cases = [
+      [{ postalCode: '28013', addressLine: '12' }, 'match', 'match'],
+      [{ postalCode: '28014', addressLine: '13' }, 'mismatch', 'mismatch'],
+      [{ postalCode: '280 13' }, 'match', 'not_checked'],
+    ] as const
+    for (const [cardholderAddress, postalCode, addressLine] of cases) {
+      const headers = { 'idempotency-key': randomUUID() }
+      const request = { ...pinTry(service, holder), reference: 'AVS', cardholderAddress }
+      const first = await ask(service, request, { headers })
+      assert.equal(first.json.responseCode, '00')
+      assert.deepEqual(first.json.address, { postalCode, addressLine })
+      assert.deepEqual((await ask(service, request, { headers })).json, first.json)
+    }
+    const path = `/cards/${holder.publicToken}/authorizations`
+    const [{ checks }, mismatched] = (await service.call('GET', path)).json
+    const verdicts = (of: { check: string; result: string }[]) =>
+      Object.fromEntries(of.map(({ check, result }) => [check, result]))
+    assert.equal(verdicts(checks).postal_code, 'passed')
+    assert.equal(verdicts(checks).address_line, 'not_given')
+    assert.equal(verdicts(mismatched.checks).postal_code, 'failed')
+    assert.doesNotMatch(JSON.stringify(checks), /28013/)
+    // Without a request there is no answer.
+    assert(!('address' in (await ask(service, pinTry(service, holder))).json))
+  })
+
   const refused: Record<string, readonly [members: object, pointer: string]> = {
     'an amount without a currency': [{ amount: 1 }, '/currency'],
     'a currency without an amount': [{ currency: 'EUR' }, '/amount'],

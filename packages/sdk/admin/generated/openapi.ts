@@ -1586,6 +1586,13 @@ export interface components {
                 readonly result: "match" | "mismatch" | "blocked" | "not_checked" | "unresolved";
                 readonly remainingTries: number;
             };
+            /** @description Where the request has `cardholderAddress`. `not_checked`: it was not given, or the address of the card could not be read. It declines nothing. */
+            readonly address?: {
+                /** @enum {string} */
+                readonly postalCode: "match" | "mismatch" | "not_checked";
+                /** @enum {string} */
+                readonly addressLine: "match" | "mismatch" | "not_checked";
+            };
         };
         readonly AuthorizationFigures: {
             /** Format: date-time */
@@ -2402,7 +2409,7 @@ export interface components {
                  * @description `answer`: of a repeat, whose first request was lost before it was answered.
                  * @enum {string}
                  */
-                readonly check: "card" | "status" | "expiry" | "transaction_type" | "currency" | "pin_block" | "pin" | "cvv2" | "answer";
+                readonly check: "card" | "postal_code" | "address_line" | "status" | "expiry" | "transaction_type" | "currency" | "pin_block" | "pin" | "cvv2" | "answer";
                 /**
                  * @description `not_given`: the request had nothing to check. `blocked`: no try was left, and nothing was compared. `unresolved`: the HSM gave no answer.
                  * @enum {string}
@@ -3115,6 +3122,13 @@ export interface operations {
                         readonly data: string;
                     };
                     readonly cvv2?: string;
+                    /** @description To be compared with the address of the card. */
+                    readonly cardholderAddress?: {
+                        /** @description Must not contain control characters, unpaired surrogates or a card number. */
+                        readonly postalCode?: string;
+                        /** @description Must not contain control characters, unpaired surrogates or a card number. */
+                        readonly addressLine?: string;
+                    };
                     /**
                      * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
                      * @example 1234

@@ -537,6 +537,13 @@ export interface components {
                 readonly result: "match" | "mismatch" | "blocked" | "not_checked" | "unresolved";
                 readonly remainingTries: number;
             };
+            /** @description Where the request has `cardholderAddress`. `not_checked`: it was not given, or the address of the card could not be read. It declines nothing. */
+            readonly address?: {
+                /** @enum {string} */
+                readonly postalCode: "match" | "mismatch" | "not_checked";
+                /** @enum {string} */
+                readonly addressLine: "match" | "mismatch" | "not_checked";
+            };
         };
         readonly Card: {
             /** @example 4820117360 */
@@ -976,7 +983,7 @@ export interface components {
                  * @description `answer`: of a repeat, whose first request was lost before it was answered.
                  * @enum {string}
                  */
-                readonly check: "card" | "status" | "expiry" | "transaction_type" | "currency" | "pin_block" | "pin" | "cvv2" | "answer";
+                readonly check: "card" | "postal_code" | "address_line" | "status" | "expiry" | "transaction_type" | "currency" | "pin_block" | "pin" | "cvv2" | "answer";
                 /**
                  * @description `not_given`: the request had nothing to check. `blocked`: no try was left, and nothing was compared. `unresolved`: the HSM gave no answer.
                  * @enum {string}
@@ -1132,6 +1139,13 @@ export interface components {
                 /** @enum {string} */
                 readonly result: "match" | "mismatch" | "blocked" | "not_checked" | "unresolved";
                 readonly remainingTries: number;
+            };
+            /** @description Where the request has `cardholderAddress`. `not_checked`: it was not given, or the address of the card could not be read. It declines nothing. */
+            readonly address?: {
+                /** @enum {string} */
+                readonly postalCode: "match" | "mismatch" | "not_checked";
+                /** @enum {string} */
+                readonly addressLine: "match" | "mismatch" | "not_checked";
             };
             /** Format: uuid */
             readonly authorizationId?: string;

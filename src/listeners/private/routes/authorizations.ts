@@ -37,6 +37,9 @@ const PinBlockSchema = Type.Object(
   closed,
 )
 
+const addressText = (maxLength: number) =>
+  Type.String({ minLength: 1, maxLength, format: 'free-text', pattern: stringPatterns.visible })
+
 const AuthorizationRequestSchema = Type.Object(
   {
     pan: Type.Optional(Type.String({ pattern: stringPatterns.pan, ...secret })),
@@ -46,6 +49,20 @@ const AuthorizationRequestSchema = Type.Object(
     reference: Type.String({ format: 'network-reference' }),
     pinBlock: Type.Optional(PinBlockSchema),
     cvv2: Type.Optional(Type.String({ pattern: stringPatterns.cvv, ...secret })),
+    cardholderAddress: Type.Optional(
+      Type.Object(
+        {
+          postalCode: Type.Optional(addressText(10)),
+          addressLine: Type.Optional(addressText(100)),
+        },
+        {
+          ...closed,
+          minProperties: 1,
+          description: 'To be compared with the address of the card.',
+          ...secret,
+        },
+      ),
+    ),
     ...transactionMembers,
   },
   closed,
@@ -74,7 +91,7 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
       },
     },
     async (request, reply) => {
-      const { cvv2, entryMode, expiryDate, pinBlock, reference } = request.body
+      const { cardholderAddress, cvv2, entryMode, expiryDate, pinBlock, reference } = request.body
       const { pan: digits, publicToken, ...transaction } = request.body
       const pan = parsePan(digits ?? '')
       // The route's rule ensures that one of them is given.
@@ -88,6 +105,7 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
           reference,
           transaction: toTransaction(transaction),
           ...(pinBlock !== undefined && { pinBlock }),
+          ...(cardholderAddress !== undefined && { cardholderAddress }),
           ...(cvv2 !== undefined && { cvv2: new Cvv2(cvv2) }),
           networkId: requireCaller(request).clientId,
           requestId: request.id,

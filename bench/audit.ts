@@ -117,7 +117,6 @@ const figure = async (client: pg.Client, select: string): Promise<number> =>
   Number((await client.query(`select (${select}) as figure`)).rows[0].figure)
 
 const waiting = `select (select count(*) from event where not published)
-  + (select count(*) from authorization_request where to_enter)
   + (select count(*) from published_event left join audit_feed using (client_id)
      where published_event.position > coalesce(audit_feed.position, 0))`
 
@@ -259,9 +258,9 @@ const injection = (count: number): string => `with head as (
   )
   insert into authorization_request (public_token, authorization_id, client_id, network_id,
     request_id, reference,
-    entry_mode, kind, try_number, epoch, result, remaining_tries, to_enter)
+    entry_mode, kind, try_number, epoch, result, remaining_tries)
   select (2000000000 + n)::text, gen_random_uuid(), 'demo-client', 'network', '4b9a1c2e-7d4a-4a77-9d53-5f1b8f2f7c11',
-    'R-1', 'chip', 'pin', base::integer + 1, 1, 'match', 2, true
+    'R-1', 'chip', 'pin', base::integer + 1, 1, 'match', 2
   from head cross join generate_series(1, ${count / 4}) as n`
 
 /** Measures the time from a disclosure's answer to its receipt, in sequence. */

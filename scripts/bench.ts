@@ -6,13 +6,17 @@ import { fileURLToPath } from 'node:url'
 
 const folder = fileURLToPath(new URL('../bench/', import.meta.url))
 
+/** The text of a file without the line breaks inside its comments. */
+const readComments = (file: string): string =>
+  readFileSync(join(folder, file), 'utf8').replace(/\n \* ?/g, ' ')
+
 /**
  * The first comment of a measurement describes its use; the other files of the folder are its
  * parts.
  */
 const names = globSync('*.ts', { cwd: folder })
   .map((file) => basename(file, '.ts'))
-  .filter((name) => readFileSync(join(folder, `${name}.ts`), 'utf8').includes(`-- ${name}`))
+  .filter((name) => readComments(`${name}.ts`).includes(`npm run bench -- ${name}`))
   .sort()
 
 const [name = '', ...words] = process.argv.slice(2)

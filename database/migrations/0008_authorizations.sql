@@ -52,15 +52,14 @@ create table authorization_request (
   checks text,
   duration_ms integer,
   decided_at timestamptz,
-  -- Whether the try is not yet in the audit log.
-  to_enter boolean not null default false,
   primary key (public_token, authorization_id),
   check ((amount is null) = (currency_code is null)),
   check ((billing_amount is null) = (billing_currency_code is null)),
   check (billing_amount is null or amount is not null)
 )
--- Leaves room for the answer on the page of the request, so that the answer changes no index.
-with (fillfactor = 70);
+-- Leaves room for the answers on the page of the requests, so that an answer changes no index: a row
+-- is twice as long with its answer.
+with (fillfactor = 35);
 
 create index authorization_request_by_try on authorization_request (public_token, kind, try_number)
   where try_number is not null;
@@ -70,10 +69,6 @@ create index authorization_request_by_client on authorization_request (client_id
 create index authorization_request_by_reference
   on authorization_request (reference, authorization_id);
 create index authorization_request_by_time on authorization_request (requested_at);
--- Few rows: a try is entered within a second of its result. Its first columns differ from those of
--- every other index, so that the planner has no other index in the order of the ids.
-create index authorization_request_to_enter on authorization_request (authorization_id)
-  where to_enter;
 
 -- The authorization requests that spent a try.
 create view attempt as

@@ -74,10 +74,11 @@ create table audit_feed (
   position bigint not null check (position > 0)
 );
 
--- The number up to which acts are entered.
+-- The position up to which a source is entered: the number of an act; the arrival of an
+-- authorization request, in microseconds since 1970.
 create table audit_entered (
-  source text primary key check (source in ('acts')),
+  source text primary key check (source in ('acts', 'tries')),
   position bigint not null check (position >= 0)
 );
 
-insert into audit_entered (source, position) values ('acts', 0);
+insert into audit_entered (source, position) values ('acts', 0), ('tries', 0);

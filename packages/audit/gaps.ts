@@ -81,7 +81,7 @@ export function createGaps({ isSuccessor, olderCards }: Beginning, report: Repor
       cards.clear()
       first = null
     },
-    count({ act, at, card, details, number, sequence }, where) {
+    count({ act, at, card, details, number, reason, sequence }, where) {
       const time = Date.parse(String(at)) || 0
       tries.pass(time)
       if (number !== undefined) lastNumber = follow('number', lastNumber, Number(number), where)
@@ -89,10 +89,10 @@ export function createGaps({ isSuccessor, olderCards }: Beginning, report: Repor
       if (typeof sequence === 'number') countEvent(card, sequence, where)
       const blocked = /^(pin|cvv)\.blocked$/.exec(String(act))?.[1]
       if (blocked && details.blockedBy === 'client') tries.takeAway(card, `${blocked}.attempted`)
-      const { tryNumber } = details
-      const isTry = act === 'pin.attempted' || act === 'cvv.attempted'
-      if (isTry && typeof tryNumber === 'number') {
-        tries.count({ card, act, value: tryNumber, where, time, silences })
+      const attempt = findAttempt(String(act), details)
+      if (attempt) {
+        const isUnresolved = reason === 'unresolved'
+        tries.count({ ...attempt, card, isUnresolved, where, time, silences })
       }
     },
     finish() {
@@ -100,4 +100,24 @@ export function createGaps({ isSuccessor, olderCards }: Beginning, report: Repor
       return older.size
     },
   }
+}
+
+/** The acts of the entries of tries, by the check that spent one. */
+const attemptActs: Readonly<Record<string, string>> = {
+  pin: 'pin.attempted',
+  cvv2: 'cvv.attempted',
+}
+
+/**
+ * Finds the try in an entry: the last try of an authorization is in the entry of its answer; a try
+ * without an answer has an entry of its own.
+ */
+function findAttempt(act: string, details: EntryText['details']) {
+  const { checks, tryNumber } = details
+  if (typeof tryNumber !== 'number') return null
+  if (act === 'pin.attempted' || act === 'cvv.attempted') return { act, value: tryNumber }
+  const last: unknown = Array.isArray(checks) ? checks.at(-1) : null
+  const check = last && typeof last === 'object' && 'check' in last ? String(last.check) : ''
+  const attemptAct = act.startsWith('authorization.') ? attemptActs[check] : undefined
+  return attemptAct === undefined ? null : { act: attemptAct, value: tryNumber }
 }

@@ -6,6 +6,8 @@ interface EnteredTry {
   readonly card: string
   readonly act: string
   readonly value: number
+  /** Whether the entry says that the try had no result. */
+  readonly isUnresolved: boolean
   readonly where: string
   /** The entry's time in milliseconds. */
   readonly time: number
@@ -27,6 +29,8 @@ interface Tries {
   readonly base: number
   top: number
   readonly others: Set<number>
+  /** Those without a result, which a late answer may still give. */
+  readonly unresolved: Set<number>
   below: number
   highest: number
   silences: number
@@ -91,18 +95,18 @@ export function createTries(
       taken.set(key, (taken.get(key) ?? 0) + triesMost)
     },
     count(entered: EnteredTry): void {
-      const { act, card, silences, time, value, where } = entered
+      const { act, card, isUnresolved, silences, time, value, where } = entered
       const key = `${card} ${act}`
       const known = tries.get(key)
       const own = known ?? beginTries(entered)
-      if (known && ((value >= own.base && value <= own.top) || own.others.has(value))) {
+      if (known && hasTry(own, value)) {
+        const isLateAnswer = own.unresolved.delete(value)
+        if (isLateAnswer) return
         report('try_repeated', where, `${act} ${value} of card ${card} occurs twice`)
         return
       }
-      if (known) own.others.add(value)
-      if (value < own.base) own.below += 1
-      own.highest = Math.max(own.highest, value)
-      while (own.others.delete(own.top + 1)) own.top += 1
+      if (isUnresolved) own.unresolved.add(value)
+      if (known) addTry(own, value)
       const { inner, leading } = countMissing(own)
       own.missingSince = inner + leading > 0 ? (own.missingSince ?? time) : null
       own.silences = silences
@@ -123,12 +127,23 @@ export function createTries(
   }
 }
 
+const hasTry = ({ base, others, top }: Tries, value: number): boolean =>
+  (value >= base && value <= top) || others.has(value)
+
+function addTry(own: Tries, value: number): void {
+  own.others.add(value)
+  if (value < own.base) own.below += 1
+  own.highest = Math.max(own.highest, value)
+  while (own.others.delete(own.top + 1)) own.top += 1
+}
+
 const beginTries = ({ act, card, silences, value, where }: EnteredTry): Tries => ({
   card,
   act,
   base: value,
   top: value,
   others: new Set(),
+  unresolved: new Set(),
   below: 0,
   highest: value,
   silences,

@@ -42,7 +42,12 @@ const requestsOn = (card: { readonly publicToken: string; readonly maskedPan: st
   const restricted = { cardStatusCode: '62' }
   return [
     { act: 'pin.set', method: 'POST', path: pinPath, body: { pin } },
-    { act: 'pin.attempted', method: 'POST', path: '/simulator/authorizations', body: tried },
+    {
+      act: 'authorization.declined',
+      method: 'POST',
+      path: '/simulator/authorizations',
+      body: tried,
+    },
     { act: 'pin.revealed', method: 'GET', path: pinPath, body: undefined },
     {
       act: 'card.status_changed',
@@ -167,29 +172,45 @@ const requireAllEntered = async (
   database: Database,
   answered: readonly AnsweredAct[],
 ): Promise<string> => {
-  const entries = await sql<{ entryId: string; act: string; token: string }>(
+  const entries = await sql<{ entryId: string; act: string; token: string; hasTry: boolean }>(
     database,
-    `select entry_id::text as "entryId", act, public_token as "token" from audit_entry
+    `select entry_id::text as "entryId", act, public_token as "token",
+       text::jsonb #> '{details,tryNumber}' is not null as "hasTry"
+     from audit_entry
      where act like 'card.%' or act like 'pin.%' or act like 'authorization.%'`,
   )
   const entered = new Set(entries.map(({ act, token }) => `${act} ${token}`))
   for (const { act, publicToken } of answered) {
     assert.ok(entered.has(`${act} ${publicToken}`), `${act} of ${publicToken}`)
   }
-  const idsOf = (isTry: boolean) =>
-    entries.filter(({ act }) => (act === 'pin.attempted') === isTry).map(({ entryId }) => entryId)
+  const idsOf = (chosen: (entry: (typeof entries)[number]) => boolean) =>
+    entries.filter(chosen).map(({ entryId }) => entryId)
   const events = await sql<{ eventId: string }>(
     database,
     'select event_id::text as "eventId" from event',
   )
-  assert.deepEqual(idsOf(false).sort(), events.map(({ eventId }) => eventId).sort())
+  const reported = idsOf(({ act }) => act !== 'pin.attempted')
+  assert.deepEqual(reported.sort(), events.map(({ eventId }) => eventId).sort())
   const [counts] = await sql<{ tries: number; indexes: number }>(
     database,
-    `select (select count(*)::integer from attempt) as "tries",
+    `select (
+         select count(*)::integer
+         from authorization_request
+         where try_number is not null
+           and (
+             response_code is not null
+             or requested_at <= (
+               select timestamptz 'epoch' + position * interval '1 microsecond'
+               from audit_entered
+               where source = 'tries'
+             )
+           )
+       ) as "tries",
        (select (count(*) - max(entry_index))::integer from audit_entry) as "indexes"`,
   )
-  assert.equal(new Set(idsOf(true)).size, counts?.tries)
-  assert.equal(idsOf(true).length, counts?.tries)
+  const tries = idsOf(({ hasTry }) => hasTry)
+  assert.equal(new Set(tries).size, counts?.tries)
+  assert.equal(tries.length, counts?.tries)
   assert.equal(counts?.indexes, 1)
   const created = entries.filter(({ act }) => act === 'card.created').map(({ token }) => token)
   assert.equal(new Set(created).size, created.length)

@@ -13,7 +13,7 @@ import { claimApproval } from '../../src/storage/approvals/queue.ts'
 import { lockAuditLog } from '../../src/storage/audit-log/log.ts'
 import {
   listEventsToEnter,
-  takeAttemptsToEnter,
+  listUnansweredTries,
   takeRefusalsToEnter,
 } from '../../src/storage/audit-log/sources.ts'
 import {
@@ -270,7 +270,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => expireAuthorizations(database, 30, limit),
   (database, limit) => expireCounts(database, 30, limit),
   (database) => lockAuditLog(database),
-  (database, limit) => takeAttemptsToEnter(database, limit),
+  (database, limit) => listUnansweredTries(database, { after: '0', until: '0' }, limit),
   (database, limit) => takeRefusalsToEnter(database, limit),
   ...[true, false].map(
     (isCluster) => (database: Database, limit: number) =>

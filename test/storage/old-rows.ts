@@ -74,12 +74,10 @@ const fills = (to: Due): string[] => [
    select 'client-' || n % 50, decode(md5(n::text), 'hex'), ${switches.client_assertion[to]} from ${numbers}`,
   `insert into pin_envelope (public_token, jti_hash, expires_at)
    select ${token}, sha256(n::text::bytea), ${switches.pin_envelope[to]} from ${numbers}`,
-  // Never many are to be entered: they wait for their results alone.
   `insert into authorization_request (public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
-     requested_at, kind, try_number, epoch, result, remaining_tries, response_code, checks, duration_ms, decided_at,
-     to_enter)
+     requested_at, kind, try_number, epoch, result, remaining_tries, response_code, checks, duration_ms, decided_at)
    select ${token}, md5(n::text)::uuid, '${clientId}', 'network', 'r', 'R-' || n, 'chip', ${switches.authorization_request[to]},
-     'pin', 100, 1, 'unresolved', 2, '55', '[]', 1, now(), n > ${rowsEach} - 5 from ${numbers}`,
+     'pin', 100, 1, 'unresolved', 2, '55', '[]', 1, now() from ${numbers}`,
   `insert into authorization_count (minute, response_code, count)
    select ${switches.authorization_count[to]}, response_code, 1
    from (select n::text as response_code from ${numbers}) as numbered`,

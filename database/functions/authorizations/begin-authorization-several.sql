@@ -193,13 +193,13 @@ begin
       insert into authorization_request (
         public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
         transaction_type, amount, currency_code, billing_amount, billing_currency_code, merchant,
-        network_transaction_id, kind, try_number, epoch, result, remaining_tries, to_enter
+        network_transaction_id, kind, try_number, epoch, result, remaining_tries
       )
       select asked.public_token, asked.authorization_id, read.client_id, asked.network_id,
         asked.request_id, asked.reference, asked.entry_mode, asked.transaction_type, asked.amount,
         asked.currency_code, asked.billing_amount, asked.billing_currency_code,
         asked.merchant::jsonb, asked.network_transaction_id, asked.kind, spent.try_number,
-        spent.epoch, 'unresolved', spent.remaining, true
+        spent.epoch, 'unresolved', spent.remaining
       from spent
       join asked using (ordinal)
       join read using (ordinal)

@@ -1,6 +1,6 @@
 -- Deletes some of the authorization requests that are more than p_days days old.
 --
--- A try that is not yet in the audit log stays. Old requests are deleted after their day has ended.
+-- A request that the audit log has not read yet stays. Old requests are deleted after their day has ended.
 -- The list is materialized and joined row by row, so that no plan reads more than its rows.
 --
 -- Returns how many rows were deleted.
@@ -17,7 +17,11 @@ begin
     select public_token, authorization_id
     from authorization_request
     where requested_at < (select date_trunc('day', now(), 'UTC') - make_interval(days => p_days))
-      and not to_enter
+      and requested_at <= (
+        select timestamptz 'epoch' + position * interval '1 microsecond'
+        from audit_entered
+        where source = 'tries'
+      )
     order by requested_at
     limit p_limit
   )

@@ -69,6 +69,24 @@ interface Authorization {
     readonly categoryCode?: string
   }
   readonly networkTransactionId?: string
+  /** In the order in which they ran. The last one decided, unless all passed. */
+  readonly checks: {
+    readonly check:
+      | 'card'
+      | 'postal_code'
+      | 'address_line'
+      | 'status'
+      | 'expiry'
+      | 'transaction_type'
+      | 'currency'
+      | 'pin_block'
+      | 'pin'
+      | 'cvv2'
+      | 'answer'
+    readonly result: 'passed' | 'failed' | 'not_given' | 'blocked' | 'unresolved'
+  }[]
+  /** Of the try that the last check spent. Counts the tries of its kind from 1. */
+  readonly tryNumber?: number
 }
 
 /** The details of each type of event, beside the card and the event's number. */

@@ -15,6 +15,10 @@ import { commitEntries } from './commit-entries.ts'
 export const batchSize = 1_000
 /** The maximum number of entries from each source other than the feeds, which get the rest. */
 const sourceShare = batchSize / 4
+/** The number of authorization requests that one transaction reads, for tries without an answer. */
+const requestsAtOnce = 5_000
+/** The time between two searches for tries without an answer. */
+const unansweredEveryMs = 15_000
 /** The number of feeds that one transaction reads. */
 const feedsAtOnce = 50
 
@@ -34,8 +38,15 @@ export function createSequencer({
   // A source that just had acts probably has more, so the check for new acts is skipped.
   let isBusy = false
   let isOpen = false
+  let searchAtMs = 0
+  const enterNextFeeds = async (connection: Connection, total: number) => {
+    const feeds = await sources.listGrownFeeds(connection, lastClientId, feedsAtOnce)
+    lastClientId = feeds.length === feedsAtOnce ? (feeds.at(-1)?.clientId ?? '') : ''
+    return enterFeeds(connection, feeds, { isCluster: database.isCluster(), total })
+  }
   return async () => {
-    if (!isBusy && !(await sources.hasNews(database))) return 0
+    const isSearchDue = performance.now() >= searchAtMs
+    if (!isBusy && !isSearchDue && !(await sources.hasNews(database))) return 0
     if (!isOpen) await openAuditLog({ database, origin })
     isOpen = true
     isBusy = false
@@ -46,18 +57,27 @@ export function createSequencer({
       const entries = await enterActs(connection)
       const refusals = await sources.takeRefusalsToEnter(connection, sourceShare)
       entries.push(...refusals.map(refusalEntry))
-      const attempts = await sources.takeAttemptsToEnter(connection, sourceShare)
-      entries.push(...attempts.map(attemptEntry))
-      const feeds = await sources.listGrownFeeds(connection, lastClientId, feedsAtOnce)
-      lastClientId = feeds.length === feedsAtOnce ? (feeds.at(-1)?.clientId ?? '') : ''
-      const limits = { isCluster: database.isCluster(), total: batchSize - entries.length }
-      entries.push(...(await enterFeeds(connection, feeds, limits)))
+      if (isSearchDue) {
+        const { attempts, hasMore } = await enterUnanswered(connection)
+        entries.push(...attempts)
+        searchAtMs = hasMore ? 0 : performance.now() + unansweredEveryMs
+      }
+      entries.push(...(await enterNextFeeds(connection, batchSize - entries.length)))
       if (entries.length > 0) await appendEntries(connection, log, commitEntries(entries))
       return entries.length
     })
     isBusy = count > 0
     return count
   }
+}
+
+/** Enters the tries of the next requests that were never answered. */
+async function enterUnanswered(connection: Connection) {
+  const span = await sources.findSpanOfTries(connection)
+  if (!span) return { attempts: [], hasMore: false }
+  const { attempts, position } = await sources.listUnansweredTries(connection, span, requestsAtOnce)
+  await sources.setTriesEntered(connection, position)
+  return { attempts: attempts.map(attemptEntry), hasMore: position !== span.until }
 }
 
 async function enterActs(connection: Connection): Promise<AuditEntry[]> {

@@ -119,6 +119,9 @@ export function toAnsweredAuthorization(
       entryMode,
       reference,
       ...recordTransaction(transaction),
+      checks: trail.checks.map(({ check, result }) => ({ check, result })),
+      // Of the try that the record has. An earlier one has a record without an answer.
+      tryNumber: trail.checks.at(-1)?.tryNumber,
     }),
     hold,
   }

@@ -46,8 +46,44 @@ from (
 -- name: set_feeds_entered
 select set_feeds_entered(p_client_ids => :clientIds, p_positions => :positions);
 
--- name: take_attempts_to_enter
-select take_attempts(p_limit => :limit) as "rows";
+-- The tries of an answered authorization are in the entry of its event. The others are entered when
+-- they can no longer be answered.
+-- name: find_span_of_tries_to_enter
+select coalesce((select position from audit_entered where source = 'tries'), 0)::text as "after",
+  ((extract(epoch from clock_timestamp()) - 35) * 1000000)::bigint::text as "until";
+
+-- Reads the requests of a span, the earliest first, and lists those that spent a try and have no
+-- answer. If the limit ends the span earlier, the last instant is read again as a whole.
+-- name: list_unanswered_tries
+with scanned as materialized (
+  select *
+  from authorization_request
+  where requested_at > timestamptz 'epoch' + :after::bigint * interval '1 microsecond'
+    and requested_at <= timestamptz 'epoch' + :until::bigint * interval '1 microsecond'
+  order by requested_at
+  limit :limit
+), reached as materialized (
+  select case
+      when count(*) < :limit then :until::bigint
+      else (extract(epoch from max(requested_at)) * 1000000)::bigint - 1
+    end as position
+  from scanned
+)
+select reached.position::text as "position",
+  (
+    select coalesce(json_agg(listed), '[]')
+    from (
+      select public_token as "publicToken", kind, try_number as "tryNumber",
+        network_id as "networkId", request_id as "requestId",
+        to_char(requested_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at", result,
+        remaining_tries as "remainingTries", entry_mode as "entryMode", reference
+      from scanned
+      where try_number is not null and response_code is null
+        and extract(epoch from requested_at) * 1000000 <= reached.position
+      order by requested_at, public_token, kind, try_number
+    ) as listed
+  ) as "attempts"
+from reached;
 
 -- name: list_acts_to_enter
 select coalesce(json_agg(listed), '[]') as "rows"
@@ -62,8 +98,8 @@ from (
   limit :limit
 ) as listed;
 
--- name: set_acts_entered
-select set_acts_entered(p_number => :number);
+-- name: set_source_entered
+select set_source_entered(p_source => :source, p_position => :position::bigint);
 
 -- name: take_refusals_to_enter
 select take_refused_disclosures(p_limit => :limit) as "rows";
@@ -73,13 +109,6 @@ select 1 as one
 from feed_head
 left join audit_feed on audit_feed.client_id = feed_head.client_id
 where last_position > coalesce(position, 0)
-limit 1;
-
--- name: has_attempts_to_enter
-select 1 as one
-from authorization_request
-where to_enter
-order by authorization_id
 limit 1;
 
 -- name: has_acts_to_enter

@@ -104,16 +104,50 @@ export interface AttemptToEnter {
   readonly reference: string
 }
 
-const takeAttempts = declare<{ limit: number }, Listed<AttemptToEnter>>('take_attempts_to_enter')
+const updateSourceEntered = declare<{ source: 'acts' | 'tries'; position: string }>(
+  'set_source_entered',
+)
 
-/**
- * Takes attempts with a result, or that can no longer get one. The caller enters them in this
- * transaction.
- */
-export const takeAttemptsToEnter = async (
+/** A part of the authorization requests by their arrival, in microseconds since 1970. */
+export interface RequestSpan {
+  /** Exclusive. */
+  readonly after: string
+  /** Inclusive. */
+  readonly until: string
+}
+
+const selectSpan = declare<object, RequestSpan>('find_span_of_tries_to_enter')
+
+/** Finds the requests that can no longer be answered and whose tries are not entered. */
+export const findSpanOfTries = async (connection: Connection): Promise<RequestSpan | null> =>
+  firstRow(await selectSpan(connection, {}))
+
+/** The tries of the first requests of a span that were never answered. */
+interface UnansweredTries {
+  /** The arrival of the last request that was read, or the end of the span. */
+  readonly position: string
+  readonly attempts: readonly AttemptToEnter[]
+}
+
+const selectUnansweredTries = declare<RequestSpan & { limit: number }, UnansweredTries>(
+  'list_unanswered_tries',
+)
+
+/** Lists tries without an answer. @param limit the number of requests to read, answered or not. */
+export const listUnansweredTries = async (
   connection: Connection,
+  span: RequestSpan,
   limit: number,
-): Promise<readonly AttemptToEnter[]> => listRows(await takeAttempts(connection, { limit }))
+): Promise<UnansweredTries> =>
+  firstRow(await selectUnansweredTries(connection, { ...span, limit })) ?? {
+    position: span.after,
+    attempts: [],
+  }
+
+/** Stores up to which request the tries are entered. */
+export const setTriesEntered = async (connection: Connection, position: string): Promise<void> => {
+  await updateSourceEntered(connection, { source: 'tries', position })
+}
 
 /** An act on a key or of administration to enter. */
 interface ActToEnter {
@@ -136,11 +170,9 @@ export const listActsToEnter = async (
   limit: number,
 ): Promise<readonly ActToEnter[]> => listRows(await selectActs(connection, { limit }))
 
-const updateActsEntered = declare<{ number: number }>('set_acts_entered')
-
 /** Stores the number up to which acts are entered. */
 export const setActsEntered = async (connection: Connection, number: number): Promise<void> => {
-  await updateActsEntered(connection, { number })
+  await updateSourceEntered(connection, { source: 'acts', position: String(number) })
 }
 
 /** A refused or failed disclosure to enter, with its count. */
@@ -171,13 +203,12 @@ export const takeRefusalsToEnter = async (
 ): Promise<readonly RefusalToEnter[]> => listRows(await takeRefusals(connection, { limit }))
 
 const selectGrownFeed = declare<object>('has_feeds_to_enter')
-const selectAttempt = declare<object>('has_attempts_to_enter')
 const selectAct = declare<object>('has_acts_to_enter')
 const selectRefusal = declare<object>('has_refusals_to_enter')
 
 /** Whether any act is to be entered, without a lock. */
 export async function hasNews(connection: Connection): Promise<boolean> {
-  for (const select of [selectGrownFeed, selectAttempt, selectAct, selectRefusal]) {
+  for (const select of [selectGrownFeed, selectAct, selectRefusal]) {
     if ((await select(connection, {})).length > 0) return true
   }
   return false

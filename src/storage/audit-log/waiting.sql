@@ -1,5 +1,5 @@
 -- The waiting time of the oldest act of each kind that is not yet in the audit log. The statements
--- read 1000 feeds and tries: if more wait, these include old ones.
+-- read 1000 feeds: if more wait, these include old ones.
 
 -- name: find_age_of_act_to_enter
 select greatest(0, extract(epoch from clock_timestamp() - acted_at) * 1000)::float8 as "ageMs"
@@ -21,16 +21,18 @@ where not published
 order by occurred_at, public_token, sequence
 limit 1;
 
--- name: find_age_of_attempt_to_enter
-select greatest(0, extract(epoch from clock_timestamp() - min(requested_at)) * 1000)::float8
+-- Requests are read 35 seconds after their arrival, every 15 seconds.
+-- name: find_age_of_try_to_enter
+select greatest(0, extract(epoch from clock_timestamp() - requested_at) * 1000 - 50000)::float8
   as "ageMs"
-from (
-  select requested_at
-  from authorization_request
-  where to_enter
-  order by authorization_id
-  limit 1000
-) as waiting;
+from authorization_request
+where requested_at > (
+    select timestamptz 'epoch' + coalesce(max(position), 0) * interval '1 microsecond'
+    from audit_entered
+    where source = 'tries'
+  )
+order by requested_at
+limit 1;
 
 -- name: find_age_of_event_to_enter
 select greatest(0, extract(epoch from clock_timestamp() - min(occurred_at)) * 1000)::float8

@@ -11,7 +11,7 @@ interface Age {
 const selectAct = declare<object, Age>('find_age_of_act_to_enter')
 const selectRefusal = declare<object, Age>('find_age_of_refusal_to_enter')
 const selectUnpublished = declare<object, Age>('find_age_of_event_to_publish')
-const selectAttempt = declare<object, Age>('find_age_of_attempt_to_enter')
+const selectTry = declare<object, Age>('find_age_of_try_to_enter')
 const selectEvent = declare<object, Age>('find_age_of_event_to_enter')
 const selectEventOnNodes = declare<object, Age>('find_age_of_event_to_enter_on_nodes')
 
@@ -26,7 +26,7 @@ export async function findWaitingMs(
     selectAct,
     selectRefusal,
     selectUnpublished,
-    selectAttempt,
+    selectTry,
     database.isCluster() ? selectEventOnNodes : selectEvent,
   ]
   let oldestMs = 0

@@ -84,10 +84,10 @@ const waiting: Readonly<Record<string, (at: string) => string>> = {
   'a try': (at) =>
     `insert into authorization_request (public_token, authorization_id, client_id, network_id,
       request_id, reference,
-       entry_mode, requested_at, kind, try_number, epoch, result, remaining_tries, to_enter)
+       entry_mode, requested_at, kind, try_number, epoch, result, remaining_tries)
      select public_token, '00000000-0000-7000-8000-000000000001', client_id, 'n', 'r', 'r',
        'chip', '${at}', 'pin', 1, 1,
-       'mismatch', 2, true
+       'mismatch', 2
      from card limit 1
      on conflict (public_token, authorization_id) do update set requested_at = excluded.requested_at`,
 }

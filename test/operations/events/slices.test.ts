@@ -229,11 +229,10 @@ onEachEngine(({ open }) => {
     const { publicToken } = await service.createCard()
     await sql(
       database,
-      // The last is not entered in the audit log yet.
       `insert into authorization_request (public_token, authorization_id, client_id, network_id, request_id, reference,
-         entry_mode, requested_at, kind, try_number, epoch, result, remaining_tries, to_enter)
+         entry_mode, requested_at, kind, try_number, epoch, result, remaining_tries)
        select $1, gen_random_uuid(), 'demo-client', 'network', 'r', 'R-1', 'chip', now() - make_interval(days => 80 + n),
-         'pin', n, 1, 'unresolved', 2, n = 21
+         'pin', n, 1, 'unresolved', 2
        from generate_series(1, 21) as n`,
       [publicToken],
     )
@@ -247,7 +246,8 @@ onEachEngine(({ open }) => {
       return (await sql<{ n: number }>(database, text)).map(({ n }) => n)
     }
     const young = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]
-    assert.deepEqual(await leftAfter(), [...young, 21])
+    await sql(database, "update audit_entered set position = 0 where source = 'tries'")
+    assert.equal((await leftAfter()).length, 21, 'The audit log has not read them yet.')
     await enterPublished(database)
     assert.deepEqual(await leftAfter(), young)
     assert.equal(await status(), 1)

@@ -415,6 +415,24 @@ test('a try of a card that was never entered is found, the first as well, in whi
   assert.deepEqual(await findings(() => undefined, await exportLog(key, soon)), [])
 })
 
+test('a try is found in the entry of its authorization, and an answer after it counted as lost is no second try', async () => {
+  const answered = (tryNumber: number, check = 'pin'): AuditEntry => ({
+    ...tryOf('card-9', tryNumber, 'authorization.declined'),
+    details: { tryNumber, checks: [{ check: 'card' }, { check }] },
+  })
+  const lost = { ...tryOf('card-9', 2), reason: 'unresolved' }
+  const last = { ...tryOf('card-8', 1), at: '2026-11-22T00:02:00.000000Z' }
+  const found = async (...entries: AuditEntry[]) =>
+    findings(() => undefined, await exportLog(key, [...entries, last]))
+  assert.deepEqual(await found(answered(1), tryOf('card-9', 2), answered(3)), [])
+  assert.deepEqual(await found(answered(1), answered(1, 'cvv2')), [])
+  assert.deepEqual(await found(answered(1), answered(3)), ['try_skipped entry 1'])
+  assert.deepEqual(await found(answered(1), lost, answered(2)), [])
+  assert.deepEqual(await found(answered(1), lost, answered(2), answered(2)), [
+    'try_repeated entry 3',
+  ])
+})
+
 test('the tries that a block by the client takes away are not missed', async () => {
   const later = '2026-11-22T00:02:00.000000Z'
   const block = (blockedBy: string): AuditEntry => ({

@@ -216,7 +216,7 @@ for (const { name, open, skip } of databaseEngines) {
         authorizations: await rows(
           `select network_id, request_id, reference, entry_mode, kind, try_number, epoch, result,
              restored, remaining_tries, response_code, checks, duration_ms,
-             decided_at is null as is_undecided, to_enter
+             decided_at is null as is_undecided
            from authorization_request where public_token = $1 order by authorization_id`,
         ),
         events: await rows(

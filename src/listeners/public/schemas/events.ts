@@ -2,7 +2,7 @@ import Type, { type Static, type TProperties } from 'typebox'
 import { cardStatusCodes } from '../../../domain/card-status.ts'
 import { type EventType, eventTypes } from '../../../domain/event-type.ts'
 import { cardTypes } from '../../../domain/product.ts'
-import { declineMembers, paymentIdMember } from '../../http/authorization-members.ts'
+import { checkMembers, declineMembers, paymentIdMember } from '../../http/authorization-members.ts'
 import { pageMembers } from '../../http/pages.ts'
 import { recordedTransactionMembers } from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
@@ -24,6 +24,14 @@ const authorization = {
   entryMode: Type.String({ examples: ['chip'] }),
   reference: Type.String({ examples: ['512345678901'] }),
   ...recordedTransactionMembers,
+  checks: Type.Array(Type.Object({ check: checkMembers.check, result: checkMembers.result }), {
+    description: 'In the order in which they ran. The last one decided, unless all passed.',
+  }),
+  tryNumber: Type.Optional(
+    Type.Integer({
+      description: 'Of the try that the last check spent. Counts the tries of its kind from 1.',
+    }),
+  ),
 }
 const revealed = {
   clientId: Type.String({

@@ -69,13 +69,18 @@ declare
   v_parts constant text[] := array[
     'choose_payment_effect',
     'count_wrong_expiry',
+    'derive_open_amount',
     'derive_payment_state',
+    'describe_payment_change',
+    'find_payment_to_change',
     'has_card_use',
+    'has_early_reversal',
     'is_changeable',
     'list_snapshot_tables',
     'lock_card',
     'next_uses',
     'now_microseconds',
+    'raise_payment',
     'record_event',
     'settle_try',
     'undo_act'

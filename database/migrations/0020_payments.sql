@@ -73,7 +73,8 @@ create table payment_message (
   -- As the network states it, and what it changed: less if a reversal takes back more than is open.
   amount bigint not null check (amount >= 0),
   applied bigint not null,
-  currency_code text not null,
+  -- Null for a reversal of everything that came before its original.
+  currency_code text,
   -- Of a clearing: whether no further one follows.
   is_final boolean not null default false,
   merchant jsonb check (jsonb_typeof(merchant) = 'object' and length(merchant::text) <= 600),

@@ -57,6 +57,9 @@ export const outcomesByEvent: Readonly<Record<EventType, Outcome>> = {
   'cvv.unblocked': 'done',
   'authorization.approved': 'done',
   'authorization.declined': 'refused',
+  'payment.changed': 'done',
+  'payment.forced': 'done',
+  'payment.expired': 'done',
 }
 
 /**

@@ -123,6 +123,12 @@ export const declineRules = {
     retry: 'later',
     advice: 'The security code is blocked; ask your card issuer to unblock it.',
   },
+  transaction_reversed: {
+    responseCode: '94',
+    declinedBy: 'service',
+    retry: 'with_other_data',
+    advice: 'The merchant cancelled the payment before it was made; pay again.',
+  },
   service_unavailable: {
     responseCode: '96',
     declinedBy: 'service',

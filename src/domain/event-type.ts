@@ -16,6 +16,9 @@ export const eventTypes = [
   'cvv.unblocked',
   'authorization.approved',
   'authorization.declined',
+  'payment.changed',
+  'payment.forced',
+  'payment.expired',
 ] as const
 
 export type EventType = (typeof eventTypes)[number]

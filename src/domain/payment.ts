@@ -15,8 +15,18 @@ export const paymentMessages = [
 ] as const
 type PaymentMessage = (typeof paymentMessages)[number]
 
+/** The messages after the one that opened a payment, as they are recorded. */
+export const laterMessages = [
+  'increment',
+  'reversal',
+  'advice',
+  'clearing',
+  'refund',
+  'expiry',
+] as const
+
 /** The states of a payment, derived from its sums. */
-const paymentStates = ['open', 'partlyCleared', 'cleared', 'voided', 'expired'] as const
+export const paymentStates = ['open', 'partlyCleared', 'cleared', 'voided', 'expired'] as const
 export type PaymentState = (typeof paymentStates)[number]
 
 /** What a message may meet. `none`: it names no known payment. */
@@ -163,16 +173,24 @@ export interface Hold extends Money {
  * Composes what an approved authorization holds: null where it moves no money from the card, such
  * as an account check, whose amount is 0.
  * @param at the time of the approval.
+ * @param networkExpiresAt the expiry that the network gives the hold, which wins.
  */
-export function composeHold(transaction: Transaction, at: Date): Hold | null {
+export function composeHold(
+  transaction: Transaction,
+  at: Date,
+  networkExpiresAt?: Date,
+): Hold | null {
   const { merchant, transactionType } = transaction
   const charge = findCharge(transaction)
   if (!charge || charge.amount === 0 || !holdingTypes.includes(transactionType)) return null
-  return { ...charge, expiresAt: addDays(at, countHoldDays(merchant)) }
+  return { ...charge, expiresAt: networkExpiresAt ?? computeHoldExpiry(merchant, at) }
 }
 
+/** Computes when a hold at a merchant expires. */
+export const computeHoldExpiry = (merchant: Merchant | null, at: Date): Date =>
+  new Date(at.getTime() + countHoldDays(merchant) * dayMs)
+
 const dayMs = 86_400_000
-const addDays = (at: Date, days: number): Date => new Date(at.getTime() + days * dayMs)
 
 /** Merchants whose holds last longer or shorter, by category codes (ISO 18245), bounds included. */
 const holdRules: readonly {

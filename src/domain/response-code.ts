@@ -15,6 +15,7 @@ export const responseCodes = [
   '75',
   '78',
   '86',
+  '94',
   '96',
   'N7',
 ] as const

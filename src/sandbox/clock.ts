@@ -4,6 +4,7 @@ import { validationFailed } from '../domain/problem.ts'
 import type { CardContext } from '../operations/cards/cards.ts'
 import { sweep } from '../operations/cards/status.ts'
 import { type Answer, once, type RepeatableRequest } from '../operations/idempotency/idempotency.ts'
+import { expireHolds } from '../operations/payments/expiry.ts'
 
 /** A clock that can be moved forward, to test an expiry. */
 export interface MovableClock {
@@ -43,7 +44,7 @@ export function movableClock(start: Date | null): MovableClock {
   }
 }
 
-/** A clock whose moves execute due work: the expiry of cards is recorded at once. */
+/** A clock whose moves execute due work: the expiry of cards and holds is recorded at once. */
 export const sweepingClock = (clock: MovableClock, context: CardContext, stop: AbortSignal) => ({
   now: clock.now,
   async moveTo(
@@ -62,7 +63,10 @@ export const sweepingClock = (clock: MovableClock, context: CardContext, stop: A
       moved ??= move()
       return moved
     })
-    if (!answer.replayed) await sweep(context, stop)
+    if (!answer.replayed) {
+      await sweep(context, stop)
+      await expireHolds(context, stop)
+    }
     return answer
   },
 })

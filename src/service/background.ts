@@ -17,6 +17,7 @@ import { longestRestMs } from '../operations/events/publish.ts'
 import type { KeyContext } from '../operations/keys/keys.ts'
 import { advanceKeys, followKeys } from '../operations/keys/rotate.ts'
 import { recordUses } from '../operations/keys/uses.ts'
+import { expireHolds } from '../operations/payments/expiry.ts'
 import { startDelivery } from '../operations/webhooks/delivery.ts'
 import { deleteOldApprovals } from '../storage/approvals/approvals.ts'
 import { thinCheckpoints } from '../storage/audit-log/checkpoints.ts'
@@ -56,10 +57,11 @@ export function startBackground(
   const context = { ...issuing, database }
   const jobs = startJobs(
     [
-      // Expires cards, records blocks that a terminated process did not record, and deletes
-      // outdated rows.
+      // Expires cards and holds, records blocks that a terminated process did not record, and
+      // deletes outdated rows.
       ...[
         (stop: AbortSignal) => sweep(context, stop),
+        (stop: AbortSignal) => expireHolds(context, stop),
         (stop: AbortSignal) => recordLostBlocks(context, stop),
         (stop: AbortSignal) => expireOneTimeRecords(database, new Date(), stop),
       ].map((run) => ({ everyMs: 30_000, failure: 'a sweep failed', run })),

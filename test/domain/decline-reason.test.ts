@@ -20,6 +20,8 @@ const objections = [
   [tryObjections.cvv.blocked, 'cvv2', 'blocked'] as const,
   [tryObjections.cvv.unresolved, 'cvv2', 'unresolved'] as const,
   ['96', 'answer', 'unresolved'] as const,
+  // A reversal came first, whatever the checks came to.
+  ['94', 'pin', 'passed'] as const,
   // Another answer was recorded first under the key, whatever the checks came to.
   ['96', 'pin', 'passed'] as const,
 ]

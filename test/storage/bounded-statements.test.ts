@@ -209,6 +209,7 @@ const decided = {
   eventType: 'authorization.declined',
   details: '{}',
   hold: null,
+  increment: null,
 } as const
 const original = { messageClass: '1', trace: '007900', transmittedAt: '1122170000', acquirer: '' }
 

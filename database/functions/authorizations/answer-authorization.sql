@@ -5,10 +5,12 @@
 -- p_window microseconds count as guessing. Lock order: card, transaction, key, wrong expiry.
 --
 -- p_held_amount is what an approval holds, null if it holds nothing: its payment, which has the id
--- of the authorization, is opened with the answer.
+-- of the authorization, is opened with the answer. An increment (p_is_increment) raises the payment
+-- p_raised_payment_id, or that of its network transaction id (raise_payment).
 --
 -- Returns whether the key was free and no reversal overtook the transaction; otherwise the call
--- does nothing. Also returns whether to report guessing now.
+-- does nothing. is_reversed: a reversal came before this approval, which the caller declines. Also
+-- returns whether to report guessing now.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function answer_authorization(
@@ -46,16 +48,29 @@ create or replace function answer_authorization(
   p_held_amount bigint,
   p_held_currency_code text,
   p_hold_expires_at timestamptz,
+  p_is_increment boolean,
+  p_raised_payment_id uuid,
   out is_answered boolean,
+  out is_reversed boolean,
   out is_guessing boolean
 )
 language plpgsql
 as $function$
 declare
   v_card card := lock_card(p_public_token);
+  v_sequence integer := v_card.last_sequence + 1;
+  v_payment_id uuid;
+  v_details text := p_details;
+  v_raised record;
 begin
   is_answered := false;
+  is_reversed := p_held_amount is not null and not p_is_increment
+    and p_network_transaction_id is not null
+    and has_early_reversal(p_public_token, p_network_id, p_network_transaction_id);
   is_guessing := false;
+  if is_reversed then
+    return;
+  end if;
   if p_key_hashes is not null then
     if not begin_network_transaction(
       p_network_id, p_transaction_hashes, p_message_class, p_trace, p_transmitted_at, p_acquirer
@@ -71,6 +86,26 @@ begin
     end if;
   end if;
   is_answered := true;
+  -- What an approval takes is taken here.
+  if p_held_amount is not null and p_is_increment then
+    v_raised := raise_payment(
+      p_public_token, p_client_id, p_network_id, p_network_transaction_id, p_raised_payment_id,
+      p_authorization_id, p_request_id, p_reference, p_held_amount, p_held_currency_code,
+      p_hold_expires_at
+    );
+    v_payment_id := (v_raised.raised).payment_id;
+    v_details := (p_details::jsonb || jsonb_build_object('paymentId', v_payment_id))::text;
+  elsif p_held_amount is not null then
+    v_payment_id := p_authorization_id;
+    insert into payment (
+      public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
+      currency_code, approved, hold_expires_at
+    )
+    values (
+      p_public_token, v_payment_id, p_client_id, p_network_id, p_network_transaction_id,
+      'authorization', p_held_currency_code, p_held_amount, p_hold_expires_at
+    );
+  end if;
   insert into authorization_request (
     public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
     transaction_type, amount, currency_code, billing_amount, billing_currency_code, merchant,
@@ -79,28 +114,25 @@ begin
   values (
     p_public_token, p_authorization_id, p_client_id, p_network_id, p_request_id, p_reference,
     p_entry_mode, p_transaction_type, p_amount, p_currency_code, p_billing_amount,
-    p_billing_currency_code, p_merchant, p_network_transaction_id,
-    case when p_held_amount is not null then p_authorization_id end, p_response_code, p_checks,
-    p_duration_ms, clock_timestamp()
+    p_billing_currency_code, p_merchant, p_network_transaction_id, v_payment_id, p_response_code,
+    p_checks, p_duration_ms, clock_timestamp()
   );
-  -- What an approval takes is taken here.
-  if p_held_amount is not null then
-    insert into payment (
-      public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
-      currency_code, approved, hold_expires_at
-    )
-    values (
-      p_public_token, p_authorization_id, p_client_id, p_network_id, p_network_transaction_id,
-      'authorization', p_held_currency_code, p_held_amount, p_hold_expires_at
+  perform record_event(
+    p_public_token, v_sequence, p_client_id, p_event_type, p_request_id, v_details, null, null
+  );
+  if p_held_amount is not null and p_is_increment then
+    v_sequence := v_sequence + 1;
+    perform record_event(
+      p_public_token, v_sequence, p_client_id, 'payment.changed', p_request_id,
+      describe_payment_change(
+        v_raised.raised, p_authorization_id, 'increment', v_raised.effect, p_held_amount
+      ),
+      null, null
     );
   end if;
   update card
-  set last_sequence = v_card.last_sequence + 1
+  set last_sequence = v_sequence
   where public_token = p_public_token;
-  perform record_event(
-    p_public_token, v_card.last_sequence + 1, p_client_id, p_event_type, p_request_id, p_details,
-    null, null
-  );
   if p_mistakes is not null then
     is_guessing := count_wrong_expiry(p_public_token, p_network_id, p_mistakes, p_window);
   end if;

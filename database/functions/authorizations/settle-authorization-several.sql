@@ -1,9 +1,10 @@
 -- Does the same as settle_authorization, for several callers at once whose try has matched.
 --
 -- It is one statement over all callers, because one function call per caller costs the server three
--- times as much. Each caller has another card. It waits for no card and omits three kinds of
--- callers: one whose card or counter is locked, one whose try did not match or is not the only
--- outstanding one, and one whose key has an answer. Keys are locked in the order of their cards, as
+-- times as much. Each caller has another card. It waits for no card and omits these callers:
+-- one whose card or counter is locked, one whose try did not match or is not the only
+-- outstanding one, and one whose key has an answer. It also omits increments, and approvals whose
+-- reversal came first. Keys are locked in the order of their cards, as
 -- answer_authorization_several claims them, so that two calls never wait for each other's keys.
 --
 -- Returns the result of settle_authorization for each caller's ordinal. Omitted callers call
@@ -18,6 +19,7 @@ create or replace function settle_authorization_several(
   p_response_codes text[],
   p_checks text[],
   p_duration_ms integer[],
+  p_network_ids text[],
   p_request_ids text[],
   p_references text[],
   p_entry_modes text[],
@@ -28,14 +30,18 @@ create or replace function settle_authorization_several(
   p_foreseen_tries integer[],
   p_event_types text[],
   p_details text[],
+  p_network_transaction_ids text[],
   p_held_amounts bigint[],
   p_held_currency_codes text[],
-  p_hold_expires_ats timestamptz[]
+  p_hold_expires_ats timestamptz[],
+  p_is_increments boolean[],
+  p_raised_payment_ids uuid[]
 ) returns table (
   ordinal integer,
   remaining integer,
   answer bytea,
-  is_own boolean
+  is_own boolean,
+  is_reversed boolean
 )
 language plpgsql
 as $function$
@@ -46,14 +52,15 @@ begin
       select *
       from unnest(
         p_public_tokens, p_authorization_ids, p_kinds, p_try_numbers, p_epochs, p_comparisons,
-        p_response_codes, p_checks, p_duration_ms, p_request_ids, p_references, p_entry_modes,
+        p_response_codes, p_checks, p_duration_ms, p_network_ids, p_request_ids, p_references, p_entry_modes,
         p_claimant_ids, p_claim_keys, p_claim_ids, p_answers, p_foreseen_tries,
-        p_event_types, p_details, p_held_amounts, p_held_currency_codes, p_hold_expires_ats
+        p_event_types, p_details, p_network_transaction_ids, p_held_amounts, p_held_currency_codes,
+        p_hold_expires_ats, p_is_increments, p_raised_payment_ids
       ) with ordinality as caller (
         public_token, authorization_id, kind, try_number, epoch, comparison, response_code, checks,
-        duration_ms, request_id, reference, entry_mode, claimant_id, key_hash, claim_id, answer,
-        foreseen_tries, event_type, details, held_amount, held_currency_code, hold_expires_at,
-        ordinal
+        duration_ms, network_id, request_id, reference, entry_mode, claimant_id, key_hash, claim_id, answer,
+        foreseen_tries, event_type, details, network_transaction_id, held_amount, held_currency_code,
+        hold_expires_at, is_increment, raised_payment_id, ordinal
       )
       order by public_token
     ),
@@ -75,6 +82,16 @@ begin
         for no key update skip locked
       ) as counter
       where asked.comparison = 'match'
+        and (
+          asked.held_amount is null
+          or not asked.is_increment
+          and (
+            asked.network_transaction_id is null
+            or not has_early_reversal(
+              asked.public_token, asked.network_id, asked.network_transaction_id
+            )
+          )
+        )
     ),
     -- Stores the answer if it states the actual number of remaining tries.
     settled as materialized (
@@ -132,23 +149,21 @@ begin
       from settled
       where request.public_token = any (array[settled.public_token])
         and request.authorization_id = settled.authorization_id
-      returning settled.ordinal, request.client_id, request.network_id,
-        request.network_transaction_id
     ),
     opened as (
       insert into payment (
         public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
         currency_code, approved, hold_expires_at
       )
-      select settled.public_token, settled.authorization_id, recorded.client_id,
-        recorded.network_id, recorded.network_transaction_id, 'authorization',
+      select settled.public_token, settled.authorization_id, numbered.client_id,
+        settled.network_id, settled.network_transaction_id, 'authorization',
         settled.held_currency_code, settled.held_amount, settled.hold_expires_at
-      from recorded
+      from numbered
       join settled using (ordinal)
       where settled.held_amount is not null
     )
     select settled.ordinal::integer, settled.remaining,
-      case when settled.is_stored then settled.answer end as answer, settled.is_stored
+      case when settled.is_stored then settled.answer end as answer, settled.is_stored, false
     from settled;
 end
 $function$;

@@ -10,10 +10,12 @@
 -- another try next. p_key_hash is null without an idempotency key.
 --
 -- p_held_amount is what the approval holds, null if it holds nothing: its payment, which has the id
--- of the authorization, is opened with the answer.
+-- of the authorization, is opened with the answer. An increment (p_is_increment) raises the payment
+-- p_raised_payment_id, or that of its network transaction id (raise_payment). If a reversal came
+-- before the approval, 94 is recorded, as transaction_reversed; the answer is not stored.
 --
 -- Returns how many tries remain, null if the counter does not exist; the stored answer of the key,
--- null if it has none; and whether it is the answer of this call.
+-- null if it has none; whether it is the answer of this call; and whether a reversal came first.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function settle_authorization(
@@ -26,6 +28,7 @@ create or replace function settle_authorization(
   p_response_code text,
   p_checks text,
   p_duration_ms integer,
+  p_network_id text,
   p_request_id text,
   p_reference text,
   p_entry_mode text,
@@ -36,12 +39,16 @@ create or replace function settle_authorization(
   p_foreseen_tries integer,
   p_event_type text,
   p_details text,
+  p_network_transaction_id text,
   p_held_amount bigint,
   p_held_currency_code text,
   p_hold_expires_at timestamptz,
+  p_is_increment boolean,
+  p_raised_payment_id uuid,
   out remaining integer,
   out answer bytea,
-  out is_own boolean
+  out is_own boolean,
+  out is_reversed boolean
 )
 language plpgsql
 as $function$
@@ -55,7 +62,7 @@ declare
   v_details text := p_details;
   v_sequence integer;
   v_payment_id uuid;
-  v_request record;
+  v_raised record;
   -- A cluster does not allow clock functions in a change.
   v_decided_at timestamptz;
 begin
@@ -88,6 +95,18 @@ begin
       );
     end if;
   end if;
+  is_reversed := p_held_amount is not null and not p_is_increment
+    and p_network_transaction_id is not null
+    and has_early_reversal(p_public_token, p_network_id, p_network_transaction_id);
+  if is_reversed then
+    v_response_code := '94';
+    v_event_type := 'authorization.declined';
+    v_details := (
+      p_details::jsonb - 'paymentId' || jsonb_build_object(
+        'responseCode', '94', 'declineReason', 'transaction_reversed', 'declinedBy', 'service'
+      )
+    )::text;
+  end if;
   if p_key_hash is not null then
     select record.answer into v_first_answer
     from idempotency_record as record
@@ -98,11 +117,11 @@ begin
       v_response_code := '96';
       v_event_type := 'authorization.declined';
       v_details := (
-        p_details::jsonb || jsonb_build_object(
+        p_details::jsonb - 'paymentId' || jsonb_build_object(
           'responseCode', '96', 'declineReason', 'service_unavailable', 'declinedBy', 'service'
         )
       )::text;
-    elsif remaining = p_foreseen_tries then
+    elsif remaining = p_foreseen_tries and not is_reversed then
       update idempotency_record as record
       set answer = p_answer
       where record.client_id = p_claimant_id and record.key_hash = p_key_hash;
@@ -114,14 +133,41 @@ begin
   if v_response_code is not null then
     v_decided_at := clock_timestamp();
   end if;
-  if p_held_amount is not null and v_response_code = '00' then
+  -- What an approval takes is taken here.
+  if p_held_amount is not null and v_response_code = '00' and p_is_increment then
+    v_raised := raise_payment(
+      p_public_token, v_card.client_id, p_network_id, p_network_transaction_id,
+      p_raised_payment_id, p_authorization_id, p_request_id, p_reference, p_held_amount,
+      p_held_currency_code, p_hold_expires_at
+    );
+    v_payment_id := (v_raised.raised).payment_id;
+    v_details := (p_details::jsonb || jsonb_build_object('paymentId', v_payment_id))::text;
+  elsif p_held_amount is not null and v_response_code = '00' then
     v_payment_id := p_authorization_id;
+    insert into payment (
+      public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
+      currency_code, approved, hold_expires_at
+    )
+    values (
+      p_public_token, v_payment_id, v_card.client_id, p_network_id, p_network_transaction_id,
+      'authorization', p_held_currency_code, p_held_amount, p_hold_expires_at
+    );
   end if;
   if p_event_type is not null then
     v_sequence := v_sequence + 1;
     perform record_event(
       p_public_token, v_sequence, v_card.client_id, v_event_type, p_request_id, v_details, null,
       null
+    );
+  end if;
+  if v_payment_id is not null and p_is_increment then
+    v_sequence := v_sequence + 1;
+    perform record_event(
+      p_public_token, v_sequence, v_card.client_id, 'payment.changed', p_request_id,
+      describe_payment_change(
+        v_raised.raised, p_authorization_id, 'increment', v_raised.effect, p_held_amount
+      ),
+      null, null
     );
   end if;
   if v_sequence > v_card.last_sequence then
@@ -138,20 +184,7 @@ begin
     duration_ms = p_duration_ms,
     decided_at = v_decided_at,
     payment_id = v_payment_id
-  where request.public_token = p_public_token and request.authorization_id = p_authorization_id
-  returning request.network_id, request.network_transaction_id into v_request;
-  -- What an approval takes is taken here.
-  if v_payment_id is not null then
-    insert into payment (
-      public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
-      currency_code, approved, hold_expires_at
-    )
-    values (
-      p_public_token, v_payment_id, v_card.client_id, v_request.network_id,
-      v_request.network_transaction_id, 'authorization', p_held_currency_code, p_held_amount,
-      p_hold_expires_at
-    );
-  end if;
+  where request.public_token = p_public_token and request.authorization_id = p_authorization_id;
   if v_settled.restored_tries <> '{}' and v_settled.restored_tries <> array[p_try_number] then
     update authorization_request as request
     set restored = true

@@ -16,6 +16,7 @@ type DeclineReason =
   | 'pin_blocked'
   | 'wrong_cvv2'
   | 'cvv2_blocked'
+  | 'transaction_reversed'
   | 'service_unavailable'
 
 interface AttemptFailed {
@@ -89,6 +90,25 @@ interface Authorization {
   readonly tryNumber?: number
 }
 
+interface PaymentChange {
+  readonly paymentId: string
+  readonly messageId: string
+  readonly message: 'increment' | 'reversal' | 'advice' | 'clearing' | 'refund' | 'expiry'
+  /** What the message did (docs/reference/payments.md). */
+  readonly effect: string
+  /** What it changed, in the smallest unit of the currency. */
+  readonly amount: number
+  /** ISO 4217, alphabetic code. */
+  readonly currency: string
+  readonly state: 'open' | 'partlyCleared' | 'cleared' | 'voided' | 'expired'
+  readonly approved: number
+  readonly reversed: number
+  readonly cleared: number
+  readonly refunded: number
+  /** What is still held. */
+  readonly open: number
+}
+
 /** The details of each type of event, beside the card and the event's number. */
 interface EventDetails {
   readonly 'card.created': {
@@ -120,6 +140,10 @@ interface EventDetails {
     readonly declineReason?: DeclineReason
     readonly declinedBy?: 'card' | 'pin' | 'cvv2' | 'service'
   }
+  readonly 'payment.changed': PaymentChange
+  /** Money moved without an authorization. */
+  readonly 'payment.forced': PaymentChange
+  readonly 'payment.expired': PaymentChange
 }
 
 /** A recorded act on a card, as sent to webhooks. */

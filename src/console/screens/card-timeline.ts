@@ -37,6 +37,9 @@ const actNames: Readonly<Record<string, string>> = {
   'cvv.unblocked': 'CVV unblocked',
   'authorization.approved': 'Authorization approved',
   'authorization.declined': 'Authorization declined',
+  'payment.changed': 'Payment changed',
+  'payment.forced': 'Payment forced',
+  'payment.expired': 'Hold expired',
 }
 
 export const actName = (type: string): string => actNames[type] ?? type

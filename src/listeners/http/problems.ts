@@ -66,8 +66,10 @@ export const sendProblem = (reply: FastifyReply, problem: Problem): FastifyReply
 /** The framework's errors, as problems of this service. */
 const frameworkRefusals: Readonly<Record<string, (request: FastifyRequest) => Problem>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ({ headers }) => unsupportedMediaType(headers),
-  FST_ERR_CTP_BODY_TOO_LARGE: () =>
-    new Problem('body_too_large', { detail: `The body exceeds the limit of ${bodyLimit} bytes.` }),
+  FST_ERR_CTP_BODY_TOO_LARGE: ({ routeOptions }) =>
+    new Problem('body_too_large', {
+      detail: `The body exceeds the limit of ${routeOptions.bodyLimit ?? bodyLimit} bytes.`,
+    }),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
     new Problem('malformed_request', {
       detail: 'The Content-Length differs from the length of the body.',

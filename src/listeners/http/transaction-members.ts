@@ -75,6 +75,22 @@ const MerchantSchema = Type.Object(
   closed,
 )
 
+/** The amount of a message that always has one, as the cardholder is charged. */
+export const moneyMembers = { amount, currency: createCurrency() }
+
+const networkTransactionId = Type.String({
+  pattern: stringPatterns.networkTransactionId,
+  description: "The network's own id of the transaction.",
+  examples: ['123456789012345'],
+})
+
+/** The members by which a later message names its payment, and its own reference. */
+export const messageMembers = {
+  paymentId: Type.Optional(Type.String({ format: 'uuid' })),
+  networkTransactionId: Type.Optional(networkTransactionId),
+  reference: Type.Optional(Type.String({ format: 'network-reference' })),
+}
+
 /** The members of the transaction in a request. */
 export const transactionMembers = {
   amount: Type.Optional(amount),
@@ -90,13 +106,7 @@ export const transactionMembers = {
     }),
   ),
   merchant: Type.Optional(MerchantSchema),
-  networkTransactionId: Type.Optional(
-    Type.String({
-      pattern: stringPatterns.networkTransactionId,
-      description: "The network's own id of the transaction.",
-      examples: ['123456789012345'],
-    }),
-  ),
+  networkTransactionId: Type.Optional(networkTransactionId),
 }
 
 /** The same as it is recorded. */
@@ -104,6 +114,34 @@ export const recordedTransactionMembers = {
   ...transactionMembers,
   transactionType: Type.Enum([...transactionTypes], { examples: ['purchase'] }),
 }
+
+/** The members by which a request raises a payment, and gives its hold an expiry. */
+export const holdMembers = {
+  paymentId: Type.Optional(
+    Type.String({
+      format: 'uuid',
+      description: 'The payment that the request raises by its amount: an increment.',
+    }),
+  ),
+  isIncrement: Type.Optional(
+    Type.Boolean({
+      description: 'Whether the request raises the payment with its `networkTransactionId`.',
+    }),
+  ),
+  holdExpiresAt: Type.Optional(
+    Type.String({ format: 'instant', description: "The network's own expiry of the hold." }),
+  ),
+}
+
+/** An increment has an amount, and names its payment. */
+export const incrementRules: readonly BodyRule[] = [
+  alwaysWith('amount', 'paymentId'),
+  alwaysWith('amount', 'isIncrement'),
+  ({ isIncrement, networkTransactionId, paymentId }) =>
+    isIncrement !== true || networkTransactionId !== undefined || paymentId !== undefined
+      ? null
+      : { pointer: '/networkTransactionId', detail: 'must be given with isIncrement' },
+]
 
 /** An amount means nothing without its currency, and the reverse. */
 export const moneyRules = [

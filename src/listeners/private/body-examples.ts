@@ -13,6 +13,32 @@ const keyCheckValue = '08D7B4'
 /** A body for each operation that takes one, by `operationId`. */
 export const bodyExamples: Readonly<Record<string, object>> = {
   authorize: { publicToken, entryMode: 'chip', reference: '512345678901' },
+  reversePayment: {
+    reversalId: '20261127-000042',
+    publicToken,
+    networkTransactionId: '123456789012345',
+    amount: 400,
+    currency: 'EUR',
+  },
+  advisePayment: {
+    adviceId: '20261127-000043',
+    publicToken,
+    networkTransactionId: '123456789012345',
+    amount: 3150,
+    currency: 'EUR',
+    merchant: { name: 'Fuel Stop', categoryCode: '5542' },
+  },
+  clearPayments: {
+    clearings: [
+      {
+        clearingId: '20261127-000044',
+        publicToken,
+        networkTransactionId: '123456789012345',
+        amount: 1234,
+        currency: 'EUR',
+      },
+    ],
+  },
   searchCards: { panLastFour: '1234' },
   freezeCard: act,
   unfreezeCard: act,

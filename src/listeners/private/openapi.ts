@@ -3,6 +3,7 @@ import type { Description } from '../http/openapi/document.ts'
 import { apiVersion } from '../http/request.ts'
 import type { StringFormat } from '../http/server.ts'
 import { bodyExamples } from './body-examples.ts'
+import { ClearingResultsSchema, MessageResultSchema } from './routes/payments.ts'
 import * as approvals from './schemas/approvals.ts'
 import * as erasures from './schemas/audit-erasures.ts'
 import * as auditLog from './schemas/audit-log.ts'
@@ -33,6 +34,7 @@ cannot reach this listener.
 
 const tags: Readonly<Record<string, string>> = {
   Authorizations: 'Authorization requests of card networks.',
+  Payments: 'Reversals, advices and clearings of card networks.',
   Cards: 'Search, history, freezing and unblocking of cards of every client.',
   Figures: 'Figures for charts.',
   Webhooks: 'Webhooks of every client: deliveries and retries.',
@@ -85,6 +87,8 @@ export const privateDescription = (
     ...products,
     ...webhooks,
     AuthorizationSchema,
+    MessageResultSchema,
+    ClearingResultsSchema,
   },
   bodyExamples,
   answerExamples: {},

@@ -34,6 +34,7 @@ import {
 } from './routes/keys.ts'
 import { clientLimitsRoute, limitRoutes } from './routes/limits.ts'
 import * as linkRoutes from './routes/links.ts'
+import * as paymentRoutes from './routes/payments.ts'
 import { operatorRoutes, signPersonOutRoute } from './routes/people.ts'
 import * as productRoutes from './routes/products.ts'
 import {
@@ -63,6 +64,9 @@ interface PrivateServerOptions
 
 const routes = [
   authorizeRoute,
+  paymentRoutes.reversePaymentRoute,
+  paymentRoutes.advisePaymentRoute,
+  paymentRoutes.clearPaymentsRoute,
   cardRoutes.searchCardsRoute,
   cardRoutes.cardRoutes,
   cardActRoutes.cardActRoutes,

@@ -3,13 +3,14 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { AddressOutcome } from '../../domain/address-check.ts'
 import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import { explainDecline } from '../../domain/decline-reason.ts'
-import { composeHold } from '../../domain/payment.ts'
+import { composeHold, type Hold } from '../../domain/payment.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { ResponseCode } from '../../domain/response-code.ts'
 import { recordTransaction } from '../../domain/transaction.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
 import {
+  type Answered,
   type AnsweredAuthorization,
   answerAuthorization,
   answerUnknownCard,
@@ -78,28 +79,38 @@ export const uncheckedOutcomes = ({ cvvRemaining, pinRemaining }: AuthorizedCard
 export const composeAnswer = (
   responseCode: ResponseCode,
   card: AuthorizedCard | null,
-  { address, at, reference, transaction }: TracedRequest,
+  traced: TracedRequest,
   authorizationId: string,
   outcomes: Outcomes | null = card && uncheckedOutcomes(card),
 ): Authorization => ({
   approved: responseCode === '00',
   responseCode,
   ...(card && { publicToken: card.publicToken, authorizationId }),
-  ...(responseCode === '00' && composeHold(transaction, at) && { paymentId: authorizationId }),
-  reference,
+  ...(opensPayment(traced, responseCode) && { paymentId: authorizationId }),
+  reference: traced.reference,
   ...outcomes,
-  ...(card && address && { address }),
+  ...(card && traced.address && { address: traced.address }),
 })
+
+/** Composes what an answer holds; null for a decline, and for what takes no money. */
+const composeHeld = (
+  { at, holdExpiresAt, transaction }: TracedRequest,
+  responseCode: ResponseCode,
+): Hold | null => (responseCode === '00' ? composeHold(transaction, at, holdExpiresAt) : null)
+
+/** Whether an answer opens a payment of its own. The payment of an increment is found later. */
+const opensPayment = (traced: TracedRequest, responseCode: ResponseCode): boolean =>
+  composeHeld(traced, responseCode) !== null && !traced.increment
 
 /** Composes the record and the event of an answered authorization. */
 export function toAnsweredAuthorization(
-  { at, entryMode, networkId, reference, requestId, trail, transaction }: TracedRequest,
+  traced: TracedRequest,
   { clientId, publicToken }: Pick<AuthorizedCard, 'clientId' | 'publicToken'>,
   { authorizationId = newEventId(), responseCode }: Authorization,
-): AnsweredAuthorization {
+): AnsweredAuthorization & Pick<AuthorizationRequest, 'entryMode'> {
+  const { entryMode, networkId, reference, requestId, trail, transaction } = traced
   const { declinedBy, declineReason } = explainDecline(responseCode, trail.checks) ?? {}
-  const hold = responseCode === '00' ? composeHold(transaction, at) : null
-  const paymentId = hold ? authorizationId : undefined
+  const paymentId = opensPayment(traced, responseCode) ? authorizationId : undefined
   const reported = { authorizationId, paymentId, responseCode, declineReason, declinedBy }
   return {
     publicToken,
@@ -123,7 +134,8 @@ export function toAnsweredAuthorization(
       // Of the try that the record has. An earlier one has a record without an answer.
       tryNumber: trail.checks.at(-1)?.tryNumber,
     }),
-    hold,
+    hold: composeHeld(traced, responseCode),
+    increment: traced.increment ?? null,
   }
 }
 
@@ -163,19 +175,14 @@ export async function answerUnspent(
   { card, isExpiryWrong, result }: Unspent,
 ): Promise<idempotency.Answer<Authorization> | null> {
   const { database, observe } = context
-  const { entryMode, networkId } = traced
+  const { networkId } = traced
   const claim = keyed && (await answeredClaim(context, keyed, result))
   const record = card && toAnsweredAuthorization(traced, card, result)
   try {
     if (record) {
-      const threshold = isExpiryWrong ? guessing : null
-      const answered = await answerAuthorization(database, record, claim, threshold)
+      const answered = await recordUnspent(context, record, claim, isExpiryWrong)
+      if (answered.isReversed) return await answerReversed(context, keyed, traced, card)
       if (!answered.isAnswered) return null
-      if (isExpiryWrong) {
-        const { publicToken } = record
-        const { isGuessing } = answered
-        observe.expiryWrong({ publicToken, networkId, entryMode, isGuessing })
-      }
     } else if (claim && !(await answerUnknownCard(database, networkId, claim))) return null
   } catch (error) {
     // The lock was that of the card or of the key: of the key, if another request has it by now.
@@ -188,6 +195,33 @@ export async function answerUnspent(
   observe.checked(result)
   observe.answered(result)
   return { result, replayed: false }
+}
+
+/** Records an answer, and counts and reports a wrong expiry. */
+async function recordUnspent(
+  { database, observe }: AuthorizationContext,
+  record: AnsweredAuthorization & Pick<AuthorizationRequest, 'entryMode'>,
+  claim: Claim | null,
+  isExpiryWrong: boolean,
+): Promise<Pick<Answered, 'isAnswered' | 'isReversed'>> {
+  const threshold = isExpiryWrong ? guessing : null
+  const answered = await answerAuthorization(database, record, claim, threshold)
+  if (isExpiryWrong && answered.isAnswered) {
+    const { entryMode, networkId, publicToken } = record
+    observe.expiryWrong({ publicToken, networkId, entryMode, isGuessing: answered.isGuessing })
+  }
+  return answered
+}
+
+/** Declines an approval whose reversal came first. */
+const answerReversed = (
+  context: AuthorizationContext,
+  keyed: idempotency.KeyedRequest | null,
+  traced: TracedRequest,
+  card: AuthorizedCard,
+): Promise<idempotency.Answer<Authorization> | null> => {
+  const result = composeAnswer('94', card, traced, newEventId())
+  return answerUnspent(context, keyed, traced, { result, card, isExpiryWrong: false })
 }
 
 async function answeredClaim(

@@ -7,6 +7,7 @@ import type { Pan } from '../../domain/pan.ts'
 import { responseCodes } from '../../domain/response-code.ts'
 import type { Transaction } from '../../domain/transaction.ts'
 import { type Hsm, type PinBlockFormat, pinBlockFormats } from '../../hsm/contract/hsm.ts'
+import type { Increment } from '../../storage/authorizations/settle.ts'
 import type { WrongExpiry } from '../../storage/authorizations/wrong-expiries.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import type { ZoneKeyRow } from '../../storage/keys/zone-keys.ts'
@@ -107,6 +108,10 @@ export interface AuthorizationRequest {
   readonly entryMode: EntryMode
   readonly reference: string
   readonly transaction: Transaction
+  /** The payment that the request raises; absent where it is no increment. */
+  readonly increment?: Increment
+  /** The network's own expiry of the hold. */
+  readonly holdExpiresAt?: Date
   readonly pinBlock?: NamedPinBlock
   /** To be compared with that of the card. */
   readonly cardholderAddress?: GivenAddress

@@ -203,19 +203,19 @@ async function settleAndAnswer(
   const { database, hsm, observe } = context
   const { kind, remaining } = spent
   const responseCode = findObjection(kind, comparison) ?? '00'
-  const answer = (remainingTries: number): Authorization =>
-    composeAnswer(responseCode, card, traced, authorizationId, {
+  const answer = (remainingTries: number, code: ResponseCode): Authorization =>
+    composeAnswer(code, card, traced, authorizationId, {
       ...outcomes,
       [kind]: { result: comparison, remainingTries },
     })
   const limit = kind === 'pin' ? card.pinLimit : card.cvvLimit
   // The number of remaining tries if no other request tries the card at the same time.
   const foreseen = { match: limit, mismatch: remaining, unresolved: remaining + 1 }[comparison]
-  const foreseenAnswer = answer(foreseen)
+  const foreseenAnswer = answer(foreseen, responseCode)
   const sealed = await sealForeseen(context, answerClaim, foreseen, foreseenAnswer)
   const record = toAnsweredAuthorization(traced, card, foreseenAnswer)
   const settled = await settleAuthorization(database, { spent, comparison }, record, sealed)
-  const result = answer(settled.remaining)
+  const result = answer(settled.remaining, settled.isReversed ? '94' : responseCode)
   observe.checked(result)
   if (!sealed || !answerClaim.keyed || !settled.answer)
     return storeFirstAnswer(context, answerClaim, result)

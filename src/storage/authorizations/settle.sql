@@ -1,7 +1,8 @@
 -- The end of an authorization. The rules are in database/functions/authorizations.
 
 -- name: settle_authorization
-select settled.remaining, settled.answer, settled.is_own as "isOwn"
+select settled.remaining, settled.answer, settled.is_own as "isOwn",
+  settled.is_reversed as "isReversed"
 from settle_authorization(
   p_public_token => :publicToken,
   p_authorization_id => :authorizationId,
@@ -12,6 +13,7 @@ from settle_authorization(
   p_response_code => :responseCode,
   p_checks => :checks,
   p_duration_ms => :durationMs,
+  p_network_id => :networkId,
   p_request_id => :requestId,
   p_reference => :reference,
   p_entry_mode => :entryMode,
@@ -22,13 +24,17 @@ from settle_authorization(
   p_foreseen_tries => :foreseenTries,
   p_event_type => :eventType,
   p_details => :details,
+  p_network_transaction_id => :networkTransactionId,
   p_held_amount => :heldAmount,
   p_held_currency_code => :heldCurrencyCode,
-  p_hold_expires_at => :holdExpiresAt
+  p_hold_expires_at => :holdExpiresAt,
+  p_is_increment => :isIncrement,
+  p_raised_payment_id => :raisedPaymentId
 ) as settled;
 
 -- name: settle_authorization_several
-select done.ordinal, done.remaining, done.answer, done.is_own as "isOwn"
+select done.ordinal, done.remaining, done.answer, done.is_own as "isOwn",
+  done.is_reversed as "isReversed"
 from settle_authorization_several(
   p_public_tokens => :publicTokens,
   p_authorization_ids => :authorizationIds,
@@ -39,6 +45,7 @@ from settle_authorization_several(
   p_response_codes => :responseCodes,
   p_checks => :checks,
   p_duration_ms => :durationMs,
+  p_network_ids => :networkIds,
   p_request_ids => :requestIds,
   p_references => :references,
   p_entry_modes => :entryModes,
@@ -49,9 +56,12 @@ from settle_authorization_several(
   p_foreseen_tries => :foreseenTries,
   p_event_types => :eventTypes,
   p_details => :details,
+  p_network_transaction_ids => :networkTransactionIds,
   p_held_amounts => :heldAmounts,
   p_held_currency_codes => :heldCurrencyCodes,
-  p_hold_expires_ats => :holdExpiresAts
+  p_hold_expires_ats => :holdExpiresAts,
+  p_is_increments => :isIncrements,
+  p_raised_payment_ids => :raisedPaymentIds
 ) as done;
 
 -- The PIN has matched, and its authorization continues: the CVV2's try opens the row with the
@@ -68,6 +78,7 @@ from settle_authorization(
   p_response_code => null,
   p_checks => null,
   p_duration_ms => null,
+  p_network_id => :networkId,
   p_request_id => :requestId,
   p_reference => :reference,
   p_entry_mode => :entryMode,
@@ -78,9 +89,12 @@ from settle_authorization(
   p_foreseen_tries => null,
   p_event_type => null,
   p_details => null,
+  p_network_transaction_id => null,
   p_held_amount => null,
   p_held_currency_code => null,
-  p_hold_expires_at => null
+  p_hold_expires_at => null,
+  p_is_increment => false,
+  p_raised_payment_id => null
 ) as settled
 cross join spend_try(
   p_public_token => :publicToken,
@@ -101,7 +115,8 @@ cross join spend_try(
 ) as spent;
 
 -- name: answer_authorization
-select answered.is_answered as "isAnswered", answered.is_guessing as "isGuessing"
+select answered.is_answered as "isAnswered", answered.is_reversed as "isReversed",
+  answered.is_guessing as "isGuessing"
 from answer_authorization(
   p_public_token => :publicToken,
   p_client_id => :clientId,
@@ -136,11 +151,14 @@ from answer_authorization(
   p_details => :details,
   p_held_amount => :heldAmount,
   p_held_currency_code => :heldCurrencyCode,
-  p_hold_expires_at => :holdExpiresAt
+  p_hold_expires_at => :holdExpiresAt,
+  p_is_increment => :isIncrement,
+  p_raised_payment_id => :raisedPaymentId
 ) as answered;
 
 -- name: answer_authorization_several
-select done.ordinal, done.is_answered as "isAnswered", done.is_guessing as "isGuessing"
+select done.ordinal, done.is_answered as "isAnswered", done.is_reversed as "isReversed",
+  done.is_guessing as "isGuessing"
 from answer_authorization_several(
   p_public_tokens => :publicTokens,
   p_client_ids => :clientIds,
@@ -175,7 +193,9 @@ from answer_authorization_several(
   p_details => :details,
   p_held_amounts => :heldAmounts,
   p_held_currency_codes => :heldCurrencyCodes,
-  p_hold_expires_ats => :holdExpiresAts
+  p_hold_expires_ats => :holdExpiresAts,
+  p_is_increments => :isIncrements,
+  p_raised_payment_ids => :raisedPaymentIds
 ) as done;
 
 -- A request about an unknown card has no authorization row.

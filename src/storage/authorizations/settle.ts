@@ -37,18 +37,32 @@ export interface AnsweredAuthorization extends AuthorizationOrigin {
   readonly details: string
   /** What an approval holds; null if nothing. Its payment has the id of the authorization. */
   readonly hold: Hold | null
+  /** The payment that an increment raises; null for other authorizations. */
+  readonly increment: Increment | null
+}
+
+/** The payment that an increment raises: one with this id, or that of the network's transaction. */
+export interface Increment {
+  readonly paymentId: string | null
 }
 
 interface HoldValues {
   readonly heldAmount: number | null
   readonly heldCurrencyCode: string | null
   readonly holdExpiresAt: Date | null
+  readonly isIncrement: boolean
+  readonly raisedPaymentId: string | null
 }
 
-const holdValues = (hold: Hold | null): HoldValues => ({
+const holdValues = ({
+  hold,
+  increment,
+}: Pick<AnsweredAuthorization, 'hold' | 'increment'>): HoldValues => ({
   heldAmount: hold?.amount ?? null,
   heldCurrencyCode: hold?.currency ?? null,
   holdExpiresAt: hold?.expiresAt ?? null,
+  isIncrement: increment !== null,
+  raisedPaymentId: increment?.paymentId ?? null,
 })
 
 /** A spent try with its result. */
@@ -70,13 +84,16 @@ interface Settlement {
   /** The first stored answer of the claim; null without one, or the claim was deleted. */
   readonly answer: Uint8Array | null
   readonly isOwn: boolean
+  /** A reversal of the transaction came first, and 94 was recorded. */
+  readonly isReversed: boolean
 }
 
 type TryValues = Pick<SpentTry, 'publicToken' | 'kind' | 'tryNumber' | 'epoch'>
 
 type SettleValues = TryValues &
   HoldValues &
-  Omit<AnsweredAuthorization, 'networkId' | 'clientId' | 'transaction' | 'hold'> & {
+  Omit<AnsweredAuthorization, 'clientId' | 'transaction' | 'hold' | 'increment'> & {
+    readonly networkTransactionId: string | null
     readonly comparison: Comparison
     readonly claimantId: string | null
     readonly claimKey: Uint8Array | null
@@ -90,7 +107,7 @@ const shared = loadSharedStatements(import.meta.url)
 
 const settle = shared.declareAct<
   SettleValues,
-  Pick<Settlement, 'remaining' | 'answer'> & { readonly isOwn: boolean | null }
+  Pick<Settlement, 'remaining' | 'answer' | 'isReversed'> & { readonly isOwn: boolean | null }
 >('settle_authorization')
 
 const tryValues = ({ epoch, kind, publicToken, tryNumber }: SpentTry): TryValues => ({
@@ -107,13 +124,14 @@ const tryValues = ({ epoch, kind, publicToken, tryNumber }: SpentTry): TryValues
 export async function settleAuthorization(
   database: Database,
   { comparison, spent }: ComparedTry,
-  { clientId: _, hold, networkId: __, transaction: ___, ...authorization }: AnsweredAuthorization,
+  { clientId: _, hold, increment, transaction, ...authorization }: AnsweredAuthorization,
   keyed: ForeseenAnswer | null,
 ): Promise<Settlement> {
   const settlement = await settle(database, spent.publicToken, {
     ...authorization,
     ...tryValues(spent),
-    ...holdValues(hold),
+    ...holdValues({ hold, increment }),
+    networkTransactionId: transaction.networkTransactionId,
     comparison,
     claimantId: keyed?.clientId ?? null,
     claimKey: keyed?.keyHash ?? null,
@@ -185,7 +203,7 @@ interface GuessingThreshold {
   readonly windowSeconds: number
 }
 
-type AnswerValues = Omit<AnsweredAuthorization, 'transaction' | 'hold'> &
+type AnswerValues = Omit<AnsweredAuthorization, 'transaction' | 'hold' | 'increment'> &
   HoldValues &
   OriginValues &
   ClaimValues &
@@ -195,9 +213,12 @@ type AnswerValues = Omit<AnsweredAuthorization, 'transaction' | 'hold'> &
     readonly windowLength: number | null
   }
 
-interface Answered {
+/** What came of an answer. */
+export interface Answered {
   /** Whether the key was free, and no reversal came first. */
   readonly isAnswered: boolean
+  /** A reversal of the transaction came before this approval, and nothing was done. */
+  readonly isReversed: boolean
   /** Whether the number of wrong expiries exceeds the threshold, and is to be reported now. */
   readonly isGuessing: boolean
 }
@@ -216,7 +237,7 @@ export async function answerAuthorization(
   wrongExpiry: GuessingThreshold | null = null,
 ): Promise<Answered> {
   const { authorizationId, checks, clientId, durationMs, publicToken, responseCode } = authorization
-  const { details, eventType, hold } = authorization
+  const { details, eventType } = authorization
   const answered = await answer(database, publicToken, {
     publicToken,
     clientId,
@@ -231,7 +252,7 @@ export async function answerAuthorization(
     windowLength: wrongExpiry && wrongExpiry.windowSeconds * 1_000_000,
     eventType,
     details,
-    ...holdValues(hold),
+    ...holdValues(authorization),
   })
   if (!answered) throw new Error('An authorization was not answered.')
   return answered

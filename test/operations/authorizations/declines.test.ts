@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import {
   type DeclineReason,
@@ -76,11 +76,21 @@ onEachEngine((engine) => {
       await service.call('PUT', `/card-cvv/${card.publicToken}/cvv/status`, { body })
       return cvvTry(card)
     },
+    async transaction_reversed({ publicToken }) {
+      const networkTransactionId = randomBytes(7).toString('hex')
+      const body = { reversalId: networkTransactionId, publicToken, networkTransactionId }
+      const options = { as: 'network', listener: 'private', body } as const
+      assert.equal((await service.call('POST', '//network/reversals', options)).status, 200)
+      return { publicToken, networkTransactionId, amount: 1234, currency: 'EUR' }
+    },
     async service_unavailable(card) {
       isHsmAway = true
       return pinTry(service, card)
     },
   }
+
+  const pick = (members: object, names: readonly string[]) =>
+    Object.fromEntries(Object.entries(members).filter(([name]) => names.includes(name)))
 
   const read = async (path: string, options: { as?: 'otherClient' } = {}) =>
     service.call('GET', path, options)
@@ -105,8 +115,8 @@ onEachEngine((engine) => {
         retry,
         entryMode: 'entryMode' in request ? request.entryMode : 'chip',
         reference: 'WHY-1',
-        ...('amount' in request && { amount: 1234, currency: 'USD' }),
         transactionType: 'transactionType' in request ? request.transactionType : 'purchase',
+        ...pick(request, ['amount', 'currency', 'networkTransactionId']),
       })
       assert.ok(requestedAt <= decidedAt)
       for (const instant of [requestedAt, decidedAt]) {

@@ -7,6 +7,7 @@ import { generateAsyncapi } from '../../../scripts/generate-asyncapi.ts'
 import { eventTypes } from '../../../src/domain/event-type.ts'
 import { bodyExamples } from '../../../src/listeners/public/openapi/examples.ts'
 import { messageSchemas, PingMessageSchema } from '../../../src/listeners/public/schemas/events.ts'
+import { expireHolds } from '../../../src/operations/payments/expiry.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase, strongPins } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
@@ -48,6 +49,28 @@ async function act(service: DeliveryService): Promise<void> {
     const answer = await service.call(method, url, { ...(body && { body }) })
     assert.ok(answer.status < 300, `${url}: ${answer.text}`)
   }
+  await movePayments(service)
+}
+
+/** Sends messages of a network about payments, and expires a hold. */
+async function movePayments(service: DeliveryService): Promise<void> {
+  const { publicToken } = await service.createCard()
+  const money = { amount: 100, currency: 'EUR' }
+  const send = async (path: string, members: object) => {
+    const body = { publicToken, ...members }
+    const options = { as: 'network', listener: 'private', body } as const
+    const answer = await service.call('POST', `//network/${path}`, options)
+    assert.equal(answer.status, 200, answer.text)
+    return answer.json
+  }
+  const purchased = { entryMode: 'chip', reference: 'R-1', amount: 1_000, currency: 'EUR' }
+  const { paymentId } = await send('authorizations', purchased)
+  await send('reversals', { reversalId: 'R-1', paymentId, ...money })
+  const clearings = { clearings: [{ clearingId: 'C-1', publicToken, ...money }] }
+  const options = { as: 'network', listener: 'private', body: clearings } as const
+  assert.equal((await service.call('POST', '//network/clearings', options)).status, 200)
+  const now = () => new Date(Date.now() + 31 * 86_400_000)
+  await expireHolds({ database: service.database, now })
 }
 
 const purchase = {

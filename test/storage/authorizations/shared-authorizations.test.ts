@@ -102,6 +102,7 @@ const declined = {
   eventType: 'authorization.declined',
   details: '{"responseCode":"54"}',
   hold: null,
+  increment: null,
 } as const
 
 const approved = {

@@ -212,6 +212,7 @@ export const recordFor = (spent: SpentTry, comparison: Comparison): AnsweredAuth
   eventType: comparison === 'match' ? 'authorization.approved' : 'authorization.declined',
   details: '{}',
   hold: null,
+  increment: null,
 })
 
 export const settle = (

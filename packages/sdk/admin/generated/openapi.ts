@@ -58,6 +58,66 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/network/reversals": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Reverse a payment
+         * @description Takes back an approved amount, by default everything that is open, and never more. A reversal whose `networkTransactionId` is unknown is remembered for 24 hours: a later original is declined with `94`.
+         */
+        readonly post: operations["reversePayment"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/network/advices": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Advise of a payment
+         * @description The network decided: in stand-in, or at the end of fuelling. The open amount becomes `amount`; an unknown `networkTransactionId` opens a payment.
+         */
+        readonly post: operations["advisePayment"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/network/clearings": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Clear payments
+         * @description Up to 1000 records, each with its own result and commit. A record of an unknown payment opens a forced one, a refund a credit payment. After a failure, send all records again: those that were recorded return their first result.
+         */
+        readonly post: operations["clearPayments"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/cards/search": {
         readonly parameters: {
             readonly query?: never;
@@ -1566,7 +1626,7 @@ export interface components {
         readonly Authorization: {
             readonly approved: boolean;
             /** @enum {string} */
-            readonly responseCode: "00" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "62" | "75" | "78" | "86" | "96" | "N7";
+            readonly responseCode: "00" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "62" | "75" | "78" | "86" | "94" | "96" | "N7";
             /** @example 4820117360 */
             readonly publicToken?: string;
             /** @example 512345678901 */
@@ -1678,6 +1738,39 @@ export interface components {
             readonly cvk?: string;
             readonly pvk?: string;
             readonly active?: boolean;
+        };
+        readonly ClearingResults: {
+            /** @description In the order of the records. */
+            readonly results: readonly {
+                readonly clearingId: string;
+                /**
+                 * @description `00`: recorded, now or before. `14`: unknown card. `25`: unknown `paymentId`. `12`: the payment has another currency. `94`: the id was used for another message.
+                 * @example 00
+                 */
+                readonly responseCode: string;
+                /** @example 4820117360 */
+                readonly publicToken?: string;
+                /**
+                 * Format: uuid
+                 * @description Left out while a reversal awaits its original.
+                 */
+                readonly paymentId?: string;
+                /** Format: uuid */
+                readonly messageId?: string;
+                /**
+                 * @description What the message did (docs/reference/payments.md).
+                 * @example release
+                 * @enum {string}
+                 */
+                readonly effect?: "open" | "openFlagged" | "openDecided" | "raise" | "remember" | "release" | "replace" | "reopen" | "clear" | "clearFinal" | "clearLate" | "force" | "forceFinal" | "refund" | "credit" | "expire" | "close" | "record" | "ignore";
+                /**
+                 * @description What changed, in the smallest unit.
+                 * @example 1234
+                 */
+                readonly applied?: number;
+                /** @description What a reversal takes back beyond what is open: no effect. */
+                readonly overReversal?: number;
+            }[];
         };
         readonly Client: {
             readonly clientId: string;
@@ -1940,7 +2033,7 @@ export interface components {
                  * @example wrong_pin
                  * @enum {string}
                  */
-                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "service_unavailable";
+                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "service_unavailable";
                 /**
                  * @description What declined. On declines only.
                  * @example pin
@@ -2173,6 +2266,35 @@ export interface components {
                 readonly finishedAt: string | null;
             } | null;
         };
+        readonly MessageResult: {
+            /**
+             * @description `00`: recorded, now or before. `14`: unknown card. `25`: unknown `paymentId`. `12`: the payment has another currency. `94`: the id was used for another message.
+             * @example 00
+             */
+            readonly responseCode: string;
+            /** @example 4820117360 */
+            readonly publicToken?: string;
+            /**
+             * Format: uuid
+             * @description Left out while a reversal awaits its original.
+             */
+            readonly paymentId?: string;
+            /** Format: uuid */
+            readonly messageId?: string;
+            /**
+             * @description What the message did (docs/reference/payments.md).
+             * @example release
+             * @enum {string}
+             */
+            readonly effect?: "open" | "openFlagged" | "openDecided" | "raise" | "remember" | "release" | "replace" | "reopen" | "clear" | "clearFinal" | "clearLate" | "force" | "forceFinal" | "refund" | "credit" | "expire" | "close" | "record" | "ignore";
+            /**
+             * @description What changed, in the smallest unit.
+             * @example 1234
+             */
+            readonly applied?: number;
+            /** @description What a reversal takes back beyond what is open: no effect. */
+            readonly overReversal?: number;
+        };
         readonly Person: {
             /**
              * @description The id of this person in records.
@@ -2307,7 +2429,7 @@ export interface components {
              * @example wrong_pin
              * @enum {string}
              */
-            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "service_unavailable";
+            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "service_unavailable";
             /**
              * @description What declined. On declines only.
              * @example pin
@@ -2627,7 +2749,7 @@ export interface components {
                  * @example wrong_pin
                  * @enum {string}
                  */
-                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "service_unavailable";
+                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "service_unavailable";
                 /**
                  * @description What declined. On declines only.
                  * @example pin
@@ -3185,6 +3307,15 @@ export interface operations {
                      * @example 123456789012345
                      */
                     readonly networkTransactionId?: string;
+                    /**
+                     * Format: uuid
+                     * @description The payment that the request raises by its amount: an increment.
+                     */
+                    readonly paymentId?: string;
+                    /** @description Whether the request raises the payment with its `networkTransactionId`. */
+                    readonly isIncrement?: boolean;
+                    /** @description The network's own expiry of the hold. */
+                    readonly holdExpiresAt?: string;
                 };
             };
         };
@@ -3225,6 +3356,301 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly reversePayment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "reversalId": "20261127-000042",
+                 *       "publicToken": "4820117360",
+                 *       "networkTransactionId": "123456789012345",
+                 *       "amount": 400,
+                 *       "currency": "EUR"
+                 *     }
+                 */
+                readonly "application/json": {
+                    /**
+                     * @description The network's own id of the reversal. A repeat with it gets the first result.
+                     * @example 20261127-000042
+                     */
+                    readonly reversalId: string;
+                    readonly pan?: string;
+                    readonly publicToken?: string;
+                    /** Format: uuid */
+                    readonly paymentId?: string;
+                    /**
+                     * @description The network's own id of the transaction.
+                     * @example 123456789012345
+                     */
+                    readonly networkTransactionId?: string;
+                    /** @description Must be 1 to 35 letters, digits and dashes, and not a card number. */
+                    readonly reference?: string;
+                    /**
+                     * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+                     * @example 1234
+                     */
+                    readonly amount?: number;
+                    /**
+                     * @description Must be an ISO 4217 code, such as EUR.
+                     * @example EUR
+                     */
+                    readonly currency?: string;
+                    /**
+                     * @description Whether `amount` is what is taken back (default), or what remains of the transaction, as in ISO 8583, field 95.
+                     * @enum {string}
+                     */
+                    readonly amountIs?: "takenBack" | "remaining";
+                };
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MessageResult"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly advisePayment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "adviceId": "20261127-000043",
+                 *       "publicToken": "4820117360",
+                 *       "networkTransactionId": "123456789012345",
+                 *       "amount": 3150,
+                 *       "currency": "EUR",
+                 *       "merchant": {
+                 *         "name": "Fuel Stop",
+                 *         "categoryCode": "5542"
+                 *       }
+                 *     }
+                 */
+                readonly "application/json": {
+                    /**
+                     * @description The network's own id of the advice. A repeat with it gets the first result.
+                     * @example 20261127-000042
+                     */
+                    readonly adviceId: string;
+                    readonly pan?: string;
+                    readonly publicToken?: string;
+                    /** Format: uuid */
+                    readonly paymentId?: string;
+                    /**
+                     * @description The network's own id of the transaction.
+                     * @example 123456789012345
+                     */
+                    readonly networkTransactionId?: string;
+                    /** @description Must be 1 to 35 letters, digits and dashes, and not a card number. */
+                    readonly reference?: string;
+                    /**
+                     * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+                     * @example 1234
+                     */
+                    readonly amount: number;
+                    /**
+                     * @description Must be an ISO 4217 code, such as EUR.
+                     * @example EUR
+                     */
+                    readonly currency: string;
+                    readonly merchant?: {
+                        /** @example 000000012345678 */
+                        readonly id?: string;
+                        /** @example TERM0001 */
+                        readonly terminalId?: string;
+                        /**
+                         * @description Must not contain control characters, unpaired surrogates or a card number.
+                         * @example Corner Bakery
+                         */
+                        readonly name?: string;
+                        /**
+                         * @description Must not contain control characters, unpaired surrogates or a card number.
+                         * @example Madrid
+                         */
+                        readonly city?: string;
+                        /**
+                         * @description ISO 3166-1 alpha-3.
+                         * @example ESP
+                         */
+                        readonly country?: string;
+                        /**
+                         * @description Merchant category code (ISO 18245), four digits.
+                         * @example 5462
+                         */
+                        readonly categoryCode?: string;
+                    };
+                    /** @description The network's own expiry of the hold. */
+                    readonly holdExpiresAt?: string;
+                };
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["MessageResult"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly clearPayments: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "clearings": [
+                 *         {
+                 *           "clearingId": "20261127-000044",
+                 *           "publicToken": "4820117360",
+                 *           "networkTransactionId": "123456789012345",
+                 *           "amount": 1234,
+                 *           "currency": "EUR"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                readonly "application/json": {
+                    readonly clearings: readonly {
+                        /**
+                         * @description The network's own id of the clearing. A repeat with it gets the first result.
+                         * @example 20261127-000042
+                         */
+                        readonly clearingId: string;
+                        readonly pan?: string;
+                        readonly publicToken?: string;
+                        /** Format: uuid */
+                        readonly paymentId?: string;
+                        /**
+                         * @description The network's own id of the transaction.
+                         * @example 123456789012345
+                         */
+                        readonly networkTransactionId?: string;
+                        /** @description Must be 1 to 35 letters, digits and dashes, and not a card number. */
+                        readonly reference?: string;
+                        /**
+                         * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+                         * @example 1234
+                         */
+                        readonly amount: number;
+                        /**
+                         * @description Must be an ISO 4217 code, such as EUR.
+                         * @example EUR
+                         */
+                        readonly currency: string;
+                        readonly merchant?: {
+                            /** @example 000000012345678 */
+                            readonly id?: string;
+                            /** @example TERM0001 */
+                            readonly terminalId?: string;
+                            /**
+                             * @description Must not contain control characters, unpaired surrogates or a card number.
+                             * @example Corner Bakery
+                             */
+                            readonly name?: string;
+                            /**
+                             * @description Must not contain control characters, unpaired surrogates or a card number.
+                             * @example Madrid
+                             */
+                            readonly city?: string;
+                            /**
+                             * @description ISO 3166-1 alpha-3.
+                             * @example ESP
+                             */
+                            readonly country?: string;
+                            /**
+                             * @description Merchant category code (ISO 18245), four digits.
+                             * @example 5462
+                             */
+                            readonly categoryCode?: string;
+                        };
+                        /** @description Whether the money moves back to the card. Default: false. */
+                        readonly isRefund?: boolean;
+                        /** @description Whether no clearing of the payment follows. Default: true. */
+                        readonly isFinal?: boolean;
+                    }[];
+                };
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ClearingResults"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["RateLimited"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];

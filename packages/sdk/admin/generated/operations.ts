@@ -1,12 +1,14 @@
 // Generated from api/private.openapi.json by npm run generate.
 /** The operations of the private listener that need a token, by their names. */
 export const operationTable = {
+  advisePayment: { method: 'POST', path: '/network/advices', calls: 'once' },
   approveApproval: { method: 'POST', path: '/approvals/{approvalId}/approve', calls: 'keyed' },
   authorize: { method: 'POST', path: '/network/authorizations', calls: 'keyed' },
   breakGlass: { method: 'POST', path: '/approvals/{approvalId}/break-glass', calls: 'keyed' },
   changeClient: { method: 'PATCH', path: '/clients/{clientId}', calls: 'keyed' },
   changeLink: { method: 'PATCH', path: '/links/{linkName}', calls: 'keyed' },
   changeProduct: { method: 'PATCH', path: '/products/{productId}', calls: 'keyed' },
+  clearPayments: { method: 'POST', path: '/network/clearings', calls: 'once' },
   confirmClient: { method: 'POST', path: '/clients/{clientId}/confirm', calls: 'keyed' },
   countAuthorizations: { method: 'GET', path: '/figures/authorizations', calls: 'reads' },
   createClient: { method: 'POST', path: '/clients', calls: 'keyed' },
@@ -71,6 +73,7 @@ export const operationTable = {
   retireZone: { method: 'POST', path: '/zones/{clientId}/retire', calls: 'keyed' },
   retireZoneKey: { method: 'POST', path: '/keys/zones/retire', calls: 'keyed' },
   revealCardholder: { method: 'POST', path: '/cards/{publicToken}/cardholder', calls: 'keyed' },
+  reversePayment: { method: 'POST', path: '/network/reversals', calls: 'once' },
   revokeProduct: { method: 'DELETE', path: '/clients/{clientId}/products/{productId}', calls: 'keyed' },
   rotateClientSecret: { method: 'POST', path: '/clients/{clientId}/rotate-secret', calls: 'keyed' },
   rotateKey: { method: 'POST', path: '/keys/{key}/rotate', calls: 'keyed' },

@@ -13,6 +13,8 @@ import { requireCaller } from '../../http/authentication.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { requireExactlyOne } from '../../http/request.ts'
 import {
+  holdMembers,
+  incrementRules,
   moneyRules,
   panRule,
   toCanonicalRequest,
@@ -64,6 +66,7 @@ const AuthorizationRequestSchema = Type.Object(
       ),
     ),
     ...transactionMembers,
+    ...holdMembers,
   },
   closed,
 )
@@ -77,7 +80,12 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
         access: 'authorizations.write',
         repeatable: true,
         bodyRequired: true,
-        bodyRules: [requireExactlyOne('pan', 'publicToken'), ...moneyRules, panRule],
+        bodyRules: [
+          requireExactlyOne('pan', 'publicToken'),
+          ...moneyRules,
+          ...incrementRules,
+          panRule,
+        ],
       },
       schema: {
         operationId: 'authorize',
@@ -92,6 +100,7 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
     },
     async (request, reply) => {
       const { cardholderAddress, cvv2, entryMode, expiryDate, pinBlock, reference } = request.body
+      const { holdExpiresAt, isIncrement, paymentId } = request.body
       const { pan: digits, publicToken, ...transaction } = request.body
       const pan = parsePan(digits ?? '')
       // The route's rule ensures that one of them is given.
@@ -104,6 +113,10 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
           entryMode,
           reference,
           transaction: toTransaction(transaction),
+          ...((isIncrement || paymentId !== undefined) && {
+            increment: { paymentId: paymentId ?? null },
+          }),
+          ...(holdExpiresAt !== undefined && { holdExpiresAt: new Date(holdExpiresAt) }),
           ...(pinBlock !== undefined && { pinBlock }),
           ...(cardholderAddress !== undefined && { cardholderAddress }),
           ...(cvv2 !== undefined && { cvv2: new Cvv2(cvv2) }),

@@ -1,9 +1,11 @@
 import Type, { type Static, type TProperties } from 'typebox'
 import { cardStatusCodes } from '../../../domain/card-status.ts'
 import { type EventType, eventTypes } from '../../../domain/event-type.ts'
+import { laterMessages } from '../../../domain/payment.ts'
 import { cardTypes } from '../../../domain/product.ts'
 import { checkMembers, declineMembers, paymentIdMember } from '../../http/authorization-members.ts'
 import { pageMembers } from '../../http/pages.ts'
+import { effectMember, paymentSums } from '../../http/payment-members.ts'
 import { recordedTransactionMembers } from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 
@@ -32,6 +34,14 @@ const authorization = {
       description: 'Of the try that the last check spent. Counts the tries of its kind from 1.',
     }),
   ),
+}
+const paymentChange = {
+  paymentId: Type.String({ format: 'uuid' }),
+  messageId: Type.String({ format: 'uuid' }),
+  message: Type.Enum([...laterMessages]),
+  effect: effectMember,
+  amount: Type.Integer({ description: 'What the message changed.', examples: [1234] }),
+  ...paymentSums,
 }
 const revealed = {
   clientId: Type.String({
@@ -109,6 +119,9 @@ export const messageSchemas = {
     ...authorization,
     ...declineMembers,
   }),
+  'payment.changed': messageSchema('payment.changed', paymentChange),
+  'payment.forced': messageSchema('payment.forced', paymentChange),
+  'payment.expired': messageSchema('payment.expired', paymentChange),
 } as const satisfies Record<EventType, object>
 
 /** The body of a ping, which is not an event of a card. */
@@ -145,7 +158,7 @@ export const ListEventsQuerySchema = Type.Object(
     ),
     types: Type.Optional(
       Type.String({
-        maxLength: 400,
+        maxLength: 500,
         pattern: stringPatterns.eventTypes,
         description: 'Types of events, separated by commas.',
         examples: ['pin.blocked,cvv.blocked'],

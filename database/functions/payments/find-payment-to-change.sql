@@ -1,0 +1,36 @@
+-- Finds the payment that a message of a network names, and locks its row. The caller has locked the
+-- card.
+--
+-- Several payments may have one network transaction id: one that may still be cleared comes first,
+-- then the newest. A network names its own payments only.
+--
+-- Returns a row of nulls if there is none.
+create or replace function find_payment_to_change(
+  p_public_token text,
+  p_network_id text,
+  p_payment_id uuid,
+  p_network_transaction_id text
+) returns payment
+language plpgsql
+as $function$
+declare
+  v_payment payment;
+begin
+  if p_payment_id is not null then
+    select * into v_payment
+    from payment
+    where public_token = p_public_token and payment_id = p_payment_id
+      and network_id = p_network_id
+    for no key update;
+  elsif p_network_transaction_id is not null then
+    select * into v_payment
+    from payment
+    where public_token = p_public_token and network_transaction_id = p_network_transaction_id
+      and network_id = p_network_id
+    order by is_final or is_expired, payment_id desc
+    limit 1
+    for no key update;
+  end if;
+  return v_payment;
+end
+$function$;

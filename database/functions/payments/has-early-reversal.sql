@@ -1,0 +1,20 @@
+-- Whether a reversal of a transaction came before its authorization, in the last 24 hours.
+create or replace function has_early_reversal(
+  p_public_token text,
+  p_network_id text,
+  p_network_transaction_id text
+) returns boolean
+language plpgsql
+stable
+as $function$
+begin
+  return exists (
+    select
+    from payment_message as message
+    where message.public_token = p_public_token and message.network_id = p_network_id
+      and message.network_transaction_id = p_network_transaction_id
+      and message.payment_id is null
+      and message.received_at > clock_timestamp() - interval '24 hours'
+  );
+end
+$function$;

@@ -1,0 +1,173 @@
+-- Records a message of a network about a payment and does what it does: a reversal, an advice, a
+-- clearing or a refund. The message, the sums and the event commit together.
+--
+-- The first message of a network under a key decides. A repeat changes nothing and returns what was
+-- done first. Lock order: card, payment.
+--
+-- p_amount is what a reversal takes back, or what remains (p_is_remaining), or null: all that is
+-- open. More than is open is never taken back. p_hold_expires_at is when a hold that this message
+-- opens expires; p_network_expires_at is the expiry that the network itself gives a hold, or null.
+--
+-- Returns one of these outcomes, and what was done unless it is one of the last four:
+--   recorded: it was done now.
+--   repeated: it was done before under the same key.
+--   reused: another amount or currency was recorded under the same key.
+--   unknown_card, unknown_payment: nothing has this token, or this p_payment_id.
+--   wrong_currency: the payment has another currency.
+--
+-- Distributed by p_public_token, beside card.
+create or replace function record_payment_message(
+  p_public_token text,
+  p_network_id text,
+  p_message_id uuid,
+  p_kind text,
+  p_message_key text,
+  p_payment_id uuid,
+  p_network_transaction_id text,
+  p_amount bigint,
+  p_is_remaining boolean,
+  p_currency_code text,
+  p_is_final boolean,
+  p_hold_expires_at timestamptz,
+  p_network_expires_at timestamptz,
+  p_merchant jsonb,
+  p_reference text,
+  p_request_id text,
+  out outcome text,
+  out message_id uuid,
+  out payment_id uuid,
+  out effect text,
+  out amount bigint,
+  out applied bigint
+)
+language plpgsql
+as $function$
+#variable_conflict use_column
+declare
+  v_card card;
+  v_known payment_message;
+  v_payment payment;
+  v_open bigint;
+  v_position integer;
+  v_message text := case when p_kind = 'clearing' and p_is_final then 'finalClearing' else p_kind end;
+begin
+  v_card := lock_card(p_public_token);
+  if v_card.public_token is null then
+    outcome := 'unknown_card';
+    return;
+  end if;
+  select * into v_known
+  from payment_message as message
+  where message.message_key = p_message_key and message.public_token = p_public_token
+    and message.network_id = p_network_id and message.kind = p_kind;
+  if found then
+    outcome := case
+      when v_known.currency_code = coalesce(p_currency_code, v_known.currency_code)
+        and (p_kind = 'reversal' or v_known.amount = p_amount)
+      then 'repeated'
+      else 'reused'
+    end;
+    message_id := v_known.message_id;
+    payment_id := v_known.payment_id;
+    effect := v_known.effect;
+    amount := v_known.amount;
+    applied := v_known.applied;
+    return;
+  end if;
+  v_payment := find_payment_to_change(
+    p_public_token, p_network_id, p_payment_id, p_network_transaction_id
+  );
+  if v_payment.payment_id is null and p_payment_id is not null
+    and p_kind in ('reversal', 'advice')
+  then
+    outcome := 'unknown_payment';
+    return;
+  end if;
+  if v_payment.currency_code <> p_currency_code then
+    outcome := 'wrong_currency';
+    return;
+  end if;
+  outcome := 'recorded';
+  message_id := p_message_id;
+  effect := choose_payment_effect(
+    v_message, coalesce(derive_payment_state(v_payment), 'none')
+  );
+  v_open := coalesce(derive_open_amount(v_payment), 0);
+  amount := case
+    when p_amount is null then v_open
+    when p_is_remaining
+    then greatest(0, coalesce(v_payment.approved - v_payment.reversed, 0) - p_amount)
+    else p_amount
+  end;
+  applied := case
+    when effect = 'release' then least(amount, v_open)
+    when effect = 'replace' then amount - v_open
+    when effect in ('record', 'remember') then 0
+    else amount
+  end;
+  if effect in ('openDecided', 'force', 'forceFinal', 'credit') then
+    insert into payment (
+      public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
+      currency_code, approved, cleared, refunded, is_final, hold_expires_at
+    )
+    values (
+      p_public_token, p_message_id, v_card.client_id, p_network_id, p_network_transaction_id,
+      p_kind, p_currency_code, case when effect = 'openDecided' then p_amount else 0 end,
+      case when p_kind = 'clearing' then p_amount else 0 end,
+      case when p_kind = 'refund' then p_amount else 0 end, effect in ('forceFinal', 'credit'),
+      case when effect = 'openDecided' then coalesce(p_network_expires_at, p_hold_expires_at) end
+    )
+    returning * into v_payment;
+    v_position := 0;
+  elsif v_payment.payment_id is not null then
+    -- What a message gives back is given back here.
+    if effect = 'release' then
+      v_payment.reversed := v_payment.reversed + applied;
+    elsif effect in ('replace', 'reopen') then
+      v_payment.approved := v_payment.reversed + v_payment.cleared + amount;
+      v_payment.hold_expires_at := coalesce(
+        p_network_expires_at,
+        case when effect = 'replace' then v_payment.hold_expires_at else p_hold_expires_at end
+      );
+    elsif effect in ('clear', 'clearFinal', 'clearLate') then
+      v_payment.cleared := v_payment.cleared + amount;
+    elsif effect = 'refund' then
+      v_payment.refunded := v_payment.refunded + amount;
+    end if;
+    v_payment.is_final := v_payment.is_final or effect in ('clearFinal', 'clearLate');
+    v_payment.is_expired := v_payment.is_expired and effect not in ('reopen', 'clearLate');
+    v_payment.is_reopened := v_payment.is_reopened or effect = 'reopen';
+    v_payment.message_count := v_payment.message_count + 1;
+    v_position := v_payment.message_count;
+    update payment
+    set approved = v_payment.approved, reversed = v_payment.reversed, cleared = v_payment.cleared,
+      refunded = v_payment.refunded, is_final = v_payment.is_final,
+      is_expired = v_payment.is_expired, is_reopened = v_payment.is_reopened,
+      hold_expires_at = v_payment.hold_expires_at, message_count = v_payment.message_count
+    where payment.public_token = p_public_token and payment.payment_id = v_payment.payment_id;
+  end if;
+  payment_id := v_payment.payment_id;
+  insert into payment_message (
+    public_token, message_id, payment_id, position, kind, network_id, message_key,
+    network_transaction_id, reference, request_id, effect, amount, applied, currency_code,
+    is_final, merchant
+  )
+  values (
+    p_public_token, p_message_id, v_payment.payment_id, coalesce(v_position, 0), p_kind,
+    p_network_id, p_message_key, p_network_transaction_id, p_reference, p_request_id,
+    record_payment_message.effect, record_payment_message.amount, record_payment_message.applied,
+    coalesce(p_currency_code, v_payment.currency_code), p_is_final, p_merchant
+  );
+  if effect not in ('record', 'remember') then
+    update card
+    set last_sequence = v_card.last_sequence + 1
+    where card.public_token = p_public_token;
+    perform record_event(
+      p_public_token, v_card.last_sequence + 1, v_card.client_id,
+      case when effect in ('force', 'forceFinal') then 'payment.forced' else 'payment.changed' end,
+      p_request_id, describe_payment_change(v_payment, p_message_id, p_kind, effect, applied), null,
+      null
+    );
+  end if;
+end
+$function$;

@@ -1,0 +1,315 @@
+import Type, { type Static } from 'typebox'
+import { isPublicToken } from '../../../domain/identifiers.ts'
+import { toMembers } from '../../../domain/members.ts'
+import { parsePan } from '../../../domain/pan.ts'
+
+import type { AuthorizationRequest } from '../../../operations/authorizations/authorization.ts'
+import * as payments from '../../../operations/payments/messages.ts'
+import { requireCaller } from '../../http/authentication.ts'
+import { effectMember } from '../../http/payment-members.ts'
+import { alwaysWith, type BodyRule, requireExactlyOne } from '../../http/request.ts'
+import {
+  messageMembers,
+  moneyMembers,
+  moneyRules,
+  panRule,
+  transactionMembers,
+} from '../../http/transaction-members.ts'
+import { closed, stringPatterns } from '../../http/validation.ts'
+import type { PrivateApi } from '../api.ts'
+
+const secret = { 'x-secret': true } as const
+
+const cardMembers = {
+  pan: Type.Optional(Type.String({ pattern: stringPatterns.pan, ...secret })),
+  publicToken: Type.Optional(Type.String({ maxLength: 32 })),
+}
+
+const messageId = (what: string) =>
+  Type.String({
+    maxLength: 64,
+    pattern: stringPatterns.messageKey,
+    description: `The network's own id of the ${what}. A repeat with it gets the first result.`,
+    examples: ['20261127-000042'],
+  })
+
+const ReversalRequestSchema = Type.Object(
+  {
+    reversalId: messageId('reversal'),
+    ...cardMembers,
+    ...messageMembers,
+    amount: Type.Optional(moneyMembers.amount),
+    currency: Type.Optional(moneyMembers.currency),
+    amountIs: Type.Optional(
+      Type.Enum(['takenBack', 'remaining'], {
+        description:
+          'Whether `amount` is what is taken back (default), or what remains of the transaction, ' +
+          'as in ISO 8583, field 95.',
+      }),
+    ),
+  },
+  closed,
+)
+
+const AdviceRequestSchema = Type.Object(
+  {
+    adviceId: messageId('advice'),
+    ...cardMembers,
+    ...messageMembers,
+    ...moneyMembers,
+    merchant: transactionMembers.merchant,
+    holdExpiresAt: Type.Optional(
+      Type.String({ format: 'instant', description: "The network's own expiry of the hold." }),
+    ),
+  },
+  closed,
+)
+
+const ClearingSchema = Type.Object(
+  {
+    clearingId: messageId('clearing'),
+    ...cardMembers,
+    ...messageMembers,
+    ...moneyMembers,
+    merchant: transactionMembers.merchant,
+    isRefund: Type.Optional(
+      Type.Boolean({ description: 'Whether the money moves back to the card. Default: false.' }),
+    ),
+    isFinal: Type.Optional(
+      Type.Boolean({ description: 'Whether no clearing of the payment follows. Default: true.' }),
+    ),
+  },
+  closed,
+)
+
+/** How many records a call may have, and how long its body may be. */
+const clearingsMost = 1_000
+const clearingsBodyLimit = 524_288
+
+const ClearingsRequestSchema = Type.Object(
+  { clearings: Type.Array(ClearingSchema, { minItems: 1, maxItems: clearingsMost }) },
+  closed,
+)
+
+export const MessageResultSchema = Type.Object({
+  responseCode: Type.String({
+    description:
+      '`00`: recorded, now or before. `14`: unknown card. `25`: unknown `paymentId`. `12`: the ' +
+      'payment has another currency. `94`: the id was used for another message.',
+    examples: ['00'],
+  }),
+  publicToken: Type.Optional(Type.String({ examples: ['4820117360'] })),
+  paymentId: Type.Optional(
+    Type.String({ format: 'uuid', description: 'Left out while a reversal awaits its original.' }),
+  ),
+  messageId: Type.Optional(Type.String({ format: 'uuid' })),
+  effect: Type.Optional(effectMember),
+  applied: Type.Optional(
+    Type.Integer({ description: 'What changed, in the smallest unit.', examples: [1234] }),
+  ),
+  overReversal: Type.Optional(
+    Type.Integer({ description: 'What a reversal takes back beyond what is open: no effect.' }),
+  ),
+})
+
+export const ClearingResultsSchema = Type.Object({
+  results: Type.Array(
+    Type.Object({ clearingId: Type.String(), ...MessageResultSchema.properties }),
+    { description: 'In the order of the records.' },
+  ),
+})
+
+const responseCodes = {
+  recorded: '00',
+  repeated: '00',
+  unknown_card: '14',
+  unknown_payment: '25',
+  wrong_currency: '12',
+  reused: '94',
+} as const satisfies Record<payments.MessageResult['outcome'], string>
+
+/** The answer to a message. Equal for a repeat. */
+const toAnswer = (result: payments.MessageResult): Static<typeof MessageResultSchema> => {
+  const responseCode = responseCodes[result.outcome]
+  if (!('effect' in result)) return { responseCode }
+  const { amount, applied, effect, messageId, paymentId, publicToken } = result
+  const over = effect === 'release' || effect === 'record' ? amount - applied : 0
+  return {
+    responseCode,
+    publicToken,
+    ...(paymentId !== null && { paymentId }),
+    messageId,
+    effect,
+    applied,
+    ...(over > 0 && { overReversal: over }),
+  }
+}
+
+const oneCard = requireExactlyOne('pan', 'publicToken')
+const cardRules = [oneCard, panRule]
+const ownId = 'the id in the body makes it repeatable'
+const tags = ['Payments']
+
+/** Applies the rules to each record. */
+const recordRules =
+  (rules: readonly BodyRule[]): BodyRule =>
+  ({ clearings }) => {
+    if (!Array.isArray(clearings)) return null
+    for (const [index, record] of clearings.entries()) {
+      const [fault] = rules.map((rule) => rule(toMembers(record))).filter((each) => each !== null)
+      if (fault) return { ...fault, pointer: `/clearings/${index}${fault.pointer}` }
+    }
+    return null
+  }
+
+interface NamedMembers {
+  readonly pan?: string
+  readonly publicToken?: string
+  readonly paymentId?: string
+  readonly networkTransactionId?: string
+  readonly reference?: string
+}
+
+const findCard = ({ pan: digits, publicToken }: NamedMembers): AuthorizationRequest['card'] => {
+  const pan = parsePan(digits ?? '')
+  return isPublicToken(publicToken) ? { publicToken } : pan && { pan }
+}
+
+/** The members that name the payment of a message. */
+const toNetworkMessage = (named: NamedMembers, messageKey: string) => ({
+  card: findCard(named),
+  messageKey,
+  paymentId: named.paymentId ?? null,
+  networkTransactionId: named.networkTransactionId ?? null,
+  reference: named.reference ?? null,
+})
+
+/** Takes back an approved amount. */
+export function reversePaymentRoute({ app, authorizing }: PrivateApi): void {
+  app.post(
+    '/network/reversals',
+    {
+      config: {
+        access: 'authorizations.write',
+        notRepeatable: ownId,
+        bodyRequired: true,
+        bodyRules: [
+          ...cardRules,
+          requireExactlyOne('paymentId', 'networkTransactionId'),
+          ...moneyRules,
+          alwaysWith('amount', 'amountIs'),
+        ],
+      },
+      schema: {
+        operationId: 'reversePayment',
+        summary: 'Reverse a payment',
+        description:
+          'Takes back an approved amount, by default everything that is open, and never more. A ' +
+          'reversal whose `networkTransactionId` is unknown is remembered for 24 hours: a later ' +
+          'original is declined with `94`.',
+        tags,
+        body: ReversalRequestSchema,
+        response: { 200: MessageResultSchema },
+      },
+    },
+    async (request) => {
+      const { amount, amountIs, currency, reversalId } = request.body
+      return toAnswer(
+        await payments.reversePayment(authorizing, {
+          ...toNetworkMessage(request.body, reversalId),
+          networkId: requireCaller(request).clientId,
+          requestId: request.id,
+          money: amount === undefined || currency === undefined ? null : { amount, currency },
+          isRemaining: amountIs === 'remaining',
+        }),
+      )
+    },
+  )
+}
+
+/** Takes an amount that the network decided. */
+export function advisePaymentRoute({ app, authorizing }: PrivateApi): void {
+  app.post(
+    '/network/advices',
+    {
+      config: {
+        access: 'authorizations.write',
+        notRepeatable: ownId,
+        bodyRequired: true,
+        bodyRules: [...cardRules, requireExactlyOne('paymentId', 'networkTransactionId')],
+      },
+      schema: {
+        operationId: 'advisePayment',
+        summary: 'Advise of a payment',
+        description:
+          'The network decided: in stand-in, or at the end of fuelling. The open amount becomes ' +
+          '`amount`; an unknown `networkTransactionId` opens a payment.',
+        tags,
+        body: AdviceRequestSchema,
+        response: { 200: MessageResultSchema },
+      },
+    },
+    async (request) => {
+      const { adviceId, amount, currency, holdExpiresAt, merchant } = request.body
+      return toAnswer(
+        await payments.advisePayment(authorizing, {
+          ...toNetworkMessage(request.body, adviceId),
+          networkId: requireCaller(request).clientId,
+          requestId: request.id,
+          money: { amount, currency },
+          merchant: merchant ?? null,
+          holdExpiresAt: holdExpiresAt === undefined ? null : new Date(holdExpiresAt),
+        }),
+      )
+    },
+  )
+}
+
+/** Moves the money of payments. */
+export function clearPaymentsRoute({ app, authorizing }: PrivateApi): void {
+  app.post(
+    '/network/clearings',
+    {
+      bodyLimit: clearingsBodyLimit,
+      config: {
+        access: 'authorizations.write',
+        notRepeatable: 'the id of each record makes it repeatable',
+        bodyRequired: true,
+        lists: true,
+        bodyRules: [recordRules(cardRules)],
+      },
+      schema: {
+        operationId: 'clearPayments',
+        summary: 'Clear payments',
+        description:
+          `Up to ${clearingsMost} records, each with its own result and commit. A record of an ` +
+          'unknown payment opens a forced one, a refund a credit payment. After a failure, send ' +
+          'all records again: those that were recorded return their first result.',
+        tags,
+        body: ClearingsRequestSchema,
+        response: { 200: ClearingResultsSchema },
+      },
+    },
+    async (request) => {
+      const { clearings } = request.body
+      const results = await payments.clearPayments(
+        authorizing,
+        clearings.map((clearing) => ({
+          ...toNetworkMessage(clearing, clearing.clearingId),
+          networkId: requireCaller(request).clientId,
+          requestId: request.id,
+          money: { amount: clearing.amount, currency: clearing.currency },
+          merchant: clearing.merchant ?? null,
+          isRefund: clearing.isRefund ?? false,
+          isFinal: clearing.isFinal ?? true,
+        })),
+      )
+      return {
+        results: clearings.flatMap(({ clearingId }, index) => {
+          const result = results[index]
+          return result ? [{ clearingId, ...toAnswer(result) }] : []
+        }),
+      }
+    },
+  )
+}

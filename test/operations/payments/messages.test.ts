@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import type { PublicToken } from '../../../src/domain/identifiers.ts'
+import { expireHolds } from '../../../src/operations/payments/expiry.ts'
+import { ask, issueCard, pinTry } from '../../support/network.ts'
+import type { TestService } from '../../support/service.ts'
+import { onEachEngine } from '../authorizations/engines.ts'
+import { eventsOf } from '../authorizations/tried.ts'
+import { nextId, pay, readPayment, send } from './network.ts'
+
+onEachEngine((engine) => {
+  let service: TestService
+  let publicToken: PublicToken
+  before(async () => {
+    service = await engine.openOne()
+    publicToken = (await service.createCard()).publicToken
+  })
+
+  const eur = (amount: number) => ({ amount, currency: 'EUR' })
+  const reverse = (members: object) =>
+    send(service, 'reversals', { reversalId: nextId(), publicToken, ...members })
+  const advise = (members: object) =>
+    send(service, 'advices', { adviceId: nextId(), publicToken, ...members })
+  const clear = async (...records: object[]) => {
+    const clearings = records.map((record) => ({ clearingId: nextId(), publicToken, ...record }))
+    return (await send(service, 'clearings', { clearings })).results
+  }
+  const sums = async (paymentId: string) => {
+    const { approved, cleared, open, refunded, reversed, state } = await readPayment(
+      service,
+      paymentId,
+    )
+    return { state, approved, reversed, cleared, refunded, open }
+  }
+  const expireAll = (days: number) =>
+    expireHolds({
+      database: service.database,
+      now: () => new Date(Date.now() + days * 86_400_000),
+    })
+
+  test('an approval holds its amount, and the answer and the record name its payment', async () => {
+    const { paymentId } = await pay(service, publicToken)
+    const open = { approved: 10_000, reversed: 0, cleared: 0, refunded: 0, open: 10_000 }
+    assert.deepEqual(await sums(paymentId), { state: 'open', ...open })
+    const { json } = await service.call('GET', `/authorizations/${paymentId}`)
+    assert.equal(json.paymentId, paymentId)
+    const event = (await eventsOf(service.database, publicToken)).at(-1)
+    assert.equal(JSON.parse(event?.details ?? '').paymentId, paymentId)
+  })
+
+  test('a reversal takes back its amount, and everything without one', async () => {
+    const { networkTransactionId, paymentId } = await pay(service, publicToken)
+    assert.deepEqual((await reverse({ networkTransactionId, ...eur(4_000) })).applied, 4_000)
+    assert.equal((await readPayment(service, paymentId)).state, 'open')
+    const whole = await reverse({ paymentId })
+    assert.deepEqual([whole.effect, whole.applied], ['release', 6_000])
+    assert.equal((await readPayment(service, paymentId)).state, 'voided')
+  })
+
+  test('what remains is told apart from what is taken back', async () => {
+    const { paymentId } = await pay(service, publicToken)
+    const { applied } = await reverse({ paymentId, ...eur(7_000), amountIs: 'remaining' })
+    assert.equal(applied, 3_000)
+    const again = await reverse({ paymentId, ...eur(2_000), amountIs: 'remaining' })
+    assert.equal(again.applied, 5_000)
+    assert.equal((await sums(paymentId)).open, 2_000)
+  })
+
+  test('a reversal of more than is open takes back what is open, and says so', async () => {
+    const { paymentId } = await pay(service, publicToken)
+    const { applied, overReversal, responseCode } = await reverse({ paymentId, ...eur(12_000) })
+    assert.deepEqual([responseCode, applied, overReversal], ['00', 10_000, 2_000])
+    assert.equal((await sums(paymentId)).state, 'voided')
+  })
+
+  test('a repeat of any message has the first answer, and no effect', async () => {
+    const { paymentId } = await pay(service, publicToken)
+    const reversal = { reversalId: nextId(), paymentId, ...eur(1_000) }
+    assert.deepEqual(await reverse(reversal), await reverse(reversal))
+    const advice = { adviceId: nextId(), paymentId, ...eur(8_000) }
+    assert.deepEqual(await advise(advice), await advise(advice))
+    const clearing = { clearingId: nextId(), paymentId, ...eur(3_000), isFinal: false }
+    assert.deepEqual(await clear(clearing), await clear(clearing))
+    const refund = { clearingId: nextId(), paymentId, ...eur(500), isRefund: true }
+    assert.deepEqual(await clear(refund), await clear(refund))
+    const { messages } = await readPayment(service, paymentId)
+    assert.deepEqual(
+      messages.map(({ effect }) => effect),
+      ['release', 'replace', 'clear', 'refund'],
+    )
+    const left = { approved: 9_000, reversed: 1_000, cleared: 3_000, refunded: 500, open: 5_000 }
+    assert.deepEqual(await sums(paymentId), { state: 'partlyCleared', ...left })
+    const [other] = await clear({ ...clearing, ...eur(3_001) })
+    assert.equal(other.responseCode, '94')
+  })
+
+  test('a reversal that comes before its original declines it, with and without a PIN', async () => {
+    const card = await issueCard(service)
+    const networkTransactionId = nextId()
+    const early = await reverse({ publicToken: card.publicToken, networkTransactionId })
+    assert.deepEqual([early.responseCode, early.effect], ['00', 'remember'])
+    assert.equal(early.paymentId, undefined)
+    for (const original of [{ publicToken: card.publicToken }, pinTry(service, card)]) {
+      const request = { ...original, ...eur(1_000), networkTransactionId, reference: 'R-0' }
+      assert.equal((await ask(service, request)).json.responseCode, '94')
+      const headers = { 'idempotency-key': nextId() }
+      const first = await ask(service, request, { headers })
+      assert.equal(first.json.responseCode, '94')
+      assert.deepEqual((await ask(service, request, { headers })).json, first.json)
+    }
+    const listed = await service.call('GET', `/cards/${card.publicToken}/authorizations`)
+    assert.equal(listed.json.length, 4)
+    for (const { declineReason, paymentId } of listed.json) {
+      assert.deepEqual([declineReason, paymentId], ['transaction_reversed', undefined])
+    }
+    const events = await eventsOf(service.database, card.publicToken)
+    const declines = events.filter(({ type }) => type === 'authorization.declined')
+    assert.equal(declines.length, 4)
+    for (const { details } of declines) assert.equal(JSON.parse(details).paymentId, undefined)
+  })
+
+  test('several clearings move money until the final one, and a refund moves it back', async () => {
+    const { networkTransactionId, paymentId } = await pay(service, publicToken)
+    const [first, second, refund] = await clear(
+      { networkTransactionId, ...eur(3_000), isFinal: false },
+      { networkTransactionId, ...eur(6_500) },
+      { networkTransactionId, ...eur(1_000), isRefund: true },
+    )
+    assert.deepEqual(
+      [first.effect, second.effect, refund.effect],
+      ['clear', 'clearFinal', 'refund'],
+    )
+    const moved = { approved: 10_000, reversed: 0, cleared: 9_500, refunded: 1_000, open: 0 }
+    assert.deepEqual(await sums(paymentId), { state: 'cleared', ...moved })
+  })
+
+  test('a clearing of an unknown payment is a forced payment, and a refund a credit payment', async () => {
+    const [forced, credit] = await clear(eur(700), { ...eur(300), isRefund: true })
+    assert.deepEqual([forced.effect, credit.effect], ['forceFinal', 'credit'])
+    const of = { approved: 0, reversed: 0, open: 0, state: 'cleared' }
+    assert.deepEqual(await sums(forced.paymentId), { ...of, cleared: 700, refunded: 0 })
+    assert.deepEqual(await sums(credit.paymentId), { ...of, cleared: 0, refunded: 300 })
+    const types = (await eventsOf(service.database, publicToken)).map(({ type }) => type)
+    assert.deepEqual(types.slice(-2), ['payment.forced', 'payment.changed'])
+  })
+
+  test('an increment raises an open payment, and opens another after the end of the first', async () => {
+    const { networkTransactionId, paymentId } = await pay(service, publicToken)
+    const by = { publicToken, ...eur(500) }
+    await ask(service, { ...by, paymentId })
+    await ask(service, { ...by, networkTransactionId, isIncrement: true })
+    assert.equal((await sums(paymentId)).approved, 11_000)
+    const [newest] = (await service.call('GET', `/cards/${publicToken}/authorizations`)).json
+    assert.equal(newest.paymentId, paymentId)
+    const types = (await eventsOf(service.database, publicToken)).map(({ type }) => type)
+    assert.deepEqual(types.slice(-2), ['authorization.approved', 'payment.changed'])
+    await clear({ paymentId, ...eur(11_000) })
+    await ask(service, { ...by, paymentId })
+    assert.equal((await sums(paymentId)).approved, 11_000)
+    const [late] = (await service.call('GET', `/cards/${publicToken}/authorizations`)).json
+    assert.notEqual(late.paymentId, paymentId)
+    assert.equal((await sums(late.paymentId)).open, 500)
+  })
+
+  test('an increment with a PIN raises the payment, and a refused one leaves it as it is', async () => {
+    const card = await issueCard(service)
+    const { paymentId } = await pay(service, card.publicToken)
+    const right = await ask(service, { ...pinTry(service, card), ...eur(500), paymentId })
+    assert.equal(right.json.responseCode, '00')
+    const wrong = { ...pinTry(service, card), ...eur(500), paymentId, expiryDate: '2031-01' }
+    assert.equal((await ask(service, wrong)).json.responseCode, '54')
+    assert.equal((await sums(paymentId)).approved, 10_500)
+  })
+
+  test('a hold expires when it is due, and a late clearing still moves money', async () => {
+    const { paymentId } = await pay(service, publicToken)
+    const fuel = { merchant: { categoryCode: '5542' } }
+    const pumped = await pay(service, publicToken, 15_000, fuel)
+    await clear({ paymentId: pumped.paymentId, ...eur(4_000), isFinal: false })
+    await expireAll(2)
+    assert.equal((await sums(paymentId)).state, 'open')
+    assert.equal((await sums(pumped.paymentId)).state, 'cleared')
+    await Promise.all([expireAll(8), expireAll(8)])
+    assert.equal((await sums(paymentId)).state, 'expired')
+    const { messages } = await readPayment(service, paymentId)
+    assert.deepEqual(messages, [{ kind: 'expiry', effect: 'expire', applied: 10_000 }])
+    const [late] = await clear({ paymentId, ...eur(9_000) })
+    assert.equal(late.effect, 'clearLate')
+    assert.deepEqual((await sums(paymentId)).state, 'cleared')
+  })
+
+  test("the network's own expiry of a hold wins", async () => {
+    const holdExpiresAt = new Date(Date.now() + 20 * 86_400_000).toISOString()
+    const { paymentId } = await pay(service, publicToken, 100, { holdExpiresAt })
+    await expireAll(19)
+    assert.equal((await sums(paymentId)).state, 'open')
+    await expireAll(21)
+    assert.equal((await sums(paymentId)).state, 'expired')
+    assert.equal((await advise({ paymentId, ...eur(80) })).effect, 'reopen')
+    assert.equal((await sums(paymentId)).open, 80)
+  })
+
+  test('an advice of an unknown transaction opens a payment that the network decided', async () => {
+    const { effect, paymentId } = await advise({ networkTransactionId: nextId(), ...eur(100) })
+    assert.equal(effect, 'openDecided')
+    assert.equal((await sums(paymentId)).open, 100)
+  })
+
+  test('a network names its own payments only, and only of the card', async () => {
+    const { paymentId } = await pay(service, publicToken)
+    const other = (await service.createCard()).publicToken
+    assert.equal((await reverse({ publicToken: other, paymentId })).responseCode, '25')
+    assert.equal((await reverse({ publicToken: '1999999999', paymentId })).responseCode, '14')
+    assert.equal((await advise({ paymentId, amount: 1, currency: 'USD' })).responseCode, '12')
+    assert.equal((await sums(paymentId)).open, 10_000)
+  })
+
+  test('a thousand clearings are recorded in one call, once', async () => {
+    const cards = await Promise.all([1, 2, 3].map(() => service.createCard()))
+    const clearings = Array.from({ length: 1_000 }, (_, index) => ({
+      clearingId: nextId(),
+      publicToken: cards[index % 3]?.publicToken,
+      ...eur(index + 1),
+      merchant: { name: 'Corner Bakery', city: 'Zürich', country: 'CHE', categoryCode: '0742' },
+    }))
+    const first = await send(service, 'clearings', { clearings })
+    assert.equal(first.results.length, 1_000)
+    assert.deepEqual(await send(service, 'clearings', { clearings }), first)
+    const tooMany = { clearings: [...clearings, ...clearings] }
+    const options = { as: 'network', listener: 'private', body: tooMany } as const
+    const refused = await service.call('POST', '//network/clearings', options)
+    assert.equal(refused.status, 422)
+  })
+})

@@ -32,7 +32,7 @@ import { seedSandbox } from '../sandbox/seed.ts'
 import { createSimulator } from '../sandbox/simulator.ts'
 import type { Database, Databases } from '../storage/engine/database.ts'
 import { pingDatabase } from '../storage/engine/installation.ts'
-import { findLastVacuum } from '../storage/engine/vacuum.ts'
+import { findUpkeep } from '../storage/engine/vacuum.ts'
 import { createApprovals, sendApproved, watchApprovals } from './approvals.ts'
 import { createAuditLog, watchAuditLog } from './audit-log.ts'
 import { createAuthentication, registerAdministrators } from './authentication.ts'
@@ -266,8 +266,7 @@ const watchedOptions = (config: Config, databases: Databases, hsm: Hsm, peers: P
   auditPages: createAuditSite(`${config.baseUrl}/.well-known/audit-log-keys`),
   effectiveLimits: config.effectiveLimits,
   addresses: { baseUrl: config.baseUrl, privateUrl: config.privateUrl },
-  findLastVacuum:
-    databases.background.load === null ? () => findLastVacuum(databases.background) : null,
+  findUpkeep: () => findUpkeep(databases.background),
   pings: { database: () => pingDatabase(databases.networks), hsm: () => hsm.ping() },
 })
 

@@ -32,6 +32,15 @@ interface AuditPages {
   }>
 }
 
+/** The last vacuum of the database, and the table with the most dead rows. */
+export interface Upkeep {
+  /** When a table was last vacuumed or analyzed; null if never. */
+  readonly lastVacuumAt: Date | null
+  readonly tableName: string
+  readonly deadRows: number
+  readonly liveRows: number
+}
+
 /** The dependencies of the private listener's routes. */
 export interface PrivateApi {
   readonly app: Server
@@ -49,8 +58,8 @@ export interface PrivateApi {
   readonly watching: Watching
   /** Check whether the essential dependencies answer. */
   readonly pings: Readonly<Record<'database' | 'hsm', () => Promise<void>>>
-  /** When the embedded database was last vacuumed or analyzed; null for a database server. */
-  readonly findLastVacuum: (() => Promise<Date | null>) | null
+  /** Finds the last vacuum, and the table with the most dead rows. */
+  findUpkeep(): Promise<Upkeep | null>
   /** The rate limiter of clients; null if limits are off. */
   readonly rate: RateLimiter | null
 }

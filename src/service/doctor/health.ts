@@ -91,8 +91,10 @@ const adviceOn: Readonly<Record<HealthCheckName, Advice>> = {
       'review it: docs/reference/approvals.md.',
   },
   'database:vacuum': {
-    why: 'Without vacuum, the embedded database grows and becomes slow.',
-    remedy: 'See the log of the service for the reason.',
+    why: 'Dead rows that are not vacuumed make tables grow and statements slow.',
+    remedy:
+      'Embedded database: see the log of the service. Server: look for autovacuum settings, long ' +
+      'transactions and forgotten replication slots or prepared transactions.',
   },
 }
 

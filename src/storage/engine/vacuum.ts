@@ -55,8 +55,17 @@ export async function shortenLog(database: Database, mostBytes = logMostBytes): 
   return true
 }
 
-const selectLastVacuum = declare<object, { lastVacuumAt: Date | null }>('find_last_vacuum')
+/** The last vacuum, and the table with the most dead rows. */
+interface Upkeep {
+  /** When a table was last vacuumed or analyzed; null if never. */
+  readonly lastVacuumAt: Date | null
+  readonly tableName: string
+  readonly deadRows: number
+  readonly liveRows: number
+}
 
-/** Returns when a table of an embedded database was last vacuumed; null if never. */
-export const findLastVacuum = async (connection: Connection): Promise<Date | null> =>
-  firstRow(await selectLastVacuum(connection, {}))?.lastVacuumAt ?? null
+const selectUpkeep = declare<object, Upkeep>('find_upkeep')
+
+/** Returns the upkeep of the tables; of a cluster, those of its coordinator. */
+export const findUpkeep = async (connection: Connection): Promise<Upkeep | null> =>
+  firstRow(await selectUpkeep(connection, {}))

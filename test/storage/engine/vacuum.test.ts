@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findLastVacuum, shortenLog, vacuumTables } from '../../../src/storage/engine/vacuum.ts'
+import { findUpkeep, shortenLog, vacuumTables } from '../../../src/storage/engine/vacuum.ts'
 import { openTestPglite } from '../../support/pglite.ts'
 import { sql } from '../../support/service.ts'
 
@@ -10,11 +10,13 @@ test('an embedded database vacuums and analyzes the tables with many dead rows, 
   const database = await openTestPglite()
   await database.script(`create table busy (a integer); create table "Calm one" (a integer);
     insert into busy select generate_series(1, 6000); insert into "Calm one" values (1)`)
-  assert.equal(await findLastVacuum(database), null)
+  assert.equal((await findUpkeep(database))?.lastVacuumAt, null)
   // Rows that an update leaves dead may be cleared by the next one: these are not.
   await sql(database, 'delete from busy where a > 100')
   // The engine publishes its counts of rows once a second unless it is asked.
   await sql(database, 'select pg_stat_force_next_flush() as flushed')
+  const untidy = await findUpkeep(database)
+  assert.deepEqual([untidy?.tableName, untidy?.deadRows, untidy?.liveRows], ['busy', 5_900, 100])
   const others = [sql(database, 'select 1 as one'), vacuumTables(database, never)]
   assert.deepEqual((await Promise.all(others))[1], ['busy'])
   const tidied = await sql(
@@ -23,7 +25,7 @@ test('an embedded database vacuums and analyzes the tables with many dead rows, 
      where last_vacuum is not null and last_analyze is not null`,
   )
   assert.deepEqual(tidied, [{ table: 'busy' }])
-  assert.ok((await findLastVacuum(database)) instanceof Date)
+  assert.ok((await findUpkeep(database))?.lastVacuumAt instanceof Date)
 })
 
 test('a table that is updated for long stays small', async () => {

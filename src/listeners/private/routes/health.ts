@@ -7,7 +7,7 @@ import {
   type EnteringHealth,
   findAuditLogHealth,
 } from '../../../operations/audit-log/health.ts'
-import type { PrivateApi } from '../api.ts'
+import type { PrivateApi, Upkeep } from '../api.ts'
 import { readWithin } from '../read-within.ts'
 
 /** After this time, waiting entries and deliveries count as late. */
@@ -67,7 +67,7 @@ const answer = {
  * check; 503 on failure. `/readyz` states whether requests can be sent here.
  */
 export function healthRoute(api: PrivateApi): void {
-  const { app, approvals, audit, findLastVacuum, pings, watching } = api
+  const { app, approvals, audit, findUpkeep, pings, watching } = api
   const schema = {
     operationId: 'health',
     summary: 'Report faults that do not stop the service',
@@ -89,13 +89,8 @@ export function healthRoute(api: PrivateApi): void {
       ['keys:rotation', async () => ({ 'keys:rotation': keyCheck(await watching.keys()) })],
       ['links:dialled', async () => linkChecks(await watching.links())],
       ['approvals:broken-glass', () => approvalChecks(approvals)],
+      ['database:vacuum', async () => ({ 'database:vacuum': vacuumCheck(await findUpkeep()) })],
     ]
-    if (findLastVacuum) {
-      reads.push([
-        'database:vacuum',
-        async () => ({ 'database:vacuum': vacuumCheck(await findLastVacuum()) }),
-      ])
-    }
     // During a database outage, every read would only wait for it.
     const known = database.status === 'fail' ? [] : reads
     const found = await Promise.all(
@@ -113,15 +108,26 @@ export function healthRoute(api: PrivateApi): void {
   })
 }
 
+/** The dead rows of a table from which on more dead than live rows are a warning. */
+const deadRowsMost = 100_000
+
 /**
- * A table is vacuumed and analyzed after it has many dead rows, so a quiet database may never be.
+ * Checks whether vacuum keeps up. A table is vacuumed after it has many dead rows, so a quiet
+ * database may never be.
  */
-const vacuumCheck = (last: Date | null): Check => ({
-  status: 'pass',
-  output: last
-    ? `The embedded database was last vacuumed or analyzed at ${last.toISOString()}.`
-    : 'The embedded database has not been vacuumed since it was opened.',
-})
+function vacuumCheck(upkeep: Upkeep | null): Check {
+  const { deadRows = 0, lastVacuumAt = null, liveRows = 0, tableName } = upkeep ?? {}
+  const last = lastVacuumAt
+    ? `The last vacuum or analysis of a table was at ${lastVacuumAt.toISOString()}.`
+    : 'No table has been vacuumed yet.'
+  const share = Math.round((100 * deadRows) / Math.max(1, deadRows + liveRows))
+  const most =
+    deadRows > 0 ? ` The most dead rows are ${share} % of ${tableName}: ${deadRows}.` : ''
+  return {
+    status: deadRows > deadRowsMost && deadRows > liveRows ? 'warn' : 'pass',
+    output: last + most,
+  }
+}
 
 /** An unreadable state of the audit log counts as a failure. */
 const unreadable = (name: HealthCheckName): Check => ({

@@ -81,7 +81,8 @@ begin
         locked.key_hashes is null
         or begin_network_transaction(
           locked.network_id, string_to_array(locked.transaction_hashes, ',')::bytea[],
-          locked.message_class, locked.trace, locked.transmitted_at, locked.acquirer
+          locked.message_class, locked.trace, locked.transmitted_at, locked.acquirer,
+          locked.network_transaction_id
         )
         and claim_idempotency_key(
           locked.claimant_id, string_to_array(locked.key_hashes, ',')::bytea[],

@@ -73,7 +73,8 @@ begin
   end if;
   if p_key_hashes is not null then
     if not begin_network_transaction(
-      p_network_id, p_transaction_hashes, p_message_class, p_trace, p_transmitted_at, p_acquirer
+      p_network_id, p_transaction_hashes, p_message_class, p_trace, p_transmitted_at, p_acquirer,
+      p_network_transaction_id
     )
     then
       return;

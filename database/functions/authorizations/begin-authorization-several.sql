@@ -148,7 +148,8 @@ begin
         triable.key_hashes is null
         or begin_network_transaction(
           triable.network_id, string_to_array(triable.transaction_hashes, ',')::bytea[],
-          triable.message_class, triable.trace, triable.transmitted_at, triable.acquirer
+          triable.message_class, triable.trace, triable.transmitted_at, triable.acquirer,
+          triable.network_transaction_id
         )
         and claim_idempotency_key(
           triable.claimant_id, string_to_array(triable.key_hashes, ',')::bytea[],

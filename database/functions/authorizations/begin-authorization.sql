@@ -127,7 +127,8 @@ begin
     where counter.public_token = v_public_token and counter.kind = p_kind
     for no key update;
     if not begin_network_transaction(
-      p_network_id, p_transaction_hashes, p_message_class, p_trace, p_transmitted_at, p_acquirer
+      p_network_id, p_transaction_hashes, p_message_class, p_trace, p_transmitted_at, p_acquirer,
+      p_network_transaction_id
     )
     then
       return;

@@ -11,7 +11,8 @@ create or replace function begin_network_transaction(
   p_message_class text,
   p_trace text,
   p_transmitted_at text,
-  p_acquirer text
+  p_acquirer text,
+  p_network_transaction_id text
 ) returns boolean
 language plpgsql
 as $function$
@@ -23,14 +24,19 @@ begin
   end if;
   foreach v_hash in array p_transaction_hashes loop
     insert into network_transaction as known (
-      network_id, transaction_hash, message_class, trace, transmitted_at, acquirer
+      network_id, transaction_hash, message_class, trace, transmitted_at, acquirer,
+      network_transaction_id
     )
-    values (p_network_id, v_hash, p_message_class, p_trace, p_transmitted_at, p_acquirer)
+    values (
+      p_network_id, v_hash, p_message_class, p_trace, p_transmitted_at, p_acquirer,
+      p_network_transaction_id
+    )
     on conflict (transaction_hash, network_id) do update
     set message_class = excluded.message_class,
       trace = excluded.trace,
       transmitted_at = excluded.transmitted_at,
       acquirer = excluded.acquirer,
+      network_transaction_id = excluded.network_transaction_id,
       reversed_at = case
         when not excluded.created_at - known.created_at > interval '24 hours'
         then known.reversed_at

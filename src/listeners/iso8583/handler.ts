@@ -173,10 +173,11 @@ const showAsked = (
   { cvv, ...authorization }: Authorization,
 ): Authorization => ({ ...authorization, ...(cvv2 && cvv && { cvv }) })
 
-/** Records an advice of the network once. It has no effect on tries. */
+/** Records an advice of the network once, and changes its payment. It has no effect on tries. */
 const advise: Handler = async (services, conversation, { message }) => {
   if (!isOpen(conversation)) return reply(conversation, message, '91')
-  const advice = messages.parseAdvice(createOrigin(services, conversation), message)
+  const origin = createOrigin(services, conversation)
+  const advice = messages.parseAdvice(conversation.profile, origin, message)
   return reply(conversation, message, await services.advices.take(advice))
 }
 
@@ -186,6 +187,7 @@ const reverse: Handler = async (services, conversation, { message }) => {
   const { link, profile } = conversation
   const origin = createOrigin(services, conversation)
   const reversal = messages.parseReversal(profile, origin, message)
+  if (!reversal) return reply(conversation, message, '30')
   const outcome = await services.advices.reverse(reversal)
   if (outcome === '25') services.observe.unmatched(link.linkName)
   const isAdvice = messages.readFunction(message.mti) === 'advice'

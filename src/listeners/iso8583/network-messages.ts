@@ -11,7 +11,13 @@ import { readOptionalParts, readParts } from './codec/parts.ts'
 import type { Version } from './codec/versions.ts'
 import type { Profile } from './profile-schema.ts'
 import { keyFields } from './profile-schema.ts'
-import { parseAddress, parseTransaction, selectType } from './transaction.ts'
+import {
+  parseAddress,
+  parseRemaining,
+  parseTransaction,
+  selectRaise,
+  selectType,
+} from './transaction.ts'
 
 /** The link and the network that a message came from. */
 export interface Origin {
@@ -73,6 +79,7 @@ export function parseRequest(
     entryMode: parseEntryMode(profile, fields),
     reference: parseReference(fields, pan),
     transaction,
+    raise: selectRaise(profile, fields),
     ...(pinBlock && { pinBlock }),
     ...(cvv2 && { cvv2 }),
     ...(cardholderAddress && { cardholderAddress }),
@@ -108,32 +115,50 @@ function composeContent(
   return new Secret(`ISO8583 ${readClass(mti)}\n${said}`)
 }
 
-export function parseAdvice({ linkName, networkId }: Origin, message: IsoMessage): NetworkAdvice {
+export function parseAdvice(
+  profile: Profile,
+  { linkName, networkId, requestId }: Origin,
+  message: IsoMessage,
+): NetworkAdvice {
   const { fields, mti } = message
+  const pan = findSentDigits(fields)
   return {
     networkId,
+    requestId,
     linkName,
     messageType: mti,
     key: composeKey(message),
     trace: fields['11'] ?? null,
     transmittedAt: fields['7'] ?? null,
-    reference: fields['37'] === undefined ? null : parseReference(fields, findSentDigits(fields)),
+    reference: fields['37'] === undefined ? null : parseReference(fields, pan),
     amount: fields['4'] ?? null,
     currency: fields['49'] ?? null,
     responseCode: fields['39'] ?? null,
     pan: parseSentPan(fields),
-    transaction: pickNumbers(fields),
+    numbers: pickNumbers(fields),
+    isApproved: isApproval(profile, fields['39']),
+    transaction: parseTransaction(profile, fields, pan),
   }
 }
 
+/** Whether the network approved on behalf of the issuer: 08, 10 and 11 are approvals, too. */
+const isApproval = ({ version }: Profile, code = ''): boolean =>
+  code === '' ||
+  (version === '1993' ? code.startsWith('0') : ['00', '08', '10', '11'].includes(code))
+
 export const parseReversal = (
-  { version }: Profile,
+  profile: Profile,
   origin: Origin,
   message: IsoMessage,
-): NetworkReversal => ({
-  ...parseAdvice(origin, message),
-  original: parseOriginal(version, message.fields),
-})
+): NetworkReversal | null => {
+  const remaining = parseRemaining(profile, message.fields)
+  if (remaining === 'malformed') return null
+  return {
+    ...parseAdvice(profile, origin, message),
+    original: parseOriginal(profile.version, message.fields),
+    remaining,
+  }
+}
 
 /** The field and form of the original data elements in each version. */
 const originals = {

@@ -225,6 +225,33 @@ export const ProfileSchema = Type.Object(
       Type.Null(),
       Type.Object({ amount: FieldNumber, currency: FieldNumber }, closed),
     ]),
+    /**
+     * How a request says that it raises a payment: codes of a field for an amount that is added,
+     * and for an amount that is the new total. Null: no request does.
+     */
+    increment: Type.Union([
+      Type.Null(),
+      Type.Object(
+        { field: FieldNumber, part: Type.Optional(Type.String()), added: Texts, total: Texts },
+        closed,
+      ),
+    ]),
+    /**
+     * Where a reversal says what remains of the amount. Null: every reversal takes back everything.
+     * `functions`: only with these function codes.
+     */
+    replacement: Type.Union([
+      Type.Null(),
+      Type.Object(
+        {
+          field: FieldNumber,
+          amount: Column,
+          billing: Type.Optional(Column),
+          functions: Type.Optional(Type.Object({ field: FieldNumber, values: Texts }, closed)),
+        },
+        closed,
+      ),
+    ]),
     /** The network's id of the transaction; null if it sends none. */
     networkTransactionId: Type.Union([
       Type.Null(),

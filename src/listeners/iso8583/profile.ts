@@ -181,12 +181,14 @@ function listFaults(
     cvv2,
     echoed,
     entryMode,
+    increment,
     keyChange,
     mac,
     management,
     networkTransactionId,
     pin,
     processing,
+    replacement,
   }: Omit<ProfileText, 'layout' | 'encoding'>,
   fields: Readonly<Record<string, FieldLayout>>,
 ): string[] {
@@ -205,6 +207,8 @@ function listFaults(
     ...addressPlaces.map(({ field }) => field),
     ...(billing ? [billing.amount, billing.currency] : []),
     ...(networkTransactionId ? [networkTransactionId.field] : []),
+    ...(increment ? [increment.field] : []),
+    ...(replacement ? [replacement.field] : []),
     ...(cvv2 ? [cvv2.field, cvv2.result?.field ?? cvv2.field] : []),
     ...(mac ? ['64', '128', mac.control] : []),
     keyChange.block,
@@ -212,7 +216,7 @@ function listFaults(
     '38',
     '39',
   ]
-  const parted = [cvv2, cvv2?.result, networkTransactionId, ...addressPlaces].filter(
+  const parted = [cvv2, cvv2?.result, increment, networkTransactionId, ...addressPlaces].filter(
     (each) => each?.part !== undefined,
   )
   const secret = [pin.field, '35', '36', '45', '55', ...(cvv2 ? [cvv2.field] : [])]

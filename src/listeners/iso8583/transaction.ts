@@ -5,6 +5,7 @@ import { type Merchant, parseMerchant } from '../../domain/merchant.ts'
 import type { Money } from '../../domain/money.ts'
 import { holdsPanPart } from '../../domain/pan.ts'
 import type { Transaction, TransactionType } from '../../domain/transaction.ts'
+import type { Raise } from '../../operations/links/authorization-requests.ts'
 import type { IsoMessage } from './codec/layout.ts'
 import { findOptionalPart } from './codec/parts.ts'
 import type { Profile } from './profile-schema.ts'
@@ -100,6 +101,40 @@ function readText(
   if (!field || value === undefined) return ''
   const whole = part === undefined ? value : (findOptionalPart(name, field, part, value) ?? '')
   return whole.slice(at, length === undefined ? undefined : at + length).trim()
+}
+
+/**
+ * Selects how a request raises a payment: its amount is added, or is the new total. Null: it is no
+ * increment.
+ */
+export function selectRaise({ increment, layout }: Profile, fields: Fields): Raise | null {
+  const value = increment && fields[increment.field]
+  const field = increment && layout.fields[increment.field]
+  if (!field || value === undefined || value === null) return null
+  const { added, part, total } = increment
+  const code = part === undefined ? value : findOptionalPart(increment.field, field, part, value)
+  if (code === undefined) return null
+  if (added.includes(code)) return 'added'
+  return total.includes(code) ? 'total' : null
+}
+
+/**
+ * Reads what remains of the amount after a reversal: of the billing amount, if there is one.
+ * @returns null where nothing remains.
+ */
+export function parseRemaining(profile: Profile, fields: Fields): Money | 'malformed' | null {
+  const { billing: converted, replacement } = profile
+  const text = (replacement && fields[replacement.field]) ?? ''
+  const functions = replacement?.functions
+  const isPartial = !functions || functions.values.includes(fields[functions.field] ?? '')
+  if (!replacement || text === '' || !isPartial) return null
+  const amount = cut(text, replacement.amount)
+  const billed = replacement.billing && cut(text, replacement.billing)
+  const isConverted = converted && fields[converted.amount] && billed && !/^0*$/.test(billed)
+  const remaining = isConverted
+    ? parseAmount(billed, fields[converted.currency])
+    : parseAmount(amount, fields['49'])
+  return remaining === 'malformed' || remaining?.amount !== 0 ? remaining : null
 }
 
 type Location = Pick<Merchant, 'name' | 'city' | 'country'>

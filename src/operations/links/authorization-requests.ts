@@ -1,9 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { Money } from '../../domain/money.ts'
 import type { Pan } from '../../domain/pan.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { ResponseCode } from '../../domain/response-code.ts'
 import type { Secret } from '../../domain/secret.ts'
-import { hasReversalMark, type OriginalElements } from '../../storage/links/transactions.ts'
+import { findCharge, type Transaction } from '../../domain/transaction.ts'
+import { findTokenByPan } from '../../storage/authorizations/begin.ts'
+import {
+  findHeldAmount,
+  hasReversalMark,
+  type OriginalElements,
+} from '../../storage/links/transactions.ts'
 import type {
   Authorization,
   AuthorizationContext,
@@ -13,7 +20,9 @@ import { authorize } from '../authorizations/authorize.ts'
 import * as transactions from './transactions.ts'
 
 /** An authorization request that a network sends on a link, and may repeat. */
-export interface NetworkRequest extends Omit<AuthorizationRequest, 'card'> {
+export interface NetworkRequest extends Omit<AuthorizationRequest, 'card' | 'increment'> {
+  /** How it raises a payment; null if it is no increment. */
+  readonly raise: Raise | null
   /** Null if the message has no readable PAN. */
   readonly pan: Pan | null
   /** Identifies the request: a repeat has the same key, and no other request has it. */
@@ -23,6 +32,9 @@ export interface NetworkRequest extends Omit<AuthorizationRequest, 'card'> {
   readonly numbers: transactions.TransactionNumbers
   readonly original: OriginalElements
 }
+
+/** Whether the amount of an increment is added to the payment's, or is its new total. */
+export type Raise = 'added' | 'total'
 
 /** The answer to a request: the authorization, or the reason for its absence. */
 export interface NetworkAnswer {
@@ -53,7 +65,7 @@ export function createLinkAuthorizer(context: AuthorizationContext): LinkAuthori
    * has overtaken it.
    */
   async function tryOnce(
-    { content, key, numbers: _, original, pan, ...sent }: NetworkRequest,
+    { content, key, numbers, original, pan, raise, transaction, ...sent }: NetworkRequest,
     hashed: transactions.HashedTransaction | null,
   ): Promise<NetworkAnswer | null> {
     const request = {
@@ -66,15 +78,41 @@ export function createLinkAuthorizer(context: AuthorizationContext): LinkAuthori
       }),
     }
     const card = pan && hashed && { pan, panFingerprints: hashed.panFingerprints }
-    const answer = await authorize(linkContext, { ...sent, card }, request).catch(
-      (error: unknown) => {
-        if (error instanceof Problem && error.code === 'idempotency_key_in_use') return null
-        throw error
-      },
-    )
+    const { networkTransactionId } = transaction
+    const { networkId } = sent
+    const named = {
+      ...transaction,
+      networkTransactionId:
+        networkTransactionId ?? transactions.composeTransactionId(networkId, numbers),
+    }
+    const asked = {
+      ...sent,
+      card,
+      transaction: raise === 'total' ? await computeAdded(named, networkId, hashed) : named,
+      ...(raise && { increment: { paymentId: null } }),
+    }
+    const answer = await authorize(linkContext, asked, request).catch((error: unknown) => {
+      if (error instanceof Problem && error.code === 'idempotency_key_in_use') return null
+      throw error
+    })
     if (!answer) return null
     const { replayed, result } = answer
     return { outcome: result.responseCode, authorization: result, replayed }
+  }
+
+  /** Computes what is added to a payment whose new total a network states: at least nothing. */
+  async function computeAdded(
+    transaction: Transaction,
+    networkId: string,
+    hashed: transactions.HashedTransaction | null,
+  ): Promise<Transaction> {
+    const { networkTransactionId } = transaction
+    const publicToken = hashed && (await findTokenByPan(context.database, hashed.panFingerprints))
+    const held =
+      publicToken && networkTransactionId !== null
+        ? await findHeldAmount(context.database, { publicToken, networkId, networkTransactionId })
+        : null
+    return held ? subtractHeld(transaction, held) : transaction
   }
 
   async function authorizeSent(sent: NetworkRequest): Promise<NetworkAnswer> {
@@ -97,6 +135,14 @@ export function createLinkAuthorizer(context: AuthorizationContext): LinkAuthori
         refuse(transactions.selectFaultOutcome(error)),
       ),
   }
+}
+
+/** What is charged in addition to what is held, if it is in the same currency. */
+function subtractHeld(transaction: Transaction, held: Money): Transaction {
+  const charge = findCharge(transaction)
+  if (!charge || charge.currency !== held.currency) return transaction
+  const added = { ...charge, amount: Math.max(0, charge.amount - held.amount) }
+  return transaction.billing ? { ...transaction, billing: added } : { ...transaction, money: added }
 }
 
 const refuse = (outcome: NetworkAnswer['outcome']): NetworkAnswer => ({

@@ -1,65 +1,89 @@
 import { createHash } from 'node:crypto'
+import type { Money } from '../../domain/money.ts'
 import type { Pan } from '../../domain/pan.ts'
 import { holdsPan } from '../../domain/pan.ts'
 import { Problem } from '../../domain/problem.ts'
+import { findCharge, type Transaction } from '../../domain/transaction.ts'
 import { findTokenByPan } from '../../storage/authorizations/begin.ts'
 import * as storedAdvices from '../../storage/links/advices.ts'
 import { findLink } from '../../storage/links/links.ts'
 import {
+  findCardOfTransaction,
   type OriginalElements,
+  type ReversedOriginal,
   reverseByElements,
   reverseTransaction,
 } from '../../storage/links/transactions.ts'
 import type { AuthorizationContext } from '../authorizations/authorization.ts'
+import {
+  advisePayment,
+  clearPayments,
+  type MessageResult,
+  reversePayment,
+} from '../payments/messages.ts'
 import type { LinkContext } from './links.ts'
 import * as transactions from './transactions.ts'
 
 /** An advice: a network reports its own decision, or a reversal. It never changes tries. */
 export interface NetworkAdvice
   extends Omit<storedAdvices.NewAdvice, 'adviceHash' | 'publicToken' | 'isMatched'> {
+  readonly requestId: string
   /** Equal for the same advice, and different for every other one. */
   readonly key: string
   /** Null if the field is empty or invalid. */
   readonly pan: Pan | null
-  readonly transaction: transactions.TransactionNumbers
+  readonly numbers: transactions.TransactionNumbers
+  /** Whether the network approved, or did not say. */
+  readonly isApproved: boolean
+  /** What was paid; null if the message does not say it. */
+  readonly transaction: Transaction | null
 }
 
 /** A reversal, with everything that identifies its original. */
 export interface NetworkReversal extends NetworkAdvice {
   /** Null if it names no original; an unknown part is an empty text. */
   readonly original: OriginalElements | null
+  /** What remains of the amount; null if nothing does. */
+  readonly remaining: Money | null
 }
 
 export interface LinkAdvices {
-  /** Records an advice, once. */
-  take(advice: NetworkAdvice): Promise<'00' | AdviceFault>
+  /** Records an advice, once, and does what it says to its payment. */
+  take(advice: NetworkAdvice): Promise<'00' | '30' | AdviceFault>
   /**
-   * Handles a reversal: marks its original, and nothing else. A reversal that precedes its original
-   * leaves a mark for it, under the lock of one row.
-   * @returns `25` if the original is unknown.
+   * Handles a reversal: marks its original, and takes back what is held of it. A reversal that
+   * precedes its original leaves a mark for it, under the lock of one row.
+   * @returns `25` if the original is unknown, `30` if its amount is in another currency.
    */
-  reverse(reversal: NetworkReversal): Promise<'00' | '25' | AdviceFault>
+  reverse(reversal: NetworkReversal): Promise<'00' | '25' | '30' | AdviceFault>
 }
 
 type AdviceFault = ReturnType<typeof transactions.selectFaultOutcome>
 
-/** The dependencies of advices and reversals. */
-type AdviceContext = Pick<AuthorizationContext, 'database' | 'hsm' | 'observe'>
-
-export function createAdvices({ database, hsm: asked, observe }: AdviceContext): LinkAdvices {
-  const hsm = transactions.distinguishOutages({ hsm: asked, observe })
-  const hashed = async ({ networkId, pan, transaction }: NetworkAdvice) =>
+export function createAdvices(given: AuthorizationContext): LinkAdvices {
+  const hsm = transactions.distinguishOutages(given)
+  const context = { ...given, hsm }
+  const { database } = context
+  const hashed = async ({ networkId, numbers, pan }: NetworkAdvice) =>
     pan
-      ? transactions.hashTransaction(hsm, networkId, pan, transaction)
+      ? transactions.hashTransaction(hsm, networkId, pan, numbers)
       : { panFingerprints: [], transactionHashes: [] }
 
   async function record(
-    { key, pan: _, reference, transaction: __, ...advice }: NetworkAdvice,
+    advice: NetworkAdvice,
     panFingerprints: readonly Uint8Array[],
     isMatched: boolean,
   ): Promise<void> {
+    const { key, reference } = advice
     await storedAdvices.recordAdvice(database, {
-      ...advice,
+      networkId: advice.networkId,
+      linkName: advice.linkName,
+      messageType: advice.messageType,
+      trace: advice.trace,
+      transmittedAt: advice.transmittedAt,
+      amount: advice.amount,
+      currency: advice.currency,
+      responseCode: advice.responseCode,
       publicToken: await findTokenByPan(database, panFingerprints),
       // The sender may have put a card number into the field of the network's number.
       reference: reference !== null && holdsPan(reference) ? null : reference,
@@ -68,37 +92,124 @@ export function createAdvices({ database, hsm: asked, observe }: AdviceContext):
     })
   }
 
+  /** Marks the original as reversed, or leaves a mark for it. Null: it is unknown. */
+  async function markOriginal(
+    { networkId, original, pan }: NetworkReversal,
+    transactionHashes: readonly Uint8Array[],
+  ): Promise<ReversedOriginal | null> {
+    // Many terminals use the same trace number; the other numbers are needed to identify the
+    // original.
+    const isNamed = original !== null && (original.transmittedAt !== '' || pan === null)
+    const named = isNamed ? await reverseByElements(database, networkId, original) : null
+    if (named) return named
+    let matched: ReversedOriginal | null = null
+    for (const transactionHash of transactionHashes) {
+      matched = (await reverseTransaction(database, { networkId, transactionHash })) ?? matched
+    }
+    return matched
+  }
+
+  /** Finds the card of a reversal that does not name it. */
+  async function findCard(networkId: string, networkTransactionId: string) {
+    const named = { networkId, networkTransactionId }
+    const publicToken = await findCardOfTransaction(database, named)
+    return publicToken && { publicToken }
+  }
+
+  /** Takes back what is held of the payment: the amount of the reversal, or all but a rest. */
+  async function takeBack(
+    reversal: NetworkReversal,
+    panFingerprints: readonly Uint8Array[],
+    original: ReversedOriginal | null,
+  ): Promise<MessageResult | null> {
+    const { networkId, pan, remaining } = reversal
+    const networkTransactionId = original?.networkTransactionId ?? findTransactionId(reversal)
+    if (networkTransactionId === null) return null
+    const message = {
+      ...composeMessage(reversal, panFingerprints),
+      ...(pan === null && { card: await findCard(networkId, networkTransactionId) }),
+      networkTransactionId,
+    }
+    if (remaining) {
+      return reversePayment(context, { ...message, money: remaining, isRemaining: true })
+    }
+    const whole = { ...message, isRemaining: false }
+    const reversed = await reversePayment(context, { ...whole, money: findAmount(reversal) })
+    // The network did not convert the amount again: it means all of it.
+    return reversed.outcome === 'wrong_currency'
+      ? reversePayment(context, { ...whole, money: null })
+      : reversed
+  }
+
   return {
     async take(advice) {
       try {
         const { panFingerprints } = await hashed(advice)
         await record(advice, panFingerprints, false)
-        return '00'
+        return selectOutcome(await applyAdvice(context, advice, panFingerprints))
       } catch (error) {
         return transactions.selectFaultOutcome(error)
       }
     },
-    async reverse({ original, ...advice }) {
-      const { networkId, pan } = advice
+    async reverse(reversal) {
       try {
-        const { panFingerprints, transactionHashes } = await hashed(advice)
-        // Many terminals use the same trace number; the other numbers are needed to identify the
-        // original.
-        const isNamed = original !== null && (original.transmittedAt !== '' || pan === null)
-        let isMatched = isNamed && (await reverseByElements(database, networkId, original))
-        if (!isMatched) {
-          for (const transactionHash of transactionHashes) {
-            const reversed = await reverseTransaction(database, { networkId, transactionHash })
-            isMatched = reversed || isMatched
-          }
-        }
-        await record(advice, panFingerprints, isMatched)
-        return isMatched ? '00' : '25'
+        const { panFingerprints, transactionHashes } = await hashed(reversal)
+        const original = await markOriginal(reversal, transactionHashes)
+        const outcome = selectOutcome(await takeBack(reversal, panFingerprints, original))
+        await record(reversal, panFingerprints, original !== null)
+        if (outcome !== '00') return outcome
+        return original ? '00' : '25'
       } catch (error) {
         return transactions.selectFaultOutcome(error)
       }
     },
   }
+}
+
+/** What a message charges; null without an amount. */
+function findAmount({ transaction }: NetworkAdvice): Money | null {
+  const charge = transaction && findCharge(transaction)
+  return charge && charge.amount > 0 ? charge : null
+}
+
+/** The network's id of a transaction, or the one that its numbers make. */
+const findTransactionId = ({ networkId, numbers, transaction }: NetworkAdvice): string | null =>
+  transaction?.networkTransactionId ?? transactions.composeTransactionId(networkId, numbers)
+
+const composeMessage = (advice: NetworkAdvice, panFingerprints: readonly Uint8Array[]) => ({
+  networkId: advice.networkId,
+  requestId: advice.requestId,
+  card: advice.pan && { pan: advice.pan, panFingerprints },
+  messageKey: createHash('sha256').update(advice.key).digest('hex'),
+  paymentId: null,
+  networkTransactionId: findTransactionId(advice),
+  reference: advice.reference,
+})
+
+/** Does what an advice says to its payment. Null: it moves and holds nothing. */
+async function applyAdvice(
+  context: AuthorizationContext,
+  advice: NetworkAdvice,
+  panFingerprints: readonly Uint8Array[],
+): Promise<MessageResult | null> {
+  const { isApproved, transaction } = advice
+  const money = findAmount(advice)
+  if (!isApproved || !money || !transaction) return null
+  const { merchant, transactionType } = transaction
+  const message = { ...composeMessage(advice, panFingerprints), money, merchant }
+  if (transactionType === 'inquiry') return null
+  if (transactionType !== 'refund' && transactionType !== 'credit') {
+    return advisePayment(context, { ...message, holdExpiresAt: null })
+  }
+  const refund = { ...message, isRefund: true, isFinal: true }
+  const [refunded = null] = await clearPayments(context, [refund])
+  return refunded
+}
+
+/** A message about an unknown card or payment is recorded, and accepted. */
+function selectOutcome(result: MessageResult | null): '00' | '30' | '94' {
+  if (result?.outcome === 'reused') return '94'
+  return result?.outcome === 'wrong_currency' ? '30' : '00'
 }
 
 /** Lists the advices and reversals on a link, newest first. @throws `Problem` `not_found`. */

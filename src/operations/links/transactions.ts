@@ -35,6 +35,21 @@ export async function hashTransaction(
   return { panFingerprints, transactionHashes }
 }
 
+/**
+ * Composes an id by which the later messages of a transaction name its payment, where the network
+ * sends no id of its own: 15 letters and digits, the same for the same numbers.
+ * @returns null without a reference, which several transactions could lack.
+ */
+export function composeTransactionId(
+  networkId: string,
+  { merchant, reference, terminal }: TransactionNumbers,
+): string | null {
+  if (reference.trim() === '') return null
+  const numbers = JSON.stringify([networkId, reference, terminal, merchant])
+  const hash = createHash('sha256').update(numbers).digest('hex')
+  return BigInt(`0x${hash}`).toString(36).toUpperCase().slice(0, 15)
+}
+
 /** The HSM gave no answer, which is not an outcome of the request. */
 class HsmSilent extends Error {}
 

@@ -203,7 +203,7 @@ from answer_authorization_several(
 select case
     when begin_network_transaction(
       :networkId, string_to_array(:transactionHashes, ',')::bytea[], :messageClass, :trace,
-      :transmittedAt, :acquirer
+      :transmittedAt, :acquirer, null
     )
     then claim_idempotency_key(
       :claimantId, string_to_array(:keyHashes, ',')::bytea[], :requestFingerprint, :claimId,

@@ -30,7 +30,7 @@ set reversed_at = least(reversed_at, original.now)
 from original
 where network_transaction.transaction_hash = any(array[original.transaction_hash])
   and network_transaction.network_id between original.network_id and original.network_id
-returning network_transaction.network_id as "networkId";
+returning network_transaction.network_transaction_id as "networkTransactionId";
 
 -- name: reverse_network_transaction
 insert into network_transaction (network_id, transaction_hash, reversed_at)
@@ -47,7 +47,30 @@ set message_class = case
     when excluded.created_at - network_transaction.created_at > interval '24 hours'
     then excluded.created_at
     else network_transaction.created_at end
-returning message_class is not null as "isMatched";
+returning message_class is not null as "isMatched",
+  network_transaction_id as "networkTransactionId";
+
+-- The newest payment of an id; a reversal may name no card.
+-- name: find_card_of_network_transaction
+select payment.public_token as "publicToken"
+from payment
+where payment.network_transaction_id = :networkTransactionId
+  and payment.network_id = :networkId
+order by payment.public_token desc, payment.payment_id desc
+limit 1;
+
+-- What later messages of a network transaction raise: the payment that
+-- find_payment_to_change finds.
+-- name: find_held_amount
+select (payment.approved - payment.reversed)::float8 as "held",
+  payment.currency_code as "currency"
+from payment
+where payment.public_token = any(array[:publicToken])
+  and payment.network_transaction_id = :networkTransactionId
+  and payment.network_id = :networkId
+  and not payment.is_final and not payment.is_expired
+order by payment.payment_id desc
+limit 1;
 
 -- name: prune_network_transactions
 with old as materialized (

@@ -1,3 +1,5 @@
+import type { PublicToken } from '../../domain/identifiers.ts'
+import type { Money } from '../../domain/money.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
@@ -72,32 +74,69 @@ export async function hasReversalMark(
   return false
 }
 
-const updateNamed = declare<OriginalElements & { networkId: string }>(
+/** A reversed original, and the id by which its payment is found. */
+export interface ReversedOriginal {
+  readonly networkTransactionId: string | null
+}
+
+const updateNamed = declare<OriginalElements & { networkId: string }, ReversedOriginal>(
   'reverse_by_original_elements',
 )
 
-/**
- * Marks the original with these elements as reversed.
- * @returns whether it exists.
- */
+/** Marks the original with these elements as reversed. Returns null if it does not exist. */
 export const reverseByElements = async (
   connection: Connection,
   networkId: string,
   elements: OriginalElements,
-): Promise<boolean> => (await updateNamed(connection, { ...elements, networkId })).length > 0
+): Promise<ReversedOriginal | null> =>
+  firstRow(await updateNamed(connection, { ...elements, networkId }))
 
-const upsertReversal = declare<TransactionReference, { isMatched: boolean }>(
-  'reverse_network_transaction',
-)
+const upsertReversal = declare<
+  TransactionReference,
+  ReversedOriginal & { readonly isMatched: boolean }
+>('reverse_network_transaction')
 
 /**
  * Marks an original as reversed, or stores the mark for a later original.
- * @returns whether the original exists.
+ * @returns null if the original does not exist yet.
  */
-export const reverseTransaction = async (
+export async function reverseTransaction(
   connection: Connection,
   transaction: TransactionReference,
-): Promise<boolean> => firstRow(await upsertReversal(connection, transaction))?.isMatched ?? false
+): Promise<ReversedOriginal | null> {
+  const reversed = firstRow(await upsertReversal(connection, transaction))
+  return reversed?.isMatched ? reversed : null
+}
+
+interface NetworkTransaction {
+  readonly networkId: string
+  readonly networkTransactionId: string
+}
+
+const selectCard = declare<NetworkTransaction, { publicToken: PublicToken }>(
+  'find_card_of_network_transaction',
+)
+
+/** Returns the card of a network's transaction, or null. */
+export const findCardOfTransaction = async (
+  connection: Connection,
+  transaction: NetworkTransaction,
+): Promise<PublicToken | null> =>
+  firstRow(await selectCard(connection, transaction))?.publicToken ?? null
+
+const selectHeld = declare<
+  NetworkTransaction & { publicToken: PublicToken },
+  { held: number; currency: string }
+>('find_held_amount')
+
+/** Returns what is approved and not taken back of a network's transaction, or null. */
+export async function findHeldAmount(
+  connection: Connection,
+  transaction: NetworkTransaction & { readonly publicToken: PublicToken },
+): Promise<Money | null> {
+  const row = firstRow(await selectHeld(connection, transaction))
+  return row && { amount: row.held, currency: row.currency }
+}
 
 const deleteTransactions = declare<{ limit: number }>('prune_network_transactions')
 

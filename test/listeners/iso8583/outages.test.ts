@@ -57,6 +57,7 @@ const wrongPin = (): NetworkRequest => {
     key: `key ${asked}`,
     content: new Secret(`ISO8583 1\n${asked}`),
     transaction: toTransaction({}),
+    raise: null,
     numbers: { reference: `R${asked}`, terminal: 'T', merchant: 'M' },
     original: { messageClass: '1', trace: '000001', transmittedAt: '', acquirer: '' },
   }

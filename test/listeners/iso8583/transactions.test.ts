@@ -142,7 +142,7 @@ for (const [profile, [fields, id]] of Object.entries(networkIds)) {
   })
 }
 
-test('what is no id of the network at its place is left out, and declines nothing', async () => {
+test('what is no id of the network at its place is replaced, and declines nothing', async () => {
   const { pan } = card
   for (const [profile, fields] of [
     ['sandbox', { 63: 'NETWORKTRACE=OK' }],
@@ -151,7 +151,9 @@ test('what is no id of the network at its place is left out, and declines nothin
     ['visa-public', { 62: '2000000000000000F1F2F3F4' }],
   ] as const) {
     assert.equal(await ask(fields, profile), '00')
-    assert(!('networkTransactionId' in (await readNewest())), JSON.stringify(fields))
+    const { networkTransactionId } = await readNewest()
+    assert.match(networkTransactionId, /^[A-Z0-9]{15}$/, JSON.stringify(fields))
+    assert(!JSON.stringify(fields).includes(networkTransactionId))
   }
 })
 

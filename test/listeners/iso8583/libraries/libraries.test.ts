@@ -7,7 +7,14 @@ import { openTestService, type TestService } from '../../../support/service.ts'
 import { findProfile, openLink } from '../../../support/switch.ts'
 import { everyFieldSteps } from './every-field.ts'
 import { libraries, type WalkAnswer, type WalkDocument } from './programs.ts'
-import { findResponseCode, tagsOf, type WalkStep, walkSteps, wholeFields } from './walk.ts'
+import {
+  findResponseCode,
+  tagsOf,
+  type WalkStep,
+  walkedPayment,
+  walkSteps,
+  wholeFields,
+} from './walk.ts'
 
 /**
  * `npm test -- --suite libraries`: see "Interoperability" in docs/reference/iso8583.md.
@@ -56,6 +63,7 @@ for (const library of libraries) {
         })
         assertWalk(profile, steps, walked)
         await assertTries(service, card)
+        await assertPayment(service, card, profile)
         t.diagnostic(`${name}: ${steps.length} messages`)
       })
     }
@@ -110,6 +118,23 @@ const assertTries = async (service: TestService, { publicToken }: IssuedCard): P
     const status = await service.call('GET', `/card-${kind}/${publicToken}/${kind}/status`)
     assert.equal(status.json.remainingTries, 2, kind)
   }
+}
+
+const refundedPayments = {
+  name: 'walked-payment',
+  text: `select approved::float8 as "approved", reversed::float8 as "reversed",
+      refunded::float8 as "refunded"
+    from payment where public_token = $1 and refunded > 0`,
+}
+
+/** The messages about one payment came to one row. */
+const assertPayment = async (
+  { database }: TestService,
+  { publicToken }: IssuedCard,
+  profile: Profile,
+): Promise<void> => {
+  const found = await database.query<object>(refundedPayments, [publicToken])
+  assert.deepEqual(found, [walkedPayment(profile)])
 }
 
 /** The fields of a message that an answer has as they came. */

@@ -205,6 +205,7 @@ export const walkSteps = (
     ...unsupported(walker),
     ...reversals(walker),
     ...advices(walker),
+    ...payments(walker),
     ...manage(walker, 'signOff'),
     walker.step('a purchase after the sign-off', 'notSignedOn', '0200', walker.purchase(card.pin)),
   ]
@@ -330,4 +331,67 @@ const advices = (walker: Walker): WalkStep[] => {
     walker.step('an advice', 'accepted', '0220', advice),
     walker.step('its repeat', 'accepted', '0221', advice, { repeats: 'an advice' }),
   ]
+}
+
+/** The network's id of a transaction, in the place that a profile has for it. */
+const networkIdFields = ({ name }: Profile, id: string): Fields => {
+  if (name === 'visa-public') return { 62: { parts: { 2: id } } }
+  return ['sandbox', 'mastercard-public'].includes(name) ? { 63: id } : {}
+}
+
+/** What makes a request an increment, where a profile has that. */
+const incrementFields = ({ increment, name }: Profile): Fields | null => {
+  if (name === 'visa-public') return { 63: { parts: { 3: '3900' } } }
+  return increment && { [increment.field]: increment.added[0] ?? '' }
+}
+
+/** Where a reversal says that 4.00 of an amount remain. */
+const remainingFields = ({ version }: Profile): Fields =>
+  version === '1993' ? { 4: '000000000400', 24: '401' } : { 95: '000000000400'.padEnd(42, '0') }
+
+/**
+ * A purchase of 10.00 that is raised, reversed in part, completed and refunded: what its payment
+ * comes to is in `walkedPayment`.
+ */
+const payments = (walker: Walker): WalkStep[] => {
+  const { card, profile } = walker
+  const { 52: _, 53: __, ...numbered } = walker.purchase(card.pin)
+  const bought = { ...numbered, ...networkIdFields(profile, '26112600000471') }
+  const next = (fields: Fields): Fields => {
+    const { sentAt, trace } = nextNumbers()
+    return { ...bought, 7: sentAt, 11: trace, ...fields }
+  }
+  const increment = incrementFields(profile)
+  const raised = increment && next({ ...increment, 4: '000000000500' })
+  const partial = next({
+    ...originalElements(walker, '0200', bought),
+    ...remainingFields(profile),
+  })
+  const completion = next({ 4: '000000000300' })
+  const refund = next({ 3: '200000', 4: '000000000100' })
+  return [
+    walker.step('a purchase that holds its amount', 'approved', '0200', bought),
+    ...(raised
+      ? [
+          walker.step('its increment', 'approved', '0100', raised),
+          walker.step('the repeat of it', 'approved', '0101', raised, { repeats: 'its increment' }),
+        ]
+      : []),
+    walker.step('a reversal of which 4.00 remain', 'reversed', '0400', partial),
+    walker.step('the repeat of that', 'reversed', '0401', partial, {
+      repeats: 'a reversal of which 4.00 remain',
+    }),
+    walker.step('a completion of 3.00', 'accepted', '0220', completion),
+    walker.step('a refund of 1.00', 'accepted', '0220', refund),
+    walker.step('the repeat of the refund', 'accepted', '0221', refund, {
+      repeats: 'a refund of 1.00',
+    }),
+  ]
+}
+
+/** The sums of the payment of these messages: approved, reversed and refunded. */
+export const walkedPayment = (profile: Profile): Readonly<Record<string, number>> => {
+  const asked = incrementFields(profile) ? 1500 : 1000
+  const reversed = asked - 400
+  return { approved: reversed + 300, reversed, refunded: 100 }
 }

@@ -110,7 +110,9 @@ def value_of(field, value):
     whole = bits.to_bytes(layout["bits"] // 8, "big")
     for number in numbers:
         subfield, part = layout["fields"][str(number)], parts[str(number)]
-        is_bytes = subfield["type"] == "b"
+        if subfield["encoding"] == "bcd":
+            part = part.zfill(len(part) + len(part) % 2)
+        is_bytes = subfield["type"] == "b" or subfield["encoding"] == "bcd"
         whole += bytes.fromhex(part) if is_bytes else part.encode(TEXT[subfield["encoding"]])
     return whole.hex().upper()
 

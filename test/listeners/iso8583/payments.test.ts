@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { type IssuedCard, issueCard } from '../../support/network.ts'
+import { openTestService, type TestService } from '../../support/service.ts'
+import { connectSwitch, nextTrace, openLink, purchase, type Switch } from '../../support/switch.ts'
+
+let service: TestService
+let wire: Switch
+before(async () => {
+  service = await openTestService({ env: { RATE_LIMIT: 'off' } })
+  wire = await connectSwitch(await openLink(service))
+  await wire.signOn()
+})
+
+type Fields = Record<string, string>
+
+/** A message without a PIN, about 12.00 EUR. */
+const about = (card: IssuedCard, fields: Fields = {}): Fields => {
+  const { 52: _, 53: __, ...others } = purchase(service, card, { 4: '000000001200' })
+  return { ...others, 7: '1122170000', 11: nextTrace(), ...fields }
+}
+
+const ask = async (mti: string, fields: Fields, on = wire): Promise<string | undefined> =>
+  (await on.ask(mti, fields)).fields['39']
+
+/** The original of a reversal, and what remains of it. */
+const reverse = (original: Fields, remaining?: number): Fields => ({
+  ...original,
+  11: nextTrace(),
+  90: `0200${original[11]}${original[7]}${'123456'.padStart(11, '0')}${'0'.repeat(11)}`,
+  ...(remaining !== undefined && { 95: String(remaining).padStart(12, '0').padEnd(42, '0') }),
+})
+
+interface Payment {
+  readonly openedBy: string
+  readonly approved: number
+  readonly reversed: number
+  readonly refunded: number
+  readonly open: number
+  readonly currency: string
+}
+
+const payments = {
+  name: 'payments-of-a-card',
+  text: `select opened_by as "openedBy", approved::float8 as "approved",
+      reversed::float8 as "reversed", refunded::float8 as "refunded",
+      (approved - reversed - cleared)::float8 as "open", currency_code as "currency"
+    from payment where public_token = $1 order by payment_id`,
+}
+const read = ({ publicToken }: IssuedCard): Promise<Payment[]> =>
+  service.database.query<Payment>(payments, [publicToken])
+
+/** Approves a purchase, and returns its message. */
+async function buy(card: IssuedCard, fields: Fields = {}, on = wire): Promise<Fields> {
+  const bought = about(card, fields)
+  assert.equal(await ask('0200', bought, on), '00')
+  return bought
+}
+
+test('a reversal takes back what its purchase holds, once', async () => {
+  const card = await issueCard(service)
+  const bought = await buy(card)
+  const reversal = reverse(bought)
+  for (const mti of ['0400', '0401', '0420', '0421']) assert.equal(await ask(mti, reversal), '00')
+  const [payment, ...others] = await read(card)
+  assert.deepEqual([payment?.approved, payment?.reversed], [1200, 1200])
+  assert.deepEqual(others, [])
+})
+
+test('field 95 says what remains, however often the amount is replaced', async () => {
+  const card = await issueCard(service)
+  const bought = await buy(card)
+  for (const [remaining, open] of [
+    [900, 900],
+    [900, 900],
+    [200, 200],
+    // It never grows again.
+    [500, 200],
+    [0, 0],
+  ] as const) {
+    assert.equal(await ask('0400', reverse(bought, remaining)), '00')
+    assert.equal((await read(card))[0]?.open, open)
+  }
+})
+
+test('a purchase in another currency is reversed in that of the card', async () => {
+  const card = await issueCard(service)
+  const dollars = { 4: '000000001500', 6: '000000001400', 49: '840', 51: '978' }
+  const bought = await buy(card, dollars)
+  assert.deepEqual((await read(card))[0]?.open, 1400)
+  // What remains is in dollars, and no rate is known.
+  assert.equal(await ask('0400', reverse(bought, 700)), '30')
+  const { 6: _, 51: __, ...unconverted } = reverse(bought)
+  assert.equal(await ask('0400', unconverted), '00')
+  assert.equal((await read(card))[0]?.open, 0)
+})
+
+test('what remains is read from the billing part where the profile has one', async () => {
+  const card = await issueCard(service)
+  const other = await connectSwitch(await openLink(service, { profile: 'mastercard-public' }))
+  await other.signOn()
+  const converted = { 4: '000000001500', 6: '000000001400', 49: '840', 51: '978' }
+  const bought = await buy(card, { ...converted, 63: 'MCC123456' }, other)
+  const remaining = `${'700'.padStart(12, '0')}${'0'.repeat(12)}${'650'.padStart(12, '0')}000000`
+  assert.equal(await ask('0400', { ...reverse(bought), 95: remaining }, other), '00')
+  assert.equal((await read(card))[0]?.open, 650)
+})
+
+test('a reversal of an unknown purchase is answered 25, and declines the purchase', async () => {
+  const card = await issueCard(service)
+  const late = about(card)
+  assert.equal(await ask('0400', reverse(late)), '25')
+  assert.equal(await ask('0200', late), '94')
+  assert.deepEqual(await read(card), [])
+})
+
+test('a reversal without a card number finds the payment by its original', async () => {
+  const card = await issueCard(service)
+  const bought = await buy(card)
+  const { 2: _, 14: __, ...unnamed } = reverse(bought)
+  assert.equal(await ask('0420', unnamed), '00')
+  assert.equal((await read(card))[0]?.open, 0)
+})
+
+test('an increment adds its amount to the payment of the same network id', async () => {
+  const card = await issueCard(service)
+  const room = { 63: 'HOTEL0000000001', 18: '7011' }
+  await buy(card, room)
+  const increment = await buy(card, { ...room, 4: '000000000300', 24: '106' })
+  assert.equal(await ask('0201', increment), '00')
+  assert.deepEqual(
+    (await read(card)).map(({ approved }) => approved),
+    [1500],
+  )
+  // A reversal of the increment takes back the increment alone.
+  assert.equal(await ask('0400', reverse(increment)), '00')
+  assert.deepEqual(
+    (await read(card)).map(({ open }) => open),
+    [1200],
+  )
+})
+
+test('a new total holds the difference, and never less than before', async () => {
+  const card = await issueCard(service)
+  const room = { 63: 'HOTEL0000000002', 18: '7011' }
+  await buy(card, room)
+  const raised = await buy(card, { ...room, 4: '000000002000', 24: '102' })
+  assert.equal(await ask('0201', raised), '00')
+  assert.deepEqual(
+    (await read(card)).map(({ open }) => open),
+    [2000],
+  )
+  await buy(card, { ...room, 4: '000000001000', 24: '102' })
+  assert.deepEqual(
+    (await read(card)).map(({ open }) => open),
+    [2000],
+  )
+})
+
+test('an increment without a known payment opens one of its own', async () => {
+  const card = await issueCard(service)
+  await buy(card, { 63: 'HOTEL0000000003', 24: '106' })
+  assert.deepEqual(
+    (await read(card)).map(({ openedBy, open }) => [openedBy, open]),
+    [['increment', 1200]],
+  )
+})
+
+for (const mti of ['0120', '0220']) {
+  test(`an advice ${mti} of fuel completes the hold, once`, async () => {
+    const card = await issueCard(service)
+    const pump = await buy(card, { 4: '000000010000', 18: '5542', 63: `FUEL${mti}` })
+    const advice = { ...pump, 4: '000000004711', 11: nextTrace() }
+    for (const repeat of [mti, `${mti.slice(0, 3)}1`]) {
+      assert.equal(await ask(repeat, advice), '00')
+    }
+    assert.deepEqual(
+      (await read(card)).map(({ open }) => open),
+      [4711],
+    )
+    assert.equal(await ask(`${mti.slice(0, 3)}1`, { ...advice, 4: '000000004712' }), '94')
+  })
+}
+
+test('an advice of what the network approved in stand-in opens a payment', async () => {
+  const card = await issueCard(service)
+  assert.equal(await ask('0120', about(card, { 39: '00' })), '00')
+  assert.deepEqual(
+    (await read(card)).map(({ openedBy, open }) => [openedBy, open]),
+    [['advice', 1200]],
+  )
+})
+
+test('an advice of what the network declined holds nothing', async () => {
+  const card = await issueCard(service)
+  for (const code of ['05', '51', '55']) {
+    assert.equal(await ask('0120', about(card, { 39: code })), '00')
+  }
+  assert.deepEqual(await read(card), [])
+})
+
+test('an advice of a refund credits the payment of its network id, or one of its own', async () => {
+  const card = await issueCard(service)
+  const bought = await buy(card, { 63: 'SHOP00000000001' })
+  const refund = { ...bought, 3: '200000', 4: '000000000500', 11: nextTrace() }
+  for (const mti of ['0220', '0221']) assert.equal(await ask(mti, refund), '00')
+  assert.equal(await ask('0220', about(card, { 3: '200000' })), '00')
+  assert.deepEqual(
+    (await read(card)).map(({ openedBy, refunded }) => [openedBy, refunded]),
+    [
+      ['authorization', 500],
+      ['refund', 1200],
+    ],
+  )
+})
+
+test('an account check and a refund request are approved and hold nothing', async () => {
+  const card = await issueCard(service)
+  await buy(card, { 4: '000000000000' })
+  await buy(card, { 3: '200000' })
+  assert.deepEqual(await read(card), [])
+})

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { STATUS_CODES } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { ScenarioSchema } from '../src/cli/scenario/schema.ts'
 import {
   paymentEffects,
   paymentMessages,
@@ -27,6 +28,7 @@ import { drawArrows } from './structure/arrows.ts'
  *
  * - api/public.openapi.json and api/private.openapi.json from the routes of both listeners,
  * - api/events.asyncapi.json from the schemas of messages,
+ * - api/scenario.schema.json from the schema of scenario files,
  * - docs/reference/configuration.md from the table of variables,
  * - docs/reference/errors.md from the table of failures,
  * - docs/reference/production.md from the table of refusals,
@@ -59,6 +61,7 @@ export async function generateDocuments(
       documents['api/private.openapi.json'] ?? '',
     ),
     'api/events.asyncapi.json': generateAsyncapi(),
+    'api/scenario.schema.json': generateScenarioSchema(),
     'docs/reference/configuration.md': generateConfiguration(),
     'docs/reference/errors.md': generateErrors(),
     'docs/reference/production.md': generateRefusals(),
@@ -102,6 +105,15 @@ async function generateOpenapi(open: () => Promise<Database>): Promise<Documents
     await database.close()
     await rm(dataDir, { recursive: true })
   }
+}
+
+function generateScenarioSchema(): string {
+  const schema = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Pinfold scenario file',
+    ...ScenarioSchema,
+  }
+  return `${JSON.stringify(schema, null, 2)}\n`
 }
 
 async function openMigrated(): Promise<Database> {

@@ -2,7 +2,7 @@
 -- write these tables refuse it.
 
 create table sandbox_snapshot (
-  snapshot_name text primary key check (snapshot_name ~ '^[a-z0-9][a-z0-9._-]{0,63}$'),
+  snapshot_name text primary key check (snapshot_name ~ '^[a-z][a-z0-9._-]{0,63}$'),
   taken_at timestamptz not null default clock_timestamp(),
   -- The instant that the sandbox's clock showed; null if the clock was never moved.
   clock timestamptz,

@@ -52,7 +52,10 @@ export interface Call {
 export interface Command {
   /** `products create`. */
   readonly words: string
-  /** The required arguments, in order: `PRODUCT`. One in brackets is optional. */
+  /**
+   * The required arguments, in order: `PRODUCT`. One in brackets is optional, and the last one may
+   * be given several times: `FILE…`.
+   */
   readonly names?: readonly string[]
   /** Members of the request that arguments set, as in the pointers of problems: `/productId`. */
   readonly namePointers?: Readonly<Record<string, string>>
@@ -107,7 +110,8 @@ export function parseCall(command: Command, words: readonly string[]): Call {
   const due = command.names ?? []
   const least = due.filter((name) => !name.startsWith('[')).length
   if (names.length < least) throw new UsageError(`${due[names.length]} is missing.`)
-  if (names.length > due.length) {
+  const isMany = due.at(-1)?.endsWith('…')
+  if (names.length > due.length && !isMany) {
     const set = command.options?.set
     const hint = set === undefined ? '' : ` Use --set ${set.value}.`
     throw new UsageError(`${names[due.length]} is an extra argument.${hint}`)

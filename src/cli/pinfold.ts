@@ -18,6 +18,7 @@ import { linkCommands } from './commands/links.ts'
 import { cvvCommands, pinCommands } from './commands/pins.ts'
 import { productCommands } from './commands/products.ts'
 import { sandboxCommands } from './commands/sandbox.ts'
+import { scenarioCommand } from './commands/scenario.ts'
 import { migrateCommand, prepareClusterCommand, startCommand } from './commands/service.ts'
 import { signInCommand } from './commands/sign-in.ts'
 import { terminalCommand } from './commands/terminal.ts'
@@ -59,7 +60,7 @@ const groups = [
   },
   { title: 'Events', commands: [eventsCommand, triggerCommand, webhookCommand] },
   { title: 'Card networks', commands: [simulateCommand, terminalCommand, ...linkCommands] },
-  { title: 'Sandbox', commands: sandboxCommands },
+  { title: 'Sandbox', commands: [...sandboxCommands, scenarioCommand] },
   { title: 'Products and clients', commands: [...productCommands, ...clientCommands] },
   { title: 'Keys and zones', commands: [...keyCommands, ...zoneCommands] },
   { title: 'Operators', commands: [signInCommand, ...approvalCommands] },

@@ -35,6 +35,8 @@ export interface Snapshots {
   take(snapshotName: string): Promise<Snapshot>
   restore(operator: Requester, snapshotName: string): Promise<Snapshot>
   list(): Promise<readonly Snapshot[]>
+  /** Publishes all events. */
+  settle(): Promise<void>
   delete(snapshotName: string): Promise<void>
 }
 
@@ -75,6 +77,9 @@ export function createSnapshots(context: SnapshotContext): Snapshots {
     },
     async list() {
       return (await stored.listSnapshots(database)).map(toSnapshot)
+    },
+    async settle() {
+      while ((await publishBatch(database)) > 0);
     },
     async delete(snapshotName) {
       const isDeleted = await stored.deleteSnapshot(database, snapshotName)

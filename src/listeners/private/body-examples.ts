@@ -121,4 +121,7 @@ export const bodyExamples: Readonly<Record<string, object>> = {
   requestAuditErasure: { publicToken, reason: 'The retention period has ended.' },
   moveClock: { now: '2030-12-01T00:00:00Z' },
   simulateAnyAuthorization: { publicToken, pin: '1357' },
+  takeSnapshot: {},
+  restoreSnapshot: {},
+  settleSandbox: {},
 }

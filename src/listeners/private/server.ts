@@ -42,6 +42,7 @@ import {
   sandboxClockRoutes,
   sandboxSimulatorRoute,
   sandboxSnapshotRoutes,
+  settleSandboxRoute,
 } from './routes/sandbox.ts'
 import * as webhookRoutes from './routes/webhooks.ts'
 import { createZoneRoute, listZonesRoute, retireZoneRoute } from './routes/zones.ts'
@@ -161,6 +162,7 @@ export async function createPrivateServer(options: PrivateServerOptions): Promis
     sandboxClockRoutes(api, options.sandbox)
     sandboxSimulatorRoute(api, options.sandbox)
     sandboxSnapshotRoutes(api, options.sandbox)
+    settleSandboxRoute(api, options.sandbox)
   }
   openapiRoute(app)
   options.mountDocuments(app)

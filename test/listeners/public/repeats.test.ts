@@ -46,6 +46,7 @@ const notRepeatable = [
   'POST /demo/*',
   'POST /oauth/token',
   'POST /people/:personId/sign-out',
+  'POST /sandbox/settle',
   'POST /sandbox/snapshots/:snapshotName/restore',
   `POST ${base}/cards/:publicToken/encrypted`,
   'PUT /sandbox/snapshots/:snapshotName',

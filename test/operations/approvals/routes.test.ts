@@ -188,6 +188,7 @@ const routesThatChange: Readonly<Record<string, NeedsTwo | string>> = {
     ],
   },
   'POST /sandbox/clock': one.sandbox,
+  'POST /sandbox/settle': one.sandbox,
   'PUT /sandbox/snapshots/:snapshotName': one.sandbox,
   'POST /sandbox/snapshots/:snapshotName/restore': one.sandbox,
   'DELETE /sandbox/snapshots/:snapshotName': one.sandbox,

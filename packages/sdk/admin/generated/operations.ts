@@ -79,6 +79,7 @@ export const operationTable = {
   rotateKey: { method: 'POST', path: '/keys/{key}/rotate', calls: 'keyed' },
   rotateMasterKey: { method: 'POST', path: '/keys/master-key/rotate', calls: 'keyed' },
   searchCards: { method: 'POST', path: '/cards/search', calls: 'pages' },
+  settleSandbox: { method: 'POST', path: '/sandbox/settle', calls: 'once' },
   signPersonOut: { method: 'POST', path: '/people/{personId}/sign-out', calls: 'once' },
   simulateAnyAuthorization: { method: 'POST', path: '/sandbox/authorizations', calls: 'keyed' },
   succeedAuditLog: { method: 'POST', path: '/audit/successor', calls: 'keyed' },

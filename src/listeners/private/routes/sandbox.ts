@@ -53,6 +53,8 @@ interface SandboxSnapshots {
   /** @throws `Problem` `not_found`, `snapshot_unusable`. */
   restore(operator: Requester, snapshotName: string): Promise<Snapshot>
   list(): Promise<readonly Snapshot[]>
+  /** Does now what background work would do within a second: publishes events. */
+  settle(): Promise<void>
   /** @throws `Problem` `not_found`. */
   delete(snapshotName: string): Promise<void>
 }
@@ -161,7 +163,7 @@ const SnapshotNameSchema = Type.Object({
   }),
 })
 
-const snapshotName = /^[a-z0-9][a-z0-9._-]{0,63}$/
+const snapshotName = /^[a-z][a-z0-9._-]{0,63}$/
 
 /** Parses the name in a path. @throws `Problem` `not_found` when it is none. */
 function parseSnapshotName({ params }: { params: { snapshotName: string } }): string {
@@ -169,8 +171,29 @@ function parseSnapshotName({ params }: { params: { snapshotName: string } }): st
   throw new Problem('not_found', {
     detail:
       'A snapshot is named by at most 64 lower-case letters, digits, ".", "_" and "-", and ' +
-      'begins with a letter or a digit.',
+      'begins with a letter.',
   })
+}
+
+/** A route for tests, which would otherwise wait for background work. */
+export function settleSandboxRoute({ app }: Pick<PrivateApi, 'app'>, { snapshots }: Sandbox): void {
+  app.post(
+    '/sandbox/settle',
+    {
+      config: { ...admin, notRepeatable: 'a repeat publishes what occurred since' },
+      schema: {
+        operationId: 'settleSandbox',
+        summary: 'Publish all events now',
+        description: 'The service does so within a second otherwise.',
+        tags,
+        response: { 204: Type.Null() },
+      },
+    },
+    async (_, reply) => {
+      await snapshots.settle()
+      return reply.code(204).send(null)
+    },
+  )
 }
 
 /** Routes for snapshots of the sandbox. */

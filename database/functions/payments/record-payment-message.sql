@@ -62,7 +62,8 @@ begin
     and message.network_id = p_network_id and message.kind = p_kind;
   if found then
     outcome := case
-      when v_known.currency_code = coalesce(p_currency_code, v_known.currency_code)
+      when v_known.currency_code
+          is not distinct from coalesce(p_currency_code, v_known.currency_code)
         and (p_kind = 'reversal' or v_known.amount = p_amount)
       then 'repeated'
       else 'reused'

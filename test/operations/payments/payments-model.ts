@@ -1,0 +1,223 @@
+import {
+  deriveOpenAmount,
+  derivePaymentState,
+  type PaymentEffect,
+  paymentRules,
+} from '../../../src/domain/payment.ts'
+
+/** Payments of one card as a plain program has them, to compare with the database. */
+
+export const dayMs = 86_400_000
+/** How long a hold lasts. */
+export const holdDays = 7
+
+/** A payment, with the effects of its messages in their order. */
+export interface ModelPayment {
+  readonly paymentId: string
+  readonly transaction: string
+  readonly openedBy: string
+  approved: number
+  reversed: number
+  cleared: number
+  refunded: number
+  isFinal: boolean
+  isExpired: boolean
+  expiresAt: number | null
+  readonly messages: string[]
+}
+
+export interface ModelWorld {
+  now: number
+  readonly payments: Map<string, ModelPayment>
+  /** The transactions whose reversal came first. */
+  readonly reversedFirst: Set<string>
+  /** What was done under each key. */
+  readonly done: Map<string, string>
+  events: number
+}
+
+export const createWorld = (now: number): ModelWorld => ({
+  now,
+  payments: new Map(),
+  reversedFirst: new Set(),
+  done: new Map(),
+  events: 0,
+})
+
+export const copyWorld = (world: ModelWorld): ModelWorld => structuredClone(world)
+
+/** A message, as the database gets it. */
+export interface ModelMessage {
+  readonly kind: 'authorization' | 'increment' | 'reversal' | 'advice' | 'clearing' | 'refund'
+  readonly messageId: string
+  readonly key: string
+  readonly transaction: string
+  readonly paymentId: string | null
+  /** Null: a reversal of everything. */
+  readonly amount: number | null
+  readonly isRemaining: boolean
+  readonly isFinal: boolean
+}
+
+function findPayment(world: ModelWorld, message: ModelMessage): ModelPayment | undefined {
+  if (message.paymentId !== null) return world.payments.get(message.paymentId)
+  const named = [...world.payments.values()]
+    .filter(({ transaction }) => transaction === message.transaction)
+    .sort((one, other) => (one.paymentId < other.paymentId ? 1 : -1))
+  return named.find(({ isExpired, isFinal }) => !isFinal && !isExpired) ?? named[0]
+}
+
+/** Does a message. @returns what came of it, as one text. */
+export function apply(world: ModelWorld, message: ModelMessage): string {
+  const first = world.done.get(message.key)
+  if (first !== undefined) return first
+  const result = applyNew(world, message)
+  if (message.kind !== 'authorization' && message.kind !== 'increment') {
+    world.done.set(message.key, result)
+  }
+  return result
+}
+
+function applyNew(world: ModelWorld, message: ModelMessage): string {
+  if (message.kind === 'authorization') return authorize(world, message)
+  const payment = findPayment(world, message)
+  const kind = message.kind === 'clearing' && message.isFinal ? 'finalClearing' : message.kind
+  const effect = paymentRules[kind][payment ? derivePaymentState(payment) : 'none']
+  const open = payment ? deriveOpenAmount(payment) : 0
+  const amount = statedAmount(message, payment, open)
+  if (!payment || opening.has(effect)) return openPayment(world, message, effect, amount)
+  const applied = change(payment, effect, amount, open, world.now)
+  payment.messages.push(`${message.kind} ${effect} ${applied}`)
+  if (message.kind === 'increment') world.events += 1
+  if (effect !== 'record') world.events += 1
+  return `${payment.paymentId} ${effect} ${applied}`
+}
+
+const opening: ReadonlySet<PaymentEffect> = new Set([
+  'openFlagged',
+  'openDecided',
+  'force',
+  'forceFinal',
+  'credit',
+])
+
+function statedAmount(
+  { amount, isRemaining, kind }: ModelMessage,
+  payment: ModelPayment | undefined,
+  open: number,
+): number {
+  if (amount === null) return open
+  if (kind !== 'reversal' || !isRemaining) return amount
+  return payment ? Math.max(0, payment.approved - payment.reversed - amount) : 0
+}
+
+function authorize(world: ModelWorld, { amount, messageId, transaction }: ModelMessage): string {
+  if (world.reversedFirst.has(transaction)) return 'reversed'
+  world.payments.set(messageId, {
+    ...blank(messageId, transaction, 'authorization'),
+    approved: amount ?? 0,
+    expiresAt: world.now + holdDays * dayMs,
+  })
+  world.events += 1
+  return 'answered'
+}
+
+const blank = (paymentId: string, transaction: string, openedBy: string): ModelPayment => ({
+  paymentId,
+  transaction,
+  openedBy,
+  approved: 0,
+  reversed: 0,
+  cleared: 0,
+  refunded: 0,
+  isFinal: false,
+  isExpired: false,
+  expiresAt: null,
+  messages: [],
+})
+
+function openPayment(
+  world: ModelWorld,
+  { kind, messageId, transaction }: ModelMessage,
+  effect: PaymentEffect,
+  amount: number,
+): string {
+  if (effect === 'remember') {
+    world.reversedFirst.add(transaction)
+    return 'null remember 0'
+  }
+  const isHold = effect === 'openFlagged' || effect === 'openDecided'
+  world.payments.set(messageId, {
+    ...blank(messageId, transaction, kind),
+    approved: isHold ? amount : 0,
+    cleared: kind === 'clearing' ? amount : 0,
+    refunded: kind === 'refund' ? amount : 0,
+    isFinal: effect === 'forceFinal' || effect === 'credit',
+    expiresAt: isHold ? world.now + holdDays * dayMs : null,
+    messages: [`${kind} ${effect} ${amount}`],
+  })
+  world.events += kind === 'increment' ? 2 : 1
+  return `${messageId} ${effect} ${amount}`
+}
+
+/** @returns what changed. */
+function change(
+  payment: ModelPayment,
+  effect: PaymentEffect,
+  amount: number,
+  open: number,
+  now: number,
+): number {
+  const expiresAt = now + holdDays * dayMs
+  switch (effect) {
+    case 'raise':
+      payment.approved += amount
+      payment.expiresAt = Math.max(payment.expiresAt ?? 0, expiresAt)
+      return amount
+    case 'release':
+      payment.reversed += Math.min(amount, open)
+      return Math.min(amount, open)
+    case 'replace':
+      payment.approved = payment.reversed + payment.cleared + amount
+      return amount - open
+    case 'reopen':
+      payment.approved = payment.reversed + payment.cleared + amount
+      payment.isExpired = false
+      payment.expiresAt = expiresAt
+      return amount
+    case 'clear':
+      payment.cleared += amount
+      return amount
+    case 'clearFinal':
+    case 'clearLate':
+      payment.cleared += amount
+      payment.isFinal = true
+      payment.isExpired = false
+      return amount
+    case 'refund':
+      payment.refunded += amount
+      return amount
+    default:
+      return 0
+  }
+}
+
+/** The payments whose hold is due. */
+export const listDue = ({ now, payments }: ModelWorld): ModelPayment[] =>
+  [...payments.values()].filter(
+    ({ approved, expiresAt, isExpired, isFinal, reversed }) =>
+      expiresAt !== null && expiresAt <= now && !isFinal && !isExpired && approved > reversed,
+  )
+
+/** Expires a hold. @returns whether it expired now. */
+export function expire(world: ModelWorld, paymentId: string): boolean {
+  const payment = listDue(world).find((due) => due.paymentId === paymentId)
+  if (!payment) return false
+  const open = deriveOpenAmount(payment)
+  const effect = paymentRules.expiry[derivePaymentState(payment)]
+  payment.isFinal = effect === 'close'
+  payment.isExpired = effect === 'expire'
+  payment.messages.push(`expiry ${effect} ${open}`)
+  world.events += 1
+  return true
+}

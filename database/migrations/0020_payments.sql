@@ -91,3 +91,22 @@ create index payment_message_of_payment on payment_message (payment_id, public_t
 -- Reversals that wait for their originals: few.
 create index payment_message_unmatched on payment_message (network_transaction_id, public_token)
   where payment_id is null;
+
+-- Payments as they are read. The authorization of the same id describes those that it opened.
+create view described_payment as
+select payment.public_token as "publicToken", payment.payment_id as "paymentId",
+  payment.client_id as "clientId", payment.opened_by as "openedBy",
+  payment.currency_code as "currencyCode", payment.approved::double precision as "approved",
+  payment.reversed::double precision as "reversed",
+  payment.cleared::double precision as "cleared",
+  payment.refunded::double precision as "refunded",
+  payment.held_extra::double precision as "heldExtra", payment.is_final as "isFinal",
+  payment.is_expired as "isExpired", payment.is_reopened as "isReopened",
+  payment.network_transaction_id as "networkTransactionId",
+  payment.hold_expires_at as "holdExpiresAt", payment.opened_at as "openedAt",
+  request.transaction_type as "transactionType", request.reference,
+  request.merchant::text as "merchant"
+from payment
+left join authorization_request as request
+  on request.public_token = payment.public_token
+    and request.authorization_id = payment.payment_id;

@@ -15,6 +15,7 @@ import { eventsCommand } from './commands/events.ts'
 import { initCommand } from './commands/init.ts'
 import { keyCommands } from './commands/keys.ts'
 import { linkCommands } from './commands/links.ts'
+import { paymentCommands } from './commands/payments.ts'
 import { cvvCommands, pinCommands } from './commands/pins.ts'
 import { productCommands } from './commands/products.ts'
 import { sandboxCommands } from './commands/sandbox.ts'
@@ -56,7 +57,13 @@ const groups = [
   },
   {
     title: 'Cards',
-    commands: [...cardCommands, ...pinCommands, ...cvvCommands, ...authorizationCommands],
+    commands: [
+      ...cardCommands,
+      ...pinCommands,
+      ...cvvCommands,
+      ...authorizationCommands,
+      ...paymentCommands,
+    ],
   },
   { title: 'Events', commands: [eventsCommand, triggerCommand, webhookCommand] },
   { title: 'Card networks', commands: [simulateCommand, terminalCommand, ...linkCommands] },

@@ -24,6 +24,7 @@ export const laterMessages = [
   'refund',
   'expiry',
 ] as const
+export type LaterMessage = (typeof laterMessages)[number]
 
 /** The states of a payment, derived from its sums. */
 export const paymentStates = ['open', 'partlyCleared', 'cleared', 'voided', 'expired'] as const

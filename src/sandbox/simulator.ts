@@ -13,6 +13,7 @@ import type {
 import { authorize } from '../operations/authorizations/authorize.ts'
 import type { Answer, RepeatableRequest } from '../operations/idempotency/idempotency.ts'
 import { findCardReference } from '../storage/authorizations/begin.ts'
+import type { Increment } from '../storage/authorizations/settle.ts'
 import { findZoneKey } from '../storage/keys/zone-keys.ts'
 import { simulatorNetwork, simulatorZoneKey } from './demo-data.ts'
 
@@ -27,6 +28,8 @@ interface Simulation extends TransactionMembers {
   /** `YYYY-MM`. */
   readonly expiryDate?: string
   readonly entryMode?: EntryMode
+  /** The payment that the request raises. */
+  readonly increment?: Increment
 }
 
 /**
@@ -38,7 +41,7 @@ export const createSimulator =
   (context: AuthorizationContext) =>
   async (
     { clientId, requestId }: SimulatorCaller,
-    { cvv, entryMode, expiryDate, pin, publicToken, ...members }: Simulation,
+    { cvv, entryMode, expiryDate, increment, pin, publicToken, ...members }: Simulation,
     request: RepeatableRequest | null,
   ): Promise<Answer<Authorization>> => {
     const { database } = context
@@ -56,6 +59,7 @@ export const createSimulator =
       reference: 'SIMULATOR',
       transaction: toTransaction(members),
       ...(expiryDate !== undefined && { expiryDate }),
+      ...(increment && { increment }),
       ...(pinBlock && { pinBlock }),
       ...(cvv !== undefined && { cvv2: cvv }),
     } as const

@@ -27,6 +27,7 @@ import { createEventStreams } from '../operations/events/streams.ts'
 import type { KeyContext } from '../operations/keys/keys.ts'
 import type { DeliveryContext } from '../operations/webhooks/delivery-context.ts'
 import { movableClock, sweepingClock } from '../sandbox/clock.ts'
+import { createPaymentSimulator } from '../sandbox/payment-simulator.ts'
 import type { SandboxFile } from '../sandbox/sandbox-file.ts'
 import { seedSandbox } from '../sandbox/seed.ts'
 import { createSimulator } from '../sandbox/simulator.ts'
@@ -153,7 +154,8 @@ export async function createService(
     mountDocuments: createDocuments(config),
   }
   const connections = createListenerConnections(config.network, common.callers, registry, log)
-  const simulate = createSimulator({ ...authorizing, database: databases.clients })
+  const simulating = { ...authorizing, database: databases.clients }
+  const simulate = createSimulator(simulating)
   const demo = createDemo(config, sandbox)
 
   const publicServer = await createPublicServer({
@@ -173,6 +175,7 @@ export async function createService(
     faultOfTarget,
     authorizationServer,
     simulate: sandbox ? simulate : null,
+    paymentSimulator: sandbox ? createPaymentSimulator(simulating) : null,
     demo: demo && peers ? sharedDemo(demo, peers) : demo,
   })
 

@@ -36,6 +36,17 @@ export type Simulate = Schemas['Simulate']
 export type Authorization = Schemas['SimulatedAuthorization']
 /** An approval or a decline as it is read later, with its reason and every check. */
 export type RecordedAuthorization = Schemas['RecordedAuthorization']
+/** What a purchase holds, and what has moved. */
+export type Payment = Schemas['Payment']
+/** The same with the messages after its authorization. */
+export type PaymentWithMessages = Schemas['PaymentWithMessages']
+export type SimulateIncrement = Schemas['SimulateIncrement']
+export type SimulateReversal = Schemas['SimulateReversal']
+export type SimulateAdvice = Schemas['SimulateAdvice']
+export type SimulateClearing = Schemas['SimulateClearing']
+export type SimulateRefund = Schemas['SimulateRefund']
+/** What a message did to its payment. */
+export type MessageResult = Schemas['MessageResult']
 export type CreateWebhook = Schemas['CreateWebhook']
 /** `secret` is absent in the answer to a repeat; then rotate it. */
 export type CreatedWebhook = Schemas['CreatedWebhook']

@@ -10,6 +10,7 @@ import {
   products,
 } from './resources/cards.ts'
 import { type Events, events } from './resources/events.ts'
+import { type Payments, payments } from './resources/payments.ts'
 import { type Cvvs, cvvs, type Pins, pins, type Simulator, simulator } from './resources/pins.ts'
 import { type FetchedReceipt, fetchReceipt, type ReceiptOptions } from './resources/receipts.ts'
 import { type Webhooks, webhooks } from './resources/webhooks.ts'
@@ -23,6 +24,7 @@ export interface Pinfold {
   readonly pins: Pins
   readonly cvvs: Cvvs
   readonly authorizations: Authorizations
+  readonly payments: Payments
   readonly cardData: CardDataRelay
   readonly events: Events
   readonly webhooks: Webhooks
@@ -52,6 +54,7 @@ export function createPinfold(options: PinfoldOptions): Pinfold {
     pins: pins(calls),
     cvvs: cvvs(calls),
     authorizations: authorizations(calls),
+    payments: payments(calls),
     cardData: cardData(calls),
     events: events(calls, transport),
     webhooks: webhooks(calls),

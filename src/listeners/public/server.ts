@@ -14,6 +14,8 @@ import * as deliveryRoutes from './routes/deliveries.ts'
 import { type DemoSite, demoRoutes } from './routes/demo.ts'
 import { listEventsRoute } from './routes/events.ts'
 import { oauthRoutes, type PublicAuthorizationServer } from './routes/oauth.ts'
+import { type PaymentSimulator, paymentSimulatorRoutes } from './routes/payment-simulator.ts'
+import { paymentRoutes } from './routes/payments.ts'
 import { listProductsRoute } from './routes/products.ts'
 import { auditLogKeysRoute, readReceiptRoute } from './routes/receipts.ts'
 import { type Simulate, simulatorRoute } from './routes/simulator.ts'
@@ -29,6 +31,8 @@ interface PublicServerOptions
   readonly tokenAttempts: TokenAttempts | null
   /** Null in production. */
   readonly simulate: Simulate | null
+  /** Null in production. */
+  readonly paymentSimulator: PaymentSimulator | null
   /** Null in production. */
   readonly demo: DemoSite | null
   /** Puts the documents on it. */
@@ -49,6 +53,7 @@ const routes = [
   cardCvvRoutes,
   cardRoutes.listAttemptsRoute,
   authorizationRoutes,
+  paymentRoutes,
   listEventsRoute,
   webhookRoutes.createWebhookRoute,
   webhookRoutes.listWebhooksRoute,
@@ -69,13 +74,15 @@ const routes = [
 
 /** Creates the server for client systems. Nothing private is reachable here. */
 export async function createPublicServer(options: PublicServerOptions): Promise<Server> {
-  const { authorizationServer, baseUrl, callers, demo, simulate, tokenAttempts } = options
+  const { authorizationServer, baseUrl, callers, demo, tokenAttempts } = options
+  const { paymentSimulator, simulate } = options
   const base = `/thr/${options.processorPath}`
   const app = createServer({ ...options, listener: 'public', base })
   await describeRoutes(app, publicDescription(baseUrl, options.formats))
   const api: PublicApi = { ...options, app, base }
   for (const add of routes) add(api)
   if (simulate) simulatorRoute(api, simulate)
+  if (simulate && paymentSimulator) paymentSimulatorRoutes(api, simulate, paymentSimulator)
   if (demo) demoRoutes(api, demo)
   problemRoutes(app)
   openapiRoute(app)

@@ -248,6 +248,66 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/thr/processor/payments": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List payments
+         * @description What all the client's cards hold, and what has moved, newest first.
+         */
+        readonly get: operations["listPayments"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/cards/{publicToken}/payments": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List a card's payments
+         * @description What one card holds, and what has moved, newest first.
+         */
+        readonly get: operations["listCardPayments"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/payments/{paymentId}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read a payment
+         * @description With the messages after its authorization, in their order.
+         */
+        readonly get: operations["findPayment"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/thr/processor/events": {
         readonly parameters: {
             readonly query?: never;
@@ -470,6 +530,106 @@ export interface paths {
          * @description Sandbox only. Builds a real PIN block and authorizes as for a card network, so that a PIN or CVV can be tried until it is blocked.
          */
         readonly post: operations["simulateAuthorization"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/simulator/increments": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Simulate an increment
+         * @description Sandbox only. Authorizes an amount that raises a payment.
+         */
+        readonly post: operations["simulateIncrement"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/simulator/reversals": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Simulate a reversal
+         * @description Sandbox only. Without an amount, everything that is open is taken back.
+         */
+        readonly post: operations["simulateReversal"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/simulator/advices": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Simulate an advice
+         * @description Sandbox only. The network decided what is held from now on.
+         */
+        readonly post: operations["simulateAdvice"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/simulator/clearings": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Simulate a clearing
+         * @description Sandbox only. Without a known payment, it is a forced one.
+         */
+        readonly post: operations["simulateClearing"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/simulator/refunds": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Simulate a refund
+         * @description Sandbox only. Without a known payment, it is a credit payment.
+         */
+        readonly post: operations["simulateRefund"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -822,6 +982,289 @@ export interface components {
             /** @description Needs the scope `pin.encrypted`, and a product with a revealable PIN. */
             readonly includePin?: boolean;
         };
+        readonly MessageResult: {
+            /**
+             * @description `00`: recorded, now or before. `14`: unknown card. `25`: unknown `paymentId`. `12`: the payment has another currency. `94`: the id was used for another message.
+             * @example 00
+             */
+            readonly responseCode: string;
+            /** @example 4820117360 */
+            readonly publicToken?: string;
+            /**
+             * Format: uuid
+             * @description Left out while a reversal awaits its original.
+             */
+            readonly paymentId?: string;
+            /** Format: uuid */
+            readonly messageId?: string;
+            /**
+             * @description What the message did (docs/reference/payments.md).
+             * @example release
+             * @enum {string}
+             */
+            readonly effect?: "open" | "openFlagged" | "openDecided" | "raise" | "remember" | "release" | "replace" | "reopen" | "clear" | "clearFinal" | "clearLate" | "force" | "forceFinal" | "refund" | "credit" | "expire" | "close" | "record" | "ignore";
+            /**
+             * @description What changed, in the smallest unit.
+             * @example 1234
+             */
+            readonly applied?: number;
+            /** @description What a reversal takes back beyond what is open: no effect. */
+            readonly overReversal?: number;
+        };
+        readonly Payment: {
+            /** Format: uuid */
+            readonly paymentId: string;
+            /** @example 4820117360 */
+            readonly publicToken: string;
+            /**
+             * @description ISO 4217.
+             * @example EUR
+             */
+            readonly currency: string;
+            /**
+             * @description Follows from the sums.
+             * @enum {string}
+             */
+            readonly state: "open" | "partlyCleared" | "cleared" | "voided" | "expired";
+            /**
+             * @description What was approved.
+             * @example 1234
+             */
+            readonly approved: number;
+            /**
+             * @description What was taken back of it.
+             * @example 1234
+             */
+            readonly reversed: number;
+            /**
+             * @description What has moved from the card.
+             * @example 1234
+             */
+            readonly cleared: number;
+            /**
+             * @description What has moved back.
+             * @example 1234
+             */
+            readonly refunded: number;
+            /**
+             * @description What is still held.
+             * @example 1234
+             */
+            readonly open: number;
+            /** @description Held beside the approved amount, such as padding for tips. */
+            readonly heldExtra: number;
+            /**
+             * @description `clearing`: a forced payment. `refund`: a credit payment.
+             * @enum {string}
+             */
+            readonly openedBy: "authorization" | "increment" | "advice" | "clearing" | "refund";
+            /** @description Whether an increment or an advice came after nothing was held any more. */
+            readonly flagged: boolean;
+            /** Format: date-time */
+            readonly openedAt: string;
+            /**
+             * Format: date-time
+             * @description Left out if it never held anything.
+             */
+            readonly holdExpiresAt?: string;
+            /**
+             * @example purchase
+             * @enum {string}
+             */
+            readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            /**
+             * @description The network's own id of the transaction.
+             * @example 123456789012345
+             */
+            readonly networkTransactionId?: string;
+            /**
+             * @description The network's own.
+             * @example 512345678901
+             */
+            readonly reference?: string;
+            readonly merchant?: {
+                /** @example 000000012345678 */
+                readonly id?: string;
+                /** @example TERM0001 */
+                readonly terminalId?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Corner Bakery
+                 */
+                readonly name?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Madrid
+                 */
+                readonly city?: string;
+                /**
+                 * @description ISO 3166-1 alpha-3.
+                 * @example ESP
+                 */
+                readonly country?: string;
+                /**
+                 * @description Merchant category code (ISO 18245), four digits.
+                 * @example 5462
+                 */
+                readonly categoryCode?: string;
+            };
+        };
+        readonly PaymentWithMessages: {
+            /** Format: uuid */
+            readonly paymentId: string;
+            /** @example 4820117360 */
+            readonly publicToken: string;
+            /**
+             * @description ISO 4217.
+             * @example EUR
+             */
+            readonly currency: string;
+            /**
+             * @description Follows from the sums.
+             * @enum {string}
+             */
+            readonly state: "open" | "partlyCleared" | "cleared" | "voided" | "expired";
+            /**
+             * @description What was approved.
+             * @example 1234
+             */
+            readonly approved: number;
+            /**
+             * @description What was taken back of it.
+             * @example 1234
+             */
+            readonly reversed: number;
+            /**
+             * @description What has moved from the card.
+             * @example 1234
+             */
+            readonly cleared: number;
+            /**
+             * @description What has moved back.
+             * @example 1234
+             */
+            readonly refunded: number;
+            /**
+             * @description What is still held.
+             * @example 1234
+             */
+            readonly open: number;
+            /** @description Held beside the approved amount, such as padding for tips. */
+            readonly heldExtra: number;
+            /**
+             * @description `clearing`: a forced payment. `refund`: a credit payment.
+             * @enum {string}
+             */
+            readonly openedBy: "authorization" | "increment" | "advice" | "clearing" | "refund";
+            /** @description Whether an increment or an advice came after nothing was held any more. */
+            readonly flagged: boolean;
+            /** Format: date-time */
+            readonly openedAt: string;
+            /**
+             * Format: date-time
+             * @description Left out if it never held anything.
+             */
+            readonly holdExpiresAt?: string;
+            /**
+             * @example purchase
+             * @enum {string}
+             */
+            readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            /**
+             * @description The network's own id of the transaction.
+             * @example 123456789012345
+             */
+            readonly networkTransactionId?: string;
+            /**
+             * @description The network's own.
+             * @example 512345678901
+             */
+            readonly reference?: string;
+            readonly merchant?: {
+                /** @example 000000012345678 */
+                readonly id?: string;
+                /** @example TERM0001 */
+                readonly terminalId?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Corner Bakery
+                 */
+                readonly name?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Madrid
+                 */
+                readonly city?: string;
+                /**
+                 * @description ISO 3166-1 alpha-3.
+                 * @example ESP
+                 */
+                readonly country?: string;
+                /**
+                 * @description Merchant category code (ISO 18245), four digits.
+                 * @example 5462
+                 */
+                readonly categoryCode?: string;
+            };
+            /** @description After the authorization that opened it, in their order; up to 1,000. */
+            readonly messages: readonly {
+                /** Format: uuid */
+                readonly messageId: string;
+                /** @enum {string} */
+                readonly message: "increment" | "reversal" | "advice" | "clearing" | "refund" | "expiry";
+                /**
+                 * @description What the message did (docs/reference/payments.md).
+                 * @example release
+                 * @enum {string}
+                 */
+                readonly effect: "open" | "openFlagged" | "openDecided" | "raise" | "remember" | "release" | "replace" | "reopen" | "clear" | "clearFinal" | "clearLate" | "force" | "forceFinal" | "refund" | "credit" | "expire" | "close" | "record" | "ignore";
+                /**
+                 * @description As the network stated it.
+                 * @example 1234
+                 */
+                readonly amount: number;
+                /**
+                 * @description What it changed.
+                 * @example 1234
+                 */
+                readonly applied: number;
+                /** @description Of a clearing: whether no further one follows. */
+                readonly isFinal?: boolean;
+                /**
+                 * @description The network's own.
+                 * @example 512345678901
+                 */
+                readonly reference?: string;
+                readonly merchant?: {
+                    /** @example 000000012345678 */
+                    readonly id?: string;
+                    /** @example TERM0001 */
+                    readonly terminalId?: string;
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @example Corner Bakery
+                     */
+                    readonly name?: string;
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @example Madrid
+                     */
+                    readonly city?: string;
+                    /**
+                     * @description ISO 3166-1 alpha-3.
+                     * @example ESP
+                     */
+                    readonly country?: string;
+                    /**
+                     * @description Merchant category code (ISO 18245), four digits.
+                     * @example 5462
+                     */
+                    readonly categoryCode?: string;
+                };
+                /** Format: date-time */
+                readonly receivedAt: string;
+            }[];
+        };
         readonly Pin: {
             /** @example 4821 */
             readonly pin: string;
@@ -1116,6 +1559,201 @@ export interface components {
              * @example 123456789012345
              */
             readonly networkTransactionId?: string;
+        };
+        readonly SimulateAdvice: {
+            /** @example 4820117360 */
+            readonly publicToken: string;
+            /** Format: uuid */
+            readonly paymentId?: string;
+            /**
+             * @description The network's own id of the transaction.
+             * @example 123456789012345
+             */
+            readonly networkTransactionId?: string;
+            /** @description The network's own id. A repeat with it gets the first result. */
+            readonly messageKey?: string;
+            /**
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @example 1234
+             */
+            readonly amount: number;
+            /**
+             * @description Must be an ISO 4217 code, such as EUR.
+             * @example EUR
+             */
+            readonly currency: string;
+            readonly merchant?: {
+                /** @example 000000012345678 */
+                readonly id?: string;
+                /** @example TERM0001 */
+                readonly terminalId?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Corner Bakery
+                 */
+                readonly name?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Madrid
+                 */
+                readonly city?: string;
+                /**
+                 * @description ISO 3166-1 alpha-3.
+                 * @example ESP
+                 */
+                readonly country?: string;
+                /**
+                 * @description Merchant category code (ISO 18245), four digits.
+                 * @example 5462
+                 */
+                readonly categoryCode?: string;
+            };
+        };
+        readonly SimulateClearing: {
+            /** @example 4820117360 */
+            readonly publicToken: string;
+            /** Format: uuid */
+            readonly paymentId?: string;
+            /**
+             * @description The network's own id of the transaction.
+             * @example 123456789012345
+             */
+            readonly networkTransactionId?: string;
+            /** @description The network's own id. A repeat with it gets the first result. */
+            readonly messageKey?: string;
+            /**
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @example 1234
+             */
+            readonly amount: number;
+            /**
+             * @description Must be an ISO 4217 code, such as EUR.
+             * @example EUR
+             */
+            readonly currency: string;
+            readonly merchant?: {
+                /** @example 000000012345678 */
+                readonly id?: string;
+                /** @example TERM0001 */
+                readonly terminalId?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Corner Bakery
+                 */
+                readonly name?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Madrid
+                 */
+                readonly city?: string;
+                /**
+                 * @description ISO 3166-1 alpha-3.
+                 * @example ESP
+                 */
+                readonly country?: string;
+                /**
+                 * @description Merchant category code (ISO 18245), four digits.
+                 * @example 5462
+                 */
+                readonly categoryCode?: string;
+            };
+            /** @description Whether no clearing of the payment follows. Default: true. */
+            readonly isFinal?: boolean;
+        };
+        readonly SimulateIncrement: {
+            /** @example 4820117360 */
+            readonly publicToken: string;
+            /** Format: uuid */
+            readonly paymentId?: string;
+            /**
+             * @description The network's own id of the transaction.
+             * @example 123456789012345
+             */
+            readonly networkTransactionId?: string;
+            /**
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @example 1234
+             */
+            readonly amount: number;
+            /**
+             * @description Must be an ISO 4217 code, such as EUR.
+             * @example EUR
+             */
+            readonly currency: string;
+        };
+        readonly SimulateRefund: {
+            /** @example 4820117360 */
+            readonly publicToken: string;
+            /** Format: uuid */
+            readonly paymentId?: string;
+            /**
+             * @description The network's own id of the transaction.
+             * @example 123456789012345
+             */
+            readonly networkTransactionId?: string;
+            /** @description The network's own id. A repeat with it gets the first result. */
+            readonly messageKey?: string;
+            /**
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @example 1234
+             */
+            readonly amount: number;
+            /**
+             * @description Must be an ISO 4217 code, such as EUR.
+             * @example EUR
+             */
+            readonly currency: string;
+            readonly merchant?: {
+                /** @example 000000012345678 */
+                readonly id?: string;
+                /** @example TERM0001 */
+                readonly terminalId?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Corner Bakery
+                 */
+                readonly name?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Madrid
+                 */
+                readonly city?: string;
+                /**
+                 * @description ISO 3166-1 alpha-3.
+                 * @example ESP
+                 */
+                readonly country?: string;
+                /**
+                 * @description Merchant category code (ISO 18245), four digits.
+                 * @example 5462
+                 */
+                readonly categoryCode?: string;
+            };
+        };
+        readonly SimulateReversal: {
+            /** @example 4820117360 */
+            readonly publicToken: string;
+            /** Format: uuid */
+            readonly paymentId?: string;
+            /**
+             * @description The network's own id of the transaction.
+             * @example 123456789012345
+             */
+            readonly networkTransactionId?: string;
+            /** @description The network's own id. A repeat with it gets the first result. */
+            readonly messageKey?: string;
+            /**
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @example 1234
+             */
+            readonly amount?: number;
+            /**
+             * @description Must be an ISO 4217 code, such as EUR.
+             * @example EUR
+             */
+            readonly currency?: string;
+            /** @enum {string} */
+            readonly amountIs?: "takenBack" | "remaining";
         };
         readonly SimulatedAuthorization: {
             readonly approved: boolean;
@@ -2488,6 +3126,211 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
+    readonly listPayments: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description 1 to 100; default 100. */
+                readonly limit?: number;
+                /** @description From the `Link` header of the previous page. */
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "paymentId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
+                     *         "publicToken": "4820117360",
+                     *         "state": "open",
+                     *         "currency": "EUR",
+                     *         "approved": 1234,
+                     *         "reversed": 234,
+                     *         "cleared": 0,
+                     *         "refunded": 0,
+                     *         "open": 1000,
+                     *         "heldExtra": 0,
+                     *         "openedBy": "authorization",
+                     *         "flagged": false,
+                     *         "openedAt": "2026-11-20T08:00:00.000Z",
+                     *         "holdExpiresAt": "2026-11-27T08:00:00.000Z",
+                     *         "transactionType": "purchase",
+                     *         "networkTransactionId": "123456789012345",
+                     *         "reference": "512345678901",
+                     *         "merchant": {
+                     *           "name": "Corner Bakery",
+                     *           "categoryCode": "5462"
+                     *         }
+                     *       }
+                     *     ]
+                     */
+                    readonly "application/json": readonly components["schemas"]["Payment"][];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listCardPayments: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description 1 to 100; default 100. */
+                readonly limit?: number;
+                /** @description From the `Link` header of the previous page. */
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description From the answer of Create Card. */
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "paymentId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
+                     *         "publicToken": "4820117360",
+                     *         "state": "open",
+                     *         "currency": "EUR",
+                     *         "approved": 1234,
+                     *         "reversed": 234,
+                     *         "cleared": 0,
+                     *         "refunded": 0,
+                     *         "open": 1000,
+                     *         "heldExtra": 0,
+                     *         "openedBy": "authorization",
+                     *         "flagged": false,
+                     *         "openedAt": "2026-11-20T08:00:00.000Z",
+                     *         "holdExpiresAt": "2026-11-27T08:00:00.000Z",
+                     *         "transactionType": "purchase",
+                     *         "networkTransactionId": "123456789012345",
+                     *         "reference": "512345678901",
+                     *         "merchant": {
+                     *           "name": "Corner Bakery",
+                     *           "categoryCode": "5462"
+                     *         }
+                     *       }
+                     *     ]
+                     */
+                    readonly "application/json": readonly components["schemas"]["Payment"][];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly findPayment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description From a list of payments, an authorization or an event. */
+                readonly paymentId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "paymentId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
+                     *       "publicToken": "4820117360",
+                     *       "state": "open",
+                     *       "currency": "EUR",
+                     *       "approved": 1234,
+                     *       "reversed": 234,
+                     *       "cleared": 0,
+                     *       "refunded": 0,
+                     *       "open": 1000,
+                     *       "heldExtra": 0,
+                     *       "openedBy": "authorization",
+                     *       "flagged": false,
+                     *       "openedAt": "2026-11-20T08:00:00.000Z",
+                     *       "holdExpiresAt": "2026-11-27T08:00:00.000Z",
+                     *       "transactionType": "purchase",
+                     *       "networkTransactionId": "123456789012345",
+                     *       "reference": "512345678901",
+                     *       "merchant": {
+                     *         "name": "Corner Bakery",
+                     *         "categoryCode": "5462"
+                     *       },
+                     *       "messages": [
+                     *         {
+                     *           "messageId": "01a207f2-05bc-71f8-97ce-911aef6582b9",
+                     *           "message": "reversal",
+                     *           "effect": "release",
+                     *           "amount": 234,
+                     *           "applied": 234,
+                     *           "receivedAt": "2026-11-20T08:05:00.000000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["PaymentWithMessages"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
     readonly listEvents: {
         readonly parameters: {
             readonly query?: {
@@ -3387,6 +4230,315 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly simulateIncrement: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "publicToken": "4820117360",
+                 *       "networkTransactionId": "123456789012345",
+                 *       "amount": 500,
+                 *       "currency": "EUR"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["SimulateIncrement"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "approved": true,
+                     *       "responseCode": "00",
+                     *       "publicToken": "4820117360",
+                     *       "authorizationId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
+                     *       "reference": "SIMULATOR",
+                     *       "pin": {
+                     *         "result": "not_checked",
+                     *         "remainingTries": 3
+                     *       },
+                     *       "cvv": {
+                     *         "result": "not_checked",
+                     *         "remainingTries": 3
+                     *       }
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["SimulatedAuthorization"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 409: components["responses"]["IdempotencyKeyInUse"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly simulateReversal: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "publicToken": "4820117360",
+                 *       "networkTransactionId": "123456789012345"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["SimulateReversal"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "responseCode": "00",
+                     *       "publicToken": "4820117360",
+                     *       "paymentId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
+                     *       "messageId": "01a207f2-05bc-71f8-97ce-911aef6582b9",
+                     *       "effect": "release",
+                     *       "applied": 1234
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["MessageResult"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly simulateAdvice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "publicToken": "4820117360",
+                 *       "networkTransactionId": "123456789012345",
+                 *       "amount": 3150,
+                 *       "currency": "EUR"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["SimulateRefund"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "responseCode": "00",
+                     *       "publicToken": "4820117360",
+                     *       "paymentId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
+                     *       "messageId": "01a207f2-05bc-71f8-97ce-911aef6582b9",
+                     *       "effect": "replace",
+                     *       "applied": 1234
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["MessageResult"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly simulateClearing: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "publicToken": "4820117360",
+                 *       "networkTransactionId": "123456789012345",
+                 *       "amount": 1234,
+                 *       "currency": "EUR"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["SimulateClearing"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "responseCode": "00",
+                     *       "publicToken": "4820117360",
+                     *       "paymentId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
+                     *       "messageId": "01a207f2-05bc-71f8-97ce-911aef6582b9",
+                     *       "effect": "clearFinal",
+                     *       "applied": 1234
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["MessageResult"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly simulateRefund: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "publicToken": "4820117360",
+                 *       "networkTransactionId": "123456789012345",
+                 *       "amount": 1234,
+                 *       "currency": "EUR"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["SimulateRefund"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "responseCode": "00",
+                     *       "publicToken": "4820117360",
+                     *       "paymentId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
+                     *       "messageId": "01a207f2-05bc-71f8-97ce-911aef6582b9",
+                     *       "effect": "refund",
+                     *       "applied": 1234
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["MessageResult"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["RateLimited"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];

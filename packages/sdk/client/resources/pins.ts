@@ -1,5 +1,17 @@
 import { CallFailed } from '../errors.ts'
-import type { Authorization, ChosenPin, Note, Simulate, TryStatus } from '../models.ts'
+import type {
+  Authorization,
+  ChosenPin,
+  MessageResult,
+  Note,
+  Simulate,
+  SimulateAdvice,
+  SimulateClearing,
+  SimulateIncrement,
+  SimulateRefund,
+  SimulateReversal,
+  TryStatus,
+} from '../models.ts'
 import { type Calls, type ChangeOptions, readAfter } from '../transport/calls.ts'
 import { type CallOptions, path } from '../transport/transport.ts'
 
@@ -85,9 +97,27 @@ export function cvvs({ get, put }: Calls): Cvvs {
 export interface Simulator {
   /** Plays the card network; its attempts spend tries. Scope `simulator.write`. */
   authorize(tried: Simulate, options?: ChangeOptions): Promise<Authorization>
+  /** Authorizes an amount that raises a payment. Scope `simulator.write`. */
+  increment(raised: SimulateIncrement, options?: ChangeOptions): Promise<Authorization>
+  /** Takes back an approved amount, or everything open. Scope `simulator.write`. */
+  reverse(reversal: SimulateReversal, options?: ChangeOptions): Promise<MessageResult>
+  /** The network decided what is held. Scope `simulator.write`. */
+  advise(advice: SimulateAdvice, options?: ChangeOptions): Promise<MessageResult>
+  /** Moves money from the card. Scope `simulator.write`. */
+  clear(clearing: SimulateClearing, options?: ChangeOptions): Promise<MessageResult>
+  /** Moves money back to the card. Scope `simulator.write`. */
+  refund(refund: SimulateRefund, options?: ChangeOptions): Promise<MessageResult>
 }
 
 export const simulator = ({ post }: Calls): Simulator => ({
   authorize: (tried, options) =>
     post<'simulateAuthorization'>(path`/simulator/authorizations`, tried, options),
+  increment: (raised, options) =>
+    post<'simulateIncrement'>(path`/simulator/increments`, raised, options),
+  reverse: (reversal, options) =>
+    post<'simulateReversal'>(path`/simulator/reversals`, reversal, options),
+  advise: (advice, options) => post<'simulateAdvice'>(path`/simulator/advices`, advice, options),
+  clear: (clearing, options) =>
+    post<'simulateClearing'>(path`/simulator/clearings`, clearing, options),
+  refund: (refund, options) => post<'simulateRefund'>(path`/simulator/refunds`, refund, options),
 })

@@ -1,12 +1,15 @@
-import Type, { type Static } from 'typebox'
+import Type from 'typebox'
 import { isPublicToken } from '../../../domain/identifiers.ts'
 import { toMembers } from '../../../domain/members.ts'
 import { parsePan } from '../../../domain/pan.ts'
 
 import type { AuthorizationRequest } from '../../../operations/authorizations/authorization.ts'
+import {
+  MessageResultSchema,
+  toMessageAnswer,
+} from '../../../operations/payments/message-answer.ts'
 import * as payments from '../../../operations/payments/messages.ts'
 import { requireCaller } from '../../http/authentication.ts'
-import { effectMember } from '../../http/payment-members.ts'
 import { alwaysWith, type BodyRule, requireExactlyOne } from '../../http/request.ts'
 import {
   messageMembers,
@@ -91,59 +94,12 @@ const ClearingsRequestSchema = Type.Object(
   closed,
 )
 
-export const MessageResultSchema = Type.Object({
-  responseCode: Type.String({
-    description:
-      '`00`: recorded, now or before. `14`: unknown card. `25`: unknown `paymentId`. `12`: the ' +
-      'payment has another currency. `94`: the id was used for another message.',
-    examples: ['00'],
-  }),
-  publicToken: Type.Optional(Type.String({ examples: ['4820117360'] })),
-  paymentId: Type.Optional(
-    Type.String({ format: 'uuid', description: 'Left out while a reversal awaits its original.' }),
-  ),
-  messageId: Type.Optional(Type.String({ format: 'uuid' })),
-  effect: Type.Optional(effectMember),
-  applied: Type.Optional(
-    Type.Integer({ description: 'What changed, in the smallest unit.', examples: [1234] }),
-  ),
-  overReversal: Type.Optional(
-    Type.Integer({ description: 'What a reversal takes back beyond what is open: no effect.' }),
-  ),
-})
-
 export const ClearingResultsSchema = Type.Object({
   results: Type.Array(
     Type.Object({ clearingId: Type.String(), ...MessageResultSchema.properties }),
     { description: 'In the order of the records.' },
   ),
 })
-
-const responseCodes = {
-  recorded: '00',
-  repeated: '00',
-  unknown_card: '14',
-  unknown_payment: '25',
-  wrong_currency: '12',
-  reused: '94',
-} as const satisfies Record<payments.MessageResult['outcome'], string>
-
-/** The answer to a message. Equal for a repeat. */
-const toAnswer = (result: payments.MessageResult): Static<typeof MessageResultSchema> => {
-  const responseCode = responseCodes[result.outcome]
-  if (!('effect' in result)) return { responseCode }
-  const { amount, applied, effect, messageId, paymentId, publicToken } = result
-  const over = effect === 'release' || effect === 'record' ? amount - applied : 0
-  return {
-    responseCode,
-    publicToken,
-    ...(paymentId !== null && { paymentId }),
-    messageId,
-    effect,
-    applied,
-    ...(over > 0 && { overReversal: over }),
-  }
-}
 
 const oneCard = requireExactlyOne('pan', 'publicToken')
 const cardRules = [oneCard, panRule]
@@ -214,7 +170,7 @@ export function reversePaymentRoute({ app, authorizing }: PrivateApi): void {
     },
     async (request) => {
       const { amount, amountIs, currency, reversalId } = request.body
-      return toAnswer(
+      return toMessageAnswer(
         await payments.reversePayment(authorizing, {
           ...toNetworkMessage(request.body, reversalId),
           networkId: requireCaller(request).clientId,
@@ -251,7 +207,7 @@ export function advisePaymentRoute({ app, authorizing }: PrivateApi): void {
     },
     async (request) => {
       const { adviceId, amount, currency, holdExpiresAt, merchant } = request.body
-      return toAnswer(
+      return toMessageAnswer(
         await payments.advisePayment(authorizing, {
           ...toNetworkMessage(request.body, adviceId),
           networkId: requireCaller(request).clientId,
@@ -307,7 +263,7 @@ export function clearPaymentsRoute({ app, authorizing }: PrivateApi): void {
       return {
         results: clearings.flatMap(({ clearingId }, index) => {
           const result = results[index]
-          return result ? [{ clearingId, ...toAnswer(result) }] : []
+          return result ? [{ clearingId, ...toMessageAnswer(result) }] : []
         }),
       }
     },

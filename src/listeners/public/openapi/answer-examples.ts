@@ -28,6 +28,45 @@ const webhook = {
   createdAt,
 }
 
+const paymentId = '01a207f1-05bc-71f8-97ce-911aef6582b9'
+const messageId = '01a207f2-05bc-71f8-97ce-911aef6582b9'
+const payment = {
+  paymentId,
+  publicToken,
+  state: 'open',
+  currency: 'EUR',
+  approved: 1234,
+  reversed: 234,
+  cleared: 0,
+  refunded: 0,
+  open: 1000,
+  heldExtra: 0,
+  openedBy: 'authorization',
+  flagged: false,
+  openedAt: createdAt,
+  holdExpiresAt: '2026-11-27T08:00:00.000Z',
+  transactionType: 'purchase',
+  networkTransactionId: '123456789012345',
+  reference: '512345678901',
+  merchant: { name: 'Corner Bakery', categoryCode: '5462' },
+}
+const reversal = {
+  messageId,
+  message: 'reversal',
+  effect: 'release',
+  amount: 234,
+  applied: 234,
+  receivedAt: '2026-11-20T08:05:00.000000Z',
+}
+const moved = (effect: string) => ({
+  responseCode: '00',
+  publicToken,
+  paymentId,
+  messageId,
+  effect,
+  applied: 1234,
+})
+
 const authorization = {
   authorizationId: '3b1f6f0e-7a51-4c58-9d7e-6f1f3f2b9a10',
   publicToken,
@@ -112,6 +151,22 @@ export const answerExamples: Readonly<Record<string, unknown>> = {
   resendDelivery: { eventId },
   replayWebhook: { since: '2026-11-20T08:00:00Z' },
   getCardData: { jwe: 'eyJhbGciOiJFQ0RILUVTIiwiZW5jIjoiQTI1NkdDTSJ9..…' },
+  listPayments: [payment],
+  listCardPayments: [payment],
+  findPayment: { ...payment, messages: [reversal] },
+  simulateIncrement: {
+    approved: true,
+    responseCode: '00',
+    publicToken,
+    authorizationId: '01a207f1-05bc-71f8-97ce-911aef6582b9',
+    reference: 'SIMULATOR',
+    pin: { result: 'not_checked', remainingTries: 3 },
+    cvv: { result: 'not_checked', remainingTries: 3 },
+  },
+  simulateReversal: moved('release'),
+  simulateAdvice: moved('replace'),
+  simulateClearing: moved('clearFinal'),
+  simulateRefund: moved('refund'),
   simulateAuthorization: {
     approved: false,
     responseCode: '55',

@@ -1,12 +1,15 @@
 import * as authorizations from '../../../operations/authorizations/authorization.ts'
+import { MessageResultSchema } from '../../../operations/payments/message-answer.ts'
 import type { Description } from '../../http/openapi/document.ts'
 import { apiVersion } from '../../http/request.ts'
 import type { StringFormat } from '../../http/server.ts'
+import * as paymentSimulator from '../routes/payment-simulator.ts'
 import * as simulator from '../routes/simulator.ts'
 import * as recorded from '../schemas/authorizations.ts'
 import * as cardData from '../schemas/card-data.ts'
 import * as cards from '../schemas/cards.ts'
 import { EventSchema } from '../schemas/events.ts'
+import * as payments from '../schemas/payments.ts'
 import * as webhooks from '../schemas/webhooks.ts'
 import { answerExamples } from './answer-examples.ts'
 import { bodyExamples } from './examples.ts'
@@ -39,6 +42,9 @@ export const publicDescription = (
     ...authorizations,
     ...recorded,
     ...simulator,
+    ...payments,
+    ...paymentSimulator,
+    MessageResultSchema,
     ...webhooks,
     EventSchema,
   },
@@ -51,6 +57,7 @@ export const publicDescription = (
     { name: 'PIN', description: 'Setting, reading and unblocking the PIN.' },
     { name: 'CVV', description: 'Reading and changing the CVV status.' },
     { name: 'Authorizations', description: 'Why cards were approved and declined.' },
+    { name: 'Payments', description: 'What cards hold, and what has moved.' },
     { name: 'Events', description: 'Events of the cards.' },
     { name: 'Webhooks', description: 'Delivery of events to your endpoints.' },
     {
@@ -63,7 +70,7 @@ export const publicDescription = (
     },
     {
       name: 'Simulator',
-      description: 'Authorizations as a card network would ask for them, in the sandbox.',
+      description: 'Messages as a card network would send them, in the sandbox.',
     },
   ],
 })

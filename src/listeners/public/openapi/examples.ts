@@ -38,6 +38,8 @@ const createWebhook: CreateWebhookBody = {
 const updateWebhook: UpdateWebhookBody = { ...createWebhook, status: 'Enabled' }
 const replayWebhook: Static<typeof ReplaySchema> = { since: '2026-11-20T08:00:00Z' }
 
+const named = { publicToken: '4820117360', networkTransactionId: '123456789012345' }
+
 /** A working example for each operation with a body, by `operationId`. */
 export const bodyExamples: Readonly<Record<string, object>> = {
   createCard,
@@ -47,6 +49,11 @@ export const bodyExamples: Readonly<Record<string, object>> = {
   changeCardStatus,
   getCardData,
   simulateAuthorization,
+  simulateIncrement: { ...named, amount: 500, currency: 'EUR' },
+  simulateReversal: named,
+  simulateAdvice: { ...named, amount: 3150, currency: 'EUR' },
+  simulateClearing: { ...named, amount: 1234, currency: 'EUR' },
+  simulateRefund: { ...named, amount: 1234, currency: 'EUR' },
   createWebhook,
   updateWebhook,
   rotateWebhookSecret: {},

@@ -40,6 +40,8 @@ export type AskedSimulation = Static<typeof SimulateSchema>
 
 /** The same with its secrets as secret types. */
 interface Simulation extends Omit<AskedSimulation, 'pin' | 'cvv'> {
+  /** The payment that the request raises. */
+  readonly increment?: { readonly paymentId: string | null }
   readonly pin?: Pin
   readonly cvv?: Cvv2
 }

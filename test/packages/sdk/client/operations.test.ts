@@ -96,6 +96,22 @@ test('every operation of the document has its method, which the service understa
   assert.deepEqual((await pinfold.authorizations.list({ limit: 1 }).page()).items, [declined])
   assert.deepEqual(await pinfold.authorizations.retrieve(declined.authorizationId), declined)
 
+  const money = { amount: 1_000, currency: 'EUR' }
+  const { paymentId } = await pinfold.simulator.authorize({ publicToken, ...money })
+  assert.ok(paymentId)
+  const of = { publicToken, paymentId }
+  assert.equal((await pinfold.simulator.increment({ ...of, ...money })).approved, true)
+  assert.equal((await pinfold.simulator.reverse({ ...of, ...money })).effect, 'release')
+  assert.equal((await pinfold.simulator.advise({ ...of, ...money })).effect, 'replace')
+  assert.equal((await pinfold.simulator.clear({ ...of, ...money })).effect, 'clearFinal')
+  assert.equal((await pinfold.simulator.refund({ ...of, ...money })).effect, 'refund')
+  const [payment] = (await pinfold.payments.listByCard(publicToken).page()).items
+  assert.equal(payment?.state, 'cleared')
+  assert.deepEqual((await pinfold.payments.list({ limit: 1 }).page()).items, [payment])
+  const { messages, ...read } = await pinfold.payments.retrieve(paymentId)
+  assert.deepEqual(read, payment)
+  assert.equal(messages.length, 5)
+
   assert.equal((await pinfold.cvvs.block(publicToken)).status, 'Blocked')
   assert.equal((await pinfold.cvvs.unblock(publicToken, { updatedBy: 'Bo' })).remainingTries, 3)
   assert.equal((await pinfold.cvvs.retrieveStatus(publicToken)).status, 'Unblocked')

@@ -1,0 +1,132 @@
+import type { Requester } from '../../domain/client.ts'
+import { isUuid, type PublicToken } from '../../domain/identifiers.ts'
+import type { Merchant } from '../../domain/merchant.ts'
+import {
+  deriveOpenAmount,
+  derivePaymentState,
+  type LaterMessage,
+  type PaymentEffect,
+  type PaymentState,
+} from '../../domain/payment.ts'
+import { Problem } from '../../domain/problem.ts'
+import type { TransactionType } from '../../domain/transaction.ts'
+import { findOwner } from '../../storage/cards/search.ts'
+import type { Database } from '../../storage/engine/database.ts'
+import * as stored from '../../storage/payments/payments.ts'
+
+interface Records {
+  readonly database: Database
+}
+
+/** A payment as its client reads it. */
+interface RecordedPayment {
+  readonly paymentId: string
+  readonly publicToken: PublicToken
+  readonly state: PaymentState
+  readonly currency: string
+  readonly approved: number
+  readonly reversed: number
+  readonly cleared: number
+  readonly refunded: number
+  /** What is still held of the approved amount, and beside it. */
+  readonly open: number
+  readonly heldExtra: number
+  readonly openedBy: stored.PaymentRow['openedBy']
+  /** The service did not decide it as such: an increment or an advice after nothing was held. */
+  readonly flagged: boolean
+  readonly openedAt: string
+  readonly holdExpiresAt?: string
+  readonly transactionType?: TransactionType
+  readonly networkTransactionId?: string
+  readonly reference?: string
+  readonly merchant?: Merchant
+}
+
+/** A message of a payment as its client reads it. */
+interface RecordedMessage {
+  readonly messageId: string
+  readonly message: LaterMessage
+  readonly effect: PaymentEffect
+  readonly amount: number
+  readonly applied: number
+  readonly isFinal?: boolean
+  readonly reference?: string
+  readonly merchant?: Merchant
+  readonly receivedAt: string
+}
+
+/** The payments of all cards of the requester, newest first. */
+export const listPayments = async (
+  { database }: Records,
+  { clientId }: Requester,
+  page: stored.PaymentPage,
+): Promise<RecordedPayment[]> =>
+  (await stored.listClientPayments(database, clientId, page)).map(toPayment)
+
+/**
+ * The payments of the requester's card, newest first.
+ * @throws `Problem` `card_not_found`.
+ */
+export async function listCardPayments(
+  { database }: Records,
+  { clientId }: Requester,
+  publicToken: PublicToken,
+  page: stored.PaymentPage,
+): Promise<RecordedPayment[]> {
+  if ((await findOwner(database, publicToken)) !== clientId) throw new Problem('card_not_found')
+  return (await stored.listCardPayments(database, publicToken, page)).map(toPayment)
+}
+
+/** The most messages that are read of a payment. */
+const messagesMost = 1_000
+
+/**
+ * One payment of the requester's cards, with the messages after its authorization.
+ * @throws `Problem` `not_found`.
+ */
+export async function findPayment(
+  { database }: Records,
+  { clientId }: Requester,
+  paymentId: string,
+): Promise<RecordedPayment & { readonly messages: RecordedMessage[] }> {
+  const row = isUuid(paymentId) && (await stored.findClientPayment(database, clientId, paymentId))
+  if (!row) throw new Problem('not_found', { detail: 'No payment has this paymentId.' })
+  const messages = await stored.listPaymentMessages(database, row, messagesMost)
+  return { ...toPayment(row), messages: messages.map(toMessage) }
+}
+
+const toPayment = (row: stored.PaymentRow): RecordedPayment => ({
+  paymentId: row.paymentId,
+  publicToken: row.publicToken,
+  state: derivePaymentState(row),
+  currency: row.currencyCode,
+  approved: row.approved,
+  reversed: row.reversed,
+  cleared: row.cleared,
+  refunded: row.refunded,
+  open: deriveOpenAmount(row),
+  heldExtra: row.heldExtra,
+  openedBy: row.openedBy,
+  flagged: row.openedBy === 'increment' || row.isReopened,
+  openedAt: row.openedAt.toISOString(),
+  ...(row.holdExpiresAt && { holdExpiresAt: row.holdExpiresAt.toISOString() }),
+  ...(row.transactionType !== null && { transactionType: row.transactionType }),
+  ...(row.networkTransactionId !== null && { networkTransactionId: row.networkTransactionId }),
+  ...(row.reference !== null && { reference: row.reference }),
+  ...toMerchant(row.merchant),
+})
+
+const toMessage = (row: stored.PaymentMessageRow): RecordedMessage => ({
+  messageId: row.messageId,
+  message: row.kind,
+  effect: row.effect,
+  amount: row.amount,
+  applied: row.applied,
+  ...(row.kind === 'clearing' && { isFinal: row.isFinal }),
+  ...(row.reference !== null && { reference: row.reference }),
+  ...toMerchant(row.merchant),
+  receivedAt: row.at,
+})
+
+const toMerchant = (text: string | null): { readonly merchant?: Merchant } =>
+  text === null ? {} : { merchant: JSON.parse(text) as Merchant }

@@ -1,0 +1,45 @@
+-- Payments as clients read them, with the description of the authorization that opened them. A scan
+-- reads as many rows as the longest page has, and one more that shows whether there is a next page:
+-- 101.
+
+-- name: list_payments_of_card
+select *
+from (
+  select *
+  from described_payment
+  where "publicToken" = any(array[:publicToken])
+    and ("publicToken", "paymentId") < (:publicToken, :before::uuid)
+    and "publicToken" >= :publicToken
+  order by "publicToken" desc, "paymentId" desc
+  limit 101
+) as record
+order by "paymentId" desc
+limit :limit;
+
+-- name: list_payments_of_client
+select *
+from (
+  select *
+  from described_payment
+  where ("clientId", "paymentId") < (:clientId, :before::uuid) and "clientId" >= :clientId
+  order by "clientId" desc, "paymentId" desc
+  limit 101
+) as record
+order by "paymentId" desc
+limit :limit;
+
+-- name: find_payment_of_client
+select *
+from described_payment
+where "clientId" = :clientId and "paymentId" = :paymentId::uuid
+limit 1;
+
+-- name: list_messages_of_payment
+select message_id as "messageId", kind, effect, amount::double precision as "amount",
+  applied::double precision as "applied", currency_code as "currencyCode",
+  is_final as "isFinal", reference, merchant::text as "merchant",
+  to_char(received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "at"
+from payment_message
+where payment_id = :paymentId::uuid and public_token = :publicToken
+order by position
+limit :limit;

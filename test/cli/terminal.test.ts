@@ -79,6 +79,16 @@ test('the terminal asks for the amount and at the merchant that it is given', as
   assert.match(stdout, /000000001234 +amount, transaction/)
   assert.match(stdout, /978 +currency code, transaction/)
   assert.match(stdout, /Corner Bakery +Madrid +ES +card acceptor name and location/)
+  // The client reads the same merchant, and its terminal.
+  const [newest] = JSON.parse(
+    (await run('authorizations', 'list', '--limit', '1', '--json')).stdout,
+  )
+  const shown = await run('authorizations', 'show', newest.authorizationId)
+  assert.match(shown.stdout, /^transaction +12\.34 EUR at Corner Bakery, MCC 5411$/m)
+  assert.match(shown.stdout, /^merchantId +PINFOLDTERMINAL$/m)
+  assert.match(shown.stdout, /^terminalId +TERM0001$/m)
+  assert.match(shown.stdout, /^city +Madrid$/m)
+  assert.match(shown.stdout, /^country +ESP$/m)
 })
 
 test('an amount that its currency does not have is refused before anything is sent', async () => {

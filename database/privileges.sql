@@ -19,6 +19,7 @@ grant insert, update, delete on lease to :"service";
 
 -- Clients and products.
 grant insert, update on client, product to :"service";
+grant insert on product_controls to :"service";
 grant insert, update, delete on client_provenance, client_product to :"service";
 grant insert, delete on client_assertion to :"service";
 
@@ -67,21 +68,27 @@ do $grants$
 declare
   -- Parts of other functions. Only functions call them, and so only the owner.
   v_parts constant text[] := array[
+    'apply_controls',
     'choose_payment_effect',
     'count_wrong_expiry',
     'derive_open_amount',
     'derive_payment_state',
     'describe_payment_change',
     'find_payment_to_change',
+    'find_objecting_control',
     'has_card_use',
     'has_early_reversal',
     'is_changeable',
+    'is_off_list',
     'list_snapshot_tables',
     'lock_card',
     'next_uses',
     'now_microseconds',
     'raise_payment',
     'record_event',
+    'release_payment_spending',
+    'release_spending',
+    'reserve_spending',
     'settle_try',
     'undo_act'
   ];

@@ -17,6 +17,9 @@ create table product (
   cvk text not null default 'cvk',
   pvk text not null default 'pvk',
   active boolean not null default true,
+  -- The spending controls in force: null where they allow everything. The version counts changes.
+  controls jsonb check (jsonb_typeof(controls) = 'object'),
+  controls_version integer not null default 0,
   check (pin_revealable or pin_length = 4)
 );
 

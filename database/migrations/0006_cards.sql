@@ -24,6 +24,9 @@ create table card (
   -- Numbers the card's events.
   last_sequence integer not null default 0 check (last_sequence >= 0),
   created_at timestamptz not null default now(),
+  -- The spending controls in force: null where they allow everything. The version counts changes.
+  controls jsonb check (jsonb_typeof(controls) = 'object'),
+  controls_version integer not null default 0 check (controls_version >= 0),
   check ((pin_block is null) <> (pvv is null))
 )
 -- Leaves room on each page for the next version of a row. Otherwise the first change of a card,

@@ -52,6 +52,12 @@ create table authorization_request (
   checks text,
   duration_ms integer,
   decided_at timestamptz,
+  -- The versions of the controls that decided; null without controls.
+  product_controls_version integer,
+  card_controls_version integer,
+  -- What the authorization took from the windows of limits and has not given back:
+  -- {"amount": 1234, "count": 1, "windows": {"day": "2026-11-27"}}; null if nothing.
+  spending jsonb check (jsonb_typeof(spending) = 'object'),
   primary key (public_token, authorization_id),
   check ((amount is null) = (currency_code is null)),
   check ((billing_amount is null) = (billing_currency_code is null)),

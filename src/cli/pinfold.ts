@@ -10,6 +10,7 @@ import { authorizationCommands } from './commands/authorizations.ts'
 import { cardCommands, simulateCommand } from './commands/cards.ts'
 import { clientCommands } from './commands/clients.ts'
 import { createCompletionCommand } from './commands/completion.ts'
+import { controlCommands, productControlCommands } from './commands/controls.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { eventsCommand } from './commands/events.ts'
 import { initCommand } from './commands/init.ts'
@@ -59,6 +60,7 @@ const groups = [
     title: 'Cards',
     commands: [
       ...cardCommands,
+      ...controlCommands,
       ...pinCommands,
       ...cvvCommands,
       ...authorizationCommands,
@@ -68,7 +70,10 @@ const groups = [
   { title: 'Events', commands: [eventsCommand, triggerCommand, webhookCommand] },
   { title: 'Card networks', commands: [simulateCommand, terminalCommand, ...linkCommands] },
   { title: 'Sandbox', commands: [...sandboxCommands, scenarioCommand] },
-  { title: 'Products and clients', commands: [...productCommands, ...clientCommands] },
+  {
+    title: 'Products and clients',
+    commands: [...productCommands, ...productControlCommands, ...clientCommands],
+  },
   { title: 'Keys and zones', commands: [...keyCommands, ...zoneCommands] },
   { title: 'Operators', commands: [signInCommand, ...approvalCommands] },
   { title: 'Audit log', commands: [...auditCommands, ...auditLogCommands, witnessCommand] },

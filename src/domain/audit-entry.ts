@@ -46,6 +46,7 @@ export interface AuditEntry {
 export const outcomesByEvent: Readonly<Record<EventType, Outcome>> = {
   'card.created': 'done',
   'card.status_changed': 'done',
+  'card.controls_changed': 'done',
   'card_data.revealed': 'done',
   'pin.set': 'done',
   'pin.revealed': 'done',

@@ -1,6 +1,8 @@
 /**
- * The checks, in the order in which they run. Those of the address decide nothing. `answer` belongs
- * to repeats: whether the first request was answered before it was lost with its process.
+ * The checks, in the order in which they run. `controls` are those without money; they cost no try.
+ * `shadow` precedes the check of the controls that it would have belonged to. It and the checks of
+ * the address decide nothing. `answer` belongs to repeats: whether the first request was answered
+ * before it was lost with its process.
  */
 export const checkNames = [
   'card',
@@ -10,9 +12,12 @@ export const checkNames = [
   'expiry',
   'transaction_type',
   'currency',
+  'shadow',
+  'controls',
   'pin_block',
   'pin',
   'cvv2',
+  'limits',
   'answer',
 ] as const
 
@@ -35,6 +40,10 @@ export interface AuthorizationCheck {
   /** For a PIN or CVV2: the remaining tries, and the number of the try that it spent. */
   readonly remainingTries?: number
   readonly tryNumber?: number
+  /** The control that objected: `merchants`, `limits.day`. */
+  readonly control?: string
+  /** The control's owner. */
+  readonly owner?: 'product' | 'card'
 }
 
 /** Reads checks as they are stored. */

@@ -1,8 +1,15 @@
 import type { AuthorizationCheck } from './authorization-check.ts'
 import type { ResponseCode } from './response-code.ts'
 
-/** The reasons to decline an authorization. `service`: nothing about the card did. */
-export const decliners = ['card', 'pin', 'cvv2', 'service'] as const
+/** What declines an authorization. `service`: nothing about the card did. */
+export const decliners = [
+  'card',
+  'product_control',
+  'card_control',
+  'pin',
+  'cvv2',
+  'service',
+] as const
 
 /**
  * Whether the same purchase may succeed. `with_other_data`: at once, with what was wrong put right.
@@ -15,8 +22,9 @@ interface DeclineRule {
   /** `14` is about no card, and so about no client. */
   readonly responseCode: Exclude<ResponseCode, '00' | '14'>
   /** The check that objected, where other reasons have the same response code. */
-  readonly objection?: Partial<Pick<AuthorizationCheck, 'check' | 'result'>>
-  readonly declinedBy: (typeof decliners)[number]
+  readonly objection?: Partial<Pick<AuthorizationCheck, 'check' | 'result' | 'control'>>
+  /** `control`: a control of the card or of its product, as the check says. */
+  readonly declinedBy: (typeof decliners)[number] | 'control'
   readonly retry: (typeof retries)[number]
   /** One sentence to the cardholder. */
   readonly advice: string
@@ -83,6 +91,34 @@ export const declineRules = {
     retry: 'with_other_data',
     advice: 'Pay in the currency of the card.',
   },
+  // Reasons without an objection stand for all other objections with their response code.
+  merchant_category_not_allowed: {
+    responseCode: '03',
+    objection: { control: 'merchantCategories' },
+    declinedBy: 'control',
+    retry: 'never',
+    advice: 'The card cannot be used at merchants of this kind.',
+  },
+  merchant_not_allowed: {
+    responseCode: '03',
+    declinedBy: 'control',
+    retry: 'never',
+    advice: 'The card cannot be used at this merchant.',
+  },
+  country_not_allowed: {
+    responseCode: '57',
+    objection: { control: 'countries' },
+    declinedBy: 'control',
+    retry: 'never',
+    advice: 'The card cannot be used in this country.',
+  },
+  channel_not_allowed: {
+    responseCode: '57',
+    objection: { control: 'channels' },
+    declinedBy: 'control',
+    retry: 'with_other_data',
+    advice: 'The card cannot be used in this way; pay in another way, such as by chip.',
+  },
   pin_missing: {
     responseCode: '86',
     objection: { result: 'not_given' },
@@ -129,6 +165,24 @@ export const declineRules = {
     retry: 'with_other_data',
     advice: 'The merchant cancelled the payment before it was made; pay again.',
   },
+  invalid_amount: {
+    responseCode: '13',
+    declinedBy: 'control',
+    retry: 'with_other_data',
+    advice: 'The merchant did not send an amount; ask for a new payment.',
+  },
+  amount_over_limit: {
+    responseCode: '61',
+    declinedBy: 'control',
+    retry: 'later',
+    advice: 'The amount is over the spending limit of the card; pay less or later.',
+  },
+  count_over_limit: {
+    responseCode: '65',
+    declinedBy: 'control',
+    retry: 'later',
+    advice: 'The card has been used as often as its limit allows; pay later.',
+  },
   service_unavailable: {
     responseCode: '96',
     declinedBy: 'service',
@@ -142,8 +196,11 @@ export type DeclineReason = keyof typeof declineRules
 export const declineReasons = Object.keys(declineRules) as readonly DeclineReason[]
 
 /** Why an authorization was declined, and what follows from it. */
-export interface Decline extends Pick<DeclineRule, 'declinedBy' | 'advice' | 'retry'> {
+export interface Decline extends Pick<DeclineRule, 'advice' | 'retry'> {
   readonly declineReason: DeclineReason
+  readonly declinedBy: (typeof decliners)[number]
+  /** The control that declined, such as `limits.day`. */
+  readonly control?: string
 }
 
 /**
@@ -152,15 +209,30 @@ export interface Decline extends Pick<DeclineRule, 'declinedBy' | 'advice' | 're
  */
 export function explainDecline(
   responseCode: string,
-  checks: readonly Pick<AuthorizationCheck, 'check' | 'result'>[],
+  checks: readonly CheckVerdict[],
 ): Decline | null {
   const last = checks.at(-1)
   for (const declineReason of declineReasons) {
     const { advice, declinedBy, retry, ...rule }: DeclineRule = declineRules[declineReason]
-    const { check = last?.check, result = last?.result } = rule.objection ?? {}
-    if (rule.responseCode === responseCode && check === last?.check && result === last?.result) {
-      return { declineReason, declinedBy, advice, retry }
+    if (rule.responseCode !== responseCode || !isObjection(last, rule.objection)) continue
+    if (declinedBy !== 'control') return { declineReason, declinedBy, advice, retry }
+    return {
+      declineReason,
+      declinedBy: last?.owner === 'product' ? 'product_control' : 'card_control',
+      ...(last?.control !== undefined && { control: last.control }),
+      advice,
+      retry,
     }
   }
   return null
 }
+
+type CheckVerdict = Pick<AuthorizationCheck, 'check' | 'result' | 'control' | 'owner'>
+
+const isObjection = (
+  last: CheckVerdict | undefined,
+  { check, control, result }: NonNullable<DeclineRule['objection']> = {},
+): boolean =>
+  (check === undefined || check === last?.check) &&
+  (result === undefined || result === last?.result) &&
+  (control === undefined || control === last?.control)

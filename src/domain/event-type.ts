@@ -5,6 +5,7 @@
 export const eventTypes = [
   'card.created',
   'card.status_changed',
+  'card.controls_changed',
   'card_data.revealed',
   'pin.set',
   'pin.revealed',

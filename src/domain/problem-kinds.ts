@@ -112,6 +112,14 @@ export const problemKinds = {
       'detail names the allowed statuses. Expired (54) cannot be set: it begins automatically ' +
       'after the expiry date. Read the status of the card before you retry.',
   },
+  controls_version_conflict: {
+    status: 409,
+    title: 'The controls have another version.',
+    explanation:
+      'Controls are replaced whole. The version in the request must be the present one, so that ' +
+      'no change of somebody else is lost. Read the controls, and send your change with their ' +
+      'version.',
+  },
   pin_not_revealable: {
     status: 409,
     title: 'The PIN of this card cannot be shown.',

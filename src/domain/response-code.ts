@@ -4,6 +4,8 @@ import type { TryKind } from './tries.ts'
 /** The response codes of this service (ISO 8583, field 39; N7 as Visa defines it). */
 export const responseCodes = [
   '00',
+  '03',
+  '13',
   '14',
   '41',
   '43',
@@ -11,7 +13,9 @@ export const responseCodes = [
   '54',
   '55',
   '57',
+  '61',
   '62',
+  '65',
   '75',
   '78',
   '86',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import test from 'node:test'
+import { reasonsByControl } from '../../src/domain/decide-controls.ts'
 import { declineReasons, declineRules, explainDecline } from '../../src/domain/decline-reason.ts'
 import { responseCodes, statusObjections, tryObjections } from '../../src/domain/response-code.ts'
 
@@ -19,6 +20,15 @@ const objections = [
   [tryObjections.cvv.mismatch, 'cvv2', 'failed'] as const,
   [tryObjections.cvv.blocked, 'cvv2', 'blocked'] as const,
   [tryObjections.cvv.unresolved, 'cvv2', 'unresolved'] as const,
+  ...Object.entries(reasonsByControl).map(
+    ([control, reason]) =>
+      [declineRules[reason].responseCode, 'controls', 'failed', control] as const,
+  ),
+  ['03', 'limits', 'failed', 'merchantLock'] as const,
+  ['13', 'limits', 'failed', 'limits.day'] as const,
+  ['61', 'limits', 'failed', 'limits.day'] as const,
+  ['65', 'limits', 'failed', 'singleUse'] as const,
+  ['96', 'limits', 'passed'] as const,
   ['96', 'answer', 'unresolved'] as const,
   // A reversal came first, whatever the checks came to.
   ['94', 'pin', 'passed'] as const,
@@ -27,8 +37,9 @@ const objections = [
 ]
 
 test('every objection has a reason, and every reason an objection', () => {
-  const found = objections.map(([responseCode, check, result]) => {
-    const decline = explainDecline(responseCode, [{ check, result }])
+  const found = objections.map(([responseCode, check, result, control]) => {
+    const last = { check, result, ...(control !== undefined && { control }) }
+    const decline = explainDecline(responseCode, [last])
     assert.ok(decline, `${responseCode} of ${check} ${result}`)
     assert.equal(declineRules[decline.declineReason].responseCode, responseCode)
     return decline.declineReason
@@ -40,6 +51,14 @@ test('every response code but those of approvals and unknown cards has a reason'
   const explained = new Set<string>(Object.values(declineRules).map((rule) => rule.responseCode))
   const unexplained = responseCodes.filter((code) => !explained.has(code))
   assert.deepEqual(unexplained, ['00', '14'])
+})
+
+test('a control names its owner and itself', () => {
+  for (const owner of ['product', 'card'] as const) {
+    const check = { check: 'controls', result: 'failed', control: 'channels', owner } as const
+    const { control, declinedBy } = explainDecline('57', [check]) ?? {}
+    assert.deepEqual([control, declinedBy], ['channels', `${owner}_control`])
+  }
 })
 
 test('an approval has no decline reason', () => {

@@ -13,6 +13,7 @@ const contract = {
   409: [
     'card_closed',
     'card_status_conflict',
+    'controls_version_conflict',
     'pin_not_revealable',
     'key_in_use',
     'snapshot_unusable',

@@ -210,6 +210,7 @@ const decided = {
   details: '{}',
   hold: null,
   increment: null,
+  spending: null,
 } as const
 const original = { messageClass: '1', trace: '007900', transmittedAt: '1122170000', acquirer: '' }
 

@@ -2,7 +2,8 @@
 --
 -- It is one statement over all callers, since a function that is called for each costs the server
 -- three times as much. Each caller has another card. It waits for no card: a caller whose card is
--- locked is left out, and so are increments and approvals whose reversal came first. Keys are claimed in the order of their cards, as settle_authorization_several
+-- locked is left out, and so are one with controls, increments, and approvals whose reversal came
+-- first. Keys are claimed in the order of their cards, as settle_authorization_several
 -- locks them, so that two calls never wait for each other's keys. A wrong expiry is counted while
 -- its card is locked.
 --
@@ -44,12 +45,14 @@ create or replace function answer_authorization_several(
   p_held_currency_codes text[],
   p_hold_expires_ats timestamptz[],
   p_is_increments boolean[],
-  p_raised_payment_ids uuid[]
+  p_raised_payment_ids uuid[],
+  p_spendings text[]
 ) returns table (
   ordinal integer,
   is_answered boolean,
   is_reversed boolean,
-  is_guessing boolean
+  is_guessing boolean,
+  refusal text
 )
 language plpgsql
 as $function$
@@ -66,14 +69,14 @@ begin
         p_request_fingerprints, p_claim_ids, p_answers, p_transaction_hashes, p_message_class,
         p_traces, p_transmitted_ats, p_acquirers, p_mistakes, p_windows, p_event_types, p_details,
         p_held_amounts, p_held_currency_codes, p_hold_expires_ats, p_is_increments,
-        p_raised_payment_ids
+        p_raised_payment_ids, p_spendings
       ) with ordinality as caller (
         public_token, client_id, authorization_id, network_id, request_id, reference, entry_mode,
         transaction_type, amount, currency_code, billing_amount, billing_currency_code, merchant,
         network_transaction_id, response_code, checks, duration_ms, claimant_id, key_hashes,
         request_fingerprint, claim_id, answer, transaction_hashes, message_class, trace,
         transmitted_at, acquirer, mistakes, window_length, event_type, details, held_amount,
-        held_currency_code, hold_expires_at, is_increment, raised_payment_id, ordinal
+        held_currency_code, hold_expires_at, is_increment, raised_payment_id, spending, ordinal
       )
     ),
     claimed as materialized (
@@ -97,12 +100,15 @@ begin
           where card.public_token = asked.public_token
           for no key update skip locked
         ) as card
-        where asked.held_amount is null
-          or not asked.is_increment
+        where asked.spending is null
           and (
-            asked.network_transaction_id is null
-            or not has_early_reversal(
-              asked.public_token, asked.network_id, asked.network_transaction_id
+            asked.held_amount is null
+            or not asked.is_increment
+            and (
+              asked.network_transaction_id is null
+              or not has_early_reversal(
+                asked.public_token, asked.network_id, asked.network_transaction_id
+              )
             )
           )
         order by asked.public_token
@@ -156,7 +162,8 @@ begin
           claimed.public_token, claimed.network_id, claimed.mistakes, claimed.window_length
         )
         else false
-      end
+      end,
+      null::text as refusal
     from claimed;
 end
 $function$;

@@ -2,7 +2,13 @@
 -- claim of its idempotency key with the answer, and the count of a wrong expiry commit together.
 --
 -- p_mistakes is null unless the expiry was wrong. More than p_mistakes wrong expiries within
--- p_window microseconds count as guessing. Lock order: card, transaction, key, wrong expiry.
+-- p_window microseconds count as guessing.
+--
+-- An approval reserves what it takes from the limits (reserve_spending). If a limit refuses, the
+-- authorization is declined, and the answer of this call is not stored: it was an approval.
+-- p_spending is null without controls.
+--
+-- Lock order: card, transaction, key, spending, wrong expiry.
 --
 -- p_held_amount is what an approval holds, null if it holds nothing: its payment, which has the id
 -- of the authorization, is opened with the answer. An increment (p_is_increment) raises the payment
@@ -10,7 +16,7 @@
 --
 -- Returns whether the key was free and no reversal overtook the transaction; otherwise the call
 -- does nothing. is_reversed: a reversal came before this approval, which the caller declines. Also
--- returns whether to report guessing now.
+-- returns whether to report guessing now, and the response code of a limit that refused, or null.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function answer_authorization(
@@ -50,9 +56,11 @@ create or replace function answer_authorization(
   p_hold_expires_at timestamptz,
   p_is_increment boolean,
   p_raised_payment_id uuid,
+  p_spending jsonb,
   out is_answered boolean,
   out is_reversed boolean,
-  out is_guessing boolean
+  out is_guessing boolean,
+  out refusal text
 )
 language plpgsql
 as $function$
@@ -60,8 +68,14 @@ declare
   v_card card := lock_card(p_public_token);
   v_sequence integer := v_card.last_sequence + 1;
   v_payment_id uuid;
-  v_details text := p_details;
   v_raised record;
+  v_response_code text := p_response_code;
+  v_event_type text := p_event_type;
+  v_details text := p_details;
+  v_checks text := p_checks;
+  v_reserved record;
+  v_taken jsonb;
+  v_key_hash bytea;
 begin
   is_answered := false;
   is_reversed := p_held_amount is not null and not p_is_increment
@@ -87,16 +101,32 @@ begin
     end if;
   end if;
   is_answered := true;
+  if p_spending is not null and p_response_code = '00' then
+    v_reserved := reserve_spending(p_public_token, p_spending, p_checks, p_details);
+    v_checks := v_reserved.checks;
+    v_details := v_reserved.details;
+    v_taken := v_reserved.taken;
+    if v_reserved.response_code is not null then
+      refusal := v_reserved.response_code;
+      v_response_code := refusal;
+      v_event_type := 'authorization.declined';
+      foreach v_key_hash in array coalesce(p_key_hashes, '{}') loop
+        update idempotency_record
+        set answer = null
+        where client_id = p_claimant_id and key_hash = v_key_hash;
+      end loop;
+    end if;
+  end if;
   -- What an approval takes is taken here.
-  if p_held_amount is not null and p_is_increment then
+  if p_held_amount is not null and p_is_increment and refusal is null then
     v_raised := raise_payment(
       p_public_token, p_client_id, p_network_id, p_network_transaction_id, p_raised_payment_id,
       p_authorization_id, p_request_id, p_reference, p_held_amount, p_held_currency_code,
       p_hold_expires_at
     );
     v_payment_id := (v_raised.raised).payment_id;
-    v_details := (p_details::jsonb || jsonb_build_object('paymentId', v_payment_id))::text;
-  elsif p_held_amount is not null then
+    v_details := (v_details::jsonb || jsonb_build_object('paymentId', v_payment_id))::text;
+  elsif p_held_amount is not null and refusal is null then
     v_payment_id := p_authorization_id;
     insert into payment (
       public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
@@ -110,18 +140,20 @@ begin
   insert into authorization_request (
     public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
     transaction_type, amount, currency_code, billing_amount, billing_currency_code, merchant,
-    network_transaction_id, payment_id, response_code, checks, duration_ms, decided_at
+    network_transaction_id, payment_id, response_code, checks, product_controls_version,
+    card_controls_version, spending, duration_ms, decided_at
   )
   values (
     p_public_token, p_authorization_id, p_client_id, p_network_id, p_request_id, p_reference,
     p_entry_mode, p_transaction_type, p_amount, p_currency_code, p_billing_amount,
-    p_billing_currency_code, p_merchant, p_network_transaction_id, v_payment_id, p_response_code,
-    p_checks, p_duration_ms, clock_timestamp()
+    p_billing_currency_code, p_merchant, p_network_transaction_id, v_payment_id, v_response_code,
+    v_checks, (p_spending ->> 'productVersion')::integer, (p_spending ->> 'cardVersion')::integer,
+    v_taken, p_duration_ms, clock_timestamp()
   );
   perform record_event(
-    p_public_token, v_sequence, p_client_id, p_event_type, p_request_id, v_details, null, null
+    p_public_token, v_sequence, p_client_id, v_event_type, p_request_id, v_details, null, null
   );
-  if p_held_amount is not null and p_is_increment then
+  if v_payment_id is not null and p_is_increment then
     v_sequence := v_sequence + 1;
     perform record_event(
       p_public_token, v_sequence, p_client_id, 'payment.changed', p_request_id,

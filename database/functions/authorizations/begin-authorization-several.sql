@@ -57,7 +57,8 @@ create or replace function begin_authorization_several(
   cvv_remaining integer,
   try_number integer,
   epoch integer,
-  remaining integer
+  remaining integer,
+  controls jsonb
 )
 language plpgsql
 as $function$
@@ -96,6 +97,7 @@ begin
             or coalesce(asked.billing_amount, asked.amount) > 0
             and coalesce(asked.billing_currency_code, asked.currency_code)
               <> known.card_currency_code
+            or known.controls ? 'objection'
           then 'unspent'
           when asked.zone_key_name is not null and not exists (
             select
@@ -115,7 +117,14 @@ begin
           card.pvv, card.pin_key, card.cvk, product.pin_length,
           product.currency_code as card_currency_code, pin.try_limit as pin_limit,
           pin.try_limit - (pin.spent - pin.restored) as pin_remaining, cvv.try_limit as cvv_limit,
-          cvv.try_limit - (cvv.spent - cvv.restored) as cvv_remaining
+          cvv.try_limit - (cvv.spent - cvv.restored) as cvv_remaining,
+          case
+            when card.controls is not null or product.controls is not null then apply_controls(
+              card.public_token, product.controls, product.controls_version,
+              product.currency_code, card.controls, card.controls_version, asked.entry_mode,
+              asked.transaction_type, asked.merchant::jsonb
+            )
+          end as controls
         from (
           select *
           from card
@@ -123,7 +132,8 @@ begin
           limit 1
         ) as card
         cross join lateral (
-          select product.pin_length, product.currency_code
+          select product.pin_length, product.controls, product.controls_version,
+            product.currency_code
           from product
           where product.product_id = any (array[card.product_id])
           limit 1
@@ -217,7 +227,7 @@ begin
       read.pin_key, read.cvk, read.pin_length, read.card_currency_code,
       read.pin_limit, read.pin_remaining,
       read.cvv_limit, read.cvv_remaining,
-      spent.try_number, spent.epoch, spent.remaining
+      spent.try_number, spent.epoch, spent.remaining, read.controls
     from read
     left join claimed using (ordinal)
     left join spent using (ordinal)

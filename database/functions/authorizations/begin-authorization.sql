@@ -6,7 +6,8 @@
 --
 -- A try is spent if p_kind names the value to compare, the card is active and not expired in
 -- p_current_month, p_expiry_month is the card's or null, an amount to charge is in the currency of
--- the card's product, and the zone key p_zone_key_name is still the one that opened the PIN block.
+-- the card's product, no control without money objects, and the zone key p_zone_key_name is still
+-- the one that opened the PIN block.
 --
 -- The try, its row of authorization_request and the claim of the idempotency key commit together,
 -- before the comparison: so a repeat never spends again. Lock order: counter, transaction, key. If
@@ -19,6 +20,7 @@
 --     determines the reason.
 --   stale_zone_key: the zone key was retired or replaced.
 --   taken: the key was not free, or a reversal overtook the transaction.
+-- controls is what apply_controls returns; null if neither the card nor its product has controls.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function begin_authorization(
@@ -68,7 +70,8 @@ create or replace function begin_authorization(
   out cvv_remaining integer,
   out try_number integer,
   out epoch integer,
-  out remaining integer
+  out remaining integer,
+  out controls jsonb
 )
 language plpgsql
 as $function$
@@ -88,8 +91,7 @@ begin
   end if;
   select card.public_token, card.client_id, card.encrypted_pan, card.status_code,
     card.expiry_date, card.pin_block, card.pvv, card.pin_key, card.cvk,
-    (select product.pin_length from product where product.product_id = card.product_id),
-    (select product.currency_code from product where product.product_id = card.product_id),
+    product.pin_length, product.currency_code,
     pin.try_limit, pin.try_limit - (pin.spent - pin.restored),
     cvv.try_limit, cvv.try_limit - (cvv.spent - cvv.restored),
     p_zone_key_name is null or exists (
@@ -97,11 +99,18 @@ begin
       from zone_key
       where zone_key.client_id = p_network_id and zone_key.key_name = p_zone_key_name
         and zone_key.key_block = p_zone_key_block and zone_key.retired_at is null
-    )
+    ),
+    case
+      when card.controls is not null or product.controls is not null then apply_controls(
+        v_public_token, product.controls, product.controls_version, product.currency_code,
+        card.controls, card.controls_version, p_entry_mode, p_transaction_type, p_merchant
+      )
+    end
   into public_token, client_id, encrypted_pan, status_code, expiry_date, pin_block, pvv, pin_key,
     cvk, pin_length, card_currency_code, pin_limit, pin_remaining, cvv_limit, cvv_remaining,
-    v_is_zone_key
+    v_is_zone_key, controls
   from card
+  join product on product.product_id = card.product_id
   join try_counter as pin on pin.public_token = v_public_token and pin.kind = 'pin'
   join try_counter as cvv on cvv.public_token = v_public_token and cvv.kind = 'cvv'
   where card.public_token = v_public_token;
@@ -110,6 +119,7 @@ begin
     or v_expiry_month < p_current_month or p_expiry_month <> v_expiry_month
     or coalesce(p_billing_amount, p_amount) > 0
     and coalesce(p_billing_currency_code, p_currency_code) <> card_currency_code
+    or controls ? 'objection'
   then
     return;
   end if;

@@ -3,8 +3,8 @@
 -- It is one statement over all callers, because one function call per caller costs the server three
 -- times as much. Each caller has another card. It waits for no card and omits these callers:
 -- one whose card or counter is locked, one whose try did not match or is not the only
--- outstanding one, and one whose key has an answer. It also omits increments, and approvals whose
--- reversal came first. Keys are locked in the order of their cards, as
+-- outstanding one, one with controls, and one whose key has an answer. It also omits increments,
+-- and approvals whose reversal came first. Keys are locked in the order of their cards, as
 -- answer_authorization_several claims them, so that two calls never wait for each other's keys.
 --
 -- Returns the result of settle_authorization for each caller's ordinal. Omitted callers call
@@ -35,13 +35,15 @@ create or replace function settle_authorization_several(
   p_held_currency_codes text[],
   p_hold_expires_ats timestamptz[],
   p_is_increments boolean[],
-  p_raised_payment_ids uuid[]
+  p_raised_payment_ids uuid[],
+  p_spendings text[]
 ) returns table (
   ordinal integer,
   remaining integer,
   answer bytea,
   is_own boolean,
-  is_reversed boolean
+  is_reversed boolean,
+  refusal text
 )
 language plpgsql
 as $function$
@@ -55,12 +57,12 @@ begin
         p_response_codes, p_checks, p_duration_ms, p_network_ids, p_request_ids, p_references, p_entry_modes,
         p_claimant_ids, p_claim_keys, p_claim_ids, p_answers, p_foreseen_tries,
         p_event_types, p_details, p_network_transaction_ids, p_held_amounts, p_held_currency_codes,
-        p_hold_expires_ats, p_is_increments, p_raised_payment_ids
+        p_hold_expires_ats, p_is_increments, p_raised_payment_ids, p_spendings
       ) with ordinality as caller (
         public_token, authorization_id, kind, try_number, epoch, comparison, response_code, checks,
         duration_ms, network_id, request_id, reference, entry_mode, claimant_id, key_hash, claim_id, answer,
         foreseen_tries, event_type, details, network_transaction_id, held_amount, held_currency_code,
-        hold_expires_at, is_increment, raised_payment_id, ordinal
+        hold_expires_at, is_increment, raised_payment_id, spending, ordinal
       )
       order by public_token
     ),
@@ -81,7 +83,7 @@ begin
           and counter.outstanding_tries = array[asked.try_number]
         for no key update skip locked
       ) as counter
-      where asked.comparison = 'match'
+      where asked.comparison = 'match' and asked.spending is null
         and (
           asked.held_amount is null
           or not asked.is_increment
@@ -163,7 +165,8 @@ begin
       where settled.held_amount is not null
     )
     select settled.ordinal::integer, settled.remaining,
-      case when settled.is_stored then settled.answer end as answer, settled.is_stored, false
+      case when settled.is_stored then settled.answer end as answer, settled.is_stored, false,
+      null::text as refusal
     from settled;
 end
 $function$;

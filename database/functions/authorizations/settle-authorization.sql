@@ -2,12 +2,16 @@
 -- answer, and the stored answer of the idempotency key commit together. The event of the answer
 -- comes after those of the try.
 --
--- Lock order: card, counter, key; the card is locked only if it gets an event. The first stored
--- answer of a key stays. The answer of this call is stored only if p_foreseen_tries remain, because
--- it was sealed before the number was known. If another answer was first, or the key was deleted,
--- the network received 96, and 96 is recorded, as service_unavailable of
+-- An approval reserves what it takes from the limits (reserve_spending). If a limit refuses, the
+-- authorization is declined, and the answer of this call is not stored: it was an approval.
+--
+-- Lock order: card, counter, key, spending; the card is locked only if it gets an event. The first
+-- stored answer of a key stays. The answer of this call is stored only if p_foreseen_tries remain,
+-- because it was sealed before the number was known. If another answer was first, or the key was
+-- deleted, the network received 96, and 96 is recorded, as service_unavailable of
 -- src/domain/decline-reason.ts. p_response_code and the event are null if the authorization spends
--- another try next. p_key_hash is null without an idempotency key.
+-- another try next. p_key_hash is null without an idempotency key, and p_spending is null without
+-- controls.
 --
 -- p_held_amount is what the approval holds, null if it holds nothing: its payment, which has the id
 -- of the authorization, is opened with the answer. An increment (p_is_increment) raises the payment
@@ -15,7 +19,8 @@
 -- before the approval, 94 is recorded, as transaction_reversed; the answer is not stored.
 --
 -- Returns how many tries remain, null if the counter does not exist; the stored answer of the key,
--- null if it has none; whether it is the answer of this call; and whether a reversal came first.
+-- null if it has none; whether it is the answer of this call; whether a reversal came first; and the
+-- response code of a limit that refused, or null.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function settle_authorization(
@@ -45,10 +50,12 @@ create or replace function settle_authorization(
   p_hold_expires_at timestamptz,
   p_is_increment boolean,
   p_raised_payment_id uuid,
+  p_spending jsonb,
   out remaining integer,
   out answer bytea,
   out is_own boolean,
-  out is_reversed boolean
+  out is_reversed boolean,
+  out refusal text
 )
 language plpgsql
 as $function$
@@ -57,9 +64,13 @@ declare
   v_card card;
   v_settled record;
   v_first_answer bytea;
+  v_is_open boolean;
   v_response_code text := p_response_code;
   v_event_type text := p_event_type;
   v_details text := p_details;
+  v_checks text := p_checks;
+  v_reserved record;
+  v_taken jsonb;
   v_sequence integer;
   v_payment_id uuid;
   v_raised record;
@@ -113,7 +124,8 @@ begin
     where record.client_id = p_claimant_id and record.key_hash = p_key_hash
       and record.claim_id = p_claim_id
     for no key update;
-    if not found or v_first_answer is not null then
+    v_is_open := found and v_first_answer is null;
+    if not v_is_open then
       v_response_code := '96';
       v_event_type := 'authorization.declined';
       v_details := (
@@ -121,7 +133,21 @@ begin
           'responseCode', '96', 'declineReason', 'service_unavailable', 'declinedBy', 'service'
         )
       )::text;
-    elsif remaining = p_foreseen_tries and not is_reversed then
+    end if;
+  end if;
+  if p_spending is not null and v_response_code = '00' then
+    v_reserved := reserve_spending(p_public_token, p_spending, p_checks, p_details);
+    v_checks := v_reserved.checks;
+    v_details := v_reserved.details;
+    v_taken := v_reserved.taken;
+    if v_reserved.response_code is not null then
+      refusal := v_reserved.response_code;
+      v_response_code := refusal;
+      v_event_type := 'authorization.declined';
+    end if;
+  end if;
+  if p_key_hash is not null then
+    if v_is_open and refusal is null and not is_reversed and remaining = p_foreseen_tries then
       update idempotency_record as record
       set answer = p_answer
       where record.client_id = p_claimant_id and record.key_hash = p_key_hash;
@@ -141,7 +167,7 @@ begin
       p_held_currency_code, p_hold_expires_at
     );
     v_payment_id := (v_raised.raised).payment_id;
-    v_details := (p_details::jsonb || jsonb_build_object('paymentId', v_payment_id))::text;
+    v_details := (v_details::jsonb || jsonb_build_object('paymentId', v_payment_id))::text;
   elsif p_held_amount is not null and v_response_code = '00' then
     v_payment_id := p_authorization_id;
     insert into payment (
@@ -180,7 +206,10 @@ begin
     restored = request.restored or p_try_number = any (v_settled.restored_tries),
     remaining_tries = remaining,
     response_code = v_response_code,
-    checks = p_checks,
+    checks = v_checks,
+    product_controls_version = (p_spending ->> 'productVersion')::integer,
+    card_controls_version = (p_spending ->> 'cardVersion')::integer,
+    spending = v_taken,
     duration_ms = p_duration_ms,
     decided_at = v_decided_at,
     payment_id = v_payment_id

@@ -2,7 +2,7 @@
 -- clearing or a refund. The message, the sums and the event commit together.
 --
 -- The first message of a network under a key decides. A repeat changes nothing and returns what was
--- done first. Lock order: card, payment.
+-- done first. Lock order: card, payment, authorization, spending.
 --
 -- p_amount is what a reversal takes back, or what remains (p_is_remaining), or null: all that is
 -- open. More than is open is never taken back. p_hold_expires_at is when a hold that this message
@@ -124,6 +124,7 @@ begin
     -- What a message gives back is given back here.
     if effect = 'release' then
       v_payment.reversed := v_payment.reversed + applied;
+      perform release_payment_spending(p_public_token, v_payment.payment_id, applied);
     elsif effect in ('replace', 'reopen') then
       v_payment.approved := v_payment.reversed + v_payment.cleared + amount;
       v_payment.hold_expires_at := coalesce(

@@ -16,6 +16,12 @@ export type CardStatusCode = CardStatus['cardStatusCode']
 export type ChangeCardStatus = Schemas['ChangeCardStatus'] & {
   readonly cardStatusCode: Exclude<CardStatusCode, '02' | '54'>
 }
+/** The spending controls of a card. */
+export type CardControls = Schemas['CardControls']
+export type ReplaceCardControls = Schemas['ReplaceCardControls']
+export type ControlsVersion = Schemas['ControlsVersion']
+export type ExplainControls = Schemas['ExplainControls']
+export type ControlsExplanation = Schemas['ControlsExplanation']
 export type Attempt = Schemas['Attempt']
 /** The tries of a PIN or a CVV: `Blocked` exactly when none remain. */
 export type TryStatus = Schemas['TryStatus']

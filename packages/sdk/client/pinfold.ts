@@ -9,6 +9,7 @@ import {
   type Products,
   products,
 } from './resources/cards.ts'
+import { type Controls, controls } from './resources/controls.ts'
 import { type Events, events } from './resources/events.ts'
 import { type Payments, payments } from './resources/payments.ts'
 import { type Cvvs, cvvs, type Pins, pins, type Simulator, simulator } from './resources/pins.ts'
@@ -21,6 +22,7 @@ import { createTransport } from './transport/transport.ts'
 export interface Pinfold {
   readonly products: Products
   readonly cards: Cards
+  readonly controls: Controls
   readonly pins: Pins
   readonly cvvs: Cvvs
   readonly authorizations: Authorizations
@@ -51,6 +53,7 @@ export function createPinfold(options: PinfoldOptions): Pinfold {
   return {
     products: products(calls),
     cards: cards(calls),
+    controls: controls(calls),
     pins: pins(calls),
     cvvs: cvvs(calls),
     authorizations: authorizations(calls),

@@ -37,6 +37,10 @@ export class CardStatusConflict extends Problem {
   declare readonly code: 'card_status_conflict'
 }
 
+export class ControlsVersionConflict extends Problem {
+  declare readonly code: 'controls_version_conflict'
+}
+
 export class PinNotRevealable extends Problem {
   declare readonly code: 'pin_not_revealable'
 }
@@ -103,6 +107,7 @@ export const problemClasses = {
   method_not_allowed: MethodNotAllowed,
   card_closed: CardClosed,
   card_status_conflict: CardStatusConflict,
+  controls_version_conflict: ControlsVersionConflict,
   pin_not_revealable: PinNotRevealable,
   idempotency_key_in_use: IdempotencyKeyInUse,
   body_too_large: BodyTooLarge,

@@ -10,6 +10,10 @@ type DeclineReason =
   | 'wrong_expiry_date'
   | 'inquiry_not_supported'
   | 'currency_not_supported'
+  | 'merchant_category_not_allowed'
+  | 'merchant_not_allowed'
+  | 'country_not_allowed'
+  | 'channel_not_allowed'
   | 'pin_missing'
   | 'invalid_pin_block'
   | 'wrong_pin'
@@ -17,6 +21,9 @@ type DeclineReason =
   | 'wrong_cvv2'
   | 'cvv2_blocked'
   | 'transaction_reversed'
+  | 'invalid_amount'
+  | 'amount_over_limit'
+  | 'count_over_limit'
   | 'service_unavailable'
 
 interface AttemptFailed {
@@ -80,9 +87,12 @@ interface Authorization {
       | 'expiry'
       | 'transaction_type'
       | 'currency'
+      | 'shadow'
+      | 'controls'
       | 'pin_block'
       | 'pin'
       | 'cvv2'
+      | 'limits'
       | 'answer'
     readonly result: 'passed' | 'failed' | 'not_given' | 'blocked' | 'unresolved'
   }[]
@@ -117,6 +127,10 @@ interface EventDetails {
     readonly cardStatusCode: CardStatusCode
   }
   readonly 'card.status_changed': { readonly from: CardStatusCode; readonly to: CardStatusCode }
+  readonly 'card.controls_changed': {
+    /** Of the new controls. */
+    readonly version: number
+  }
   readonly 'card_data.revealed': Revealed & {
     readonly form: 'sessionKey' | 'deviceKey'
     readonly includePin: boolean
@@ -138,7 +152,9 @@ interface EventDetails {
   readonly 'authorization.declined': Authorization & {
     /** Why: stable, so switch on it. */
     readonly declineReason?: DeclineReason
-    readonly declinedBy?: 'card' | 'pin' | 'cvv2' | 'service'
+    readonly declinedBy?: 'card' | 'product_control' | 'card_control' | 'pin' | 'cvv2' | 'service'
+    /** The control that declined, such as `limits.day`. */
+    readonly control?: string
   }
   readonly 'payment.changed': PaymentChange
   /** Money moved without an authorization. */

@@ -175,7 +175,7 @@ const change = (call: cli.Call, method: string, body?: object): Promise<cli.Outc
     return { json: product, text: sheet(product) }
   })
 
-function parseProductId({ names: [name = ''] }: cli.Call): number {
+export function parseProductId({ names: [name = ''] }: cli.Call): number {
   if (/^[0-9]{1,12}$/.test(name)) return Number(name)
   throw new cli.UsageError('PRODUCT must be the number of a product.')
 }

@@ -34,6 +34,7 @@ const tryWrongPin = simulate({ pin: '5937' })
 const acts: Readonly<Record<string, readonly Request[]>> = {
   'card.created': [],
   'card.status_changed': [['PUT', (card) => `/cards/${card}/status`, { cardStatusCode: '62' }]],
+  'card.controls_changed': [['PUT', (card) => `/cards/${card}/controls`, { version: 0 }]],
   'pin.set': [setPin],
   'pin.revealed': [['GET', pinPath]],
   'pin.attempt_failed': [setPin, tryWrongPin],

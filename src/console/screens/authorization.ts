@@ -21,9 +21,12 @@ const checkNames: Readonly<Record<Check['check'], string>> = {
   expiry: 'Expiry date',
   transaction_type: 'Type of the transaction',
   currency: 'Currency',
+  shadow: 'Shadow controls',
+  controls: 'Spending controls',
   pin_block: 'PIN block can be read',
   pin: 'PIN',
   cvv2: 'CVV2',
+  limits: 'Spending limits',
   answer: 'Answer to the first request',
 }
 
@@ -106,7 +109,9 @@ export const authorizationScreen: Screen = {
 function checkRow(check: Check): Content {
   const [word, tone] = verdicts[check.result]
   const { afterMs, cardStatusCode = '', remainingTries, responseCode, tryNumber } = check
+  const { control, owner } = check
   const details = [
+    control !== undefined && `${control} of the ${owner}`,
     isCardStatusCode(cardStatusCode) && `The card was ${cardStatuses[cardStatusCode].description}`,
     tryNumber !== undefined && `try ${tryNumber}`,
     remainingTries !== undefined && left(remainingTries),

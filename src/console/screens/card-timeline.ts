@@ -24,6 +24,7 @@ export const timelineKinds = {
 const actNames: Readonly<Record<string, string>> = {
   'card.created': 'Card created',
   'card.status_changed': 'Status changed',
+  'card.controls_changed': 'Spending controls changed',
   'card_data.revealed': 'Card data sealed to a device',
   'cardholder.revealed': 'Cardholder shown to an operator',
   'pan.searched': 'Card found by its number',

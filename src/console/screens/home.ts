@@ -157,14 +157,18 @@ const sumCounts = (figures: Figures, name: 'approved' | 'declined'): number =>
 
 /** The meanings of response codes (ISO 8583, field 39). */
 const reasons: Readonly<Record<string, string>> = {
+  '03': 'Merchant not allowed',
   '05': 'Do not honour',
+  '13': 'Invalid amount',
   '14': 'No such card',
   '41': 'Lost card',
   '43': 'Stolen card',
   '54': 'Expired',
   '55': 'Wrong PIN',
   '57': 'Not permitted',
+  '61': 'Amount over limit',
   '62': 'Restricted',
+  '65': 'Count over limit',
   '75': 'PIN tries used up',
   '82': 'Wrong CVV',
   N7: 'Wrong CVV2',

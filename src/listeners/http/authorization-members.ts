@@ -1,12 +1,15 @@
 import Type from 'typebox'
 import { checkNames, checkResults } from '../../domain/authorization-check.ts'
+import { controlOwners } from '../../domain/decide-controls.ts'
 import { declineReasons, decliners, retries } from '../../domain/decline-reason.ts'
 import { recordedTransactionMembers } from './transaction-members.ts'
 
 /** The members of a check of an authorization, on both listeners. */
 export const checkMembers = {
   check: Type.Enum([...checkNames], {
-    description: '`answer`: of a repeat, whose first request was lost before it was answered.',
+    description:
+      '`controls`: those without money. `shadow`: controls that decide nothing; they object. ' +
+      '`answer`: of a repeat, whose first request was lost before it was answered.',
   }),
   result: Type.Enum([...checkResults], {
     description:
@@ -15,6 +18,12 @@ export const checkMembers = {
   }),
   cardStatusCode: Type.Optional(Type.String({ description: 'The status that the card had.' })),
   remainingTries: Type.Optional(Type.Integer({ description: 'After this check.' })),
+  control: Type.Optional(
+    Type.String({ description: 'The control that objected.', examples: ['limits.day'] }),
+  ),
+  owner: Type.Optional(
+    Type.Enum([...controlOwners], { description: 'Whose control it is.', examples: ['card'] }),
+  ),
 }
 
 const onDeclines = 'On declines only.'
@@ -29,6 +38,12 @@ export const declineMembers = {
   ),
   declinedBy: Type.Optional(
     Type.Enum([...decliners], { description: `What declined. ${onDeclines}`, examples: ['pin'] }),
+  ),
+  control: Type.Optional(
+    Type.String({
+      description: 'The control that declined, where one did.',
+      examples: ['limits.day'],
+    }),
   ),
 }
 

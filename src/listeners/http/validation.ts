@@ -85,8 +85,11 @@ function joinAlternatives(
 ): FastifySchemaValidationError[] {
   const branches = Map.groupBy(faults, findBranch)
   const fewest = new Map<string, string>()
-  for (const [branch, { length }] of branches) {
-    if (branch === null) continue
+  for (const [branch, those] of branches) {
+    // Null has no fault, so a faulty value is meant for another branch.
+    const isNull = those.some(({ params }) => params.type === 'null')
+    if (branch === null || isNull) continue
+    const { length } = those
     const alternative = branch.replace(/\d+\/$/, '')
     const best = fewest.get(alternative)
     if (best === undefined || length < (branches.get(best)?.length ?? 0)) {

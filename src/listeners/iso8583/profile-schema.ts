@@ -12,7 +12,9 @@ export type LinkOutcome = NetworkAnswer['outcome'] | '12' | '25' | '30' | '57' |
 export const outcomes: readonly LinkOutcome[] = [
   ...([
     '00',
+    '03',
     '12',
+    '13',
     '14',
     '25',
     '30',
@@ -22,8 +24,10 @@ export const outcomes: readonly LinkOutcome[] = [
     '54',
     '55',
     '57',
+    '61',
     '62',
     '63',
+    '65',
     '75',
     '78',
   ] as const),

@@ -83,6 +83,12 @@ export const bodyExamples: Readonly<Record<string, object>> = {
     currencyCode: 'EUR',
     cardTypes: ['Virtual'],
   },
+  replaceProductControls: {
+    version: 0,
+    timeZone: 'Europe/Madrid',
+    countries: { blocked: ['PRK'] },
+    limits: [{ period: 'month', maximumAmount: 500_000 }],
+  },
   changeProduct: { productName: 'Travel Debit Plus' },
   createClient: {
     clientId: 'client-1',

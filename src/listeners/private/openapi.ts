@@ -12,6 +12,7 @@ import * as cardAuthorizations from './schemas/card-authorizations.ts'
 import * as cards from './schemas/cards.ts'
 import * as clients from './schemas/clients.ts'
 import * as componentEntries from './schemas/component-entries.ts'
+import * as controls from './schemas/controls.ts'
 import * as disclosures from './schemas/disclosures.ts'
 import * as figures from './schemas/figures.ts'
 import * as keys from './schemas/keys.ts'
@@ -80,6 +81,7 @@ export const privateDescription = (
     ...clients,
     ...componentEntries,
     ...disclosures,
+    ...controls,
     ...figures,
     ...keys,
     ...limits,

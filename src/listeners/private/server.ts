@@ -88,6 +88,7 @@ const routes = [
   productRoutes.administeredProductRoutes,
   productRoutes.createProductRoute,
   productRoutes.changeProductRoute,
+  productRoutes.productControlRoutes,
   clientRoutes.clientRoutes,
   clientRoutes.createClientRoute,
   clientRoutes.changeClientRoute,

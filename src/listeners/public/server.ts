@@ -10,6 +10,7 @@ import { cardCvvRoutes } from './routes/card-cvv.ts'
 import { cardDataKeyRoute, cardDataKeySetRoute, getCardDataRoute } from './routes/card-data.ts'
 import { pinStatusRoute, revealPinRoute, setPinRoute, unblockPinRoute } from './routes/card-pin.ts'
 import * as cardRoutes from './routes/cards.ts'
+import { cardControlRoutes, explainControlsRoute } from './routes/controls.ts'
 import * as deliveryRoutes from './routes/deliveries.ts'
 import { type DemoSite, demoRoutes } from './routes/demo.ts'
 import { listEventsRoute } from './routes/events.ts'
@@ -52,6 +53,8 @@ const routes = [
   unblockPinRoute,
   cardCvvRoutes,
   cardRoutes.listAttemptsRoute,
+  cardControlRoutes,
+  explainControlsRoute,
   authorizationRoutes,
   paymentRoutes,
   listEventsRoute,

@@ -8,6 +8,7 @@ import { Problem } from '../../domain/problem.ts'
 import type { ResponseCode } from '../../domain/response-code.ts'
 import { recordTransaction } from '../../domain/transaction.ts'
 import type { TryKind } from '../../domain/tries.ts'
+import { type NewSpending, toSpending } from '../../storage/authorizations/applied-controls.ts'
 import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
 import {
   type Answered,
@@ -102,16 +103,24 @@ const composeHeld = (
 const opensPayment = (traced: TracedRequest, responseCode: ResponseCode): boolean =>
   composeHeld(traced, responseCode) !== null && !traced.increment
 
-/** Composes the record and the event of an answered authorization. */
+/**
+ * Composes the record and the event of an answered authorization.
+ * @param spending what it takes from limits; null for a decline.
+ */
 export function toAnsweredAuthorization(
   traced: TracedRequest,
-  { clientId, publicToken }: Pick<AuthorizedCard, 'clientId' | 'publicToken'>,
+  {
+    clientId,
+    controls,
+    publicToken,
+  }: Pick<AuthorizedCard, 'clientId' | 'controls' | 'publicToken'>,
   { authorizationId = newEventId(), responseCode }: Authorization,
+  spending: NewSpending | null = null,
 ): AnsweredAuthorization & Pick<AuthorizationRequest, 'entryMode'> {
   const { entryMode, networkId, reference, requestId, trail, transaction } = traced
-  const { declinedBy, declineReason } = explainDecline(responseCode, trail.checks) ?? {}
+  const { control, declinedBy, declineReason } = explainDecline(responseCode, trail.checks) ?? {}
   const paymentId = opensPayment(traced, responseCode) ? authorizationId : undefined
-  const reported = { authorizationId, paymentId, responseCode, declineReason, declinedBy }
+  const reported = { authorizationId, paymentId, responseCode, declineReason, declinedBy, control }
   return {
     publicToken,
     clientId,
@@ -132,10 +141,11 @@ export function toAnsweredAuthorization(
       ...recordTransaction(transaction),
       checks: trail.checks.map(({ check, result }) => ({ check, result })),
       // Of the try that the record has. An earlier one has a record without an answer.
-      tryNumber: trail.checks.at(-1)?.tryNumber,
+      tryNumber: trail.checks.findLast(({ check }) => check !== 'limits')?.tryNumber,
     }),
     hold: composeHeld(traced, responseCode),
     increment: traced.increment ?? null,
+    spending: controls && toSpending(controls, spending),
   }
 }
 
@@ -160,6 +170,8 @@ interface Unspent {
   readonly result: Authorization
   readonly card: AuthorizedCard | null
   readonly isExpiryWrong: boolean
+  /** What an approval takes from limits. */
+  readonly spending?: NewSpending | null
 }
 
 /**
@@ -172,18 +184,45 @@ export async function answerUnspent(
   context: AuthorizationContext,
   keyed: idempotency.KeyedRequest | null,
   traced: TracedRequest,
-  { card, isExpiryWrong, result }: Unspent,
+  { card, isExpiryWrong, result, spending = null }: Unspent,
 ): Promise<idempotency.Answer<Authorization> | null> {
-  const { database, observe } = context
-  const { networkId } = traced
   const claim = keyed && (await answeredClaim(context, keyed, result))
-  const record = card && toAnsweredAuthorization(traced, card, result)
+  const record = card && toAnsweredAuthorization(traced, card, result, spending)
+  const answered = await commitUnspent(context, keyed, { traced, record, claim, isExpiryWrong })
+  if (card && answered.isReversed) return answerReversed(context, keyed, traced, card)
+  if (!answered.isAnswered) return null
+  if (record && answered.refusal !== null) {
+    const { authorizationId } = record
+    const lost = composeAnswer('96', card, traced, authorizationId)
+    const refused = composeAnswer(answered.refusal, card, traced, authorizationId)
+    context.observe.checked(refused)
+    const claimId = claim?.claimId ?? null
+    return storeFirstAnswer(context, { keyed, claimId, lost }, refused)
+  }
+  context.observe.checked(result)
+  context.observe.answered(result)
+  return { result, replayed: false }
+}
+
+/** The parts of an answer that commit together. */
+interface UnspentCommit {
+  readonly traced: TracedRequest
+  /** Null about an unknown card. */
+  readonly record: ReturnType<typeof toAnsweredAuthorization> | null
+  readonly claim: Claim | null
+  readonly isExpiryWrong: boolean
+}
+
+async function commitUnspent(
+  context: AuthorizationContext,
+  keyed: idempotency.KeyedRequest | null,
+  { claim, isExpiryWrong, record, traced }: UnspentCommit,
+): Promise<Committed> {
+  const { database } = context
   try {
-    if (record) {
-      const answered = await recordUnspent(context, record, claim, isExpiryWrong)
-      if (answered.isReversed) return await answerReversed(context, keyed, traced, card)
-      if (!answered.isAnswered) return null
-    } else if (claim && !(await answerUnknownCard(database, networkId, claim))) return null
+    if (record) return await recordUnspent(context, record, claim, isExpiryWrong)
+    const isAnswered = !claim || (await answerUnknownCard(database, traced.networkId, claim))
+    return { isAnswered, isReversed: false, refusal: null }
   } catch (error) {
     // The lock was that of the card or of the key: of the key, if another request has it by now.
     const isInUse =
@@ -192,10 +231,9 @@ export async function answerUnspent(
       (await findRememberedRequest(database, keyed, keyed.fingerprints)) !== null
     throw isInUse ? new Problem('idempotency_key_in_use', { cause: error }) : error
   }
-  observe.checked(result)
-  observe.answered(result)
-  return { result, replayed: false }
 }
+
+type Committed = Pick<Answered, 'isAnswered' | 'isReversed' | 'refusal'>
 
 /** Records an answer, and counts and reports a wrong expiry. */
 async function recordUnspent(
@@ -203,7 +241,7 @@ async function recordUnspent(
   record: AnsweredAuthorization & Pick<AuthorizationRequest, 'entryMode'>,
   claim: Claim | null,
   isExpiryWrong: boolean,
-): Promise<Pick<Answered, 'isAnswered' | 'isReversed'>> {
+): Promise<Committed> {
   const threshold = isExpiryWrong ? guessing : null
   const answered = await answerAuthorization(database, record, claim, threshold)
   if (isExpiryWrong && answered.isAnswered) {

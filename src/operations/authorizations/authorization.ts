@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import Type, { type Static } from 'typebox'
 import { addressResults, type GivenAddress } from '../../domain/address-check.ts'
 import type { Cvv2 } from '../../domain/cvv2.ts'
+import { type EntryMode, entryModes } from '../../domain/entry-mode.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
 import { responseCodes } from '../../domain/response-code.ts'
@@ -90,11 +91,7 @@ export interface AuthorizationObserver {
   hsmFaulted(error: unknown): void
 }
 
-export { pinBlockFormats }
-
-/** How the card was presented. */
-export const entryModes = ['chip', 'contactless', 'magstripe', 'atm', 'ecommerce', 'moto'] as const
-export type EntryMode = (typeof entryModes)[number]
+export { type EntryMode, entryModes, pinBlockFormats }
 
 /** An authorization request of a card network. */
 export interface AuthorizationRequest {

@@ -26,6 +26,7 @@ import {
 import type { Authorization, AuthorizationContext, AuthorizationRequest } from './authorization.ts'
 import { answerBlocked, blockedAnswer, compareAll, listKinds, pickOrigin } from './compare.ts'
 import { compareCardAddress } from './compare-address.ts'
+import { meetLimits, noteControls } from './controls.ts'
 import {
   deleteCachedZoneKey,
   nameCard,
@@ -170,8 +171,9 @@ async function decide(
   }
   const [kind] = listKinds(traced)
   if (!kind) {
-    const result = composeAnswer('00', card, traced, authorizationId)
-    return answerUnspent(context, keyed, traced, { result, card, isExpiryWrong: false })
+    const { objection, spending } = meetLimits(traced, card)
+    const result = composeAnswer(objection ?? '00', card, traced, authorizationId)
+    return answerUnspent(context, keyed, traced, { result, card, isExpiryWrong: false, spending })
   }
   const result = blockedAnswer(traced, { authorizationId, card }, kind, uncheckedOutcomes(card))
   // Concurrent requests spent the last try after the card was read, or none was left then.
@@ -198,6 +200,14 @@ const findFaultyMember = (
   return isInCurrency(request.transaction, currencyCode) ? null : 'currency'
 }
 
+/** Returns the first objection to a transaction by itself, whoever uses the card. */
+function objectToTransaction(traced: TracedRequest, card: AuthorizedCard): ResponseCode | null {
+  const faulty = findFaultyMember(traced, card)
+  if (!faulty) return noteControls(traced, card)
+  traced.trail.note({ check: faulty, result: 'failed', responseCode: '57' })
+  return '57'
+}
+
 /** Returns the first objection before a try is spent, in the order that networks expect. */
 function objectTo(traced: TracedRequest, begun: Begun): ResponseCode | null {
   const { card, outcome, presented } = begun
@@ -217,11 +227,8 @@ function objectTo(traced: TracedRequest, begun: Begun): ResponseCode | null {
     return '54'
   }
   note({ check: 'expiry', result: traced.expiryDate === undefined ? 'not_given' : 'passed' })
-  const faulty = findFaultyMember(traced, card)
-  if (faulty) {
-    note({ check: faulty, result: 'failed', responseCode: '57' })
-    return '57'
-  }
+  const transactionObjection = objectToTransaction(traced, card)
+  if (transactionObjection) return transactionObjection
   // The record does not state more about a faulty block than the answer does.
   const blockObjection = presented ? presented.objection : lacksPinBlock(traced) ? '86' : null
   const blockResults = { '86': 'failed', '96': 'unresolved' } as const

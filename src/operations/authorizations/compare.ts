@@ -32,6 +32,7 @@ import {
   type AuthorizationRequest,
   callHsm,
 } from './authorization.ts'
+import { meetLimits } from './controls.ts'
 
 /** Lists the values of a request to compare, in order. */
 export const listKinds = ({ cvv2, pinBlock }: AuthorizationRequest): TryKind[] => [
@@ -202,7 +203,10 @@ async function settleAndAnswer(
 ): Promise<idempotency.Answer<Authorization>> {
   const { database, hsm, observe } = context
   const { kind, remaining } = spent
-  const responseCode = findObjection(kind, comparison) ?? '00'
+  const tryObjection = findObjection(kind, comparison)
+  // Limits come last: a wrong PIN reserves nothing.
+  const limits = tryObjection === undefined ? meetLimits(traced, card) : null
+  const foreseenCode = tryObjection ?? limits?.objection ?? '00'
   const answer = (remainingTries: number, code: ResponseCode): Authorization =>
     composeAnswer(code, card, traced, authorizationId, {
       ...outcomes,
@@ -211,11 +215,12 @@ async function settleAndAnswer(
   const limit = kind === 'pin' ? card.pinLimit : card.cvvLimit
   // The number of remaining tries if no other request tries the card at the same time.
   const foreseen = { match: limit, mismatch: remaining, unresolved: remaining + 1 }[comparison]
-  const foreseenAnswer = answer(foreseen, responseCode)
+  const foreseenAnswer = answer(foreseen, foreseenCode)
   const sealed = await sealForeseen(context, answerClaim, foreseen, foreseenAnswer)
-  const record = toAnsweredAuthorization(traced, card, foreseenAnswer)
+  const record = toAnsweredAuthorization(traced, card, foreseenAnswer, limits?.spending)
   const settled = await settleAuthorization(database, { spent, comparison }, record, sealed)
-  const result = answer(settled.remaining, settled.isReversed ? '94' : responseCode)
+  const reversed = settled.isReversed ? '94' : null
+  const result = answer(settled.remaining, reversed ?? settled.refusal ?? foreseenCode)
   observe.checked(result)
   if (!sealed || !answerClaim.keyed || !settled.answer)
     return storeFirstAnswer(context, answerClaim, result)
@@ -228,9 +233,9 @@ async function settleAndAnswer(
 }
 
 /**
- * Seals the answer for the case that no concurrent request changes the remaining tries; otherwise
- * it is stored separately. With several hashes, while their key is rotated, it is always stored
- * separately.
+ * Seals the answer for the case that no concurrent request changes the remaining tries, and that no
+ * limit refuses; otherwise it is stored separately. With several hashes, while their key is
+ * rotated, it is always stored separately.
  */
 async function sealForeseen(
   { hsm }: AuthorizationContext,

@@ -108,13 +108,17 @@ export async function findClientAuthorization(
   return recorded(row)
 }
 
+const isTry = (check: AuthorizationCheck['check']): boolean => check === 'pin' || check === 'cvv2'
+
 function recorded(row: stored.AuthorizationRow): RecordedAuthorization {
-  const checks = parseChecks(row.checks)
-  const last = checks.at(-1)
-  // With concurrent requests, the remaining tries were only known at the commit.
-  if (last && row.remainingTries !== null) {
-    checks.splice(-1, 1, { ...last, remainingTries: row.remainingTries })
-  }
+  // With concurrent requests, the remaining tries of the last try were only known at the commit.
+  const { remainingTries } = row
+  const all = parseChecks(row.checks)
+  const last = all.findLastIndex(({ check }) => isTry(check))
+  const checks =
+    remainingTries === null
+      ? all
+      : all.map((check, index) => (index === last ? { ...check, remainingTries } : check))
   return {
     publicToken: row.publicToken,
     authorizationId: row.authorizationId,

@@ -73,7 +73,8 @@ select card.public_token as "publicToken", card.last_sequence as "lastSequence",
     sha256(convert_to(
       json_build_array(pin.try_limit, pin.epoch, pin.blocked_by_client)::text, 'UTF8')),
     sha256(convert_to(
-      json_build_array(cvv.try_limit, cvv.epoch, cvv.blocked_by_client)::text, 'UTF8'))
+      json_build_array(cvv.try_limit, cvv.epoch, cvv.blocked_by_client)::text, 'UTF8')),
+    sha256(convert_to(json_build_array(card.controls, card.controls_version)::text, 'UTF8'))
   ] as "digests"
 from card
 left join try_counter as pin on pin.public_token = card.public_token and pin.kind = 'pin'

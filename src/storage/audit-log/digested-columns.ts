@@ -44,6 +44,10 @@ export const digestedCardColumns: readonly CardColumns[] = [
     group: 'cvv tries',
     changedBy: ['card.created', 'cvv.blocked', 'cvv.unblocked'],
   },
+  {
+    group: 'controls',
+    changedBy: ['card.created', 'card.controls_changed'],
+  },
 ]
 
 /**

@@ -6,6 +6,7 @@ import type { Database } from '../engine/database.ts'
 import { loadSharedStatements } from '../engine/statements.ts'
 import { type Claim, type ClaimValues, claimParameters } from '../idempotency/idempotency.ts'
 import { type TransactionValues, transactionParameters } from '../links/transactions.ts'
+import { type AppliedControls, parseAppliedControls } from './applied-controls.ts'
 import { type TransactionColumns, toColumns } from './transaction-columns.ts'
 
 /** The members of a card that an authorization needs. */
@@ -27,6 +28,8 @@ export interface AuthorizedCard {
   readonly pinRemaining: number
   readonly cvvLimit: number
   readonly cvvRemaining: number
+  /** Null if neither the card nor its product has controls. */
+  readonly controls: AppliedControls | null
 }
 
 /** The identifier of a card. */
@@ -105,7 +108,9 @@ type BeginValues = Omit<ClaimValues, 'answer'> &
     readonly authorizationId: string
   }
 
-type BegunRow = Omit<AuthorizedCard, 'publicToken'> & {
+type BegunRow = Omit<AuthorizedCard, 'publicToken' | 'controls'> & {
+  /** JSON. */
+  readonly controls: string | null
   readonly outcome: Beginning['outcome']
   readonly publicToken: PublicToken | null
   readonly tryNumber: number | null
@@ -150,9 +155,13 @@ export async function beginAuthorization(
 }
 
 function toBeginning(row: BegunRow, kind: TryKind | null): Beginning {
-  const { epoch, outcome, publicToken, remaining, tryNumber, ...columns } = row
+  const { controls, epoch, outcome, publicToken, remaining, tryNumber, ...columns } = row
   if (publicToken === null) return { outcome: 'unspent', card: null }
-  const card = { publicToken, ...columns }
+  const card = {
+    publicToken,
+    ...columns,
+    controls: controls === null ? null : parseAppliedControls(controls),
+  }
   if (outcome !== 'spent') return { outcome, card }
   if (kind === null || tryNumber === null || epoch === null || remaining === null) {
     throw new Error('A try was spent without a number.')

@@ -2,7 +2,7 @@
 
 -- name: settle_authorization
 select settled.remaining, settled.answer, settled.is_own as "isOwn",
-  settled.is_reversed as "isReversed"
+  settled.is_reversed as "isReversed", settled.refusal
 from settle_authorization(
   p_public_token => :publicToken,
   p_authorization_id => :authorizationId,
@@ -29,12 +29,13 @@ from settle_authorization(
   p_held_currency_code => :heldCurrencyCode,
   p_hold_expires_at => :holdExpiresAt,
   p_is_increment => :isIncrement,
-  p_raised_payment_id => :raisedPaymentId
+  p_raised_payment_id => :raisedPaymentId,
+  p_spending => :spending::text::jsonb
 ) as settled;
 
 -- name: settle_authorization_several
 select done.ordinal, done.remaining, done.answer, done.is_own as "isOwn",
-  done.is_reversed as "isReversed"
+  done.is_reversed as "isReversed", done.refusal
 from settle_authorization_several(
   p_public_tokens => :publicTokens,
   p_authorization_ids => :authorizationIds,
@@ -61,7 +62,8 @@ from settle_authorization_several(
   p_held_currency_codes => :heldCurrencyCodes,
   p_hold_expires_ats => :holdExpiresAts,
   p_is_increments => :isIncrements,
-  p_raised_payment_ids => :raisedPaymentIds
+  p_raised_payment_ids => :raisedPaymentIds,
+  p_spendings => :spendings
 ) as done;
 
 -- The PIN has matched, and its authorization continues: the CVV2's try opens the row with the
@@ -94,7 +96,8 @@ from settle_authorization(
   p_held_currency_code => null,
   p_hold_expires_at => null,
   p_is_increment => false,
-  p_raised_payment_id => null
+  p_raised_payment_id => null,
+  p_spending => null
 ) as settled
 cross join spend_try(
   p_public_token => :publicToken,
@@ -116,7 +119,7 @@ cross join spend_try(
 
 -- name: answer_authorization
 select answered.is_answered as "isAnswered", answered.is_reversed as "isReversed",
-  answered.is_guessing as "isGuessing"
+  answered.is_guessing as "isGuessing", answered.refusal
 from answer_authorization(
   p_public_token => :publicToken,
   p_client_id => :clientId,
@@ -153,12 +156,13 @@ from answer_authorization(
   p_held_currency_code => :heldCurrencyCode,
   p_hold_expires_at => :holdExpiresAt,
   p_is_increment => :isIncrement,
-  p_raised_payment_id => :raisedPaymentId
+  p_raised_payment_id => :raisedPaymentId,
+  p_spending => :spending::text::jsonb
 ) as answered;
 
 -- name: answer_authorization_several
 select done.ordinal, done.is_answered as "isAnswered", done.is_reversed as "isReversed",
-  done.is_guessing as "isGuessing"
+  done.is_guessing as "isGuessing", done.refusal
 from answer_authorization_several(
   p_public_tokens => :publicTokens,
   p_client_ids => :clientIds,
@@ -195,7 +199,8 @@ from answer_authorization_several(
   p_held_currency_codes => :heldCurrencyCodes,
   p_hold_expires_ats => :holdExpiresAts,
   p_is_increments => :isIncrements,
-  p_raised_payment_ids => :raisedPaymentIds
+  p_raised_payment_ids => :raisedPaymentIds,
+  p_spendings => :spendings
 ) as done;
 
 -- A request about an unknown card has no authorization row.

@@ -1,6 +1,7 @@
 import type { EventType } from '../../domain/event-type.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Hold } from '../../domain/payment.ts'
+import type { ResponseCode } from '../../domain/response-code.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import { type Connection, type Database, firstRow } from '../engine/database.ts'
 import { loadSharedStatements, loadStatements } from '../engine/statements.ts'
@@ -39,6 +40,8 @@ export interface AnsweredAuthorization extends AuthorizationOrigin {
   readonly hold: Hold | null
   /** The payment that an increment raises; null for other authorizations. */
   readonly increment: Increment | null
+  /** JSON, from `toSpending`; null without controls. */
+  readonly spending: string | null
 }
 
 /** The payment that an increment raises: one with this id, or that of the network's transaction. */
@@ -86,6 +89,8 @@ interface Settlement {
   readonly isOwn: boolean
   /** A reversal of the transaction came first, and 94 was recorded. */
   readonly isReversed: boolean
+  /** The response code of a limit that refused the approval; null if none did. */
+  readonly refusal: ResponseCode | null
 }
 
 type TryValues = Pick<SpentTry, 'publicToken' | 'kind' | 'tryNumber' | 'epoch'>
@@ -107,7 +112,7 @@ const shared = loadSharedStatements(import.meta.url)
 
 const settle = shared.declareAct<
   SettleValues,
-  Pick<Settlement, 'remaining' | 'answer' | 'isReversed'> & { readonly isOwn: boolean | null }
+  Omit<Settlement, 'isOwn'> & { readonly isOwn: boolean | null }
 >('settle_authorization')
 
 const tryValues = ({ epoch, kind, publicToken, tryNumber }: SpentTry): TryValues => ({
@@ -221,6 +226,8 @@ export interface Answered {
   readonly isReversed: boolean
   /** Whether the number of wrong expiries exceeds the threshold, and is to be reported now. */
   readonly isGuessing: boolean
+  /** The response code of a limit that refused the approval; null if none did. */
+  readonly refusal: ResponseCode | null
 }
 
 const answer = shared.declareAct<AnswerValues, Answered>('answer_authorization')
@@ -237,7 +244,7 @@ export async function answerAuthorization(
   wrongExpiry: GuessingThreshold | null = null,
 ): Promise<Answered> {
   const { authorizationId, checks, clientId, durationMs, publicToken, responseCode } = authorization
-  const { details, eventType } = authorization
+  const { details, eventType, spending } = authorization
   const answered = await answer(database, publicToken, {
     publicToken,
     clientId,
@@ -253,6 +260,7 @@ export async function answerAuthorization(
     eventType,
     details,
     ...holdValues(authorization),
+    spending,
   })
   if (!answered) throw new Error('An authorization was not answered.')
   return answered

@@ -39,6 +39,18 @@ onEachEngine((engine) => {
     return { publicToken: card.publicToken }
   }
 
+  const money = { amount: 1_000, currency: 'EUR' }
+  const dayLimit = { period: 'day', maximumAmount: 999 }
+  const merchant = { id: 'BAKERY', country: 'ESP', categoryCode: '5462' }
+  const restrict =
+    (controls: object, paid: object = money) =>
+    async ({ publicToken }: IssuedCard) => {
+      const body = { version: 0, ...controls }
+      const { status } = await service.call('PUT', `/cards/${publicToken}/controls`, { body })
+      assert.equal(status, 200)
+      return { publicToken, merchant, ...paid }
+    }
+
   /** How each decline is caused: what happens to the card, and what the network then asks. */
   const causes: Readonly<Record<DeclineReason, (card: IssuedCard) => Promise<object>>> = {
     card_not_activated: async ({ publicToken }) => ({ publicToken }),
@@ -83,6 +95,13 @@ onEachEngine((engine) => {
       assert.equal((await service.call('POST', '//network/reversals', options)).status, 200)
       return { publicToken, networkTransactionId, amount: 1234, currency: 'EUR' }
     },
+    merchant_category_not_allowed: restrict({ merchantCategories: { blocked: ['5462'] } }),
+    merchant_not_allowed: restrict({ merchants: { allowed: ['HOTEL'] } }),
+    country_not_allowed: restrict({ countries: { blocked: ['ESP'] } }),
+    channel_not_allowed: restrict({ channels: { blocked: ['chip'] } }),
+    invalid_amount: restrict({ limits: [dayLimit] }, {}),
+    amount_over_limit: restrict({ limits: [dayLimit] }),
+    count_over_limit: restrict({ limits: [{ period: 'day', maximumCount: 0 }] }),
     async service_unavailable(card) {
       isHsmAway = true
       return pinTry(service, card)
@@ -104,13 +123,17 @@ onEachEngine((engine) => {
       const [newest] = (await read(`/cards/${card.publicToken}/authorizations`)).json
       const { advice, declinedBy, responseCode, retry } = declineRules[reason]
       assert.equal(answer.json.responseCode, responseCode)
-      const { authorizationId, checks, decidedAt, requestedAt, ...rest } = newest
+      const { authorizationId, checks, decidedAt, requestedAt, control, ...rest } = newest
+      assert.equal(control !== undefined, declinedBy === 'control')
+      const { amount, currency, merchant } = request as Record<string, unknown>
       assert.deepEqual(rest, {
+        ...(amount !== undefined && { amount, currency }),
+        ...(merchant !== undefined && { merchant }),
         publicToken: card.publicToken,
         approved: false,
         responseCode,
         declineReason: reason,
-        declinedBy,
+        declinedBy: declinedBy === 'control' ? 'card_control' : declinedBy,
         advice,
         retry,
         entryMode: 'entryMode' in request ? request.entryMode : 'chip',

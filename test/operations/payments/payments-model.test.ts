@@ -112,6 +112,7 @@ async function send(
         details: '{}',
         hold: { ...money, expiresAt: holdExpiresAt },
         increment: kind === 'increment' ? { paymentId } : null,
+        spending: null,
       },
       null,
     )

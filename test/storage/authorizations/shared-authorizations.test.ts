@@ -103,6 +103,7 @@ const declined = {
   details: '{"responseCode":"54"}',
   hold: null,
   increment: null,
+  spending: null,
 } as const
 
 const approved = {

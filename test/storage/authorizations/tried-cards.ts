@@ -213,6 +213,7 @@ export const recordFor = (spent: SpentTry, comparison: Comparison): AnsweredAuth
   details: '{}',
   hold: null,
   increment: null,
+  spending: null,
 })
 
 export const settle = (

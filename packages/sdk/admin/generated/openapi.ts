@@ -603,6 +603,27 @@ export interface paths {
         readonly patch: operations["changeProduct"];
         readonly trace?: never;
     };
+    readonly "/products/{productId}/controls": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read the spending controls of a product */
+        readonly get: operations["getProductControls"];
+        /**
+         * Replace the spending controls of a product
+         * @description Replaces them whole; an absent member allows everything. They hold for every card of the product from its next authorization on.
+         */
+        readonly put: operations["replaceProductControls"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/clients": {
         readonly parameters: {
             readonly query?: never;
@@ -1646,7 +1667,7 @@ export interface components {
         readonly Authorization: {
             readonly approved: boolean;
             /** @enum {string} */
-            readonly responseCode: "00" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "62" | "75" | "78" | "86" | "94" | "96" | "N7";
+            readonly responseCode: "00" | "03" | "13" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "61" | "62" | "65" | "75" | "78" | "86" | "94" | "96" | "N7";
             /** @example 4820117360 */
             readonly publicToken?: string;
             /** @example 512345678901 */
@@ -1843,6 +1864,44 @@ export interface components {
         readonly ConfirmClient: {
             /** @description The version of the compared credentials. */
             readonly credentialsVersion: number;
+        };
+        readonly ControlRules: {
+            /** @description A block beats an allow. */
+            readonly merchants?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly merchantCategories?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly countries?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly channels?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[] | null;
+                readonly blocked?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[];
+            };
+            /** @description Whether the card can be used once. Default: false. */
+            readonly singleUse?: boolean;
+            /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
+            readonly merchantLock?: boolean;
+            readonly limits?: readonly components["schemas"]["SpendingLimit"][];
+        };
+        readonly ControlsVersion: {
+            /**
+             * @description Of the new controls.
+             * @example 2
+             */
+            readonly version: number;
         };
         readonly CreateClient: {
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
@@ -2053,13 +2112,18 @@ export interface components {
                  * @example wrong_pin
                  * @enum {string}
                  */
-                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "service_unavailable";
+                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "service_unavailable";
                 /**
                  * @description What declined. On declines only.
                  * @example pin
                  * @enum {string}
                  */
-                readonly declinedBy?: "card" | "pin" | "cvv2" | "service";
+                readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "service";
+                /**
+                 * @description The control that declined, where one did.
+                 * @example limits.day
+                 */
+                readonly control?: string;
                 /** @description One sentence to the cardholder. On declines only. */
                 readonly advice?: string;
                 /**
@@ -2407,6 +2471,49 @@ export interface components {
                 readonly detail: string;
             }[];
         };
+        readonly ProductControls: {
+            /**
+             * @description Counts the changes: 0 before the first one.
+             * @example 2
+             */
+            readonly version: number;
+            /**
+             * @description Of the days of all limits of the product and its cards. Default: UTC.
+             * @example Europe/Madrid
+             */
+            readonly timeZone: string;
+            /** @description A block beats an allow. */
+            readonly merchants: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly merchantCategories: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly countries: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly channels: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[] | null;
+                readonly blocked?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[];
+            };
+            /** @description Whether the card can be used once. Default: false. */
+            readonly singleUse: boolean;
+            /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
+            readonly merchantLock: boolean;
+            readonly limits: readonly components["schemas"]["SpendingLimit"][];
+            /** @description Rules that are evaluated and recorded, and decide nothing. */
+            readonly shadow: components["schemas"]["ControlRules"] | null;
+        };
         readonly QueueFigures: {
             readonly now: components["schemas"]["Backlog"];
             /** @description One sample per minute, for at most 24 hours since the start of this process. */
@@ -2449,13 +2556,18 @@ export interface components {
              * @example wrong_pin
              * @enum {string}
              */
-            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "service_unavailable";
+            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "service_unavailable";
             /**
              * @description What declined. On declines only.
              * @example pin
              * @enum {string}
              */
-            readonly declinedBy?: "card" | "pin" | "cvv2" | "service";
+            readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "service";
+            /**
+             * @description The control that declined, where one did.
+             * @example limits.day
+             */
+            readonly control?: string;
             /** @description One sentence to the cardholder. On declines only. */
             readonly advice?: string;
             /**
@@ -2548,10 +2660,10 @@ export interface components {
             readonly requestId: string;
             readonly checks: readonly {
                 /**
-                 * @description `answer`: of a repeat, whose first request was lost before it was answered.
+                 * @description `controls`: those without money. `shadow`: controls that decide nothing; they object. `answer`: of a repeat, whose first request was lost before it was answered.
                  * @enum {string}
                  */
-                readonly check: "card" | "postal_code" | "address_line" | "status" | "expiry" | "transaction_type" | "currency" | "pin_block" | "pin" | "cvv2" | "answer";
+                readonly check: "card" | "postal_code" | "address_line" | "status" | "expiry" | "transaction_type" | "currency" | "shadow" | "controls" | "pin_block" | "pin" | "cvv2" | "limits" | "answer";
                 /**
                  * @description `not_given`: the request had nothing to check. `blocked`: no try was left, and nothing was compared. `unresolved`: the HSM gave no answer.
                  * @enum {string}
@@ -2561,6 +2673,17 @@ export interface components {
                 readonly cardStatusCode?: string;
                 /** @description After this check. */
                 readonly remainingTries?: number;
+                /**
+                 * @description The control that objected.
+                 * @example limits.day
+                 */
+                readonly control?: string;
+                /**
+                 * @description Whose control it is.
+                 * @example card
+                 * @enum {string}
+                 */
+                readonly owner?: "product" | "card";
                 /** @description From the arrival of the request. */
                 readonly afterMs: number;
                 /** @description The response code of the decline. */
@@ -2568,6 +2691,49 @@ export interface components {
                 /** @description The number of the spent try. */
                 readonly tryNumber?: number;
             }[];
+        };
+        readonly ReplaceProductControls: {
+            /**
+             * @description The present version, which is replaced: 0 before the first one.
+             * @example 2
+             */
+            readonly version: number;
+            /**
+             * @description Of the days of all limits of the product and its cards. Default: UTC.
+             * @example Europe/Madrid
+             */
+            readonly timeZone?: string;
+            /** @description A block beats an allow. */
+            readonly merchants?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly merchantCategories?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly countries?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly channels?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[] | null;
+                readonly blocked?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[];
+            };
+            /** @description Whether the card can be used once. Default: false. */
+            readonly singleUse?: boolean;
+            /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
+            readonly merchantLock?: boolean;
+            readonly limits?: readonly components["schemas"]["SpendingLimit"][];
+            /** @description Rules that are evaluated and recorded, and decide nothing. */
+            readonly shadow?: components["schemas"]["ControlRules"] | null;
         };
         readonly ReplayAsOperator: {
             /** @description The instant from which events are delivered. */
@@ -2623,6 +2789,19 @@ export interface components {
         readonly SessionsEnded: {
             /** @description The number of ended sessions. */
             readonly sessionsEnded: number;
+        };
+        readonly SpendingLimit: {
+            /**
+             * @description A week starts on Monday. `transaction`: of each transaction alone.
+             * @enum {string}
+             */
+            readonly period: "transaction" | "day" | "week" | "month" | "lifetime";
+            /** @description Only transactions of this channel count; null: all do. */
+            readonly channel?: ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash") | null;
+            /** @description In the smallest unit of the product's currency. Null is no limit, and 0 allows nothing. */
+            readonly maximumAmount?: number | null;
+            /** @description Null is no limit, and 0 allows nothing. */
+            readonly maximumCount?: number | null;
         };
         readonly SucceedAuditLog: {
             /** @description The reason. Give no personal data: the text is published to auditors. */
@@ -2769,13 +2948,18 @@ export interface components {
                  * @example wrong_pin
                  * @enum {string}
                  */
-                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "service_unavailable";
+                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "service_unavailable";
                 /**
                  * @description What declined. On declines only.
                  * @example pin
                  * @enum {string}
                  */
-                readonly declinedBy?: "card" | "pin" | "cvv2" | "service";
+                readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "service";
+                /**
+                 * @description The control that declined, where one did.
+                 * @example limits.day
+                 */
+                readonly control?: string;
                 /** @description One sentence to the cardholder. On declines only. */
                 readonly advice?: string;
                 /**
@@ -5617,6 +5801,133 @@ export interface operations {
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["NotFound"];
             readonly 409: components["responses"]["IdempotencyKeyInUse"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getProductControls: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly productId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ProductControls"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly replaceProductControls: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                readonly productId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "version": 0,
+                 *       "timeZone": "Europe/Madrid",
+                 *       "countries": {
+                 *         "blocked": [
+                 *           "PRK"
+                 *         ]
+                 *       },
+                 *       "limits": [
+                 *         {
+                 *           "period": "month",
+                 *           "maximumAmount": 500000
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ReplaceProductControls"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ControlsVersion"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["NotFound"];
+            /**
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             *
+             *     `controls_version_conflict`: The controls have another version.
+             */
+            readonly 409: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 421: components["responses"]["MisdirectedRequest"];

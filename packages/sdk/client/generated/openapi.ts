@@ -188,6 +188,47 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/thr/processor/cards/{publicToken}/controls": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Read a card's spending controls */
+        readonly get: operations["getCardControls"];
+        /**
+         * Replace a card's spending controls
+         * @description Replaces them whole; an absent member allows everything. The controls of the product hold beside them: a card can narrow its product, and never widen it.
+         */
+        readonly put: operations["replaceCardControls"];
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/cards/{publicToken}/controls/explain": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Explain the spending controls of a card
+         * @description Decides a transaction by the controls of the card and its product, and returns every objection. Nothing is spent or recorded. Neither the status of the card nor a PIN is checked.
+         */
+        readonly post: operations["explainControls"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/thr/processor/authorizations": {
         readonly parameters: {
             readonly query?: never;
@@ -677,7 +718,7 @@ export interface components {
         readonly Authorization: {
             readonly approved: boolean;
             /** @enum {string} */
-            readonly responseCode: "00" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "62" | "75" | "78" | "86" | "94" | "96" | "N7";
+            readonly responseCode: "00" | "03" | "13" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "61" | "62" | "65" | "75" | "78" | "86" | "94" | "96" | "N7";
             /** @example 4820117360 */
             readonly publicToken?: string;
             /** @example 512345678901 */
@@ -740,6 +781,44 @@ export interface components {
             /** Format: date-time */
             readonly createdAt: string;
         };
+        readonly CardControls: {
+            /**
+             * @description Counts the changes: 0 before the first one.
+             * @example 2
+             */
+            readonly version: number;
+            /** @description A block beats an allow. */
+            readonly merchants: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly merchantCategories: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly countries: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly channels: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[] | null;
+                readonly blocked?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[];
+            };
+            /** @description Whether the card can be used once. Default: false. */
+            readonly singleUse: boolean;
+            /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
+            readonly merchantLock: boolean;
+            readonly limits: readonly components["schemas"]["SpendingLimit"][];
+            /** @description Rules that are evaluated and recorded, and decide nothing. */
+            readonly shadow: components["schemas"]["ControlRules"] | null;
+        };
         readonly CardData: components["schemas"]["DeviceKeyCardData"] | components["schemas"]["SessionKeyCardData"];
         readonly CardHolder: {
             /** @description Must be a name: letters, and no emoji or control characters. */
@@ -776,6 +855,68 @@ export interface components {
             readonly description?: string;
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly updatedBy?: string;
+        };
+        readonly ControlObjection: {
+            /**
+             * @example amount_over_limit
+             * @enum {string}
+             */
+            readonly declineReason: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "service_unavailable";
+            /**
+             * @description Whose control it is.
+             * @enum {string}
+             */
+            readonly owner: "product" | "card";
+            /** @example limits.day */
+            readonly control: string;
+        };
+        readonly ControlRules: {
+            /** @description A block beats an allow. */
+            readonly merchants?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly merchantCategories?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly countries?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly channels?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[] | null;
+                readonly blocked?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[];
+            };
+            /** @description Whether the card can be used once. Default: false. */
+            readonly singleUse?: boolean;
+            /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
+            readonly merchantLock?: boolean;
+            readonly limits?: readonly components["schemas"]["SpendingLimit"][];
+        };
+        readonly ControlsExplanation: {
+            /** @description Whether no control objects. */
+            readonly approved: boolean;
+            readonly productControlsVersion: number;
+            readonly cardControlsVersion: number;
+            /** @description In the order in which they are checked: the first one decides an authorization. */
+            readonly objections: readonly components["schemas"]["ControlObjection"][];
+            /** @description Of the shadow controls, which decide nothing. */
+            readonly shadowObjections: readonly components["schemas"]["ControlObjection"][];
+        };
+        readonly ControlsVersion: {
+            /**
+             * @description Of the new controls.
+             * @example 2
+             */
+            readonly version: number;
         };
         readonly CreateCard: {
             /**
@@ -820,7 +961,7 @@ export interface components {
              *       "pin.blocked"
              *     ]
              */
-            readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired")[] | readonly "*"[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired")[] | readonly "*"[];
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
         };
@@ -859,7 +1000,7 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired" | "*")[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired" | "*")[];
             readonly description?: string;
             /**
              * @description `Disabled` webhooks get no messages.
@@ -887,7 +1028,7 @@ export interface components {
             /** @description The `webhook-id` of the message. */
             readonly eventId: string;
             /** @enum {string} */
-            readonly type: "card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired" | "webhook.ping";
+            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired" | "webhook.ping";
             /** @enum {string} */
             readonly status: "Pending" | "Delivered" | "Failed";
             /** Format: date-time */
@@ -946,7 +1087,7 @@ export interface components {
              */
             readonly id: string;
             /** @enum {string} */
-            readonly type: "card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired";
+            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired";
             /**
              * Format: date-time
              * @description The time of the act.
@@ -965,6 +1106,69 @@ export interface components {
             } & {
                 readonly [key: string]: unknown;
             };
+        };
+        readonly ExplainControls: {
+            /**
+             * @example chip
+             * @enum {string}
+             */
+            readonly entryMode: "chip" | "contactless" | "magstripe" | "atm" | "ecommerce" | "moto";
+            /**
+             * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
+             * @example 1234
+             */
+            readonly amount?: number;
+            /**
+             * @description Must be an ISO 4217 code, such as EUR.
+             * @example EUR
+             */
+            readonly currency?: string;
+            /**
+             * @description What the cardholder is charged, if the network converted `amount`: in the smallest unit of `billingCurrency`.
+             * @example 1118
+             */
+            readonly billingAmount?: number;
+            /**
+             * @description Must be an ISO 4217 code, such as EUR.
+             * @example EUR
+             */
+            readonly billingCurrency?: string;
+            /**
+             * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, `credit` pays other money to the card, `funding` takes money for another account. `inquiry` asks for the balance, and is declined.
+             * @enum {string}
+             */
+            readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            readonly merchant?: {
+                /** @example 000000012345678 */
+                readonly id?: string;
+                /** @example TERM0001 */
+                readonly terminalId?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Corner Bakery
+                 */
+                readonly name?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Madrid
+                 */
+                readonly city?: string;
+                /**
+                 * @description ISO 3166-1 alpha-3.
+                 * @example ESP
+                 */
+                readonly country?: string;
+                /**
+                 * @description Merchant category code (ISO 18245), four digits.
+                 * @example 5462
+                 */
+                readonly categoryCode?: string;
+            };
+            /**
+             * @description The network's own id of the transaction.
+             * @example 123456789012345
+             */
+            readonly networkTransactionId?: string;
         };
         /** @description Exactly one of `deviceKey` (with `nonce`) and `key`. */
         readonly GetCardData: {
@@ -1327,13 +1531,18 @@ export interface components {
              * @example wrong_pin
              * @enum {string}
              */
-            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "service_unavailable";
+            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "service_unavailable";
             /**
              * @description What declined. On declines only.
              * @example pin
              * @enum {string}
              */
-            readonly declinedBy?: "card" | "pin" | "cvv2" | "service";
+            readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "service";
+            /**
+             * @description The control that declined, where one did.
+             * @example limits.day
+             */
+            readonly control?: string;
             /** @description One sentence to the cardholder. On declines only. */
             readonly advice?: string;
             /**
@@ -1423,10 +1632,10 @@ export interface components {
             /** @description In the order in which they were made. Checks after the first objection were not made. */
             readonly checks: readonly {
                 /**
-                 * @description `answer`: of a repeat, whose first request was lost before it was answered.
+                 * @description `controls`: those without money. `shadow`: controls that decide nothing; they object. `answer`: of a repeat, whose first request was lost before it was answered.
                  * @enum {string}
                  */
-                readonly check: "card" | "postal_code" | "address_line" | "status" | "expiry" | "transaction_type" | "currency" | "pin_block" | "pin" | "cvv2" | "answer";
+                readonly check: "card" | "postal_code" | "address_line" | "status" | "expiry" | "transaction_type" | "currency" | "shadow" | "controls" | "pin_block" | "pin" | "cvv2" | "limits" | "answer";
                 /**
                  * @description `not_given`: the request had nothing to check. `blocked`: no try was left, and nothing was compared. `unresolved`: the HSM gave no answer.
                  * @enum {string}
@@ -1436,7 +1645,56 @@ export interface components {
                 readonly cardStatusCode?: string;
                 /** @description After this check. */
                 readonly remainingTries?: number;
+                /**
+                 * @description The control that objected.
+                 * @example limits.day
+                 */
+                readonly control?: string;
+                /**
+                 * @description Whose control it is.
+                 * @example card
+                 * @enum {string}
+                 */
+                readonly owner?: "product" | "card";
             }[];
+        };
+        readonly ReplaceCardControls: {
+            /**
+             * @description The present version, which is replaced: 0 before the first one.
+             * @example 2
+             */
+            readonly version: number;
+            /** @description A block beats an allow. */
+            readonly merchants?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly merchantCategories?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly countries?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly channels?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[] | null;
+                readonly blocked?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[];
+            };
+            /** @description Whether the card can be used once. Default: false. */
+            readonly singleUse?: boolean;
+            /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
+            readonly merchantLock?: boolean;
+            readonly limits?: readonly components["schemas"]["SpendingLimit"][];
+            /** @description Rules that are evaluated and recorded, and decide nothing. */
+            readonly shadow?: components["schemas"]["ControlRules"] | null;
         };
         readonly Replay: {
             /**
@@ -1758,7 +2016,7 @@ export interface components {
         readonly SimulatedAuthorization: {
             readonly approved: boolean;
             /** @enum {string} */
-            readonly responseCode: "00" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "62" | "75" | "78" | "86" | "94" | "96" | "N7";
+            readonly responseCode: "00" | "03" | "13" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "61" | "62" | "65" | "75" | "78" | "86" | "94" | "96" | "N7";
             /** @example 4820117360 */
             readonly publicToken?: string;
             /** @example 512345678901 */
@@ -1787,6 +2045,19 @@ export interface components {
             };
             /** Format: uuid */
             readonly authorizationId?: string;
+        };
+        readonly SpendingLimit: {
+            /**
+             * @description A week starts on Monday. `transaction`: of each transaction alone.
+             * @enum {string}
+             */
+            readonly period: "transaction" | "day" | "week" | "month" | "lifetime";
+            /** @description Only transactions of this channel count; null: all do. */
+            readonly channel?: ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash") | null;
+            /** @description In the smallest unit of the product's currency. Null is no limit, and 0 allows nothing. */
+            readonly maximumAmount?: number | null;
+            /** @description Null is no limit, and 0 allows nothing. */
+            readonly maximumCount?: number | null;
         };
         readonly TryStatus: {
             /** @enum {string} */
@@ -1826,7 +2097,7 @@ export interface components {
              *       "pin.blocked"
              *     ]
              */
-            readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired")[] | readonly "*"[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired")[] | readonly "*"[];
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
             /**
@@ -1839,7 +2110,7 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly ("card.created" | "card.status_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired" | "*")[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired" | "*")[];
             readonly description?: string;
             /**
              * @description `Disabled` webhooks get no messages.
@@ -2900,6 +3171,268 @@ export interface operations {
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["InsufficientScope"];
             readonly 404: components["responses"]["CardNotFound"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getCardControls: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description From the answer of Create Card. */
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "version": 3,
+                     *       "merchants": {
+                     *         "allowed": null,
+                     *         "blocked": []
+                     *       },
+                     *       "merchantCategories": {
+                     *         "allowed": null,
+                     *         "blocked": [
+                     *           "7995"
+                     *         ]
+                     *       },
+                     *       "countries": {
+                     *         "allowed": null,
+                     *         "blocked": []
+                     *       },
+                     *       "channels": {
+                     *         "allowed": null,
+                     *         "blocked": [
+                     *           "magstripe"
+                     *         ]
+                     *       },
+                     *       "singleUse": false,
+                     *       "merchantLock": false,
+                     *       "limits": [
+                     *         {
+                     *           "period": "day",
+                     *           "channel": null,
+                     *           "maximumAmount": 50000,
+                     *           "maximumCount": 20
+                     *         },
+                     *         {
+                     *           "period": "day",
+                     *           "channel": "cash",
+                     *           "maximumAmount": 20000,
+                     *           "maximumCount": null
+                     *         }
+                     *       ],
+                     *       "shadow": null
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["CardControls"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly replaceCardControls: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path: {
+                /** @description From the answer of Create Card. */
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "version": 2,
+                 *       "merchantCategories": {
+                 *         "blocked": [
+                 *           "7995"
+                 *         ]
+                 *       },
+                 *       "channels": {
+                 *         "blocked": [
+                 *           "magstripe"
+                 *         ]
+                 *       },
+                 *       "limits": [
+                 *         {
+                 *           "period": "day",
+                 *           "maximumAmount": 50000,
+                 *           "maximumCount": 20
+                 *         },
+                 *         {
+                 *           "period": "day",
+                 *           "channel": "cash",
+                 *           "maximumAmount": 20000
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ReplaceCardControls"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "version": 3
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["ControlsVersion"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            /**
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             *
+             *     `card_closed`: The card is closed permanently.
+             *
+             *     `controls_version_conflict`: The controls have another version.
+             */
+            readonly 409: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly explainControls: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description From the answer of Create Card. */
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "entryMode": "chip",
+                 *       "amount": 60000,
+                 *       "currency": "EUR",
+                 *       "merchant": {
+                 *         "id": "000000012345678",
+                 *         "country": "ESP",
+                 *         "categoryCode": "7995"
+                 *       }
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["ExplainControls"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "approved": false,
+                     *       "productControlsVersion": 0,
+                     *       "cardControlsVersion": 3,
+                     *       "objections": [
+                     *         {
+                     *           "declineReason": "merchant_category_not_allowed",
+                     *           "owner": "card",
+                     *           "control": "merchantCategories"
+                     *         },
+                     *         {
+                     *           "declineReason": "amount_over_limit",
+                     *           "owner": "card",
+                     *           "control": "limits.day"
+                     *         }
+                     *       ],
+                     *       "shadowObjections": []
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["ControlsExplanation"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 421: components["responses"]["MisdirectedRequest"];
             readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["RateLimited"];

@@ -2,7 +2,9 @@ import Type from 'typebox'
 import { isProductId, type ProductId, parseProductId } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
 import type { Product, ProductDraft } from '../../../domain/product.ts'
+import * as productControls from '../../../operations/products/controls.ts'
 import * as productOperations from '../../../operations/products/products.ts'
+import { controlsBodyLimit, limitRules } from '../../http/control-schemas.ts'
 import { cutPage, PageQuerySchema, parseLimit, readCursor } from '../../http/pages.ts'
 import { markReplay, noContent, repeatable } from '../../http/repeatable.ts'
 import { EmptyBodySchema, shapeFaults } from '../../http/validation.ts'
@@ -14,6 +16,11 @@ import {
   type PrivateApi,
   parseClientId,
 } from '../api.ts'
+import {
+  ControlsVersionSchema,
+  ProductControlsSchema,
+  ReplaceProductControlsSchema,
+} from '../schemas/controls.ts'
 import {
   AdministeredProductSchema,
   ChangeProductSchema,
@@ -64,6 +71,58 @@ export function administeredProductRoutes({ administration, app }: PrivateApi): 
       productAnswer(
         await productOperations.findProductRecord(administration, requireProductId(request.params)),
       ),
+  )
+}
+
+/** Routes for the spending controls of a product, which hold for all its cards. */
+export function productControlRoutes({ administration, app }: PrivateApi): void {
+  app.get(
+    '/products/:productId/controls',
+    {
+      config: adminOrSupport,
+      schema: {
+        operationId: 'getProductControls',
+        summary: 'Read the spending controls of a product',
+        tags,
+        params,
+        response: { 200: ProductControlsSchema },
+      },
+    },
+    async (request) =>
+      productControls.findProductControls(administration, requireProductId(request.params)),
+  )
+  app.put(
+    '/products/:productId/controls',
+    {
+      bodyLimit: controlsBodyLimit,
+      config: {
+        ...adminChange,
+        bodyRules: limitRules,
+        problems: ['controls_version_conflict'],
+      },
+      schema: {
+        operationId: 'replaceProductControls',
+        summary: 'Replace the spending controls of a product',
+        description:
+          'Replaces them whole; an absent member allows everything. They hold for every card of ' +
+          'the product from its next authorization on.',
+        tags,
+        params,
+        body: ReplaceProductControlsSchema,
+        response: { 200: ControlsVersionSchema },
+      },
+    },
+    async (request, reply) => {
+      const { timeZone, version, ...controls } = request.body
+      const productId = requireProductId(request.params)
+      const answer = await productControls.replaceProductControls(
+        administration,
+        createRequester(request),
+        { productId, version, controls, ...(timeZone !== undefined && { timeZone }) },
+        repeatable(request),
+      )
+      return markReplay(reply, answer)
+    },
   )
 }
 

@@ -88,6 +88,22 @@ const authorization = {
   ],
 }
 
+const openList = { allowed: null, blocked: [] }
+const cardControls = {
+  version: 3,
+  merchants: openList,
+  merchantCategories: { allowed: null, blocked: ['7995'] },
+  countries: openList,
+  channels: { allowed: null, blocked: ['magstripe'] },
+  singleUse: false,
+  merchantLock: false,
+  limits: [
+    { period: 'day', channel: null, maximumAmount: 50_000, maximumCount: 20 },
+    { period: 'day', channel: 'cash', maximumAmount: 20_000, maximumCount: null },
+  ],
+  shadow: null,
+}
+
 /** The first answer of each operation that returns JSON, by `operationId`. */
 export const answerExamples: Readonly<Record<string, unknown>> = {
   listProducts: [
@@ -108,6 +124,22 @@ export const answerExamples: Readonly<Record<string, unknown>> = {
   findCard: card,
   listCards: [card],
   getCardStatus: cardStatus,
+  getCardControls: cardControls,
+  replaceCardControls: { version: 3 },
+  explainControls: {
+    approved: false,
+    productControlsVersion: 0,
+    cardControlsVersion: 3,
+    objections: [
+      {
+        declineReason: 'merchant_category_not_allowed',
+        owner: 'card',
+        control: 'merchantCategories',
+      },
+      { declineReason: 'amount_over_limit', owner: 'card', control: 'limits.day' },
+    ],
+    shadowObjections: [],
+  },
   getCurrentPin: { pin: '4821' },
   getPinStatus: pinStatus,
   getCvvStatus: cvvStatus,

@@ -8,6 +8,7 @@ import * as simulator from '../routes/simulator.ts'
 import * as recorded from '../schemas/authorizations.ts'
 import * as cardData from '../schemas/card-data.ts'
 import * as cards from '../schemas/cards.ts'
+import * as controls from '../schemas/controls.ts'
 import { EventSchema } from '../schemas/events.ts'
 import * as payments from '../schemas/payments.ts'
 import * as webhooks from '../schemas/webhooks.ts'
@@ -39,6 +40,7 @@ export const publicDescription = (
   sources: {
     ...cards,
     ...cardData,
+    ...controls,
     ...authorizations,
     ...recorded,
     ...simulator,
@@ -56,6 +58,7 @@ export const publicDescription = (
     { name: 'Cards', description: 'Creating and reading cards, and changing their status.' },
     { name: 'PIN', description: 'Setting, reading and unblocking the PIN.' },
     { name: 'CVV', description: 'Reading and changing the CVV status.' },
+    { name: 'Controls', description: 'What a card may be used for, and how much it may spend.' },
     { name: 'Authorizations', description: 'Why cards were approved and declined.' },
     { name: 'Payments', description: 'What cards hold, and what has moved.' },
     { name: 'Events', description: 'Events of the cards.' },

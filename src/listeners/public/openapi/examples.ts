@@ -3,6 +3,7 @@ import { makeProductId } from '../../../domain/identifiers.ts'
 import type { AskedSimulation } from '../routes/simulator.ts'
 import type { GetCardDataBody } from '../schemas/card-data.ts'
 import type * as cardSchemas from '../schemas/cards.ts'
+import type { ExplainControlsSchema, ReplaceCardControlsSchema } from '../schemas/controls.ts'
 import type { CreateWebhookBody, ReplaySchema, UpdateWebhookBody } from '../schemas/webhooks.ts'
 
 const createCard: cardSchemas.CreateCardBody = {
@@ -31,6 +32,21 @@ const getCardData: GetCardDataBody = {
 }
 const simulateAuthorization: AskedSimulation = { publicToken: '4820117360', pin: '1357' }
 const changeCardStatus: Static<typeof cardSchemas.ChangeCardStatusSchema> = { cardStatusCode: '62' }
+const replaceCardControls: Static<typeof ReplaceCardControlsSchema> = {
+  version: 2,
+  merchantCategories: { blocked: ['7995'] },
+  channels: { blocked: ['magstripe'] },
+  limits: [
+    { period: 'day', maximumAmount: 50_000, maximumCount: 20 },
+    { period: 'day', channel: 'cash', maximumAmount: 20_000 },
+  ],
+}
+const explainControls: Static<typeof ExplainControlsSchema> = {
+  entryMode: 'chip',
+  amount: 60_000,
+  currency: 'EUR',
+  merchant: { id: '000000012345678', country: 'ESP', categoryCode: '7995' },
+}
 const createWebhook: CreateWebhookBody = {
   url: 'https://client.example/pinfold',
   events: ['pin.blocked', 'cvv.blocked'],
@@ -47,6 +63,8 @@ export const bodyExamples: Readonly<Record<string, object>> = {
   updateCvvStatus,
   unblockPin,
   changeCardStatus,
+  replaceCardControls,
+  explainControls,
   getCardData,
   simulateAuthorization,
   simulateIncrement: { ...named, amount: 500, currency: 'EUR' },

@@ -92,6 +92,9 @@ export const messageSchemas = {
     from: cardStatusCode('00'),
     to: cardStatusCode('62'),
   }),
+  'card.controls_changed': messageSchema('card.controls_changed', {
+    version: Type.Integer({ description: 'Of the new controls.', minimum: 1, examples: [3] }),
+  }),
   'card_data.revealed': messageSchema('card_data.revealed', {
     ...revealed,
     form: Type.Enum(['sessionKey', 'deviceKey']),

@@ -5,6 +5,7 @@ import * as freeText from '../../../domain/free-text.ts'
 import { isUuid } from '../../../domain/identifiers.ts'
 import { findBinRange, holdsPan, isPan } from '../../../domain/pan.ts'
 import { parseCardType } from '../../../domain/product.ts'
+import { isTimeZone } from '../../../domain/spending.ts'
 import type { StringFormat } from '../../http/server.ts'
 import * as cardSchemas from './cards.ts'
 import { CreatedWebhookSchema } from './webhooks.ts'
@@ -25,6 +26,10 @@ export const stringFormats = (today: () => string): Readonly<Record<string, Stri
   'currency-code': {
     detail: 'must be an ISO 4217 code, such as EUR',
     validate: isCurrencyCode,
+  },
+  'time-zone': {
+    detail: 'must be the name of a time zone, such as Europe/Madrid',
+    validate: isTimeZone,
   },
   'birth-date': {
     detail: 'must be a date YYYY-MM-DD in the past, at most 150 years ago',

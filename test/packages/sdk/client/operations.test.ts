@@ -115,6 +115,11 @@ test('every operation of the document has its method, which the service understa
   assert.equal((await pinfold.cvvs.block(publicToken)).status, 'Blocked')
   assert.equal((await pinfold.cvvs.unblock(publicToken, { updatedBy: 'Bo' })).remainingTries, 3)
   assert.equal((await pinfold.cvvs.retrieveStatus(publicToken)).status, 'Unblocked')
+  const { version } = await pinfold.controls.retrieve(publicToken)
+  const controls = { version, channels: { blocked: ['magstripe'] } } as const
+  assert.deepEqual(await pinfold.controls.replace(publicToken, controls), { version: 1 })
+  const swipe = { entryMode: 'magstripe' } as const
+  assert.equal((await pinfold.controls.explain(publicToken, swipe)).approved, false)
   const moved = await pinfold.cards.changeStatus(publicToken, { cardStatusCode: '62' })
   assert.deepEqual(moved, await pinfold.cards.retrieveStatus(publicToken))
   assert.equal(moved.status, 'Restricted')

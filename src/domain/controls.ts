@@ -1,0 +1,164 @@
+import type { EntryMode } from './entry-mode.ts'
+import type { Merchant } from './merchant.ts'
+import type { Money } from './money.ts'
+import { type Period, periods } from './spending.ts'
+import type { Transaction } from './transaction.ts'
+
+/** How a card is used, as controls name it. A cash advance by chip is `chip` and `cash`. */
+export const channels = [
+  'chip',
+  'contactless',
+  'magstripe',
+  'ecommerce',
+  'moto',
+  'cash',
+  'cashback',
+  'quasiCash',
+] as const
+export type Channel = (typeof channels)[number]
+
+/** What is allowed and what is blocked. A block beats an allow. */
+interface ControlList {
+  /** Null allows everything, and an empty list nothing. */
+  readonly allowed: readonly string[] | null
+  readonly blocked: readonly string[]
+}
+
+/** The lists of controls, in the order in which they are checked. */
+export const controlLists = ['merchants', 'merchantCategories', 'countries', 'channels'] as const
+export type ControlListName = (typeof controlLists)[number]
+
+/** A maximum per period. Null is no limit, and 0 allows nothing. */
+export interface SpendingLimit {
+  readonly period: Period
+  /** Only transactions of this channel count; null: all do. */
+  readonly channel: Channel | null
+  /** In the smallest unit of the product's currency. */
+  readonly maximumAmount: number | null
+  readonly maximumCount: number | null
+}
+
+/** What a card may be used for. */
+export interface ControlRules extends Readonly<Record<ControlListName, ControlList>> {
+  /** The card can be used once. */
+  readonly singleUse: boolean
+  /** The card can be used at the merchant only that it was used at first. */
+  readonly merchantLock: boolean
+  readonly limits: readonly SpendingLimit[]
+}
+
+/** The spending controls of a card or a product. */
+export interface Controls extends ControlRules {
+  /** Rules that are evaluated and recorded, and decide nothing. */
+  readonly shadow: ControlRules | null
+}
+
+/** The spending controls of a product, with the time zone of its days: an IANA name. */
+export interface ProductControls extends Controls {
+  readonly timeZone: string
+}
+
+const openList: ControlList = { allowed: null, blocked: [] }
+
+/** Rules that allow everything. */
+const openRules: ControlRules = {
+  merchants: openList,
+  merchantCategories: openList,
+  countries: openList,
+  channels: openList,
+  singleUse: false,
+  merchantLock: false,
+  limits: [],
+}
+
+/** Controls as a request describes them: an absent member allows everything. */
+export type ControlRulesMembers = Partial<
+  Record<ControlListName, Partial<ControlList>> & {
+    readonly singleUse: boolean
+    readonly merchantLock: boolean
+    readonly limits: readonly (Pick<SpendingLimit, 'period'> & Partial<SpendingLimit>)[]
+  }
+>
+export type ControlsMembers = ControlRulesMembers & {
+  readonly shadow?: ControlRulesMembers | null
+}
+
+const completeList = ({ allowed, blocked }: Partial<ControlList> = {}): ControlList => ({
+  allowed: allowed ?? null,
+  blocked: blocked ?? [],
+})
+
+const completeRules = (members: ControlRulesMembers): ControlRules => ({
+  merchants: completeList(members.merchants),
+  merchantCategories: completeList(members.merchantCategories),
+  countries: completeList(members.countries),
+  channels: completeList(members.channels),
+  singleUse: members.singleUse ?? false,
+  merchantLock: members.merchantLock ?? false,
+  limits: (members.limits ?? []).map(({ channel, maximumAmount, maximumCount, period }) => ({
+    period,
+    channel: channel ?? null,
+    maximumAmount: maximumAmount ?? null,
+    maximumCount: maximumCount ?? null,
+  })),
+})
+
+/** Completes the controls that a request describes. */
+export const completeControls = (members: ControlsMembers = {}): Controls => ({
+  ...completeRules(members),
+  shadow: members.shadow ? completeRules(members.shadow) : null,
+})
+
+/** Whether controls decide and record nothing. */
+export const areOpen = (controls: Controls): boolean =>
+  JSON.stringify(completeControls(controls)) === JSON.stringify({ ...openRules, shadow: null })
+
+/** Whether rules contradict themselves; the detail of the fault, with its place in the rules. */
+export function* limitFaults({
+  limits = [],
+}: ControlRulesMembers): Generator<{ readonly pointer: string; readonly detail: string }> {
+  const known = new Set<string>()
+  for (const [index, { channel, maximumCount, period }] of limits.entries()) {
+    const pointer = `/limits/${index}`
+    const name = nameLimit({ period, channel: channel ?? null })
+    if (known.has(name)) {
+      yield { pointer, detail: 'has the period and the channel of an earlier limit' }
+    }
+    known.add(name)
+    if (period === 'transaction' && maximumCount != null) {
+      yield { pointer: `${pointer}/maximumCount`, detail: 'is not for the period transaction' }
+    }
+  }
+}
+
+/** The name of a limit in answers: `limits.day`, `limits.day.cash`. */
+export const nameLimit = ({ channel, period }: Pick<SpendingLimit, 'channel' | 'period'>): string =>
+  ['limits', period, ...(channel === null ? [] : [channel])].join('.')
+
+/** The most limits that do not contradict each other. */
+export const limitsMost = periods.length * (channels.length + 1)
+
+/** A transaction as controls see it. */
+export interface ControlledTransaction {
+  readonly entryMode: EntryMode
+  readonly transactionType: Transaction['transactionType']
+  /** What the card is charged. */
+  readonly money: Money | null
+  readonly merchant: Merchant | null
+}
+
+/** Money that the card receives is not controlled: the purchase was. */
+export const isControlled = ({
+  transactionType,
+}: Pick<ControlledTransaction, 'transactionType'>): boolean =>
+  transactionType !== 'refund' && transactionType !== 'credit'
+
+/** The channels of a transaction: one or two. A cash machine is `cash`, however it reads a card. */
+export function listChannels({
+  entryMode,
+  transactionType,
+}: Pick<ControlledTransaction, 'entryMode' | 'transactionType'>): readonly Channel[] {
+  const presented = entryMode === 'atm' ? 'cash' : entryMode
+  const used = channels.find((channel) => channel === transactionType)
+  return used === undefined || used === presented ? [presented] : [presented, used]
+}

@@ -1,0 +1,253 @@
+import * as controls from './controls.ts'
+import type { DeclineReason } from './decline-reason.ts'
+import * as spending from './spending.ts'
+
+/** Who set a control. A card narrows its product: both must allow a transaction. */
+export const controlOwners = ['product', 'card'] as const
+export type ControlOwner = (typeof controlOwners)[number]
+
+/** The controls of a card and of its product; null for none. */
+export interface ControlsInForce {
+  readonly product: controls.ProductControls | null
+  readonly card: controls.Controls | null
+  /** ISO 4217: of the product, and so of all limits. */
+  readonly currency: string
+}
+
+/** What earlier transactions of a card took. */
+export interface CardSpending {
+  readonly windows: spending.SpendingWindows
+  /** The id of the merchant that the card is locked to; null before the first one. */
+  readonly lockedMerchant: string | null
+}
+
+export const nothingSpent: CardSpending = { windows: {}, lockedMerchant: null }
+
+/** A control that objects to a transaction. */
+export interface ControlObjection {
+  readonly declineReason: ControlReason
+  readonly owner: ControlOwner
+  /** `merchants`, `limits.day`. */
+  readonly control: string
+}
+
+/** The reasons to decline that controls have. */
+type ControlReason = Extract<
+  DeclineReason,
+  | 'merchant_not_allowed'
+  | 'merchant_category_not_allowed'
+  | 'country_not_allowed'
+  | 'channel_not_allowed'
+  | 'invalid_amount'
+  | 'currency_not_supported'
+  | 'amount_over_limit'
+  | 'count_over_limit'
+>
+
+/** The reason of each control without money, in the order in which they are checked. */
+export const reasonsByControl = {
+  merchants: 'merchant_not_allowed',
+  merchantCategories: 'merchant_category_not_allowed',
+  countries: 'country_not_allowed',
+  channels: 'channel_not_allowed',
+  merchantLock: 'merchant_not_allowed',
+} as const satisfies Record<string, ControlReason>
+
+export type ListedControl = keyof typeof reasonsByControl
+
+/** A limit that a transaction meets. */
+export interface MetLimit extends spending.WindowLimit {
+  readonly owner: ControlOwner
+  readonly control: string
+  /** Whether it is recorded, and decides nothing. */
+  readonly isShadow: boolean
+}
+
+/**
+ * Decides a transaction by the controls of its card and product: the first objection is the answer
+ * to the network. First lists and channels, then amounts and counts; each of the product first.
+ * @returns every objection; empty if the controls allow it.
+ */
+export function decideControls(
+  inForce: ControlsInForce,
+  transaction: controls.ControlledTransaction,
+  at: Date,
+  { lockedMerchant, windows }: CardSpending = nothingSpent,
+): readonly ControlObjection[] {
+  if (!controls.isControlled(transaction)) return []
+  const lists = listRules(inForce).flatMap(({ owner, rules }) =>
+    objectByLists(rules, transaction, lockedMerchant).map((control) => ({
+      declineReason: reasonsByControl[control],
+      owner,
+      control,
+    })),
+  )
+  const timeZone = inForce.product?.timeZone ?? 'UTC'
+  const met = meetLimits({ ...inForce, timeZone }, transaction, at)
+  const taking = takeAmount(transaction, inForce.currency)
+  const limits = met.windows
+    .filter(({ isShadow }) => !isShadow)
+    .flatMap(({ control, owner, ...limit }): readonly ControlObjection[] => {
+      const excess = spending.findExcess(windows, limit, taking)
+      return excess === null ? [] : [{ declineReason: reasonsByExcess[excess], owner, control }]
+    })
+  return [...lists, ...met.objections, ...limits]
+}
+
+/** The same decision about the shadow controls, which decide nothing. */
+export const decideShadow = (
+  { card, product, ...inForce }: ControlsInForce,
+  ...transaction: [controls.ControlledTransaction, Date, CardSpending?]
+): readonly ControlObjection[] =>
+  decideControls(
+    {
+      ...inForce,
+      product: product?.shadow
+        ? { ...product.shadow, timeZone: product.timeZone, shadow: null }
+        : null,
+      card: card?.shadow ? { ...card.shadow, shadow: null } : null,
+    },
+    ...transaction,
+  )
+
+const reasonsByExcess = { amount: 'amount_over_limit', count: 'count_over_limit' } as const
+
+interface OwnedRules {
+  readonly owner: ControlOwner
+  readonly rules: controls.ControlRules
+}
+
+const listRules = (inForce: ControlsInForce): readonly OwnedRules[] =>
+  controlOwners.flatMap((owner) => {
+    const rules = inForce[owner]
+    return rules ? [{ owner, rules }] : []
+  })
+
+/**
+ * Lists the controls without money that object. What the network did not send is on no list: it is
+ * not blocked, and where something is allowed, it is not.
+ */
+function objectByLists(
+  rules: controls.ControlRules,
+  transaction: controls.ControlledTransaction,
+  lockedMerchant: string | null,
+): readonly ListedControl[] {
+  const { merchant } = transaction
+  const presented: Readonly<Record<controls.ControlListName, readonly string[]>> = {
+    merchants: [merchant?.id ?? ''],
+    merchantCategories: [merchant?.categoryCode ?? ''],
+    countries: [merchant?.country ?? ''],
+    channels: controls.listChannels(transaction),
+  }
+  const objecting = controls.controlLists.filter((name) => {
+    const { allowed, blocked } = rules[name]
+    return presented[name].some(
+      (each) => isIn(blocked, each) || (allowed !== null && !isIn(allowed, each)),
+    )
+  })
+  const isElsewhere =
+    rules.merchantLock &&
+    (merchant?.id === undefined || (lockedMerchant !== null && merchant.id !== lockedMerchant))
+  return isElsewhere ? [...objecting, 'merchantLock'] : objecting
+}
+
+/** Sets of long lists, which a back-test searches a million times. */
+const setsOfLists = new WeakMap<readonly string[], ReadonlySet<string>>()
+const longList = 20
+
+function isIn(list: readonly string[], value: string): boolean {
+  if (list.length < longList) return list.includes(value)
+  const set = setsOfLists.get(list) ?? new Set(list)
+  setsOfLists.set(list, set)
+  return set.has(value)
+}
+
+/** What a transaction takes from its windows. Sums have one currency. */
+export const takeAmount = (
+  { money }: Pick<controls.ControlledTransaction, 'money'>,
+  currency: string,
+): spending.Taking => ({
+  amount: money?.currency === currency ? money.amount : 0,
+  count: money?.amount === 0 ? 0 : 1,
+})
+
+/** The limits that a transaction meets: those of its channels and those of all. */
+export interface MetLimits {
+  /** The objections that depend on no other transaction. */
+  readonly objections: readonly ControlObjection[]
+  readonly windows: readonly MetLimit[]
+}
+
+/** Rules of limits, as the database returns them with a card. */
+export type LimitRules = Pick<controls.ControlRules, 'limits' | 'singleUse'> & {
+  readonly shadow: Pick<controls.ControlRules, 'limits' | 'singleUse'> | null
+}
+
+/** Lists the limits that a transaction meets, those of the product first. */
+export function meetLimits(
+  { card, currency, product, timeZone }: LimitsInForce,
+  transaction: Omit<controls.ControlledTransaction, 'merchant'>,
+  at: Date,
+): MetLimits {
+  if (!controls.isControlled(transaction)) return { objections: [], windows: [] }
+  const day = spending.findDay(at, timeZone)
+  const met = controlOwners.flatMap((owner) => {
+    const rules = { product, card }[owner]
+    return [
+      ...(rules ? meetLimitsOf(rules, { owner, isShadow: false }, transaction) : []),
+      ...(rules?.shadow ? meetLimitsOf(rules.shadow, { owner, isShadow: true }, transaction) : []),
+    ]
+  })
+  const objections = met.flatMap(({ isShadow, ...limit }) => {
+    const declineReason = isShadow ? null : objectToMoney(limit, transaction, currency)
+    const { control, owner } = limit
+    return declineReason === null ? [] : [{ declineReason, owner, control }]
+  })
+  const windows = met.flatMap(({ period, ...limit }) =>
+    period === 'transaction' ? [] : [{ ...limit, startsOn: spending.startWindow(period, day) }],
+  )
+  return { objections, windows }
+}
+
+/** The limits of a card and of its product. */
+export interface LimitsInForce {
+  readonly product: LimitRules | null
+  readonly card: LimitRules | null
+  readonly currency: string
+  readonly timeZone: string
+}
+
+type LimitOfPeriod = Omit<MetLimit, 'startsOn'> & { readonly period: spending.Period }
+
+function meetLimitsOf(
+  { limits, singleUse }: Pick<controls.ControlRules, 'limits' | 'singleUse'>,
+  owned: Pick<MetLimit, 'owner' | 'isShadow'>,
+  transaction: Pick<controls.ControlledTransaction, 'entryMode' | 'transactionType'>,
+): readonly LimitOfPeriod[] {
+  const used = controls.listChannels(transaction)
+  const met = limits
+    .filter(({ channel }) => channel === null || used.includes(channel))
+    .map(({ channel, maximumAmount, maximumCount, period }) => ({
+      ...owned,
+      control: controls.nameLimit({ period, channel }),
+      period,
+      window: channel === null ? period : `${period}.${channel}`,
+      maximumAmount,
+      maximumCount,
+    }))
+  if (!singleUse) return met
+  const once = { period: 'lifetime', window: 'lifetime', maximumAmount: null } as const
+  return [...met, { ...owned, ...once, control: 'singleUse', maximumCount: 1 }]
+}
+
+/** The objection to an amount that a limit of amounts cannot be compared with, or that is over. */
+function objectToMoney(
+  { maximumAmount, period }: LimitOfPeriod | Omit<LimitOfPeriod, 'isShadow'>,
+  { money }: Pick<controls.ControlledTransaction, 'money'>,
+  currency: string,
+): ControlReason | null {
+  if (maximumAmount === null || money?.amount === 0) return null
+  if (!money) return 'invalid_amount'
+  if (money.currency !== currency) return 'currency_not_supported'
+  return period === 'transaction' && money.amount > maximumAmount ? 'amount_over_limit' : null
+}

@@ -1,0 +1,116 @@
+/** The periods of limits. `transaction` has no window: each transaction is compared alone. */
+export const periods = ['transaction', 'day', 'week', 'month', 'lifetime'] as const
+export type Period = (typeof periods)[number]
+
+type WindowPeriod = Exclude<Period, 'transaction'>
+
+/** What a card has spent since the first day of a window. */
+interface SpendingWindow {
+  /** `YYYY-MM-DD`, in the time zone of the product. */
+  readonly startsOn: string
+  readonly amount: number
+  readonly count: number
+}
+
+/** The windows of a card by name: `day`, `day.cash`. Limits of one name share a window. */
+export type SpendingWindows = Readonly<Record<string, SpendingWindow>>
+
+/** What a limit allows in its window. */
+export interface WindowLimit {
+  readonly window: string
+  /** The day on which the window of the transaction starts. */
+  readonly startsOn: string
+  readonly maximumAmount: number | null
+  readonly maximumCount: number | null
+}
+
+/** A lifetime has one window. */
+const lifetimeStart = '0001-01-01'
+
+const dayMs = 86_400_000
+
+/** Returns the first day of the window that a day (`YYYY-MM-DD`) is in. A week starts on Monday. */
+export function startWindow(period: WindowPeriod, day: string): string {
+  if (period === 'lifetime') return lifetimeStart
+  if (period === 'month') return `${day.slice(0, 8)}01`
+  if (period === 'day') return day
+  const at = Date.parse(`${day}T00:00:00Z`)
+  // 1970-01-01 was a Thursday, the fourth day of its week.
+  const daysSinceMonday = (Math.floor(at / dayMs) + 3) % 7
+  return new Date(at - daysSinceMonday * dayMs).toISOString().slice(0, 10)
+}
+
+/** Whether the text is the name of a time zone, such as `Europe/Paris`. */
+export function isTimeZone(text: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }) !== null
+  } catch {
+    return false
+  }
+}
+
+/** Formats of days by time zone: a new one costs more than an authorization. */
+const dayFormats = new Map<string, Intl.DateTimeFormat>()
+
+/** Returns the day of an instant in a time zone, as `YYYY-MM-DD`. */
+export function findDay(at: Date, timeZone: string): string {
+  if (timeZone === 'UTC') return at.toISOString().slice(0, 10)
+  let format = dayFormats.get(timeZone)
+  if (!format) {
+    // The Swedish form of a date is that of ISO 8601.
+    format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' })
+    dayFormats.set(timeZone, format)
+  }
+  return format.format(at)
+}
+
+/** What a transaction takes from the windows of its limits. An account check takes nothing. */
+export interface Taking {
+  /** 0 where the network gave no amount. */
+  readonly amount: number
+  /** 1, or 0 for an account check. */
+  readonly count: 0 | 1
+}
+
+/**
+ * Returns the window of a limit as a transaction meets it. A window never reopens: a transaction
+ * with an earlier day counts into the newer window.
+ */
+const openWindow = (
+  windows: SpendingWindows,
+  { startsOn, window }: WindowLimit,
+): SpendingWindow => {
+  const known = Object.hasOwn(windows, window) ? windows[window] : undefined
+  return known && known.startsOn >= startsOn ? known : { startsOn, amount: 0, count: 0 }
+}
+
+/**
+ * Returns what a transaction would exceed; null if its limit allows it. The same rule as in
+ * database/functions/limits/reserve-spending.sql.
+ */
+export function findExcess(
+  windows: SpendingWindows,
+  limit: WindowLimit,
+  taking: Taking,
+): 'amount' | 'count' | null {
+  if (taking.count === 0) return null
+  const { amount, count } = openWindow(windows, limit)
+  const { maximumAmount, maximumCount } = limit
+  if (maximumAmount !== null && amount + taking.amount > maximumAmount) return 'amount'
+  return maximumCount !== null && count + taking.count > maximumCount ? 'count' : null
+}
+
+/** Returns the windows after a transaction that its limits allow. */
+export function takeFrom(
+  windows: SpendingWindows,
+  limits: readonly WindowLimit[],
+  taking: Taking,
+): SpendingWindows {
+  // Several limits of one window take from it once.
+  const taken = limits.map((limit) => {
+    const { amount, count, startsOn } = openWindow(windows, limit)
+    const after = { startsOn, amount: amount + taking.amount, count: count + taking.count }
+    return [limit.window, after] as const
+  })
+  return { ...windows, ...Object.fromEntries(taken) }
+}

@@ -1,0 +1,107 @@
+import type { ControlledTransaction } from '../../../domain/controls.ts'
+import type { EntryMode } from '../../../domain/entry-mode.ts'
+import { findCharge, type TransactionMembers, toTransaction } from '../../../domain/transaction.ts'
+import * as controls from '../../../operations/cards/controls.ts'
+import { controlsBodyLimit, limitRules } from '../../http/control-schemas.ts'
+import { markReplay, repeatable } from '../../http/repeatable.ts'
+import { moneyRules } from '../../http/transaction-members.ts'
+import { createRequester, type PublicApi, parsePublicToken } from '../api.ts'
+import { CardParamsSchema } from '../schemas/cards.ts'
+import * as schemas from '../schemas/controls.ts'
+
+const tags = ['Controls']
+
+/** Routes by which a client decides what a card may be used for. */
+export function cardControlRoutes({ app, base, issuing }: PublicApi): void {
+  app.get(
+    `${base}/cards/:publicToken/controls`,
+    {
+      config: { access: 'cards.read' },
+      schema: {
+        operationId: 'getCardControls',
+        summary: "Read a card's spending controls",
+        tags,
+        params: CardParamsSchema,
+        response: { 200: schemas.CardControlsSchema },
+      },
+    },
+    async (request) => {
+      const requester = createRequester(request)
+      return controls.findCardControls(issuing, requester, parsePublicToken(request))
+    },
+  )
+
+  app.put(
+    `${base}/cards/:publicToken/controls`,
+    {
+      bodyLimit: controlsBodyLimit,
+      config: {
+        access: 'cards.write',
+        repeatable: true,
+        bodyRequired: true,
+        bodyRules: limitRules,
+        problems: ['card_closed', 'controls_version_conflict'],
+      },
+      schema: {
+        operationId: 'replaceCardControls',
+        summary: "Replace a card's spending controls",
+        description:
+          'Replaces them whole; an absent member allows everything. The controls of the product ' +
+          'hold beside them: a card can narrow its product, and never widen it.',
+        tags,
+        params: CardParamsSchema,
+        body: schemas.ReplaceCardControlsSchema,
+        response: { 200: schemas.ControlsVersionSchema },
+      },
+    },
+    async (request, reply) => {
+      const { version, ...members } = request.body
+      const answer = await controls.replaceCardControls(
+        issuing,
+        createRequester(request),
+        { publicToken: parsePublicToken(request), version, controls: members },
+        repeatable(request),
+      )
+      return markReplay(reply, answer)
+    },
+  )
+}
+
+/** The controls' verdict on a transaction that nobody has requested. */
+export function explainControlsRoute({ app, base, issuing }: PublicApi): void {
+  app.post(
+    `${base}/cards/:publicToken/controls/explain`,
+    {
+      config: { access: 'cards.read', bodyRequired: true, bodyRules: moneyRules },
+      schema: {
+        operationId: 'explainControls',
+        summary: 'Explain the spending controls of a card',
+        description:
+          'Decides a transaction by the controls of the card and its product, and returns every ' +
+          'objection. Nothing is spent or recorded. Neither the status of the card nor a PIN is ' +
+          'checked.',
+        tags,
+        params: CardParamsSchema,
+        body: schemas.ExplainControlsSchema,
+        response: { 200: schemas.ControlsExplanationSchema },
+      },
+    },
+    async (request) => {
+      const { entryMode, ...members } = request.body
+      const explanation = await controls.explainControls(
+        issuing,
+        createRequester(request),
+        parsePublicToken(request),
+        toControlled(entryMode, members),
+      )
+      const { objections, shadowObjections, ...rest } = explanation
+      return { ...rest, objections: [...objections], shadowObjections: [...shadowObjections] }
+    },
+  )
+}
+
+/** What a card is charged counts: the amount that the network converted, if it did. */
+function toControlled(entryMode: EntryMode, members: TransactionMembers): ControlledTransaction {
+  const transaction = toTransaction(members)
+  return { ...transaction, entryMode, money: findCharge(transaction) }
+}

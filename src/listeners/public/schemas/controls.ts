@@ -1,0 +1,34 @@
+import Type from 'typebox'
+import { entryModes } from '../../../operations/authorizations/authorization.ts'
+import * as schemas from '../../http/control-schemas.ts'
+import { transactionMembers } from '../../http/transaction-members.ts'
+import { closed } from '../../http/validation.ts'
+
+export const {
+  CardControlsSchema,
+  ControlObjectionSchema,
+  ControlRulesSchema,
+  ControlsVersionSchema,
+  ReplaceCardControlsSchema,
+  SpendingLimitSchema,
+} = schemas
+
+export const ExplainControlsSchema = Type.Object(
+  {
+    entryMode: Type.Enum([...entryModes], { examples: ['chip'] }),
+    ...transactionMembers,
+  },
+  closed,
+)
+
+const objections = (description: string) => Type.Array(ControlObjectionSchema, { description })
+
+export const ControlsExplanationSchema = Type.Object({
+  approved: Type.Boolean({ description: 'Whether no control objects.' }),
+  productControlsVersion: Type.Integer(),
+  cardControlsVersion: Type.Integer(),
+  objections: objections(
+    'In the order in which they are checked: the first one decides an authorization.',
+  ),
+  shadowObjections: objections('Of the shadow controls, which decide nothing.'),
+})

@@ -1,0 +1,75 @@
+import { isControlled } from '../../domain/controls.ts'
+import * as deciding from '../../domain/decide-controls.ts'
+import { declineRules } from '../../domain/decline-reason.ts'
+import type { ResponseCode } from '../../domain/response-code.ts'
+import { findCharge } from '../../domain/transaction.ts'
+import type { AppliedControls, NewSpending } from '../../storage/authorizations/applied-controls.ts'
+import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
+import type { TracedRequest } from './answer.ts'
+
+/**
+ * Notes the controls without money, which begin_authorization applied before it spent a try.
+ * @returns the objection.
+ */
+export function noteControls(
+  { trail, transaction }: TracedRequest,
+  { controls }: AuthorizedCard,
+): ResponseCode | null {
+  if (!controls || !isControlled(transaction)) return null
+  const { objection, shadow } = controls
+  if (shadow) trail.note({ check: 'shadow', result: 'failed', ...shadow })
+  if (!objection) {
+    trail.note({ check: 'controls', result: 'passed' })
+    return null
+  }
+  const { responseCode } = declineRules[deciding.reasonsByControl[objection.control]]
+  trail.note({ check: 'controls', result: 'failed', ...objection, responseCode })
+  return responseCode
+}
+
+/** What limits say to an approval before it is committed. */
+interface LimitVerdict {
+  /** The objection that depends on no other transaction. */
+  readonly objection: ResponseCode | null
+  /** What to reserve with the answer; null if nothing. */
+  readonly spending: NewSpending | null
+}
+
+/**
+ * Compares an approval with the limits of its card, as far as they depend on no other transaction,
+ * and lists what the others are to reserve (database/functions/limits/reserve-spending.sql).
+ */
+export function meetLimits(
+  { at, entryMode, trail, transaction }: TracedRequest,
+  { controls }: AuthorizedCard,
+): LimitVerdict {
+  if (!controls) return { objection: null, spending: null }
+  const controlled = { ...transaction, entryMode, money: findCharge(transaction) }
+  const { objections, windows } = deciding.meetLimits(controls, controlled, at)
+  const lockedBy = findLock(controls, controlled)
+  const [first] = objections
+  if (first) {
+    const { control, declineReason, owner } = first
+    const { responseCode } = declineRules[declineReason]
+    trail.note({ check: 'limits', result: 'failed', control, owner, responseCode })
+    return { objection: responseCode, spending: null }
+  }
+  if (windows.length === 0 && lockedBy === null) return { objection: null, spending: null }
+  // Foreseen: if a limit refuses, the database replaces it.
+  trail.note({ check: 'limits', result: 'passed' })
+  const spending = {
+    ...deciding.takeAmount(controlled, controls.currency),
+    limits: windows,
+    lockTo: lockedBy && (transaction.merchant?.id ?? null),
+    lockedBy,
+  }
+  return { objection: null, spending }
+}
+
+const findLock = (
+  controls: AppliedControls,
+  transaction: TracedRequest['transaction'],
+): NewSpending['lockedBy'] =>
+  isControlled(transaction)
+    ? (deciding.controlOwners.find((owner) => controls[owner]?.merchantLock) ?? null)
+    : null

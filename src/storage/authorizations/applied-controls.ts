@@ -1,0 +1,55 @@
+import type {
+  ControlOwner,
+  LimitRules,
+  LimitsInForce,
+  ListedControl,
+  MetLimit,
+} from '../../domain/decide-controls.ts'
+import type { Taking } from '../../domain/spending.ts'
+
+/** A control without money that objects. */
+interface ControlObjection {
+  readonly owner: ControlOwner
+  readonly control: ListedControl
+}
+
+type OwnRules = LimitRules & { readonly merchantLock: boolean }
+
+/** The controls of a card and its product, as applied to a transaction. */
+export interface AppliedControls extends LimitsInForce {
+  readonly product: OwnRules | null
+  readonly card: OwnRules | null
+  readonly productVersion: number
+  readonly cardVersion: number
+  /** The first objection before a try is spent. */
+  readonly objection: ControlObjection | null
+  /** The first objection of the shadow controls. */
+  readonly shadow: ControlObjection | null
+}
+
+/** Reads what database/functions/controls/apply-controls.sql returns. */
+export const parseAppliedControls = (text: string): AppliedControls => ({
+  product: null,
+  card: null,
+  objection: null,
+  shadow: null,
+  ...(JSON.parse(text) as Omit<AppliedControls, 'product' | 'card' | 'objection' | 'shadow'>),
+})
+
+/** What an approval takes from the limits of its card. */
+export interface NewSpending extends Taking {
+  readonly limits: readonly MetLimit[]
+  /** The merchant that the card is locked to, perhaps from now on; null without such a control. */
+  readonly lockTo: string | null
+  /** The owner of the control. */
+  readonly lockedBy: ControlOwner | null
+}
+
+/**
+ * Composes what database/functions/limits/reserve-spending.sql reads, with the versions to record.
+ * @param spending null for a decline, which takes nothing.
+ */
+export const toSpending = (
+  { cardVersion, productVersion }: AppliedControls,
+  spending: NewSpending | null,
+): string => JSON.stringify({ productVersion, cardVersion, ...spending })

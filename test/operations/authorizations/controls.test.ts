@@ -1,0 +1,349 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { before, test } from 'node:test'
+import {
+  ask,
+  cvvTry,
+  type IssuedCard,
+  issueCard,
+  otherDigits,
+  pinTry,
+} from '../../support/network.ts'
+import { sql, type TestService } from '../../support/service.ts'
+import { onEachEngine } from './engines.ts'
+import { eventsOf } from './tried.ts'
+
+const bakery = { id: 'BAKERY', country: 'ESP', categoryCode: '5462' }
+const pay = (amount: number, merchant: object = bakery) => ({ amount, currency: 'EUR', merchant })
+
+onEachEngine((engine) => {
+  let service: TestService
+  let second: TestService
+  before(async () => {
+    const { services } = await engine.open()
+    service = services[0]
+    second = services[1]
+  })
+
+  const restrict = async (
+    { publicToken }: Pick<IssuedCard, 'publicToken'>,
+    controls: object,
+    version = 0,
+  ) => {
+    const body = { version, ...controls }
+    const answer = await service.call('PUT', `/cards/${publicToken}/controls`, { body })
+    assert.deepEqual([answer.status, answer.json], [200, { version: version + 1 }])
+  }
+  const restricted = async (controls: object) => {
+    const card = await issueCard(service)
+    await restrict(card, controls)
+    return card
+  }
+  const codeOf = async (request: object, options = {}) =>
+    (await ask(service, request, options)).json.responseCode
+  const readNewest = async ({ publicToken }: IssuedCard) =>
+    (await service.call('GET', `/cards/${publicToken}/authorizations?limit=1`)).json[0]
+  const windowsOf = async ({ publicToken }: IssuedCard) => {
+    const [row] = await sql<{ windows: Record<string, { amount: number; count: number }> }>(
+      service.database,
+      'select windows from card_spending where public_token = $1',
+      [publicToken],
+    )
+    return row?.windows ?? {}
+  }
+
+  test('a blocked merchant is declined before the PIN: it costs no try, and learns nothing', async () => {
+    const card = await restricted({ merchants: { blocked: ['BAKERY'] } })
+    const wrong = pinTry(service, card, otherDigits(card.pin))
+    const { json } = await ask(service, { ...wrong, ...pay(100) })
+    assert.equal(json.responseCode, '03')
+    assert.deepEqual(json.pin, { result: 'not_checked', remainingTries: 3 })
+    const newest = await readNewest(card)
+    assert.deepEqual(
+      newest.checks.map(({ check, result }: { check: string; result: string }) => [check, result]),
+      [
+        ['card', 'passed'],
+        ['status', 'passed'],
+        ['expiry', 'not_given'],
+        ['controls', 'failed'],
+      ],
+    )
+    const { control, declinedBy, declineReason } = newest
+    const expected = {
+      control: 'merchants',
+      declinedBy: 'card_control',
+      declineReason: 'merchant_not_allowed',
+    }
+    assert.deepEqual({ control, declinedBy, declineReason }, expected)
+    const event = (await eventsOf(service.database, card.publicToken)).at(-1)
+    const {
+      declinedBy: by,
+      declineReason: reason,
+      control: name,
+    } = JSON.parse(event?.details ?? '')
+    assert.deepEqual({ control: name, declinedBy: by, declineReason: reason }, expected)
+    assert.equal(await codeOf({ ...pinTry(service, card), ...pay(100, { id: 'HOTEL' }) }), '00')
+  })
+
+  test('a wrong PIN or CVV2 reserves nothing', async () => {
+    const card = await restricted({ limits: [{ period: 'day', maximumAmount: 1_000 }] })
+    const wrongPin = pinTry(service, card, otherDigits(card.pin))
+    assert.equal(await codeOf({ ...wrongPin, ...pay(600) }), '55')
+    const wrongCvv = { ...pinTry(service, card), cvv2: otherDigits(card.cvv2) }
+    assert.equal(await codeOf({ ...wrongCvv, ...pay(600) }), 'N7')
+    assert.deepEqual(await windowsOf(card), {})
+    const right = { ...pinTry(service, card), cvv2: card.cvv2 }
+    assert.equal(await codeOf({ ...right, ...pay(600) }), '00')
+    assert.equal((await windowsOf(card)).day?.amount, 600)
+  })
+
+  const requests: Record<string, (card: IssuedCard) => object> = {
+    'without a try': ({ publicToken }) => ({ publicToken }),
+    'with a PIN': (card) => pinTry(service, card),
+    'with a CVV2': (card) => cvvTry(card),
+  }
+  for (const [title, request] of Object.entries(requests)) {
+    test(`an authorization ${title} over a limit is declined, and a repeat gets the same`, async () => {
+      const card = await restricted({
+        limits: [{ period: 'month', maximumAmount: 1_000, maximumCount: 3 }],
+      })
+      assert.equal(await codeOf({ ...request(card), ...pay(700) }), '00')
+      const headers = { 'idempotency-key': randomUUID() }
+      const over = { ...request(card), ...pay(301), reference: 'OVER' }
+      const refused = await ask(service, over, { headers })
+      assert.deepEqual([refused.json.approved, refused.json.responseCode], [false, '61'])
+      const repeat = await ask(service, over, { headers })
+      assert.deepEqual(repeat.json, refused.json)
+      assert.equal(repeat.headers['idempotency-replayed'], 'true')
+      const newest = await readNewest(card)
+      assert.equal(newest.declineReason, 'amount_over_limit')
+      assert.equal(newest.control, 'limits.month')
+      assert.equal(newest.checks.at(-1).owner, 'card')
+      const event = (await eventsOf(service.database, card.publicToken)).at(-1)
+      assert.equal(event?.type, 'authorization.declined')
+      const details = JSON.parse(event?.details ?? '')
+      assert.deepEqual(
+        [details.responseCode, details.declineReason, details.control],
+        ['61', 'amount_over_limit', 'limits.month'],
+      )
+      assert.equal(await codeOf({ ...request(card), ...pay(300) }), '00')
+      assert.equal(await codeOf({ ...request(card), ...pay(0) }), '00')
+      const { amount, count } = (await windowsOf(card)).month ?? {}
+      assert.deepEqual([amount, count], [1_000, 2])
+    })
+  }
+
+  test('all limits that a transaction meets are reserved, or none', async () => {
+    const card = await restricted({
+      limits: [
+        { period: 'day', maximumAmount: 5_000 },
+        { period: 'day', channel: 'cash', maximumAmount: 1_000 },
+        { period: 'lifetime', maximumCount: 2 },
+      ],
+    })
+    const cash = { publicToken: card.publicToken, transactionType: 'cash' }
+    assert.equal(await codeOf({ ...cash, ...pay(1_001) }), '61')
+    assert.deepEqual(await windowsOf(card), {})
+    assert.equal(await codeOf({ ...cash, ...pay(1_000) }), '00')
+    assert.equal(await codeOf({ publicToken: card.publicToken, ...pay(1_000) }), '00')
+    assert.equal(await codeOf({ publicToken: card.publicToken, ...pay(1) }), '65')
+    const sums = Object.entries(await windowsOf(card)).map(([name, { amount, count }]) => [
+      name,
+      amount,
+      count,
+    ])
+    assert.deepEqual(sums.toSorted(), [
+      ['day', 2_000, 2],
+      ['day.cash', 1_000, 1],
+      ['lifetime', 2_000, 2],
+    ])
+  })
+
+  test('limits of a product and of its card share a window, and both hold', async () => {
+    const card = await restricted({ limits: [{ period: 'day', maximumAmount: 500 }] })
+    const path = '//products/1001/controls'
+    const admin = { as: 'admin', listener: 'private' } as const
+    const before = (await service.call('GET', path, admin)).json
+    const body = {
+      version: before.version,
+      limits: [{ period: 'day', maximumAmount: 300 }],
+    }
+    const changed = await service.call('PUT', path, { ...admin, body })
+    assert.deepEqual(changed.json, { version: before.version + 1 })
+    assert.equal(await codeOf({ publicToken: card.publicToken, ...pay(301) }), '61')
+    assert.equal((await readNewest(card)).declinedBy, 'product_control')
+    assert.equal(await codeOf({ publicToken: card.publicToken, ...pay(300) }), '00')
+    await restrict(card, { limits: [{ period: 'day', maximumAmount: 200 }] }, 1)
+    const [versions] = await sql(
+      service.database,
+      `select product_controls_version as product, card_controls_version as card
+       from authorization_request where public_token = $1 order by authorization_id desc limit 1`,
+      [card.publicToken],
+    )
+    assert.deepEqual(versions, { product: before.version + 1, card: 1 })
+    const undo = { version: before.version + 1 }
+    assert.equal((await service.call('PUT', path, { ...admin, body: undo })).status, 200)
+    assert.equal(await codeOf({ publicToken: card.publicToken, ...pay(1) }), '61')
+  })
+
+  test('a card for one use is used once', async () => {
+    const card = await restricted({ singleUse: true })
+    assert.equal(await codeOf({ publicToken: card.publicToken, ...pay(0) }), '00')
+    assert.equal(await codeOf({ publicToken: card.publicToken, ...pay(5) }), '00')
+    assert.equal(await codeOf({ publicToken: card.publicToken, ...pay(5) }), '65')
+    assert.equal((await readNewest(card)).control, 'singleUse')
+  })
+
+  test('a card that is locked to its first merchant is declined at another, before the PIN', async () => {
+    const card = await restricted({ merchantLock: true })
+    assert.equal(await codeOf({ publicToken: card.publicToken, amount: 5, currency: 'EUR' }), '03')
+    const race = await Promise.all(
+      ['A', 'B', 'C', 'D'].map((id) =>
+        codeOf({ publicToken: card.publicToken, ...pay(5, { id }) }),
+      ),
+    )
+    assert.deepEqual(race.toSorted(), ['00', '03', '03', '03'])
+    const first = ['A', 'B', 'C', 'D'][race.indexOf('00')]
+    assert.equal(await codeOf({ ...pinTry(service, card), ...pay(5, { id: first }) }), '00')
+    const wrong = pinTry(service, card, otherDigits(card.pin))
+    assert.equal(await codeOf({ ...wrong, ...pay(5) }), '03')
+    assert.equal((await readNewest(card)).control, 'merchantLock')
+  })
+
+  test('shadow controls are recorded, and decide nothing', async () => {
+    const card = await restricted({
+      shadow: { channels: { blocked: ['chip'] }, limits: [{ period: 'day', maximumAmount: 10 }] },
+    })
+    assert.equal(await codeOf({ ...pinTry(service, card), ...pay(11) }), '00')
+    const { checks, approved } = await readNewest(card)
+    assert.ok(approved)
+    const shadows = checks.filter(({ check }: { check: string }) => check === 'shadow')
+    assert.deepEqual(
+      shadows.map(({ control, owner }: { control: string; owner: string }) => [control, owner]),
+      [
+        ['channels', 'card'],
+        ['limits.day', 'card'],
+      ],
+    )
+    assert.equal(checks.at(-1).result, 'passed')
+  })
+
+  test('money that a card receives is not controlled', async () => {
+    const card = await restricted({
+      merchants: { allowed: [] },
+      limits: [{ period: 'day', maximumCount: 0 }],
+    })
+    for (const transactionType of ['refund', 'credit']) {
+      assert.equal(
+        await codeOf({ publicToken: card.publicToken, transactionType, ...pay(9) }),
+        '00',
+      )
+    }
+  })
+
+  test('amounts that race against a limit never exceed it', async () => {
+    const card = await restricted({
+      limits: [{ period: 'day', maximumAmount: 1_000, maximumCount: 100 }],
+    })
+    const amounts = Array.from({ length: 40 }, (_, index) => 40 + (index % 7) * 10)
+    const answers = await Promise.all(
+      amounts.map(async (amount, index) => {
+        const asked = index % 2 === 0 ? { publicToken: card.publicToken } : pinTry(service, card)
+        const { json } = await ask(index % 3 === 0 ? second : service, { ...asked, ...pay(amount) })
+        return { amount, code: json.responseCode as string }
+      }),
+    )
+    const approved = answers.filter(({ code }) => code === '00')
+    const sum = approved.reduce((total, { amount }) => total + amount, 0)
+    assert.ok(sum <= 1_000, String(sum))
+    // Three PINs are tried at a time.
+    assert.ok(answers.every(({ code }) => ['00', '61', '75'].includes(code)))
+    const { day } = await windowsOf(card)
+    assert.deepEqual([day?.amount, day?.count], [sum, approved.length])
+    const left = { publicToken: card.publicToken, ...pay(1_000 - sum) }
+    assert.equal(await codeOf({ ...left, amount: 1_001 - sum }), '61')
+    assert.equal(await codeOf(left), '00')
+  })
+
+  test('a reversal returns what its payment took; the count when nothing is left', async () => {
+    const card = await restricted({
+      limits: [{ period: 'month', maximumAmount: 1_000, maximumCount: 1 }],
+    })
+    const { publicToken } = card
+    const networkTransactionId = randomUUID().replaceAll('-', '').slice(0, 15)
+    const paid = { publicToken, networkTransactionId, ...pay(1_000) }
+    assert.equal(await codeOf(paid), '00')
+    const reverse = async (amount: number) => {
+      const body = {
+        reversalId: randomUUID(),
+        publicToken,
+        networkTransactionId,
+        amount,
+        currency: 'EUR',
+      }
+      const options = { as: 'network', listener: 'private', body } as const
+      const { json, status } = await service.call('POST', '//network/reversals', options)
+      assert.equal(status, 200, JSON.stringify(json))
+      const { amount: left, count } = (await windowsOf(card)).month ?? {}
+      return [left, count]
+    }
+    assert.deepEqual(await reverse(400), [600, 1])
+    assert.equal(await codeOf({ publicToken, ...pay(400) }), '65')
+    assert.deepEqual(await reverse(10_000), [0, 0])
+    assert.equal(await codeOf({ publicToken, ...pay(1_000) }), '00')
+  })
+
+  test('a refused approval opens no payment, and its event tells the checks', async () => {
+    const card = await restricted({ limits: [{ period: 'day', maximumAmount: 10 }] })
+    await ask(service, { publicToken: card.publicToken, ...pay(11) })
+    const event = (await eventsOf(service.database, card.publicToken)).at(-1)
+    const details = JSON.parse(event?.details ?? '')
+    assert.equal(details.paymentId, undefined)
+    assert.deepEqual(details.checks.at(-1), { check: 'limits', result: 'failed' })
+    const payments = await sql(service.database, 'select from payment where public_token = $1', [
+      card.publicToken,
+    ])
+    assert.equal(payments.length, 0)
+  })
+
+  test('what is given back returns to its own window, once, and never more than was taken', async () => {
+    const card = await restricted({
+      limits: [{ period: 'day', maximumAmount: 1_000, maximumCount: 2 }],
+    })
+    assert.equal(await codeOf({ publicToken: card.publicToken, ...pay(400) }), '00')
+    assert.equal(await codeOf({ publicToken: card.publicToken, ...pay(600) }), '00')
+    const { authorizationId } = await readNewest(card)
+    const release = async (amount: number | null) => {
+      const [row] = await sql<{ released: string | null }>(
+        service.database,
+        'select release_spending($1, $2::uuid, $3::bigint)::text as released',
+        [card.publicToken, authorizationId, amount],
+      )
+      return row?.released ?? null
+    }
+    const sums = async () => {
+      const { amount, count } = (await windowsOf(card)).day ?? {}
+      return [amount, count]
+    }
+    assert.equal(await release(250), '250')
+    assert.deepEqual(await sums(), [750, 2])
+    assert.equal(await release(1_000), '350')
+    assert.deepEqual(await sums(), [400, 1])
+    assert.equal(await release(null), null)
+    assert.deepEqual(await sums(), [400, 1])
+    assert.equal(await codeOf({ publicToken: card.publicToken, ...pay(600) }), '00')
+    const third = (await readNewest(card)).authorizationId
+    await sql(
+      service.database,
+      `update card_spending
+       set windows = jsonb_set(windows, '{day}', '{"startsOn":"9999-01-01","amount":7,"count":1}')
+       where public_token = $1`,
+      [card.publicToken],
+    )
+    await sql(service.database, 'select release_spending($1, $2::uuid, null)', [
+      card.publicToken,
+      third,
+    ])
+    assert.deepEqual(await sums(), [7, 1])
+  })
+})

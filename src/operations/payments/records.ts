@@ -28,9 +28,8 @@ interface RecordedPayment {
   readonly reversed: number
   readonly cleared: number
   readonly refunded: number
-  /** What is still held of the approved amount, and beside it. */
+  /** What is still held of the approved amount. */
   readonly open: number
-  readonly heldExtra: number
   readonly openedBy: stored.PaymentRow['openedBy']
   /** The service did not decide it as such: an increment or an advice after nothing was held. */
   readonly flagged: boolean
@@ -105,7 +104,6 @@ const toPayment = (row: stored.PaymentRow): RecordedPayment => ({
   cleared: row.cleared,
   refunded: row.refunded,
   open: deriveOpenAmount(row),
-  heldExtra: row.heldExtra,
   openedBy: row.openedBy,
   flagged: row.openedBy === 'increment' || row.isReopened,
   openedAt: row.openedAt.toISOString(),

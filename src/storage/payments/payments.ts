@@ -15,7 +15,6 @@ export interface PaymentRow {
   readonly reversed: number
   readonly cleared: number
   readonly refunded: number
-  readonly heldExtra: number
   readonly isFinal: boolean
   readonly isExpired: boolean
   readonly isReopened: boolean

@@ -51,7 +51,6 @@ onEachEngine((engine) => {
       cleared: 9_000,
       refunded: 1_000,
       open: 0,
-      heldExtra: 0,
       openedBy: 'authorization',
       flagged: false,
       transactionType: 'purchase',

@@ -1255,8 +1255,6 @@ export interface components {
              * @example 1234
              */
             readonly open: number;
-            /** @description Held beside the approved amount, such as padding for tips. */
-            readonly heldExtra: number;
             /**
              * @description `clearing`: a forced payment. `refund`: a credit payment.
              * @enum {string}
@@ -1353,8 +1351,6 @@ export interface components {
              * @example 1234
              */
             readonly open: number;
-            /** @description Held beside the approved amount, such as padding for tips. */
-            readonly heldExtra: number;
             /**
              * @description `clearing`: a forced payment. `refund`: a credit payment.
              * @enum {string}
@@ -1866,6 +1862,8 @@ export interface components {
                  */
                 readonly categoryCode?: string;
             };
+            /** @description The network's own expiry of the hold. */
+            readonly holdExpiresAt?: string;
         };
         readonly SimulateClearing: {
             /** @example 4820117360 */
@@ -3696,7 +3694,6 @@ export interface operations {
                      *         "cleared": 0,
                      *         "refunded": 0,
                      *         "open": 1000,
-                     *         "heldExtra": 0,
                      *         "openedBy": "authorization",
                      *         "flagged": false,
                      *         "openedAt": "2026-11-20T08:00:00.000Z",
@@ -3764,7 +3761,6 @@ export interface operations {
                      *         "cleared": 0,
                      *         "refunded": 0,
                      *         "open": 1000,
-                     *         "heldExtra": 0,
                      *         "openedBy": "authorization",
                      *         "flagged": false,
                      *         "openedAt": "2026-11-20T08:00:00.000Z",
@@ -3826,7 +3822,6 @@ export interface operations {
                      *       "cleared": 0,
                      *       "refunded": 0,
                      *       "open": 1000,
-                     *       "heldExtra": 0,
                      *       "openedBy": "authorization",
                      *       "flagged": false,
                      *       "openedAt": "2026-11-20T08:00:00.000Z",
@@ -4923,7 +4918,7 @@ export interface operations {
                  *       "currency": "EUR"
                  *     }
                  */
-                readonly "application/json": components["schemas"]["SimulateRefund"];
+                readonly "application/json": components["schemas"]["SimulateAdvice"];
             };
         };
         readonly responses: {

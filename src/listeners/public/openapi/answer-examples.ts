@@ -40,7 +40,6 @@ const payment = {
   cleared: 0,
   refunded: 0,
   open: 1000,
-  heldExtra: 0,
   openedBy: 'authorization',
   flagged: false,
   openedAt: createdAt,

@@ -17,9 +17,6 @@ const paymentMembers = {
   paymentId: Type.String({ format: 'uuid' }),
   publicToken: Type.String({ examples: ['4820117360'] }),
   ...paymentSums,
-  heldExtra: Type.Integer({
-    description: 'Held beside the approved amount, such as padding for tips.',
-  }),
   openedBy: Type.Enum(['authorization', 'increment', 'advice', 'clearing', 'refund'], {
     description: '`clearing`: a forced payment. `refund`: a credit payment.',
   }),

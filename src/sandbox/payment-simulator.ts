@@ -59,12 +59,12 @@ export const createPaymentSimulator = (context: AuthorizationContext) => {
     },
     async advise(
       caller: SimulatorCaller,
-      message: SimulatedMessage & { readonly money: Money },
+      message: SimulatedMessage & { readonly money: Money; readonly holdExpiresAt: Date | null },
     ): Promise<MessageAnswer> {
-      const { merchant = null, money } = message
+      const { holdExpiresAt, merchant = null, money } = message
       const sent = await toNetworkMessage(caller, message)
       return toMessageAnswer(
-        await payments.advisePayment(context, { ...sent, money, merchant, holdExpiresAt: null }),
+        await payments.advisePayment(context, { ...sent, money, merchant, holdExpiresAt }),
       )
     },
     async clear(

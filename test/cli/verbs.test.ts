@@ -99,6 +99,33 @@ test('authorizations are listed, shown with their reason, and followed', async (
   assert.deepEqual(rest, [])
 })
 
+test('payments are listed and shown with the messages that changed them', async () => {
+  const card = await trigger('payment.changed')
+  const [listed, ...others] = await answer('payments', 'list', '--card', card)
+  assert.deepEqual([listed.state, listed.reversed, others], ['voided', 1234, []])
+  const newest = await answer('payments', 'list', '--limit', '1')
+  assert.deepEqual(newest, [listed])
+  const words = ['payments', 'show', listed.paymentId] as const
+  const { messages, ...payment } = await answer(...words)
+  assert.deepEqual(payment, listed)
+  assert.deepEqual([messages.length, messages[0].effect], [1, 'release'])
+  const shown = await pinfold(env, ...words)
+  assert.match(shown.stdout, /messages +reversal release 1234/)
+  const table = await pinfold(env, 'payments', 'list', '--card', card)
+  assert.match(table.stdout, new RegExp(`${card} +voided +0\\.00 EUR +0\\.00 EUR`))
+  const unknown = await pinfold(env, 'payments', 'show', card)
+  assert.equal(unknown.code, 1)
+  assert.match(unknown.stderr, /No payment has this paymentId/)
+})
+
+test('events trigger forces a payment, and opens one whose hold is over', async () => {
+  const [forced] = await answer('payments', 'list', '--card', await trigger('payment.forced'))
+  assert.deepEqual([forced.openedBy, forced.state, forced.cleared], ['clearing', 'cleared', 1234])
+  const [over] = await answer('payments', 'list', '--card', await trigger('payment.expired'))
+  assert.equal(over.openedBy, 'advice')
+  assert.ok(over.holdExpiresAt < over.openedAt)
+})
+
 test('webhooks listen forwards each triggered event, signed as a webhook is', async (t) => {
   const types = eventTypes.filter((type) => /^(?:card|pin|cvv)\./.test(type))
   const received: { headers: Record<string, string>; body: string }[] = []

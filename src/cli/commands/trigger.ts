@@ -29,6 +29,14 @@ const simulate = (tried: object): Request => [
   (publicToken) => ({ publicToken, ...tried }),
 ]
 const tryWrongPin = simulate({ pin: '5937' })
+const purchase = { amount: 1234, currency: 'EUR', networkTransactionId: 'TRIGGER' }
+
+/** A message about the purchase of the new card. */
+const sendMessage = (path: string, message: object): Request => [
+  'POST',
+  () => `/simulator/${path}`,
+  (publicToken) => ({ publicToken, ...message }),
+]
 
 /** The requests with a new sandbox card for each type of event. */
 const acts: Readonly<Record<string, readonly Request[]>> = {
@@ -46,6 +54,15 @@ const acts: Readonly<Record<string, readonly Request[]>> = {
   'cvv.unblocked': [['PUT', cvvPath, { status: 'Unblocked' }]],
   'authorization.approved': [simulate({})],
   'authorization.declined': [simulate({ expiryDate: '2099-12' })],
+  'payment.changed': [
+    simulate(purchase),
+    sendMessage('reversals', { networkTransactionId: purchase.networkTransactionId }),
+  ],
+  'payment.forced': [sendMessage('clearings', purchase)],
+  // A hold that is over. The service expires it within half a minute.
+  'payment.expired': [
+    sendMessage('advices', { ...purchase, holdExpiresAt: '2000-01-01T00:00:00Z' }),
+  ],
 }
 
 export const triggerCommand: cli.Command = {
@@ -66,7 +83,11 @@ export const triggerCommand: cli.Command = {
     return asClient(call, async (service) => {
       await requireSandbox(service)
       const publicToken = await play(service, requests)
-      return { json: { type, publicToken }, text: `${type} occurred on card ${publicToken}.` }
+      const text =
+        type === 'payment.expired'
+          ? `${type} occurs on card ${publicToken} within 30 seconds.`
+          : `${type} occurred on card ${publicToken}.`
+      return { json: { type, publicToken }, text }
     })
   },
 }

@@ -1,6 +1,6 @@
 import { AuthorizationSchema } from '../../operations/authorizations/authorization.ts'
-import { MessageResultSchema } from '../../operations/payments/message-answer.ts'
 import type { Description } from '../http/openapi/document.ts'
+import { MessageResultSchema } from '../http/payment-members.ts'
 import { apiVersion } from '../http/request.ts'
 import type { StringFormat } from '../http/server.ts'
 import { bodyExamples } from './body-examples.ts'

@@ -17,5 +17,5 @@ export async function compareCardAddress(
   const sealed = await findPersonalData(context.database, publicToken)
   const stored =
     sealed && (await callHsm(context, () => revealPersonalData(context.hsm, publicToken, sealed)))
-  return compareAddress(given, stored && stored.address)
+  return compareAddress(given, stored?.address ?? null)
 }

@@ -1,35 +1,16 @@
-import Type, { type Static } from 'typebox'
-import { paymentEffects } from '../../domain/payment.ts'
+import type { PaymentEffect } from '../../domain/payment.ts'
 import type { MessageResult } from './messages.ts'
 
 /** The answer to a message about a payment. Equal for a repeat. */
-export const MessageResultSchema = Type.Object({
-  responseCode: Type.String({
-    description:
-      '`00`: recorded, now or before. `14`: unknown card. `25`: unknown `paymentId`. `12`: the ' +
-      'payment has another currency. `94`: the id was used for another message.',
-    examples: ['00'],
-  }),
-  publicToken: Type.Optional(Type.String({ examples: ['4820117360'] })),
-  paymentId: Type.Optional(
-    Type.String({ format: 'uuid', description: 'Left out while a reversal awaits its original.' }),
-  ),
-  messageId: Type.Optional(Type.String({ format: 'uuid' })),
-  effect: Type.Optional(
-    Type.Enum(Object.keys(paymentEffects), {
-      description: 'What the message did (docs/reference/payments.md).',
-      examples: ['release'],
-    }),
-  ),
-  applied: Type.Optional(
-    Type.Integer({ description: 'What changed, in the smallest unit.', examples: [1234] }),
-  ),
-  overReversal: Type.Optional(
-    Type.Integer({ description: 'What a reversal takes back beyond what is open: no effect.' }),
-  ),
-})
-
-export type MessageAnswer = Static<typeof MessageResultSchema>
+export interface MessageAnswer {
+  readonly responseCode: string
+  readonly publicToken?: string
+  readonly paymentId?: string
+  readonly messageId?: string
+  readonly effect?: PaymentEffect
+  readonly applied?: number
+  readonly overReversal?: number
+}
 
 const responseCodes = {
   recorded: '00',

@@ -2,16 +2,14 @@ import Type from 'typebox'
 import { isPublicToken } from '../../../domain/identifiers.ts'
 import { toMembers } from '../../../domain/members.ts'
 import { parsePan } from '../../../domain/pan.ts'
-
 import type { AuthorizationRequest } from '../../../operations/authorizations/authorization.ts'
-import {
-  MessageResultSchema,
-  toMessageAnswer,
-} from '../../../operations/payments/message-answer.ts'
+import { toMessageAnswer } from '../../../operations/payments/message-answer.ts'
 import * as payments from '../../../operations/payments/messages.ts'
 import { requireCaller } from '../../http/authentication.ts'
+import { MessageResultSchema } from '../../http/payment-members.ts'
 import { alwaysWith, type BodyRule, requireExactlyOne } from '../../http/request.ts'
 import {
+  holdMembers,
   messageMembers,
   moneyMembers,
   moneyRules,
@@ -61,9 +59,7 @@ const AdviceRequestSchema = Type.Object(
     ...messageMembers,
     ...moneyMembers,
     merchant: transactionMembers.merchant,
-    holdExpiresAt: Type.Optional(
-      Type.String({ format: 'instant', description: "The network's own expiry of the hold." }),
-    ),
+    holdExpiresAt: holdMembers.holdExpiresAt,
   },
   closed,
 )

@@ -1,6 +1,6 @@
 import * as authorizations from '../../../operations/authorizations/authorization.ts'
-import { MessageResultSchema } from '../../../operations/payments/message-answer.ts'
 import type { Description } from '../../http/openapi/document.ts'
+import { MessageResultSchema } from '../../http/payment-members.ts'
 import { apiVersion } from '../../http/request.ts'
 import type { StringFormat } from '../../http/server.ts'
 import * as paymentSimulator from '../routes/payment-simulator.ts'

@@ -3,13 +3,16 @@ import type { Requester } from '../../../domain/client.ts'
 import type { Merchant } from '../../../domain/merchant.ts'
 import type { Money } from '../../../domain/money.ts'
 import { SimulatedAuthorizationSchema } from '../../../operations/authorizations/authorization.ts'
-import {
-  type MessageAnswer,
-  MessageResultSchema,
-} from '../../../operations/payments/message-answer.ts'
+import type { MessageAnswer } from '../../../operations/payments/message-answer.ts'
+import { MessageResultSchema } from '../../http/payment-members.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { alwaysWith, requireExactlyOne } from '../../http/request.ts'
-import { moneyMembers, moneyRules, transactionMembers } from '../../http/transaction-members.ts'
+import {
+  holdMembers,
+  moneyMembers,
+  moneyRules,
+  transactionMembers,
+} from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 import { createRequester, type PublicApi } from '../api.ts'
 import type { Simulate } from './simulator.ts'
@@ -44,7 +47,12 @@ export const SimulateReversalSchema = Type.Object(
 )
 
 export const SimulateAdviceSchema = Type.Object(
-  { ...messageMembers, ...moneyMembers, merchant: transactionMembers.merchant },
+  {
+    ...messageMembers,
+    ...moneyMembers,
+    merchant: transactionMembers.merchant,
+    holdExpiresAt: holdMembers.holdExpiresAt,
+  },
   closed,
 )
 
@@ -79,7 +87,10 @@ export interface PaymentSimulator {
     caller: Requester,
     message: Named & { readonly money: Money | null; readonly isRemaining: boolean },
   ): Promise<MessageAnswer>
-  advise(caller: Requester, message: Named & { readonly money: Money }): Promise<MessageAnswer>
+  advise(
+    caller: Requester,
+    message: Named & { readonly money: Money; readonly holdExpiresAt: Date | null },
+  ): Promise<MessageAnswer>
   clear(
     caller: Requester,
     message: Named & {
@@ -104,6 +115,11 @@ const toNamed = (body: Static<typeof SimulateRefundSchema>) => {
   const { amount, currency, ...named } = body
   return { ...named, money: { amount, currency } }
 }
+
+const toAdvice = ({ holdExpiresAt, ...named }: Static<typeof SimulateAdviceSchema>) => ({
+  ...toNamed(named),
+  holdExpiresAt: holdExpiresAt === undefined ? null : new Date(holdExpiresAt),
+})
 
 export function paymentSimulatorRoutes(
   { app, base }: PublicApi,
@@ -174,7 +190,7 @@ export function paymentSimulatorRoutes(
         body: SimulateAdviceSchema,
       },
     },
-    async (request) => simulator.advise(createRequester(request), toNamed(request.body)),
+    async (request) => simulator.advise(createRequester(request), toAdvice(request.body)),
   )
 
   app.post(

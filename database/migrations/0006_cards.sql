@@ -24,8 +24,8 @@ create table card (
   -- Numbers the card's events.
   last_sequence integer not null default 0 check (last_sequence >= 0),
   created_at timestamptz not null default now(),
-  -- The spending controls in force: null where they allow everything. The version counts changes.
-  controls jsonb check (jsonb_typeof(controls) = 'object'),
+  -- The version of its spending controls (card_controls); 0 without any. The document is not here,
+  -- because rows that are wider make other plans.
   controls_version integer not null default 0 check (controls_version >= 0),
   check ((pin_block is null) <> (pvv is null))
 )

@@ -119,9 +119,9 @@ begin
           pin.try_limit - (pin.spent - pin.restored) as pin_remaining, cvv.try_limit as cvv_limit,
           cvv.try_limit - (cvv.spent - cvv.restored) as cvv_remaining,
           case
-            when card.controls is not null or product.controls is not null then apply_controls(
+            when card.controls_version > 0 or product.controls is not null then apply_controls(
               card.public_token, product.controls, product.controls_version,
-              product.currency_code, card.controls, card.controls_version, asked.entry_mode,
+              product.currency_code, card.controls_version, asked.entry_mode,
               asked.transaction_type, asked.merchant::jsonb
             )
           end as controls

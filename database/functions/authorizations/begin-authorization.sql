@@ -101,16 +101,22 @@ begin
         and zone_key.key_block = p_zone_key_block and zone_key.retired_at is null
     ),
     case
-      when card.controls is not null or product.controls is not null then apply_controls(
+      when card.controls_version > 0 or product.controls is not null then apply_controls(
         v_public_token, product.controls, product.controls_version, product.currency_code,
-        card.controls, card.controls_version, p_entry_mode, p_transaction_type, p_merchant
+        card.controls_version, p_entry_mode, p_transaction_type, p_merchant
       )
     end
   into public_token, client_id, encrypted_pan, status_code, expiry_date, pin_block, pvv, pin_key,
     cvk, pin_length, card_currency_code, pin_limit, pin_remaining, cvv_limit, cvv_remaining,
     v_is_zone_key, controls
   from card
-  join product on product.product_id = card.product_id
+  -- The limit keeps the planner from beginning with the cards of the product.
+  cross join lateral (
+    select product.pin_length, product.currency_code, product.controls, product.controls_version
+    from product
+    where product.product_id = card.product_id
+    limit 1
+  ) as product
   join try_counter as pin on pin.public_token = v_public_token and pin.kind = 'pin'
   join try_counter as cvv on cvv.public_token = v_public_token and cvv.kind = 'cvv'
   where card.public_token = v_public_token;

@@ -9,7 +9,6 @@ create or replace function apply_controls(
   p_product_controls jsonb,
   p_product_version integer,
   p_currency_code text,
-  p_card_controls jsonb,
   p_card_version integer,
   p_entry_mode text,
   p_transaction_type text,
@@ -22,6 +21,7 @@ declare
   v_controls jsonb;
   v_control text;
   v_locked_merchant text;
+  v_card_controls jsonb;
   v_applied jsonb := jsonb_build_object(
     'productVersion', p_product_version, 'cardVersion', p_card_version,
     'currency', p_currency_code, 'timeZone', coalesce(p_product_controls ->> 'timeZone', 'UTC')
@@ -30,10 +30,15 @@ begin
   if p_transaction_type in ('refund', 'credit') then
     return v_applied;
   end if;
+  if p_card_version > 0 then
+    select controls into v_card_controls
+    from card_controls
+    where public_token = p_public_token and version = p_card_version;
+  end if;
   if '{"merchantLock": true}' <@ any (
     array[
-      p_product_controls, p_product_controls -> 'shadow', p_card_controls,
-      p_card_controls -> 'shadow'
+      p_product_controls, p_product_controls -> 'shadow', v_card_controls,
+      v_card_controls -> 'shadow'
     ]
   )
   then
@@ -42,7 +47,7 @@ begin
     where public_token = p_public_token;
   end if;
   foreach v_owner in array array['product', 'card'] loop
-    v_controls := case when v_owner = 'product' then p_product_controls else p_card_controls end;
+    v_controls := case when v_owner = 'product' then p_product_controls else v_card_controls end;
     continue when v_controls is null;
     v_control := find_objecting_control(
       v_controls, p_entry_mode, p_transaction_type, p_merchant, v_locked_merchant

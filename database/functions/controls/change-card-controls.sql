@@ -1,9 +1,8 @@
 -- Replaces the controls of a client's card under the next version, and records the event, once for
 -- an idempotency key.
 --
--- p_version is the version that is replaced. p_controls is stored under the next one; p_in_force is
--- the same, or null if it allows everything. Lock order: card, key. The call does everything or
--- nothing.
+-- p_version is the version that is replaced. p_controls is stored under the next one. Lock order:
+-- card, key. The call does everything or nothing.
 --
 -- Returns whether it was done. It is not done if the card belongs to another client, is closed or
 -- expired, or has controls of another version, or if the key was not free.
@@ -15,7 +14,6 @@ create or replace function change_card_controls(
   p_today date,
   p_version integer,
   p_controls jsonb,
-  p_in_force jsonb,
   p_event_type text,
   p_request_id text,
   p_details text,
@@ -47,8 +45,7 @@ begin
   insert into card_controls (public_token, version, controls, changed_at)
   values (p_public_token, p_version + 1, p_controls, clock_timestamp());
   update card
-  set controls = p_in_force,
-    controls_version = p_version + 1,
+  set controls_version = p_version + 1,
     last_sequence = v_card.last_sequence + 1
   where public_token = p_public_token;
   perform record_event(

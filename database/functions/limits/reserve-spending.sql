@@ -26,8 +26,7 @@ language plpgsql
 as $function$
 declare
   v_decline jsonb;
-  v_known jsonb;
-  v_locked_merchant text;
+  v_known record;
   v_lock_to text := p_spending ->> 'lockTo';
   v_amount bigint := (p_spending ->> 'amount')::bigint;
   v_count integer := (p_spending ->> 'count')::integer;
@@ -47,18 +46,18 @@ begin
   insert into card_spending (public_token)
   values (p_public_token)
   on conflict (public_token) do nothing;
-  select windows, locked_merchant into v_known, v_locked_merchant
+  select windows, locked_merchant into v_known
   from card_spending
   where public_token = p_public_token
   for no key update;
-  if v_lock_to <> v_locked_merchant then
+  if v_lock_to <> v_known.locked_merchant then
     v_decline := jsonb_build_object(
       'responseCode', '03', 'declineReason', 'merchant_not_allowed',
       'declinedBy', (p_spending ->> 'lockedBy') || '_control', 'control', 'merchantLock'
     );
   end if;
   for v_limit in select jsonb_array_elements(p_spending -> 'limits') loop
-    v_window := v_known -> (v_limit ->> 'window');
+    v_window := v_known.windows -> (v_limit ->> 'window');
     if v_window is null or v_window ->> 'startsOn' < v_limit ->> 'startsOn' then
       v_window := jsonb_build_object('startsOn', v_limit -> 'startsOn', 'amount', 0, 'count', 0);
     end if;
@@ -86,8 +85,8 @@ begin
   end loop;
   if v_decline is null then
     update card_spending
-    set windows = v_known || v_windows,
-      locked_merchant = coalesce(v_locked_merchant, v_lock_to)
+    set windows = v_known.windows || v_windows,
+      locked_merchant = coalesce(v_known.locked_merchant, v_lock_to)
     where public_token = p_public_token;
     taken := jsonb_build_object('amount', v_amount, 'count', v_count, 'windows', v_starts);
   end if;

@@ -74,11 +74,13 @@ select card.public_token as "publicToken", card.last_sequence as "lastSequence",
       json_build_array(pin.try_limit, pin.epoch, pin.blocked_by_client)::text, 'UTF8')),
     sha256(convert_to(
       json_build_array(cvv.try_limit, cvv.epoch, cvv.blocked_by_client)::text, 'UTF8')),
-    sha256(convert_to(json_build_array(card.controls, card.controls_version)::text, 'UTF8'))
+    sha256(convert_to(json_build_array(own.controls, card.controls_version)::text, 'UTF8'))
   ] as "digests"
 from card
 left join try_counter as pin on pin.public_token = card.public_token and pin.kind = 'pin'
 left join try_counter as cvv on cvv.public_token = card.public_token and cvv.kind = 'cvv'
+left join card_controls as own
+  on own.public_token = card.public_token and own.version = card.controls_version
 where card.public_token > :after
 order by card.public_token
 limit :limit;

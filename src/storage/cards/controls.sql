@@ -1,19 +1,23 @@
 -- Spending controls of cards. The rule of a change is in database/functions/controls.
 
 -- name: find_card_controls
-select status_code as "statusCode", expiry_date as "expiryDate", controls::text as "controls",
-  controls_version as "version"
+select card.status_code as "statusCode", card.expiry_date as "expiryDate",
+  own.controls::text as "controls", card.controls_version as "version"
 from card
-where public_token = :publicToken and client_id = :clientId;
+left join card_controls as own
+  on own.public_token = card.public_token and own.version = card.controls_version
+where card.public_token = :publicToken and card.client_id = :clientId;
 
 -- What is in force for a card, and what it has spent.
 -- name: find_controls_in_force
-select card.controls::text as "cardControls", card.controls_version as "cardVersion",
+select own.controls::text as "cardControls", card.controls_version as "cardVersion",
   product.controls::text as "productControls", product.controls_version as "productVersion",
   product.currency_code as "currency", spending.windows::text as "windows",
   spending.locked_merchant as "lockedMerchant"
 from card
 join product on product.product_id = card.product_id
+left join card_controls as own
+  on own.public_token = card.public_token and own.version = card.controls_version
 left join card_spending as spending on spending.public_token = card.public_token
 where card.public_token = :publicToken and card.client_id = :clientId;
 
@@ -24,7 +28,6 @@ select change_card_controls(
   p_today => :today,
   p_version => :version,
   p_controls => :controls::text::jsonb,
-  p_in_force => :inForce::text::jsonb,
   p_event_type => :eventType,
   p_request_id => :requestId,
   p_details => :details,

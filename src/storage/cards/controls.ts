@@ -1,10 +1,5 @@
 import type { CardStatusCode } from '../../domain/card-status.ts'
-import {
-  areOpen,
-  type Controls,
-  completeControls,
-  type ProductControls,
-} from '../../domain/controls.ts'
+import { type Controls, completeControls, type ProductControls } from '../../domain/controls.ts'
 import type { CardSpending, ControlsInForce } from '../../domain/decide-controls.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { SpendingWindows } from '../../domain/spending.ts'
@@ -90,8 +85,6 @@ interface ControlsChange extends CardActValues {
   readonly version: number
   /** JSON. */
   readonly controls: string
-  /** JSON; null if they allow everything. */
-  readonly inForce: string | null
 }
 
 const change = declare<ControlsChange, { readonly isDone: boolean }>('change_card_controls')
@@ -107,13 +100,11 @@ export async function updateCardControls(
   act: CardAct,
   { controls, today, version }: { controls: Controls; today: string; version: number },
 ): Promise<boolean> {
-  const text = JSON.stringify(controls)
   const rows = await change(connection, {
     ...cardActParameters(act),
     today,
     version,
-    controls: text,
-    inForce: areOpen(controls) ? null : text,
+    controls: JSON.stringify(controls),
   })
   return firstRow(rows)?.isDone ?? false
 }

@@ -116,8 +116,11 @@ function findAttempt(act: string, details: EntryText['details']) {
   const { checks, tryNumber } = details
   if (typeof tryNumber !== 'number') return null
   if (act === 'pin.attempted' || act === 'cvv.attempted') return { act, value: tryNumber }
-  const last: unknown = Array.isArray(checks) ? checks.at(-1) : null
-  const check = last && typeof last === 'object' && 'check' in last ? String(last.check) : ''
-  const attemptAct = act.startsWith('authorization.') ? attemptActs[check] : undefined
-  return attemptAct === undefined ? null : { act: attemptAct, value: tryNumber }
+  if (!act.startsWith('authorization.') || !Array.isArray(checks)) return null
+  const acts = checks.flatMap((check: unknown) => {
+    const isCheck = typeof check === 'object' && check !== null && 'check' in check
+    return isCheck ? (attemptActs[String(check.check)] ?? []) : []
+  })
+  const last = acts.at(-1)
+  return last === undefined ? null : { act: last, value: tryNumber }
 }

@@ -96,7 +96,7 @@ interface Authorization {
       | 'answer'
     readonly result: 'passed' | 'failed' | 'not_given' | 'blocked' | 'unresolved'
   }[]
-  /** Of the try that the last check spent. Counts the tries of its kind from 1. */
+  /** Of the try that the last check of a PIN or CVV2 spent. Counts those of its kind from 1. */
   readonly tryNumber?: number
 }
 

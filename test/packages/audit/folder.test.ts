@@ -418,7 +418,7 @@ test('a try of a card that was never entered is found, the first as well, in whi
 test('a try is found in the entry of its authorization, and an answer after it counted as lost is no second try', async () => {
   const answered = (tryNumber: number, check = 'pin'): AuditEntry => ({
     ...tryOf('card-9', tryNumber, 'authorization.declined'),
-    details: { tryNumber, checks: [{ check: 'card' }, { check }] },
+    details: { tryNumber, checks: [{ check: 'pin' }, { check }, { check: 'limits' }] },
   })
   const lost = { ...tryOf('card-9', 2), reason: 'unresolved' }
   const last = { ...tryOf('card-8', 1), at: '2026-11-22T00:02:00.000000Z' }

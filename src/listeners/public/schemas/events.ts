@@ -31,7 +31,8 @@ const authorization = {
   }),
   tryNumber: Type.Optional(
     Type.Integer({
-      description: 'Of the try that the last check spent. Counts the tries of its kind from 1.',
+      description:
+        'Of the try that the last check of a PIN or CVV2 spent. Counts those of its kind from 1.',
     }),
   ),
 }

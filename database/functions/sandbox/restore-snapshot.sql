@@ -12,7 +12,7 @@ language plpgsql
 set timezone = 'UTC'
 as $function$
 declare
-  v_snapshot sandbox_snapshot;
+  v_snapshot record;
   v_table record;
   v_changed text[] := '{}';
   v_is_same boolean;

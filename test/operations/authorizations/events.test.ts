@@ -67,7 +67,7 @@ onEachEngine((engine) => {
     await typesOf(opened.database, card.publicToken)
   })
 
-  test('each answer has its event, after those of its try, with the reason of a decline', async () => {
+  test('each answer has its event, after those of its try, with its checks and the reason of a decline', async () => {
     const { cvv2, publicToken } = card
     await ask(opened.service, { publicToken, reference: 'NOTHING' })
     await ask(opened.service, { ...pinTry(opened.service, card), cvv2, reference: 'BOTH' })
@@ -86,14 +86,38 @@ onEachEngine((engine) => {
       reference,
       transactionType: 'purchase',
     })
-    const approved = { responseCode: '00' }
-    const wrong = { responseCode: '55', declineReason: 'wrong_pin', declinedBy: 'pin' }
-    const mistyped = { responseCode: '54', declineReason: 'wrong_expiry_date', declinedBy: 'card' }
+    const checks = (...results: readonly string[]) =>
+      ['card passed', 'status passed', ...results].map((text) => {
+        const [check, result] = text.split(' ')
+        return { check, result }
+      })
+    const approved = {
+      responseCode: '00',
+      checks: checks('expiry not_given', 'pin_block not_given'),
+    }
+    const bothRight = {
+      responseCode: '00',
+      checks: checks('expiry not_given', 'pin_block passed', 'pin passed', 'cvv2 passed'),
+      tryNumber: 1,
+    }
+    const wrong = {
+      responseCode: '55',
+      declineReason: 'wrong_pin',
+      declinedBy: 'pin',
+      checks: checks('expiry not_given', 'pin_block passed', 'pin failed'),
+      tryNumber: 2,
+    }
+    const mistyped = {
+      responseCode: '54',
+      declineReason: 'wrong_expiry_date',
+      declinedBy: 'card',
+      checks: checks('expiry failed'),
+    }
     assert.deepEqual(
       events.map(({ details, type }) => ({ type, ...JSON.parse(details) })),
       [
         answered('approved', 'NOTHING', approved),
-        answered('approved', 'BOTH', approved),
+        answered('approved', 'BOTH', bothRight),
         {
           type: 'pin.attempt_failed',
           remainingTries: 2,

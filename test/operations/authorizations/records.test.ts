@@ -4,6 +4,7 @@ import { before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { countAnswered } from '../../../src/operations/authorizations/records.ts'
 import { expireRecords } from '../../../src/operations/events/expire.ts'
+import { enterPublished } from '../../support/audit.ts'
 import { ageAuthorizations, ageUnansweredKeys } from '../../support/builders.ts'
 import {
   ask,
@@ -262,6 +263,7 @@ onEachEngine((engine) => {
     await ask(service, { publicToken: card.publicToken, reference: 'old' })
     await ask(service, { publicToken: card.publicToken, reference: 'young' })
     await ageAuthorizations(service.database, card.publicToken, '401 days', 'old')
+    await enterPublished(service.database)
     await expireRecords(service.database, { eventDays: 30, attemptDays: 400 })
     const left = await recordsOf(card)
     assert.deepEqual(

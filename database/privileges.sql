@@ -77,6 +77,7 @@ declare
     'find_payment_to_change',
     'find_objecting_control',
     'has_card_use',
+    'has_declined_request',
     'has_early_reversal',
     'is_changeable',
     'is_off_list',

@@ -54,7 +54,7 @@ create table payment_message (
   public_token text not null,
   -- A version 7 UUID.
   message_id uuid not null,
-  -- Null for a reversal that came before its original.
+  -- Null for a reversal that came before its original, or whose original was declined.
   payment_id uuid,
   position integer not null check (position >= 0),
   kind text not null
@@ -88,7 +88,7 @@ create index payment_message_of_payment on payment_message (payment_id, public_t
   where payment_id is not null;
 -- Reversals that wait for their originals: few.
 create index payment_message_unmatched on payment_message (network_transaction_id, public_token)
-  where payment_id is null;
+  where effect = 'remember';
 
 -- Payments as they are read. The authorization of the same id describes those that it opened.
 create view described_payment as

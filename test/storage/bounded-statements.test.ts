@@ -72,6 +72,12 @@ import {
   reverseByElements,
   reverseTransaction,
 } from '../../src/storage/links/transactions.ts'
+import {
+  expirePayment,
+  listDueHolds,
+  type PaymentMessage,
+  recordPaymentMessage,
+} from '../../src/storage/payments/messages.ts'
 import { listPersonRows } from '../../src/storage/people/people.ts'
 import {
   endSession,
@@ -140,6 +146,11 @@ const token = parsePublicToken('1000007900')
 const newToken = parsePublicToken('2000007900')
 const fingerprintOf = (n: number) => createHash('sha256').update(`${n}`).digest()
 const fingerprint = fingerprintOf(7_900)
+const md5Uuid = (text: string) =>
+  createHash('md5')
+    .update(text)
+    .digest('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 const fingerprintText = fingerprint.toString('hex')
 const event = {
   publicToken: token,
@@ -212,6 +223,25 @@ const decided = {
   increment: null,
   spending: null,
 } as const
+/** The payment of a card whose hold is due. */
+const dueHold = md5Uuid('open 7900')
+const reversal: PaymentMessage = {
+  publicToken: token,
+  networkId: 'network',
+  requestId: 'r',
+  messageId: claimId,
+  kind: 'reversal',
+  messageKey: 'a key',
+  paymentId: null,
+  networkTransactionId: 'T-unknown',
+  money: null,
+  isRemaining: false,
+  isFinal: false,
+  holdExpiresAt: new Date(),
+  networkExpiresAt: null,
+  merchant: null,
+  reference: null,
+}
 const original = { messageClass: '1', trace: '007900', transmittedAt: '1122170000', acquirer: '' }
 
 const originalClaim = { ...claim, original: { ...original, transactionHashes: [fingerprint] } }
@@ -270,6 +300,10 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) =>
     expireFeed(database, clientId, { days: 30, limit, after: '0', beforeDay: null }),
   (database, limit) => expireAuthorizations(database, 30, limit),
+  (database, limit) => listDueHolds(database, new Date(), limit),
+  (database) =>
+    expirePayment(database, { publicToken: token, paymentId: dueHold }, claimId, new Date()),
+  (database) => recordPaymentMessage(database, reversal).catch(() => null),
   (database, limit) => expireCounts(database, 30, limit),
   (database) => lockAuditLog(database),
   (database, limit) => listUnansweredTries(database, { after: '0', until: '0' }, limit),

@@ -25,6 +25,8 @@ const switches = {
   client_assertion: ages('expires_at'),
   pin_envelope: ages('expires_at'),
   authorization_request: ages('requested_at'),
+  payment: ages('opened_at'),
+  payment_message: ages('received_at'),
   // A minute has few counts.
   authorization_count: {
     column: 'minute',
@@ -78,6 +80,23 @@ const fills = (to: Due): string[] => [
      requested_at, kind, try_number, epoch, result, remaining_tries, response_code, checks, duration_ms, decided_at)
    select ${token}, md5(n::text)::uuid, '${clientId}', 'network', 'r', 'R-' || n, 'chip', ${switches.authorization_request[to]},
      'pin', 100, 1, 'unresolved', 2, '55', '[]', 1, now() from ${numbers}`,
+  // Each card has a hold that is due, and a payment that holds nothing.
+  `insert into payment (public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
+     currency_code, approved, hold_expires_at, opened_at)
+   select ${token}, md5('open ' || n)::uuid, '${clientId}', 'network', 'O-' || n, 'authorization', 'EUR', 100,
+     now() - interval '1 day', ${switches.payment[to]} from ${numbers}`,
+  `insert into payment (public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
+     currency_code, approved, cleared, is_final, hold_expires_at, message_count, opened_at)
+   select ${token}, md5('closed ' || n)::uuid, '${clientId}', 'network', 'C-' || n, 'authorization', 'EUR', 100,
+     100, true, now() - interval '1 day', 1, ${switches.payment[to]} from ${numbers}`,
+  `insert into payment_message (public_token, message_id, payment_id, position, kind, network_id, message_key,
+     network_transaction_id, effect, amount, applied, currency_code, received_at)
+   select ${token}, md5('early ' || n)::uuid, null, 0, 'reversal', 'network', 'early ' || n, 'E-' || n, 'remember',
+     0, 0, 'EUR', ${switches.payment_message[to]} from ${numbers}`,
+  `insert into payment_message (public_token, message_id, payment_id, position, kind, network_id, message_key,
+     network_transaction_id, effect, amount, applied, currency_code, received_at)
+   select ${token}, md5('message ' || n)::uuid, md5('closed ' || n)::uuid, 1, 'clearing', 'network',
+     'message ' || n, 'C-' || n, 'clearFinal', 100, 100, 'EUR', ${switches.payment_message[to]} from ${numbers}`,
   `insert into authorization_count (minute, response_code, count)
    select ${switches.authorization_count[to]}, response_code, 1
    from (select n::text as response_code from ${numbers}) as numbered`,

@@ -13,7 +13,7 @@ begin
     from payment_message as message
     where message.public_token = p_public_token and message.network_id = p_network_id
       and message.network_transaction_id = p_network_transaction_id
-      and message.payment_id is null
+      and message.effect = 'remember'
       and message.received_at > clock_timestamp() - interval '24 hours'
   );
 end

@@ -13,7 +13,8 @@
 --   repeated: it was done before under the same key.
 --   reused: another amount or currency was recorded under the same key.
 --   unknown_card, unknown_payment: nothing has this token, or this p_payment_id.
---   wrong_currency: the payment has another currency.
+--   wrong_currency: the payment has another currency; or the message would open a payment that is
+--     not in the card's currency, and so cannot be charged without a conversion.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function record_payment_message(
@@ -88,11 +89,28 @@ begin
     outcome := 'wrong_currency';
     return;
   end if;
-  outcome := 'recorded';
-  message_id := p_message_id;
   effect := choose_payment_effect(
     v_message, coalesce(derive_payment_state(v_payment), 'none')
   );
+  if effect in ('openDecided', 'force', 'forceFinal', 'credit')
+    and p_currency_code <> (
+      select product.currency_code
+      from product
+      where product.product_id = v_card.product_id
+    )
+  then
+    outcome := 'wrong_currency';
+    effect := null;
+    return;
+  end if;
+  -- What was declined holds nothing, and no original follows.
+  if effect = 'remember'
+    and has_declined_request(p_public_token, p_network_id, p_network_transaction_id)
+  then
+    effect := 'record';
+  end if;
+  outcome := 'recorded';
+  message_id := p_message_id;
   v_open := coalesce(derive_open_amount(v_payment), 0);
   amount := case
     when p_amount is null then v_open

@@ -114,6 +114,15 @@ test('a reversal of an unknown purchase is answered 25, and declines the purchas
   assert.deepEqual(await read(card), [])
 })
 
+test('a reversal of a declined purchase declines no later one of the same numbers', async () => {
+  const card = await issueCard(service)
+  const declined = about(card, { 14: '3101', 37: '000000004711' })
+  assert.equal(await ask('0200', declined), '54')
+  assert.equal(await ask('0400', reverse(declined)), '00')
+  const later = { ...declined, 11: nextTrace(), 14: about(card)[14] ?? '' }
+  assert.equal(await ask('0200', later), '00')
+})
+
 test('a reversal without a card number finds the payment by its original', async () => {
   const card = await issueCard(service)
   const bought = await buy(card)

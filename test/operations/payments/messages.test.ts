@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import { expireHolds } from '../../../src/operations/payments/expiry.ts'
-import { ask, issueCard, pinTry } from '../../support/network.ts'
+import { ask, issueCard, otherDigits, pinTry } from '../../support/network.ts'
 import type { TestService } from '../../support/service.ts'
 import { onEachEngine } from '../authorizations/engines.ts'
 import { eventsOf } from '../authorizations/tried.ts'
@@ -117,6 +117,47 @@ onEachEngine((engine) => {
     const declines = events.filter(({ type }) => type === 'authorization.declined')
     assert.equal(declines.length, 4)
     for (const { details } of declines) assert.equal(JSON.parse(details).paymentId, undefined)
+  })
+
+  test('a reversal of what was declined has no effect, and declines no later purchase', async () => {
+    const card = await issueCard(service)
+    const wrong = { expiryDate: '2031-01' }
+    for (const declined of [
+      { publicToken: card.publicToken, ...wrong },
+      { ...pinTry(service, card, otherDigits(card.pin)) },
+    ]) {
+      const networkTransactionId = nextId()
+      const request = { ...declined, ...eur(1_000), networkTransactionId, reference: 'R-0' }
+      assert.notEqual((await ask(service, request)).json.responseCode, '00')
+      const reversal = { publicToken: card.publicToken, networkTransactionId, reversalId: nextId() }
+      const first = await reverse(reversal)
+      assert.deepEqual([first.responseCode, first.effect, first.applied], ['00', 'record', 0])
+      assert.deepEqual(await reverse(reversal), first)
+      const later = { publicToken: card.publicToken, ...eur(1_000), networkTransactionId }
+      assert.equal((await ask(service, later)).json.responseCode, '00')
+    }
+  })
+
+  test('a reversal after a decline of another transaction is remembered', async () => {
+    const card = (await service.createCard()).publicToken
+    const declined = { publicToken: card, expiryDate: '2031-01', networkTransactionId: nextId() }
+    assert.equal((await ask(service, { ...declined, ...eur(5) })).json.responseCode, '54')
+    const early = await reverse({ publicToken: card, networkTransactionId: nextId() })
+    assert.equal(early.effect, 'remember')
+  })
+
+  test('a payment is opened in the currency of the card only', async () => {
+    const usd = { amount: 700, currency: 'USD' }
+    const networkTransactionId = nextId()
+    for (const record of [usd, { ...usd, isFinal: false }, { ...usd, isRefund: true }]) {
+      const [refused] = await clear({ ...record, networkTransactionId })
+      assert.deepEqual([refused.responseCode, refused.paymentId], ['12', undefined])
+    }
+    const advised = await advise({ ...usd, networkTransactionId })
+    assert.equal(advised.responseCode, '12')
+    // Nothing was recorded under their keys or the transaction.
+    const [forced] = await clear({ ...eur(700), networkTransactionId })
+    assert.equal(forced.effect, 'forceFinal')
   })
 
   test('several clearings move money until the final one, and a refund moves it back', async () => {

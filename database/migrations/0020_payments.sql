@@ -68,6 +68,8 @@ create table payment_message (
   request_id text,
   -- What was done (src/domain/payment.ts).
   effect text not null,
+  -- What the network stated, which a repeat under the same key states again.
+  stated text,
   -- As the network states it, and what it changed: less if a reversal takes back more than is open.
   amount bigint not null check (amount >= 0),
   applied bigint not null,

@@ -41,7 +41,7 @@ export const paymentEffects = {
   openDecided: 'opens a payment that the network decided',
   raise: 'raises the hold',
   remember: 'remembered; a later original is declined with 94',
-  release: 'takes back what is open; nothing left: voided',
+  release: 'takes back what is open; nothing left: voided, or cleared if a part was',
   replace: 'the open amount becomes that of the advice',
   reopen: 'holds the amount of the advice again, flagged',
   clear: 'moves money; the rest stays held',

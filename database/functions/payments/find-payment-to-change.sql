@@ -27,7 +27,7 @@ begin
     from payment
     where public_token = p_public_token and network_transaction_id = p_network_transaction_id
       and network_id = p_network_id
-    order by is_final or is_expired, payment_id desc
+    order by derive_payment_state(payment) not in ('open', 'partlyCleared'), payment_id desc
     limit 1
     for no key update;
   end if;

@@ -11,7 +11,7 @@
 -- Returns one of these outcomes, and what was done unless it is one of the last four:
 --   recorded: it was done now.
 --   repeated: it was done before under the same key.
---   reused: another amount or currency was recorded under the same key.
+--   reused: another kind, amount or currency was recorded under the same key.
 --   unknown_card, unknown_payment: nothing has this token, or this p_payment_id.
 --   wrong_currency: the payment has another currency; or the message would open a payment that is
 --     not in the card's currency, and so cannot be charged without a conversion.
@@ -51,6 +51,14 @@ declare
   v_open bigint;
   v_position integer;
   v_message text := case when p_kind = 'clearing' and p_is_final then 'finalClearing' else p_kind end;
+  -- Clearings and refunds are records of one list, and share their keys.
+  v_kinds text[] := case
+    when p_kind in ('clearing', 'refund') then array['clearing', 'refund']
+    else array[p_kind]
+  end;
+  v_stated text := concat_ws(
+    ' ', v_message, p_amount, p_currency_code, case when p_is_remaining then 'remaining' end
+  );
 begin
   v_card := lock_card(p_public_token);
   if v_card.public_token is null then
@@ -60,15 +68,9 @@ begin
   select * into v_known
   from payment_message as message
   where message.message_key = p_message_key and message.public_token = p_public_token
-    and message.network_id = p_network_id and message.kind = p_kind;
+    and message.network_id = p_network_id and message.kind = any (v_kinds);
   if found then
-    outcome := case
-      when v_known.currency_code
-          is not distinct from coalesce(p_currency_code, v_known.currency_code)
-        and (p_kind = 'reversal' or v_known.amount = p_amount)
-      then 'repeated'
-      else 'reused'
-    end;
+    outcome := case when v_known.stated = v_stated then 'repeated' else 'reused' end;
     message_id := v_known.message_id;
     payment_id := v_known.payment_id;
     effect := v_known.effect;
@@ -147,14 +149,17 @@ begin
       v_payment.approved := v_payment.reversed + v_payment.cleared + amount;
       v_payment.hold_expires_at := coalesce(
         p_network_expires_at,
-        case when effect = 'replace' then v_payment.hold_expires_at else p_hold_expires_at end
+        case when effect = 'replace' then v_payment.hold_expires_at end,
+        p_hold_expires_at
       );
     elsif effect in ('clear', 'clearFinal', 'clearLate') then
       v_payment.cleared := v_payment.cleared + amount;
     elsif effect = 'refund' then
       v_payment.refunded := v_payment.refunded + amount;
     end if;
-    v_payment.is_final := v_payment.is_final or effect in ('clearFinal', 'clearLate');
+    -- If a part was cleared and the rest is taken back, nothing more follows.
+    v_payment.is_final := v_payment.is_final or effect in ('clearFinal', 'clearLate')
+      or effect = 'release' and v_payment.cleared > 0 and applied = v_open;
     v_payment.is_expired := v_payment.is_expired and effect not in ('reopen', 'clearLate');
     v_payment.is_reopened := v_payment.is_reopened or effect = 'reopen';
     v_payment.message_count := v_payment.message_count + 1;
@@ -169,13 +174,14 @@ begin
   payment_id := v_payment.payment_id;
   insert into payment_message (
     public_token, message_id, payment_id, position, kind, network_id, message_key,
-    network_transaction_id, reference, request_id, effect, amount, applied, currency_code,
+    network_transaction_id, reference, request_id, effect, stated, amount, applied, currency_code,
     is_final, merchant
   )
   values (
     p_public_token, p_message_id, v_payment.payment_id, coalesce(v_position, 0), p_kind,
     p_network_id, p_message_key, p_network_transaction_id, p_reference, p_request_id,
-    record_payment_message.effect, record_payment_message.amount, record_payment_message.applied,
+    record_payment_message.effect, v_stated, record_payment_message.amount,
+    record_payment_message.applied,
     coalesce(p_currency_code, v_payment.currency_code), p_is_final, p_merchant
   );
   if effect not in ('record', 'remember') then

@@ -164,13 +164,22 @@ export const toCanonicalRequest = ({ merchant, ...request }: TransactionMembers)
 
 const merchantMembers = Object.keys(MerchantSchema.properties)
 
+/** The members of a network's request that are texts of its own. */
+const networkTexts = [
+  'reference',
+  'networkTransactionId',
+  'reversalId',
+  'adviceId',
+  'clearingId',
+] as const
+
 /** No text of the network or of the merchant holds a part of the card's number. */
-export const panRule: BodyRule = ({ merchant, networkTransactionId, pan, reference }) => {
+export const panRule: BodyRule = (body) => {
+  const { merchant, pan } = body
   if (typeof pan !== 'string') return null
   const described = toMembers(merchant)
   const texts: readonly (readonly [pointer: string, text: unknown])[] = [
-    ['/reference', reference],
-    ['/networkTransactionId', networkTransactionId],
+    ...networkTexts.map((name) => [`/${name}`, body[name]] as const),
     ...merchantMembers.map((name) => [`/merchant/${name}`, described[name]] as const),
   ]
   const [pointer] = texts.find(([, text]) => holdsPanPart(pan, String(text ?? ''))) ?? []

@@ -3,7 +3,7 @@ import { before, test } from 'node:test'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import { expireHolds } from '../../../src/operations/payments/expiry.ts'
 import { ask, issueCard, otherDigits, pinTry } from '../../support/network.ts'
-import type { TestService } from '../../support/service.ts'
+import { sql, type TestService } from '../../support/service.ts'
 import { onEachEngine } from '../authorizations/engines.ts'
 import { eventsOf } from '../authorizations/tried.ts'
 import { nextId, pay, readPayment, send } from './network.ts'
@@ -92,6 +92,70 @@ onEachEngine((engine) => {
     assert.deepEqual(await sums(paymentId), { state: 'partlyCleared', ...left })
     const [other] = await clear({ ...clearing, ...eur(3_001) })
     assert.equal(other.responseCode, '94')
+  })
+
+  test('a key that comes back with another message is told, and has no effect', async () => {
+    const { paymentId } = await pay(service, publicToken)
+    const reversal = { reversalId: nextId(), paymentId, ...eur(1_000) }
+    await reverse(reversal)
+    for (const change of [eur(2_000), { amountIs: 'remaining' }]) {
+      assert.equal((await reverse({ ...reversal, ...change })).responseCode, '94')
+    }
+    const clearing = { clearingId: nextId(), paymentId, ...eur(3_000) }
+    await clear(clearing)
+    for (const change of [{ isRefund: true }, { isFinal: false }]) {
+      const [answer] = await clear({ ...clearing, ...change })
+      assert.equal(answer.responseCode, '94')
+    }
+    const left = { approved: 10_000, reversed: 1_000, cleared: 3_000, refunded: 0, open: 0 }
+    assert.deepEqual(await sums(paymentId), { state: 'cleared', ...left })
+  })
+
+  test('of two payments with one id of the network, a message reaches the one that is held', async () => {
+    const { networkTransactionId, paymentId } = await pay(service, publicToken)
+    const second = await pay(service, publicToken, 20_000, { networkTransactionId })
+    await reverse({ paymentId: second.paymentId })
+    const [cleared] = await clear({ clearingId: nextId(), networkTransactionId, ...eur(10_000) })
+    assert.deepEqual([cleared.paymentId, cleared.effect], [paymentId, 'clearFinal'])
+  })
+
+  test('nothing follows once the rest of a partly cleared payment is taken back', async () => {
+    const { paymentId } = await pay(service, publicToken)
+    await clear({ clearingId: nextId(), paymentId, ...eur(3_000), isFinal: false })
+    assert.equal((await reverse({ paymentId })).applied, 7_000)
+    assert.equal((await sums(paymentId)).state, 'cleared')
+  })
+
+  test('an amount that is held of a forced payment expires', async () => {
+    const [forced] = await clear({
+      clearingId: nextId(),
+      networkTransactionId: nextId(),
+      ...eur(3_000),
+      isFinal: false,
+    })
+    await advise({ adviceId: nextId(), paymentId: forced.paymentId, ...eur(700) })
+    const [row] = await sql<{ days: number }>(
+      service.database,
+      `select extract(day from hold_expires_at - opened_at)::integer as days from payment
+       where payment_id = $1`,
+      [forced.paymentId],
+    )
+    assert.ok(row && row.days >= 6, String(row?.days))
+  })
+
+  test('no key of a message holds the number of its card', async () => {
+    const { pan } = await issueCard(service)
+    for (const [path, member] of [
+      ['reversals', 'reversalId'],
+      ['advices', 'adviceId'],
+    ] as const) {
+      const answer = await service.call('POST', `//network/${path}`, {
+        as: 'network',
+        listener: 'private',
+        body: { [member]: pan, pan, networkTransactionId: nextId(), ...eur(100) },
+      })
+      assert.deepEqual([answer.status, answer.json.errors[0].pointer], [422, `/${member}`])
+    }
   })
 
   test('a reversal that comes before its original declines it, with and without a PIN', async () => {

@@ -59,12 +59,14 @@ export interface ModelMessage {
   readonly isFinal: boolean
 }
 
+const clearable: ReadonlySet<string> = new Set(['open', 'partlyCleared'])
+
 function findPayment(world: ModelWorld, message: ModelMessage): ModelPayment | undefined {
   if (message.paymentId !== null) return world.payments.get(message.paymentId)
   const named = [...world.payments.values()]
     .filter(({ transaction }) => transaction === message.transaction)
     .sort((one, other) => (one.paymentId < other.paymentId ? 1 : -1))
-  return named.find(({ isExpired, isFinal }) => !isFinal && !isExpired) ?? named[0]
+  return named.find((payment) => clearable.has(derivePaymentState(payment))) ?? named[0]
 }
 
 /** Does a message. @returns what came of it, as one text. */
@@ -176,9 +178,11 @@ function change(
       return amount
     case 'release':
       payment.reversed += Math.min(amount, open)
+      payment.isFinal = payment.cleared > 0 && amount >= open
       return Math.min(amount, open)
     case 'replace':
       payment.approved = payment.reversed + payment.cleared + amount
+      payment.expiresAt ??= expiresAt
       return amount - open
     case 'reopen':
       payment.approved = payment.reversed + payment.cleared + amount

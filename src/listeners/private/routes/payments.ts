@@ -83,7 +83,7 @@ const ClearingSchema = Type.Object(
 
 /** How many records a call may have, and how long its body may be. */
 const clearingsMost = 1_000
-const clearingsBodyLimit = 524_288
+const clearingsBodyLimit = 1_048_576
 
 const ClearingsRequestSchema = Type.Object(
   { clearings: Type.Array(ClearingSchema, { minItems: 1, maxItems: clearingsMost }) },

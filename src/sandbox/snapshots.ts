@@ -34,7 +34,8 @@ export interface SnapshotContext {
 export interface Snapshots {
   take(snapshotName: string): Promise<Snapshot>
   restore(operator: Requester, snapshotName: string): Promise<Snapshot>
-  list(): Promise<readonly Snapshot[]>
+  /** Lists the snapshots after a name, by name. */
+  list(after: string, limit: number): Promise<readonly Snapshot[]>
   /** Publishes all events. */
   settle(): Promise<void>
   delete(snapshotName: string): Promise<void>
@@ -51,7 +52,7 @@ export function createSnapshots(context: SnapshotContext): Snapshots {
   return {
     async take(snapshotName) {
       refuseCluster(context)
-      const known = await stored.listSnapshots(database)
+      const known = await stored.listSnapshots(database, '', snapshotsMost)
       const isNew = known.every((each) => each.snapshotName !== snapshotName)
       if (isNew && known.length >= snapshotsMost) {
         throw unusable(`The limit of ${snapshotsMost} snapshots is reached. Delete one first.`)
@@ -75,8 +76,8 @@ export function createSnapshots(context: SnapshotContext): Snapshots {
         return toSnapshot(row)
       })
     },
-    async list() {
-      return (await stored.listSnapshots(database)).map(toSnapshot)
+    async list(after, limit) {
+      return (await stored.listSnapshots(database, after, limit)).map(toSnapshot)
     },
     async settle() {
       while ((await publishBatch(database)) > 0);

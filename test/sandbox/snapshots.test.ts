@@ -104,6 +104,23 @@ for (const { name, open, skip } of databaseEngines) {
       assert.deepEqual(await readState(service), before)
     })
 
+    test('the list of snapshots ends at its limit, and goes on by its link', async () => {
+      await take(service, 'page-a')
+      await take(service, 'page-b')
+      const all = (await snapshots(service, 'GET')).json
+      const given = { as: 'admin', listener: 'private' } as const
+      const read: object[] = []
+      for (let next: string | undefined = '//sandbox/snapshots?limit=1'; next !== undefined; ) {
+        const { headers, json }: Answer = await service.call('GET', next, given)
+        assert.equal(json.length, 1)
+        read.push(...json)
+        next = /^<(\/[^>]+)>; rel="next"$/.exec(String(headers.link ?? ''))?.[1]
+        next &&= `/${next}`
+      }
+      assert.ok(read.length >= 2)
+      assert.deepEqual(read, all)
+    })
+
     test('a key of an idempotent request is free again, and a used one stays used', async () => {
       const card = await service.createCard()
       const path = `/card-cvv/${card.publicToken}/cvv/status`

@@ -1,4 +1,4 @@
-import type * as cli from '../command.ts'
+import * as cli from '../command.ts'
 import { asAdministrator } from '../connection/connection.ts'
 import { line, sheet, table } from '../output.ts'
 
@@ -46,10 +46,11 @@ export const sandboxCommands: readonly cli.Command[] = [
   {
     words: 'sandbox list',
     summary: 'lists the snapshots of the sandbox, by name',
+    options: cli.limitOption,
     example: 'pinfold sandbox list',
     run: (call) =>
-      asAdministrator(call, async ({ ask }) => {
-        const snapshots = await ask<readonly Snapshot[]>('GET', path)
+      asAdministrator(call, async ({ readAll }) => {
+        const snapshots = await readAll<Snapshot>(path, cli.parseLimit(call))
         const rows = snapshots.map(({ clock, rows: count, snapshotName, takenAt }) => [
           snapshotName,
           takenAt,

@@ -15,9 +15,10 @@ select sandbox_snapshot.snapshot_name as "snapshotName", taken_at as "takenAt", 
 from sandbox_snapshot
 join sandbox_snapshot_table
   on sandbox_snapshot_table.snapshot_name = sandbox_snapshot.snapshot_name
+where sandbox_snapshot.snapshot_name > :after
 group by sandbox_snapshot.snapshot_name
 order by sandbox_snapshot.snapshot_name
-limit 1000;
+limit :limit;
 
 -- name: find_snapshot
 select sandbox_snapshot.snapshot_name as "snapshotName", taken_at as "takenAt", clock,

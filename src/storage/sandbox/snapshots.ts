@@ -49,11 +49,14 @@ export const deleteSnapshot = async (
   snapshotName: string,
 ): Promise<boolean> => firstRow(await deleteOne(connection, { snapshotName }))?.isDeleted ?? false
 
-const selectAll = declare<object, SnapshotRow>('list_snapshots')
+const selectPage = declare<{ after: string; limit: number }, SnapshotRow>('list_snapshots')
 
-/** Lists all snapshots, by name. */
-export const listSnapshots = (connection: Connection): Promise<SnapshotRow[]> =>
-  selectAll(connection, {})
+/** Lists the snapshots after a name, by name. */
+export const listSnapshots = (
+  connection: Connection,
+  after: string,
+  limit: number,
+): Promise<SnapshotRow[]> => selectPage(connection, { after, limit })
 
 const selectOne = declare<{ snapshotName: string }, SnapshotRow>('find_snapshot')
 

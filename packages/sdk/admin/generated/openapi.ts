@@ -8789,7 +8789,12 @@ export interface operations {
     };
     readonly listSnapshots: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description 1 to 100; default 100. */
+                readonly limit?: number;
+                /** @description From the `Link` header of the previous page. */
+                readonly cursor?: string;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -8801,6 +8806,7 @@ export interface operations {
                 headers: {
                     readonly "X-Request-Id": components["headers"]["X-Request-Id"];
                     readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly Link: components["headers"]["Link"];
                     readonly RateLimit: components["headers"]["RateLimit"];
                     readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     readonly [name: string]: unknown;

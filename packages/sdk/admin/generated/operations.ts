@@ -50,7 +50,7 @@ export const operationTable = {
   listLinkAdvices: { method: 'GET', path: '/links/{linkName}/advices', calls: 'pages' },
   listLinks: { method: 'GET', path: '/links', calls: 'pages' },
   listPeople: { method: 'GET', path: '/people', calls: 'pages' },
-  listSnapshots: { method: 'GET', path: '/sandbox/snapshots', calls: 'reads' },
+  listSnapshots: { method: 'GET', path: '/sandbox/snapshots', calls: 'pages' },
   listZones: { method: 'GET', path: '/zones', calls: 'pages' },
   measureKeys: { method: 'GET', path: '/figures/keys', calls: 'reads' },
   measureLatency: { method: 'GET', path: '/figures/latency', calls: 'reads' },

@@ -10,6 +10,7 @@ import {
   entryModes,
 } from '../../../operations/authorizations/authorization.ts'
 import type { Answer, RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
+import { cutPage, PageQuerySchema, parseLimit, readCursor } from '../../http/pages.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
 import {
   moneyRules,
@@ -52,7 +53,8 @@ interface SandboxSnapshots {
   take(snapshotName: string): Promise<Snapshot>
   /** @throws `Problem` `not_found`, `snapshot_unusable`. */
   restore(operator: Requester, snapshotName: string): Promise<Snapshot>
-  list(): Promise<readonly Snapshot[]>
+  /** Lists the snapshots after a name, by name. */
+  list(after: string, limit: number): Promise<readonly Snapshot[]>
   /** Does now what background work would do within a second: publishes events. */
   settle(): Promise<void>
   /** @throws `Problem` `not_found`. */
@@ -163,11 +165,12 @@ const SnapshotNameSchema = Type.Object({
   }),
 })
 
-const snapshotName = /^[a-z][a-z0-9._-]{0,63}$/
+const isSnapshotName = (name: unknown): name is string =>
+  typeof name === 'string' && /^[a-z][a-z0-9._-]{0,63}$/.test(name)
 
 /** Parses the name in a path. @throws `Problem` `not_found` when it is none. */
 function parseSnapshotName({ params }: { params: { snapshotName: string } }): string {
-  if (snapshotName.test(params.snapshotName)) return params.snapshotName
+  if (isSnapshotName(params.snapshotName)) return params.snapshotName
   throw new Problem('not_found', {
     detail:
       'A snapshot is named by at most 64 lower-case letters, digits, ".", "_" and "-", and ' +
@@ -205,16 +208,26 @@ export function sandboxSnapshotRoutes(
   app.get(
     path,
     {
-      config: admin,
+      config: { ...admin, lists: true },
       schema: {
         operationId: 'listSnapshots',
         summary: "List the sandbox's snapshots",
         description: 'By name. There are at most 100.',
         tags,
+        querystring: PageQuerySchema,
         response: { 200: Type.Array(SnapshotSchema) },
       },
     },
-    async () => [...(await snapshots.list())],
+    async (request, reply) => {
+      const { cursor, limit } = request.query
+      const pageSize = parseLimit(limit)
+      const after = readCursor(cursor, ([name]) => (isSnapshotName(name) ? name : null)) ?? ''
+      const listed = await snapshots.list(after, pageSize + 1)
+      return cutPage(request, reply, listed, {
+        limit: pageSize,
+        toPosition: ({ snapshotName }) => [snapshotName],
+      })
+    },
   )
   app.put(
     `${path}/:snapshotName`,

@@ -44,11 +44,19 @@ const notRepeatable = [
   'POST /component-entries/:entryId/components',
   'POST /demo',
   'POST /demo/*',
+  'POST /network/advices',
+  'POST /network/clearings',
+  'POST /network/reversals',
   'POST /oauth/token',
   'POST /people/:personId/sign-out',
   'POST /sandbox/settle',
   'POST /sandbox/snapshots/:snapshotName/restore',
+  `POST ${base}/cards/:publicToken/controls/explain`,
   `POST ${base}/cards/:publicToken/encrypted`,
+  `POST ${base}/simulator/advices`,
+  `POST ${base}/simulator/clearings`,
+  `POST ${base}/simulator/refunds`,
+  `POST ${base}/simulator/reversals`,
   'PUT /sandbox/snapshots/:snapshotName',
 ]
 
@@ -240,6 +248,14 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     return { path: '//network/authorizations', as: 'network', body }
   },
   [`POST ${base}/cards`]: async () => ({ path: '/cards', body: newCard() }),
+  'PUT /products/:productId/controls': async () => ({
+    path: '//products/1001/controls',
+    body: { version: 0, singleUse: true },
+  }),
+  [`PUT ${base}/cards/:publicToken/controls`]: async () => ({
+    path: `/cards/${(await service.createCard()).publicToken}/controls`,
+    body: { version: 0, singleUse: true },
+  }),
   [`PUT ${base}/cards/:publicToken/status`]: async () => {
     const { publicToken } = await service.createCard()
     return { path: `/cards/${publicToken}/status`, body: { cardStatusCode: '62' } }
@@ -259,6 +275,11 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     path: '/simulator/authorizations',
     body: { publicToken: (await service.createCard()).publicToken, cvv: '000' },
   }),
+  [`POST ${base}/simulator/increments`]: async () => {
+    const { publicToken } = await service.createCard()
+    const body = { publicToken, networkTransactionId: 'N1', amount: 500, currency: 'EUR' }
+    return { path: '/simulator/increments', body }
+  },
   [`POST ${base}/webhooks`]: async () => ({
     path: '/webhooks',
     body: { url: 'https://hooks.example.com/', events: ['*'] },

@@ -72,7 +72,12 @@ export function explainControlsRoute({ app, base, issuing }: PublicApi): void {
   app.post(
     `${base}/cards/:publicToken/controls/explain`,
     {
-      config: { access: 'cards.read', bodyRequired: true, bodyRules: moneyRules },
+      config: {
+        access: 'cards.read',
+        notRepeatable: 'it changes nothing',
+        bodyRequired: true,
+        bodyRules: moneyRules,
+      },
       schema: {
         operationId: 'explainControls',
         summary: 'Explain the spending controls of a card',

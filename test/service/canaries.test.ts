@@ -60,6 +60,14 @@ const answeredCard = async () => {
   const listed = await service.call('GET', `//cards/${publicToken}/authorizations`, asAdmin)
   return { ids: { publicToken, authorizationId: listed.json[0].authorizationId } }
 }
+const money = { amount: 1_000, currency: 'EUR' }
+
+/** A message of a network about a payment of a new card. */
+const freshMessage = async (members: object = {}) => ({
+  body: { ...(await freshCard()), networkTransactionId: unique(), ...members },
+})
+const controls = { version: 0, merchants: { blocked: ['SHOP42'] }, countries: { blocked: ['PRK'] } }
+
 const asAdmin = { listener: 'private', as: 'admin' } as const
 const freshClient = async (kind: string) => {
   const clientId = unique()
@@ -212,6 +220,36 @@ before(async () => {
     'GET /audit/erasures/:erasure': async () => {
       const asked = await service.call('POST', '//audit/erasures', { ...asAdmin, body: erasure })
       return { ids: { erasure: asked.json.erasure } }
+    },
+    'POST /network/reversals': () => freshMessage({ reversalId: unique() }),
+    'POST /network/advices': () => freshMessage({ ...money, adviceId: unique() }),
+    'POST /network/clearings': async () => {
+      const { body } = await freshMessage({ ...money, clearingId: unique() })
+      return { body: { clearings: [body] } }
+    },
+    [`POST ${t}/simulator/reversals`]: () => freshMessage(),
+    ...Object.fromEntries(
+      ['increments', 'advices', 'clearings', 'refunds'].map((messages) => [
+        `POST ${t}/simulator/${messages}`,
+        () => freshMessage(money),
+      ]),
+    ),
+    [`GET ${t}/payments/:paymentId`]: async () => {
+      const { body } = await freshMessage(money)
+      const { json } = await service.call('POST', '/simulator/clearings', { body })
+      return { ids: { paymentId: json.paymentId } }
+    },
+    [`PUT ${t}/cards/:publicToken/controls`]: async () => ({
+      ids: await freshCard(),
+      body: controls,
+    }),
+    [`POST ${t}/cards/:publicToken/controls/explain`]: async () => ({
+      ids: await freshCard(),
+      body: { ...money, entryMode: 'chip', merchant: { id: 'SHOP42' } },
+    }),
+    'PUT /products/:productId/controls': async () => {
+      const { json } = await service.call('GET', '//products/1001/controls', asAdmin)
+      return { ids: { productId: '1001' }, body: { ...controls, version: json.version } }
     },
     'POST /sandbox/authorizations': async () => ({ body: await freshCard() }),
     'POST /sandbox/clock': () => ({ body: { now: new Date(Date.now() + 60_000).toISOString() } }),

@@ -86,7 +86,7 @@ const networkTransactionId = Type.String({
 
 /** The members by which a later message names its payment, and its own reference. */
 export const messageMembers = {
-  paymentId: Type.Optional(Type.String({ format: 'uuid' })),
+  paymentId: Type.Optional(Type.String({ format: 'id' })),
   networkTransactionId: Type.Optional(networkTransactionId),
   reference: Type.Optional(Type.String({ format: 'network-reference' })),
 }
@@ -119,7 +119,7 @@ export const recordedTransactionMembers = {
 export const holdMembers = {
   paymentId: Type.Optional(
     Type.String({
-      format: 'uuid',
+      format: 'id',
       description: 'The payment that the request raises by its amount: an increment.',
     }),
   ),

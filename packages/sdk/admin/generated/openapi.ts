@@ -3591,7 +3591,10 @@ export interface operations {
                     readonly reversalId: string;
                     readonly pan?: string;
                     readonly publicToken?: string;
-                    /** Format: uuid */
+                    /**
+                     * Format: uuid
+                     * @description Must be an id from this service.
+                     */
                     readonly paymentId?: string;
                     /**
                      * @description The network's own id of the transaction.
@@ -3674,7 +3677,10 @@ export interface operations {
                     readonly adviceId: string;
                     readonly pan?: string;
                     readonly publicToken?: string;
-                    /** Format: uuid */
+                    /**
+                     * Format: uuid
+                     * @description Must be an id from this service.
+                     */
                     readonly paymentId?: string;
                     /**
                      * @description The network's own id of the transaction.
@@ -3781,7 +3787,10 @@ export interface operations {
                         readonly clearingId: string;
                         readonly pan?: string;
                         readonly publicToken?: string;
-                        /** Format: uuid */
+                        /**
+                         * Format: uuid
+                         * @description Must be an id from this service.
+                         */
                         readonly paymentId?: string;
                         /**
                          * @description The network's own id of the transaction.

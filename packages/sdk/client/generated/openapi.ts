@@ -1817,7 +1817,10 @@ export interface components {
         readonly SimulateAdvice: {
             /** @example 4820117360 */
             readonly publicToken: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Must be an id from this service.
+             */
             readonly paymentId?: string;
             /**
              * @description The network's own id of the transaction.
@@ -1868,7 +1871,10 @@ export interface components {
         readonly SimulateClearing: {
             /** @example 4820117360 */
             readonly publicToken: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Must be an id from this service.
+             */
             readonly paymentId?: string;
             /**
              * @description The network's own id of the transaction.
@@ -1919,7 +1925,10 @@ export interface components {
         readonly SimulateIncrement: {
             /** @example 4820117360 */
             readonly publicToken: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Must be an id from this service.
+             */
             readonly paymentId?: string;
             /**
              * @description The network's own id of the transaction.
@@ -1940,7 +1949,10 @@ export interface components {
         readonly SimulateRefund: {
             /** @example 4820117360 */
             readonly publicToken: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Must be an id from this service.
+             */
             readonly paymentId?: string;
             /**
              * @description The network's own id of the transaction.
@@ -1989,7 +2001,10 @@ export interface components {
         readonly SimulateReversal: {
             /** @example 4820117360 */
             readonly publicToken: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Must be an id from this service.
+             */
             readonly paymentId?: string;
             /**
              * @description The network's own id of the transaction.

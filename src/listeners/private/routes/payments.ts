@@ -29,7 +29,7 @@ const cardMembers = {
 const messageId = (what: string) =>
   Type.String({
     maxLength: 64,
-    pattern: stringPatterns.messageKey,
+    format: 'message-key',
     description: `The network's own id of the ${what}. A repeat with it gets the first result.`,
     examples: ['20261127-000042'],
   })

@@ -13,13 +13,13 @@ import {
   moneyRules,
   transactionMembers,
 } from '../../http/transaction-members.ts'
-import { closed, stringPatterns } from '../../http/validation.ts'
+import { closed } from '../../http/validation.ts'
 import { createRequester, type PublicApi } from '../api.ts'
 import type { Simulate } from './simulator.ts'
 
 const namedMembers = {
   publicToken: Type.String({ maxLength: 32, examples: ['4820117360'] }),
-  paymentId: Type.Optional(Type.String({ format: 'uuid' })),
+  paymentId: Type.Optional(Type.String({ format: 'id' })),
   networkTransactionId: transactionMembers.networkTransactionId,
 }
 
@@ -28,7 +28,7 @@ const messageMembers = {
   messageKey: Type.Optional(
     Type.String({
       maxLength: 64,
-      pattern: stringPatterns.messageKey,
+      format: 'message-key',
       description: "The network's own id. A repeat with it gets the first result.",
     }),
   ),

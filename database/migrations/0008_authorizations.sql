@@ -65,7 +65,7 @@ create table authorization_request (
 )
 -- Leaves room for the answers on the page of the requests, so that an answer changes no index: a row
 -- is twice as long with its answer.
-with (fillfactor = 35);
+with (fillfactor = 50);
 
 create index authorization_request_by_try on authorization_request (public_token, kind, try_number)
   where try_number is not null;

@@ -43,6 +43,7 @@ async function act(service: DeliveryService): Promise<void> {
     ...['000', '001', '002'].map((cvv) => tried(card.publicToken, { cvv })),
     ['PUT', `/card-cvv/${card.publicToken}/cvv/status`, { status: 'Unblocked' }],
     ['PUT', `/card-cvv/${card.publicToken}/cvv/status`, { status: 'Blocked' }],
+    ['PUT', `/cards/${card.publicToken}/controls`, { version: 0, countries: { blocked: ['PRK'] } }],
     ['PUT', `/cards/${card.publicToken}/status`, { cardStatusCode: '62' }],
   ]
   for (const [method, url, body] of acts) {

@@ -36,6 +36,9 @@ const one = {
  */
 const routesThatChange: Readonly<Record<string, NeedsTwo | string>> = {
   'POST /network/authorizations': inNeed('A card network asks, and no person.'),
+  'POST /network/reversals': inNeed('A card network asks, and no person.'),
+  'POST /network/advices': inNeed('A card network asks, and no person.'),
+  'POST /network/clearings': inNeed('A card network asks, and no person.'),
   'POST /cards/search': inNeed('It has no effect.'),
   'POST /cards/:publicToken/freeze': one.card,
   'POST /cards/:publicToken/unfreeze': one.card,
@@ -111,6 +114,7 @@ const routesThatChange: Readonly<Record<string, NeedsTwo | string>> = {
   },
   'POST /products': 'It gives nobody anything to see.',
   'PATCH /products/:productId': 'It gives nobody anything to see.',
+  'PUT /products/:productId/controls': 'It gives nobody anything to see.',
   'PUT /clients/:clientId/products/:productId': 'It lets a client issue cards, and see no other.',
   'DELETE /clients/:clientId/products/:productId': 'It takes away.',
   'POST /clients/:clientId/confirm': 'It is the word of another administrator itself.',

@@ -70,6 +70,8 @@ const takesPan = ({ enum: words, format, maxLength, minLength, pattern, ...rest 
 const exceptions: Readonly<Record<string, readonly string[]>> = {
   'it is the card number, masked or enciphered wherever it is kept': [
     ...['/network/authorizations body/pan', '/cards/search body/pan'],
+    ...['/network/advices body/pan', '/network/reversals body/pan'],
+    '/network/clearings body/clearings[]/pan',
   ],
   'a telephone number has as many digits; it is enciphered': [
     '/thr/processor/cards body/cardHolder/mobile',
@@ -92,7 +94,11 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
     ...['/products body/cvk', '/products body/pvk'],
     ...['/products/:productId body/cvk', '/products/:productId body/pvk'],
     ...['/clients body/scopes[]', '/clients/:clientId body/scopes[]'],
-    '/thr/processor/simulator/authorizations body/publicToken',
+    ...['authorizations', 'increments', 'reversals', 'advices', 'clearings', 'refunds'].map(
+      (messages) => `/thr/processor/simulator/${messages} body/publicToken`,
+    ),
+    ...['/network/advices body/publicToken', '/network/reversals body/publicToken'],
+    '/network/clearings body/clearings[]/publicToken',
   ],
   'the operation refuses a card number in it, beside all other faults of the client': [
     '/clients body/clientName',

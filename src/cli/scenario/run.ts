@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { SandboxFile } from '../../sandbox/sandbox-file.ts'
 import { Refused } from '../command.ts'
 import { createCalls, type ScenarioAnswer, type SendCall } from './callers.ts'
@@ -31,6 +32,9 @@ export interface ScenarioResult {
 }
 
 const snapshot = 'scenario-run'
+/** How often a call of the administrator is sent while the sandbox is busy, and how long apart. */
+const attemptsMost = 30
+const retryAfterMs = 500
 
 /**
  * Runs scenarios one after the other, each from the state that the sandbox has now; afterwards it
@@ -96,8 +100,14 @@ function createTools({ baseUrl }: SandboxFile, send: SendCall): Tools {
     if (answer.status < 300) return answer.body
     throw new Refused(answer.status, (answer.body ?? {}) as object)
   }
-  const manage: Tools['manage'] = async (method, path, body) =>
-    require(await send({ as: 'admin', method, path, body }))
+  // A busy sandbox refuses a restore until its running calls have ended, and has then done nothing.
+  const manage: Tools['manage'] = async (method, path, body) => {
+    for (let attempt = 1; ; attempt += 1) {
+      const answer = await send({ as: 'admin', method, path, body })
+      if (answer.status !== 503 || attempt === attemptsMost) return require(answer)
+      await wait(retryAfterMs)
+    }
+  }
   return {
     send,
     baseUrl,

@@ -113,14 +113,21 @@ export const completeControls = (members: ControlsMembers = {}): Controls => ({
 export const areOpen = (controls: Controls): boolean =>
   JSON.stringify(completeControls(controls)) === JSON.stringify({ ...openRules, shadow: null })
 
-/** Whether rules contradict themselves; the detail of the fault, with its place in the rules. */
-export function* limitFaults({
-  limits = [],
-}: ControlRulesMembers): Generator<{ readonly pointer: string; readonly detail: string }> {
+/** A limit as a request describes it, before its schema has accepted it. */
+interface DescribedLimit {
+  readonly period?: unknown
+  readonly channel?: unknown
+  readonly maximumCount?: unknown
+}
+
+/** The faults of limits that contradict each other, each with its place in the list. */
+export function* limitFaults(
+  limits: readonly DescribedLimit[],
+): Generator<{ readonly pointer: string; readonly detail: string }> {
   const known = new Set<string>()
   for (const [index, { channel, maximumCount, period }] of limits.entries()) {
     const pointer = `/limits/${index}`
-    const name = nameLimit({ period, channel: channel ?? null })
+    const name = `${period} ${channel ?? ''}`
     if (known.has(name)) {
       yield { pointer, detail: 'has the period and the channel of an earlier limit' }
     }

@@ -147,9 +147,8 @@ export const limitRules: readonly BodyRule[] = [
 ]
 
 function findLimitFault(rules: Readonly<Record<string, unknown>>, place: string) {
+  // The schema reports a member that is no limit.
   const limits = Array.isArray(rules.limits) ? rules.limits.map(toMembers) : []
-  // The schema reports what is no limit.
-  const known = limits as unknown as NonNullable<controls.ControlRulesMembers['limits']>
-  const [fault] = controls.limitFaults({ limits: known })
+  const [fault] = controls.limitFaults(limits)
   return fault ? { ...fault, pointer: place + fault.pointer } : null
 }

@@ -5,8 +5,9 @@
 -- a request that spends no try, it is written with the answer. If a request has a PIN and a CVV2,
 -- the CVV2 is tried after the PIN has matched: its try opens the row with the answer.
 --
--- No decision depends on these rows, and old ones are deleted. No foreign key: it would lock the
--- card's row, which is a write to another page.
+-- Old rows are deleted: no decision depends on them. A recent row says what a reversal gives back to
+-- the limits (release_spending), and whether the original of a reversal was declined. No foreign
+-- key: it would lock the card's row, which is a write to another page.
 create table authorization_request (
   public_token text not null,
   -- A version 7 UUID (RFC 9562): the ids of a card are in chronological order.

@@ -23,7 +23,7 @@ create table payment (
   reversed bigint not null default 0 check (reversed between 0 and approved),
   cleared bigint not null default 0 check (cleared >= 0),
   refunded bigint not null default 0 check (refunded >= 0),
-  -- Nothing is held any more: no further clearing is expected.
+  -- The payment holds nothing, and no further clearing is expected.
   is_final boolean not null default false,
   is_expired boolean not null default false,
   -- Whether an advice of the network held an amount again after nothing was held.

@@ -137,7 +137,7 @@ interface PaymentSums {
   /** What was taken back of the approved amount. */
   readonly reversed: number
   readonly cleared: number
-  /** Nothing is held any more: no further clearing is expected. */
+  /** The payment holds nothing, and no further clearing is expected. */
   readonly isFinal: boolean
   readonly isExpired: boolean
 }

@@ -117,8 +117,8 @@ export const problemKinds = {
     title: 'The controls have another version.',
     explanation:
       'Controls are replaced whole. The version in the request must be the present one, so that ' +
-      'no change of somebody else is lost. Read the controls, and send your change with their ' +
-      'version.',
+      'the request does not undo the change of another operator. Read the controls, and send the ' +
+      'change with their version.',
   },
   pin_not_revealable: {
     status: 409,

@@ -1,7 +1,7 @@
 -- Reserves what an approval takes from the windows of its limits: all of them, or none if one has
 -- too little left.
 --
--- p_spending has what src/storage/authorizations/spending.ts writes: the amount, the count, the
+-- p_spending has what src/storage/authorizations/applied-controls.ts writes: the amount, the count, the
 -- limits, and the merchant that the card is to be locked to. A window never reopens: if an earlier
 -- transaction began a newer window, this one counts into it. Several limits of one window take from
 -- it once. A limit with isShadow decides nothing. The rules are those of src/domain/spending.ts.

@@ -4,7 +4,7 @@
 -- Several payments may have one network transaction id: one that may still be cleared comes first,
 -- then the newest. A network names its own payments only.
 --
--- Returns a row of nulls if there is none.
+-- Returns a row of nulls if it finds no payment.
 create or replace function find_payment_to_change(
   p_public_token text,
   p_network_id text,

@@ -97,7 +97,7 @@ export function show(value: unknown, variables: Variables): string {
   })
 }
 
-/** Returns the value at a JSON Pointer (RFC 6901); undefined if there is none. */
+/** Returns the value at a JSON Pointer (RFC 6901); undefined if the value has no such member. */
 export function findAt(value: unknown, pointer: string): unknown {
   return pointer
     .split('/')

@@ -34,7 +34,7 @@ interface GateTimes {
   readonly waitMs: number
   /** How long running calls may take to end. */
   readonly endMs: number
-  /** After this time the gate opens itself, since whoever closed it may be lost. */
+  /** After this time the gate opens itself: the process that closed it may have ended. */
   readonly closedMostMs: number
 }
 

@@ -31,7 +31,7 @@ interface RecordedPayment {
   /** What is still held of the approved amount. */
   readonly open: number
   readonly openedBy: stored.PaymentRow['openedBy']
-  /** The service did not decide it as such: an increment or an advice after nothing was held. */
+  /** Whether an increment opened the payment, or an advice held an amount of it again. */
   readonly flagged: boolean
   readonly openedAt: string
   readonly holdExpiresAt?: string

@@ -110,7 +110,7 @@ const expire = declare<DueHold & { messageId: string; now: Date }, { isExpired: 
 
 /**
  * Expires the hold of a payment, with its event.
- * @returns false if it is not due any more.
+ * @returns whether the hold expired now. Another process or a message may have come first.
  */
 export const expirePayment = async (
   connection: Connection,

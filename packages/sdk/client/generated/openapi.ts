@@ -1260,7 +1260,7 @@ export interface components {
              * @enum {string}
              */
             readonly openedBy: "authorization" | "increment" | "advice" | "clearing" | "refund";
-            /** @description Whether an increment or an advice came after nothing was held any more. */
+            /** @description Whether an increment opened the payment, or an advice held an amount of it again. */
             readonly flagged: boolean;
             /** Format: date-time */
             readonly openedAt: string;
@@ -1356,7 +1356,7 @@ export interface components {
              * @enum {string}
              */
             readonly openedBy: "authorization" | "increment" | "advice" | "clearing" | "refund";
-            /** @description Whether an increment or an advice came after nothing was held any more. */
+            /** @description Whether an increment opened the payment, or an advice held an amount of it again. */
             readonly flagged: boolean;
             /** Format: date-time */
             readonly openedAt: string;

@@ -67,7 +67,7 @@ export function cardControlRoutes({ app, base, issuing }: PublicApi): void {
   )
 }
 
-/** The controls' verdict on a transaction that nobody has requested. */
+/** A dry run: the controls decide a described transaction, and nothing is recorded. */
 export function explainControlsRoute({ app, base, issuing }: PublicApi): void {
   app.post(
     `${base}/cards/:publicToken/controls/explain`,

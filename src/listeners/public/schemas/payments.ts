@@ -21,7 +21,8 @@ const paymentMembers = {
     description: '`clearing`: a forced payment. `refund`: a credit payment.',
   }),
   flagged: Type.Boolean({
-    description: 'Whether an increment or an advice came after nothing was held any more.',
+    description:
+      'Whether an increment opened the payment, or an advice held an amount of it again.',
   }),
   openedAt: Type.String({ format: 'date-time' }),
   holdExpiresAt: Type.Optional(

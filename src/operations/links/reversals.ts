@@ -135,8 +135,9 @@ export function createAdvices(given: AuthorizationContext): LinkAdvices {
     }
     const whole = { ...message, isRemaining: false }
     const reversed = await reversePayment(context, { ...whole, money: findAmount(reversal) })
-    // The network did not convert the amount again: it means all of it.
-    return reversed.outcome === 'wrong_currency'
+    // If the network did not convert the amount again, it means all of it. A repeat of such a
+    // reversal was recorded without the amount.
+    return reversed.outcome === 'wrong_currency' || reversed.outcome === 'reused'
       ? reversePayment(context, { ...whole, money: null })
       : reversed
   }

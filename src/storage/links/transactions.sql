@@ -69,6 +69,7 @@ where payment.public_token = any(array[:publicToken])
   and payment.network_transaction_id = :networkTransactionId
   and payment.network_id = :networkId
   and not payment.is_final and not payment.is_expired
+  and (payment.cleared > 0 or payment.approved > payment.reversed)
 order by payment.payment_id desc
 limit 1;
 

@@ -91,7 +91,7 @@ test('a purchase in another currency is reversed in that of the card', async () 
   // What remains is in dollars, and no rate is known.
   assert.equal(await ask('0400', reverse(bought, 700)), '30')
   const { 6: _, 51: __, ...unconverted } = reverse(bought)
-  assert.equal(await ask('0400', unconverted), '00')
+  for (const mti of ['0400', '0401']) assert.equal(await ask(mti, unconverted), '00')
   assert.equal((await read(card))[0]?.open, 0)
 })
 
@@ -163,6 +163,19 @@ test('a new total holds the difference, and never less than before', async () =>
   assert.deepEqual(
     (await read(card)).map(({ open }) => open),
     [2000],
+  )
+})
+
+test('a new total is that of the payment that is held, beside a newer one that was taken back', async () => {
+  const card = await issueCard(service)
+  const room = { 63: 'HOTEL0000000009', 18: '7011' }
+  await buy(card, room)
+  const mistaken = await buy(card, room)
+  assert.equal(await ask('0400', reverse(mistaken)), '00')
+  await buy(card, { ...room, 4: '000000002000', 24: '102' })
+  assert.deepEqual(
+    (await read(card)).map(({ open }) => open),
+    [2000, 0],
   )
 })
 

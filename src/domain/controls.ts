@@ -72,7 +72,7 @@ const openRules: ControlRules = {
 }
 
 /** Controls as a request describes them: an absent member allows everything. */
-export type ControlRulesMembers = Partial<
+type ControlRulesMembers = Partial<
   Record<ControlListName, Partial<ControlList>> & {
     readonly singleUse: boolean
     readonly merchantLock: boolean

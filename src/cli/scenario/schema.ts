@@ -19,7 +19,7 @@ const CardSchema = Type.Object(
     knows: Type.Optional(
       Type.Array(Type.Enum(['pin', 'cvv']), {
         maxItems: 2,
-        description: 'What the cardholder has read: `${ana.pin}`, `${ana.cvv}`.',
+        description: 'What the cardholder has read. Later steps name it: `ana.pin`, `ana.cvv`.',
       }),
     ),
   },
@@ -58,7 +58,7 @@ const StepSchema = Type.Object(
     ),
     save: Type.Optional(
       Type.Record(Type.String({ pattern: name }), Type.String({ pattern: '^/' }), {
-        description: 'Values of the answer by JSON Pointer, for later steps: `${name}`.',
+        description: 'Values of the answer by JSON Pointer. Later steps use them by these names.',
       }),
     ),
   },

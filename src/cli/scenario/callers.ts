@@ -1,5 +1,7 @@
+import { parseSettings } from '../../../packages/sdk/client/options.ts'
+import { createTokenSource, type TokenSource } from '../../../packages/sdk/client/token.ts'
 import type { SandboxFile } from '../../sandbox/sandbox-file.ts'
-import { Refused, Unreachable } from '../command.ts'
+import { Unreachable } from '../command.ts'
 import type { CallerName } from './schema.ts'
 
 /** An answer of the service. */
@@ -25,11 +27,11 @@ const privateCallers: readonly CallerName[] = ['network', 'admin']
 
 /** Creates the calls of the clients of a sandbox. */
 export function createCalls(sandbox: SandboxFile): SendCall {
-  const tokens = new Map<CallerName, Promise<string>>()
+  const tokens = new Map<CallerName, TokenSource>()
   const findToken = (as: CallerName): Promise<string> => {
-    const token = tokens.get(as) ?? askToken(sandbox, as)
+    const token = tokens.get(as) ?? createToken(sandbox, as)
     tokens.set(as, token)
-    return token
+    return token.current()
   }
   return async ({ as, body, headers, method, path }) => {
     const base = privateCallers.includes(as)
@@ -49,17 +51,10 @@ export function createCalls(sandbox: SandboxFile): SendCall {
   }
 }
 
-async function askToken(sandbox: SandboxFile, as: CallerName): Promise<string> {
+function createToken(sandbox: SandboxFile, as: CallerName): TokenSource {
   const { clientId, clientSecret } = as === 'client' ? sandbox : sandbox[as]
-  const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
-  const answer = await send(sandbox.tokenEndpoint, {
-    method: 'POST',
-    headers: { authorization: `Basic ${basic}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials' }),
-  })
-  const body = parseJson(await answer.text()) as { access_token?: string } | undefined
-  if (answer.ok && body?.access_token !== undefined) return body.access_token
-  throw new Refused(answer.status, { detail: `No token was issued for ${clientId}.` })
+  const { baseUrl, tokenEndpoint } = sandbox
+  return createTokenSource(parseSettings({ baseUrl, tokenEndpoint, clientId, clientSecret }))
 }
 
 /** How long an answer may take. */

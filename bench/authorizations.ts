@@ -1,8 +1,9 @@
 /**
  * Measures authorizations of two processes on one PostgreSQL server: how many per second over many
- * cards, and the answers to 1,000 concurrent wrong PINs on one card. `npm run bench --
- * authorizations`
+ * cards without an amount, with one, and with one under three limits; and the answers to 1,000
+ * concurrent wrong PINs on one card. `npm run bench -- authorizations`
  */
+import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import autocannon from 'autocannon'
 import { type Card, composePanRequest, type ReadCard, readCards } from './network.ts'
@@ -14,10 +15,22 @@ const roundsEach = 3
 const cardCount = 200
 const burst = 1_000
 
+/** What a request has beside the card and the PIN: nothing, or what a purchase has. */
+type Kind = 'plain' | 'purchase'
+
+/** Limits that no card of a run reaches. */
+const threeLimits = ['day', 'week', 'month'].map((period) => ({
+  period,
+  channel: null,
+  maximumAmount: 1_000_000_000,
+  maximumCount: 1_000_000,
+}))
+
 /** Sends right PINs over all cards, for a fixed time. */
 async function measure(
   target: BenchService,
   cards: readonly ReadCard[],
+  kind: Kind = 'plain',
 ): Promise<autocannon.Result> {
   const headers = await headersFor(target, target.sandbox.network)
   const bodies = cards.map((card) => composePanRequest(target, card))
@@ -25,7 +38,8 @@ async function measure(
   // All connections share one cycle of cards, since calls on one card wait for each other.
   const setupRequest = (request: autocannon.Request): autocannon.Request => {
     asked += 1
-    return { ...request, body: bodies[asked % bodies.length] ?? '' }
+    const body = bodies[asked % bodies.length] ?? ''
+    return { ...request, body: kind === 'plain' ? body : asPurchase(body) }
   }
   return autocannon({
     url: target.privateUrl,
@@ -34,6 +48,34 @@ async function measure(
     connections,
     duration: secondsPerRun,
   })
+}
+
+/** Adds the members of a purchase, each with an id of its own. */
+function asPurchase(body: string): string {
+  const purchase = {
+    amount: 1234,
+    currency: 'EUR',
+    merchant: {
+      id: '000000012345678',
+      name: 'Corner Bakery',
+      country: 'ESP',
+      categoryCode: '5462',
+    },
+    networkTransactionId: randomBytes(7).toString('hex').toUpperCase(),
+  }
+  return `${body.slice(0, -1)},${JSON.stringify(purchase).slice(1)}`
+}
+
+async function setLimits(target: BenchService, cards: readonly ReadCard[]): Promise<void> {
+  const headers = await headersFor(target)
+  for (const { publicToken } of cards) {
+    const answer = await fetch(`${target.base}/cards/${publicToken}/controls`, {
+      method: 'PUT',
+      headers,
+      body: JSON.stringify({ version: 0, limits: threeLimits }),
+    })
+    if (!answer.ok) throw new Error(await answer.text())
+  }
 }
 
 /** Writes per second of the bare server, one statement each, on the same cards. */
@@ -83,21 +125,33 @@ async function report(
 ): Promise<void> {
   const [first, second] = processes
   const cards = await readCards(first, cardCount)
+  const limitedCards = await readCards(first, cardCount)
+  await setLimits(first, limitedCards)
   const rounds = []
   for (let round = 0; round < roundsEach; round += 1) {
-    const bare = await measureBare(bareUrl, cards)
-    rounds.push({ bare, own: await measure(first, cards) })
+    rounds.push({
+      bare: await measureBare(bareUrl, cards),
+      own: await measure(first, cards),
+      purchase: await measure(first, cards, 'purchase'),
+      limited: await measure(first, limitedCards, 'purchase'),
+    })
   }
   const ratio = median(rounds.map(({ bare, own }) => own.requests.average / bare))
   const both = await Promise.all([measure(first, cards), measure(second, cards)])
   const sum = both.reduce((total, { requests }) => total + requests.average, 0)
-  const failed = [...rounds.map(({ own }) => own), ...both].reduce(
-    (total, each) => total + each.non2xx + each.errors,
-    0,
-  )
+  const failed = [
+    ...rounds.flatMap(({ own, purchase, limited }) => [own, purchase, limited]),
+    ...both,
+  ].reduce((total, each) => total + each.non2xx + each.errors, 0)
   const perSecond = median(rounds.map(({ own }) => own.requests.average))
   const p99 = median(rounds.map(({ own }) => own.latency.p99))
   console.log(`one process: ${perSecond}/s, p99 ${p99} ms, ${ratio.toFixed(2)} of the bare write`)
+  for (const kind of ['purchase', 'limited'] as const) {
+    const each = median(rounds.map((round) => round[kind].requests.average))
+    const toPlain = rounds.map((round) => round[kind].requests.average / round.own.requests.average)
+    const name = kind === 'purchase' ? 'with an amount' : 'under three limits'
+    console.log(`${name}: ${each}/s, ${median(toPlain).toFixed(2)} of those without`)
+  }
   console.log(
     `two processes: ${Math.round(sum)}/s, p99 ${both[0].latency.p99} ms; failed: ${failed}`,
   )

@@ -138,8 +138,9 @@ suite('on a PostgreSQL server', { skip: postgres.leftOut }, () => {
     assert.equal(match?.remaining, 3)
     const [again] = [await spend(), await spend(), await spend()]
     await makeOlder(31)
+    // Both lock the card first.
     const [late] = await afterWaiting(
-      counterLock(),
+      cardLock(),
       () => [settle(again, 'match')],
       (connection) => reportLostBlock(connection, { publicToken: card, kind: 'pin' }),
     )

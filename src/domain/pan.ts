@@ -163,6 +163,19 @@ function holdsDottedPan(run: string): boolean {
   return holdsNetworkPan(groups.join(''), (at) => boundaries.has(at))
 }
 
+/**
+ * Lists what may be PANs issued by this service in an id of a network: each part of 16 digits that
+ * is Luhn-valid, ignoring dots, dashes and underscores. One in ten parts is by chance.
+ */
+export function listPossiblePans(id: string): Pan[] {
+  const runs = id.replaceAll(/[._-]/g, '').match(/[0-9]{16,}/g) ?? []
+  return runs.flatMap((run) =>
+    Array.from({ length: run.length - PAN_LENGTH + 1 }, (_, at) =>
+      parsePan(run.slice(at, at + PAN_LENGTH)),
+    ).filter((pan) => pan !== null),
+  )
+}
+
 /** More digits in a row than a truncated PAN of sixteen digits shows (PCI DSS 3.5.1). */
 const panPartLength = 9
 

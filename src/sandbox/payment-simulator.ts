@@ -5,6 +5,7 @@ import type { Money } from '../domain/money.ts'
 import { Problem } from '../domain/problem.ts'
 import type { TransactionMembers } from '../domain/transaction.ts'
 import type { AuthorizationContext } from '../operations/authorizations/authorization.ts'
+import { refuseCardNumbers } from '../operations/authorizations/network-ids.ts'
 import { type MessageAnswer, toMessageAnswer } from '../operations/payments/message-answer.ts'
 import * as payments from '../operations/payments/messages.ts'
 import { findCardReference } from '../storage/authorizations/begin.ts'
@@ -35,6 +36,8 @@ export const createPaymentSimulator = (context: AuthorizationContext) => {
     if (!isPublicToken(publicToken)) throw new Problem('card_not_found')
     const card = await findCardReference(context.database, publicToken)
     if (card?.clientId !== clientId) throw new Problem('card_not_found')
+    const ids = messageKey === undefined ? [] : [{ pointer: '/messageKey', text: messageKey }]
+    await refuseCardNumbers(context, ids)
     return {
       networkId: simulatorNetwork.clientId,
       requestId,

@@ -5,6 +5,7 @@ import {
   buildPan,
   holdsPan,
   isLuhnValid,
+  listPossiblePans,
   luhnCheckDigit,
   withoutUuids,
 } from '../../src/domain/pan.ts'
@@ -117,6 +118,21 @@ test('a UUID is no PAN, whatever its digits; and hides none that stands beside i
   // Of no version, and of no variant.
   const others = ['42424242-4242-0242-8242-424242424242', '42424242-4242-4242-0242-424242424242']
   for (const text of [...hiding, ...others]) assert.ok(holdsPan(withoutUuids(text)), text)
+})
+
+test('every number of a card in an id is among those that it may hold', () => {
+  fc.assert(
+    fc.property(digits(9), digits(0, 20), digits(0, 20), (account, before, after) => {
+      const pan = buildPan('400000', account).reveal()
+      for (const separator of ['', '-', '.', '_']) {
+        const id = before + pan.replace(/(....)/g, `$1${separator}`) + after
+        assert.ok(listPossiblePans(id).some((each) => each.reveal() === pan))
+      }
+    }),
+  )
+  for (const id of ['', '411111111111111', '4111111111111112', '41111111a11111111']) {
+    assert.deepEqual(listPossiblePans(id), [])
+  }
 })
 
 test('fewer than one in six honest references of 16 digits is taken for a PAN', () => {

@@ -76,9 +76,19 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
   'a telephone number has as many digits; it is enciphered': [
     '/thr/processor/cards body/cardHolder/mobile',
   ],
+  'an id of a network: the operation compares it with the numbers of cards': [
+    ...['/network/authorizations body/reference', '/network/advices body/adviceId'],
+    ...['/network/advices body/reference', '/network/reversals body/reversalId'],
+    ...['/network/reversals body/reference', '/network/clearings body/clearings[]/clearingId'],
+    '/network/clearings body/clearings[]/reference',
+    ...['reversals', 'advices', 'clearings', 'refunds'].map(
+      (messages) => `/thr/processor/simulator/${messages} body/messageKey`,
+    ),
+  ],
   'it names what is there already, and is compared with that, and not kept': [
     ...['/network/authorizations body/publicToken', '/sandbox/authorizations body/publicToken'],
     ...['/network/authorizations body/pinBlock/key', '/cards/search body/publicToken'],
+    '/cards/search body/authorizationReference',
     ...[
       '/cards/search body/customerReference',
       '/thr/processor/cards querystring/customerReference',

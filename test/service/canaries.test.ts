@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { before, test } from 'node:test'
 import { aesKeyCheckValue } from '../../src/crypto/key-check-value.ts'
-import { luhnCheckDigit } from '../../src/domain/pan.ts'
+import { luhnCheckDigit, Pan } from '../../src/domain/pan.ts'
 import { derivePersonId } from '../../src/domain/person.ts'
 import { createSigner } from '../../src/operations/audit-log/sign.ts'
 import { upsertPerson } from '../../src/storage/people/people.ts'
@@ -379,6 +379,7 @@ async function fill(route: Route): Promise<void> {
     const at = `${name} /${way.join('/')}`
     const fresh = await baseOf(route)
     const value = isSecret ? pinFor(at) : panFor(at)
+    if (networkIds.has(way.at(-1) ?? '')) await becomeCardNumber(value)
     await send(route, { ...fresh, body: withValue(fresh.body, way, value) })
     // A number where text belongs is refused, and so is the text that follows it.
     await send(route, {
@@ -403,6 +404,22 @@ async function fill(route: Route): Promise<void> {
     const ids = { ...base.ids, [parameter]: panFor(`${name} :${parameter}`) }
     await send(route, { ...base, ids })
   }
+}
+
+/** Ids of a network, which only the number of a card is refused for. */
+const networkIds = new Set(['reference', 'reversalId', 'adviceId', 'clearingId', 'messageKey'])
+
+/** Makes a number that of a card, as far as look-ups can tell. */
+async function becomeCardNumber(digits: string): Promise<void> {
+  const [known] = await service.issuing.hsm.fingerprintPan(new Pan(digits))
+  assert.ok(known)
+  const { publicToken } = await freshCard()
+  await sql(
+    service.database,
+    `insert into pan_fingerprint (pan_fingerprint, public_token, key_version)
+     values (decode($1, 'hex'), $2, $3)`,
+    [Buffer.from(known.fingerprint).toString('hex'), publicToken, known.keyVersion],
+  )
 }
 
 /** How digits may lie somewhere: as text, with separators, and as bytes that are shown in hex. */

@@ -171,7 +171,21 @@ const networkTexts = [
   'reversalId',
   'adviceId',
   'clearingId',
+  'messageKey',
 ] as const
+
+/**
+ * Lists the ids of a network's message, each with its place.
+ * @param at the place of the message in the body.
+ */
+export const listNetworkIds = (
+  message: Partial<Record<(typeof networkTexts)[number], string>>,
+  at = '',
+): { pointer: string; text: string }[] =>
+  networkTexts.flatMap((name) => {
+    const text = message[name]
+    return text === undefined ? [] : [{ pointer: `${at}/${name}`, text }]
+  })
 
 /** No text of the network or of the merchant holds a part of the card's number. */
 export const panRule: BodyRule = (body) => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Cvv2 } from '../../domain/cvv2.ts'
-import { holdsPan, holdsPanPart, type Pan, parsePan } from '../../domain/pan.ts'
+import { holdsPanPart, type Pan, parsePan } from '../../domain/pan.ts'
 import { Secret } from '../../domain/secret.ts'
 import type { EntryMode } from '../../operations/authorizations/authorization.ts'
 import type { NetworkRequest } from '../../operations/links/authorization-requests.ts'
@@ -272,11 +272,10 @@ const pickNumbers = (fields: Fields): TransactionNumbers => ({
   merchant: fields['42'] ?? '',
 })
 
-/** Returns the network's reference, or a substitute when it may contain a PAN. */
+/** Returns the network's reference, or a substitute when it holds digits of the card number. */
 function parseReference(fields: Fields, pan: string): string {
   const reference = (fields['37'] ?? '').trim()
-  const isFit = /^[A-Za-z0-9-]{1,35}$/.test(reference) && !holdsPanPart(pan, reference)
-  if (isFit && (/^[0-9]{12}$/.test(reference) || !holdsPan(reference))) return reference
+  if (/^[A-Za-z0-9-]{1,35}$/.test(reference) && !holdsPanPart(pan, reference)) return reference
   return `trace-${fields['11'] ?? 'none'}`
 }
 

@@ -158,6 +158,48 @@ onEachEngine((engine) => {
     }
   })
 
+  test('no id of a message holds the number of a card, also where a token names its card', async () => {
+    const { pan } = await issueCard(service)
+    const dashed = pan.replace(/(....)(?=.)/g, '$1-')
+    const post = (path: string, body: object) =>
+      service.call('POST', `//network/${path}`, { as: 'network', listener: 'private', body })
+    const named = { publicToken, networkTransactionId: nextId(), ...eur(100) }
+    const messages = [
+      ['reversals', { reversalId: dashed, ...named }, '/reversalId'],
+      ['advices', { adviceId: `20261127.${pan}`, ...named }, '/adviceId'],
+      ['advices', { adviceId: nextId(), reference: `R${pan}`, ...named }, '/reference'],
+      [
+        'clearings',
+        {
+          clearings: [
+            { clearingId: nextId(), ...named },
+            { clearingId: `7${pan}1`, ...named },
+          ],
+        },
+        '/clearings/1/clearingId',
+      ],
+      ['authorizations', { publicToken, entryMode: 'chip', reference: dashed }, '/reference'],
+    ] as const
+    for (const [path, body, pointer] of messages) {
+      const answer = await post(path, body)
+      assert.deepEqual([answer.status, answer.json.errors[0].pointer], [422, pointer])
+      assert.ok(!answer.text.includes(pan) && !answer.text.includes(dashed))
+    }
+    const simulated = { publicToken, messageKey: dashed, networkTransactionId: nextId() }
+    const answer = await service.call('POST', '/simulator/reversals', { body: simulated })
+    assert.deepEqual([answer.status, answer.json.errors[0].pointer], [422, '/messageKey'])
+  })
+
+  test('an id that looks like a card number by chance is accepted', async () => {
+    const acquirerReference = '74123456332512345678901'
+    for (const id of ['4111111111111111', acquirerReference, '5555.5555-5555_4444']) {
+      const [result] = await clear({ clearingId: id, networkTransactionId: nextId(), ...eur(100) })
+      assert.equal(result.responseCode, '00')
+    }
+    const answer = await ask(service, { publicToken, reference: '4111111111111111' })
+    assert.equal(answer.json.responseCode, '00')
+  })
+
   test('a reversal that comes before its original declines it, with and without a PIN', async () => {
     const card = await issueCard(service)
     const networkTransactionId = nextId()

@@ -3438,7 +3438,7 @@ export interface operations {
                     readonly expiryDate?: string;
                     /** @enum {string} */
                     readonly entryMode: "chip" | "contactless" | "magstripe" | "atm" | "ecommerce" | "moto";
-                    /** @description Must be 1 to 35 letters, digits and dashes, and not a card number. */
+                    /** @description Must be 1 to 35 letters, digits and dashes. */
                     readonly reference: string;
                     readonly pinBlock?: {
                         /** @enum {string} */
@@ -3601,7 +3601,7 @@ export interface operations {
                      * @example 123456789012345
                      */
                     readonly networkTransactionId?: string;
-                    /** @description Must be 1 to 35 letters, digits and dashes, and not a card number. */
+                    /** @description Must be 1 to 35 letters, digits and dashes. */
                     readonly reference?: string;
                     /**
                      * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
@@ -3687,7 +3687,7 @@ export interface operations {
                      * @example 123456789012345
                      */
                     readonly networkTransactionId?: string;
-                    /** @description Must be 1 to 35 letters, digits and dashes, and not a card number. */
+                    /** @description Must be 1 to 35 letters, digits and dashes. */
                     readonly reference?: string;
                     /**
                      * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.
@@ -3797,7 +3797,7 @@ export interface operations {
                          * @example 123456789012345
                          */
                         readonly networkTransactionId?: string;
-                        /** @description Must be 1 to 35 letters, digits and dashes, and not a card number. */
+                        /** @description Must be 1 to 35 letters, digits and dashes. */
                         readonly reference?: string;
                         /**
                          * @description In the smallest unit of `currency`: 1234 is 12.34 EUR. 0 asks about the account.

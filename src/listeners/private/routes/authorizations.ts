@@ -9,12 +9,14 @@ import {
   pinBlockFormats,
 } from '../../../operations/authorizations/authorization.ts'
 import { authorize } from '../../../operations/authorizations/authorize.ts'
+import { refuseCardNumbers } from '../../../operations/authorizations/network-ids.ts'
 import { requireCaller } from '../../http/authentication.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { requireExactlyOne } from '../../http/request.ts'
 import {
   holdMembers,
   incrementRules,
+  listNetworkIds,
   moneyRules,
   panRule,
   toCanonicalRequest,
@@ -99,6 +101,7 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
       },
     },
     async (request, reply) => {
+      await refuseCardNumbers(authorizing, listNetworkIds(request.body))
       const { cardholderAddress, cvv2, entryMode, expiryDate, pinBlock, reference } = request.body
       const { holdExpiresAt, isIncrement, paymentId } = request.body
       const { pan: digits, publicToken, ...transaction } = request.body

@@ -3,6 +3,7 @@ import { isPublicToken } from '../../../domain/identifiers.ts'
 import { toMembers } from '../../../domain/members.ts'
 import { parsePan } from '../../../domain/pan.ts'
 import type { AuthorizationRequest } from '../../../operations/authorizations/authorization.ts'
+import { refuseCardNumbers } from '../../../operations/authorizations/network-ids.ts'
 import { toMessageAnswer } from '../../../operations/payments/message-answer.ts'
 import * as payments from '../../../operations/payments/messages.ts'
 import { requireCaller } from '../../http/authentication.ts'
@@ -10,6 +11,7 @@ import { MessageResultSchema } from '../../http/payment-members.ts'
 import { alwaysWith, type BodyRule, requireExactlyOne } from '../../http/request.ts'
 import {
   holdMembers,
+  listNetworkIds,
   messageMembers,
   moneyMembers,
   moneyRules,
@@ -166,6 +168,7 @@ export function reversePaymentRoute({ app, authorizing }: PrivateApi): void {
     },
     async (request) => {
       const { amount, amountIs, currency, reversalId } = request.body
+      await refuseCardNumbers(authorizing, listNetworkIds(request.body))
       return toMessageAnswer(
         await payments.reversePayment(authorizing, {
           ...toNetworkMessage(request.body, reversalId),
@@ -203,6 +206,7 @@ export function advisePaymentRoute({ app, authorizing }: PrivateApi): void {
     },
     async (request) => {
       const { adviceId, amount, currency, holdExpiresAt, merchant } = request.body
+      await refuseCardNumbers(authorizing, listNetworkIds(request.body))
       return toMessageAnswer(
         await payments.advisePayment(authorizing, {
           ...toNetworkMessage(request.body, adviceId),
@@ -244,6 +248,8 @@ export function clearPaymentsRoute({ app, authorizing }: PrivateApi): void {
     },
     async (request) => {
       const { clearings } = request.body
+      const ids = clearings.flatMap((each, at) => listNetworkIds(each, `/clearings/${at}`))
+      await refuseCardNumbers(authorizing, ids)
       const results = await payments.clearPayments(
         authorizing,
         clearings.map((clearing) => ({

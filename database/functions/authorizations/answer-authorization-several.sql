@@ -2,8 +2,8 @@
 --
 -- It is one statement over all callers, since a function that is called for each costs the server
 -- three times as much. Each caller has another card. It waits for no card: a caller whose card is
--- locked is left out, and so are one with controls, increments, and approvals whose reversal came
--- first. Keys are claimed in the order of their cards, as settle_authorization_several
+-- locked is left out, and so are one whose windows of limits are not as they were foreseen,
+-- increments, and approvals whose reversal came first. Keys are claimed in the order of their cards, as settle_authorization_several
 -- locks them, so that two calls never wait for each other's keys. A wrong expiry is counted while
 -- its card is locked.
 --
@@ -60,7 +60,7 @@ as $function$
 begin
   return query
     with asked as materialized (
-      select *
+      select caller.*, caller.spending_text::jsonb as spending
       from unnest(
         p_public_tokens, p_client_ids, p_authorization_ids, p_network_ids, p_request_ids,
         p_references, p_entry_modes, p_transaction_types, p_amounts, p_currency_codes,
@@ -76,7 +76,7 @@ begin
         network_transaction_id, response_code, checks, duration_ms, claimant_id, key_hashes,
         request_fingerprint, claim_id, answer, transaction_hashes, message_class, trace,
         transmitted_at, acquirer, mistakes, window_length, event_type, details, held_amount,
-        held_currency_code, hold_expires_at, is_increment, raised_payment_id, spending, ordinal
+        held_currency_code, hold_expires_at, is_increment, raised_payment_id, spending_text, ordinal
       )
     ),
     claimed as materialized (
@@ -100,7 +100,14 @@ begin
           where card.public_token = asked.public_token
           for no key update skip locked
         ) as card
-        where asked.spending is null
+        left join lateral (
+          select true as is_foreseen
+          from card_spending as spent
+          where asked.spending ? 'foreseen' and spent.public_token = asked.public_token
+            and spent.windows = asked.spending #> '{foreseen,before}'
+          for no key update skip locked
+        ) as spent on true
+        where (asked.spending is null or not asked.spending ? 'limits' or spent.is_foreseen)
           and (
             asked.held_amount is null
             or not asked.is_increment
@@ -128,11 +135,19 @@ begin
       from numbered
       join claimed using (ordinal)
     ),
+    taken as (
+      update card_spending as spent
+      set windows = claimed.spending #> '{foreseen,after}'
+      from claimed
+      where claimed.is_claimed and claimed.spending ? 'foreseen'
+        and spent.public_token = any (array[claimed.public_token])
+    ),
     recorded as (
       insert into authorization_request (
         public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
         transaction_type, amount, currency_code, billing_amount, billing_currency_code, merchant,
-        network_transaction_id, payment_id, response_code, checks, duration_ms, decided_at
+        network_transaction_id, payment_id, response_code, checks, product_controls_version,
+        card_controls_version, spending, duration_ms, decided_at
       )
       select claimed.public_token, claimed.authorization_id, claimed.client_id, claimed.network_id,
         claimed.request_id, claimed.reference, claimed.entry_mode, claimed.transaction_type,
@@ -140,7 +155,10 @@ begin
         claimed.billing_currency_code, claimed.merchant::jsonb,
         claimed.network_transaction_id,
         case when claimed.held_amount is not null then claimed.authorization_id end,
-        claimed.response_code, claimed.checks, claimed.duration_ms, clock_timestamp()
+        claimed.response_code, claimed.checks,
+        (claimed.spending ->> 'productVersion')::integer,
+        (claimed.spending ->> 'cardVersion')::integer, claimed.spending #> '{foreseen,taken}',
+        claimed.duration_ms, clock_timestamp()
       from claimed
       where claimed.is_claimed
     ),

@@ -3,9 +3,10 @@
 -- It is one statement over all callers, because one function call per caller costs the server three
 -- times as much. Each caller has another card. It waits for no card and omits these callers:
 -- one whose card or counter is locked, one whose try did not match or is not the only
--- outstanding one, one with controls, and one whose key has an answer. It also omits increments,
--- and approvals whose reversal came first. Keys are locked in the order of their cards, as
--- answer_authorization_several claims them, so that two calls never wait for each other's keys.
+-- outstanding one, one whose windows of limits are not as they were foreseen, and one whose key has
+-- an answer. It also omits increments, and approvals whose reversal came first. Keys are locked in
+-- the order of their cards, as answer_authorization_several claims them, so that two calls never
+-- wait for each other's keys.
 --
 -- Returns the result of settle_authorization for each caller's ordinal. Omitted callers call
 -- settle_authorization.
@@ -51,7 +52,7 @@ as $function$
 begin
   return query
     with asked as materialized (
-      select *
+      select caller.*, caller.spending_text::jsonb as spending
       from unnest(
         p_public_tokens, p_authorization_ids, p_kinds, p_try_numbers, p_epochs, p_comparisons,
         p_response_codes, p_checks, p_duration_ms, p_network_ids, p_request_ids, p_references, p_entry_modes,
@@ -62,7 +63,7 @@ begin
         public_token, authorization_id, kind, try_number, epoch, comparison, response_code, checks,
         duration_ms, network_id, request_id, reference, entry_mode, claimant_id, key_hash, claim_id, answer,
         foreseen_tries, event_type, details, network_transaction_id, held_amount, held_currency_code,
-        hold_expires_at, is_increment, raised_payment_id, spending, ordinal
+        hold_expires_at, is_increment, raised_payment_id, spending_text, ordinal
       )
       order by public_token
     ),
@@ -83,7 +84,7 @@ begin
           and counter.outstanding_tries = array[asked.try_number]
         for no key update skip locked
       ) as counter
-      where asked.comparison = 'match' and asked.spending is null
+      where asked.comparison = 'match'
         and (
           asked.held_amount is null
           or not asked.is_increment
@@ -95,7 +96,8 @@ begin
           )
         )
     ),
-    -- Stores the answer if it states the actual number of remaining tries.
+    -- Stores the answer if it states the actual number of remaining tries. What is foreseen of limits
+    -- is taken if the windows are still as they were read.
     settled as materialized (
       select matched.*, key.is_free and matched.remaining = matched.foreseen_tries as is_stored
       from matched
@@ -106,7 +108,15 @@ begin
           and record.claim_id = matched.claim_id and record.answer is null
         for no key update
       ) as key on true
-      where matched.key_hash is null or key.is_free
+      left join lateral (
+        select true as is_foreseen
+        from card_spending as spent
+        where matched.spending ? 'foreseen' and spent.public_token = matched.public_token
+          and spent.windows = matched.spending #> '{foreseen,before}'
+        for no key update skip locked
+      ) as spent on true
+      where (matched.key_hash is null or key.is_free)
+        and (matched.spending is null or not matched.spending ? 'limits' or spent.is_foreseen)
     ),
     numbered as (
       update card
@@ -131,6 +141,13 @@ begin
       where counter.public_token = any (array[settled.public_token])
         and counter.kind = settled.kind
     ),
+    taken as (
+      update card_spending as spent
+      set windows = settled.spending #> '{foreseen,after}'
+      from settled
+      where settled.spending ? 'foreseen'
+        and spent.public_token = any (array[settled.public_token])
+    ),
     stored as (
       update idempotency_record as record
       set answer = settled.answer
@@ -145,6 +162,9 @@ begin
         remaining_tries = settled.remaining,
         response_code = settled.response_code,
         checks = settled.checks,
+        product_controls_version = (settled.spending ->> 'productVersion')::integer,
+        card_controls_version = (settled.spending ->> 'cardVersion')::integer,
+        spending = settled.spending #> '{foreseen,taken}',
         duration_ms = settled.duration_ms,
         decided_at = case when settled.response_code is not null then clock_timestamp() end,
         payment_id = case when settled.held_amount is not null then settled.authorization_id end

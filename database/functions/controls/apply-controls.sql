@@ -1,9 +1,9 @@
 -- Applies the controls of a card and of its product to a transaction, before a try is spent: first
 -- those of the product. Money that the card receives is not controlled.
 --
--- Returns the versions, the currency and time zone of the limits, the limits of both, and two
--- objections: of the controls without money, and of the shadow controls, which decide nothing.
--- Members without a value are absent.
+-- Returns the versions, the currency and time zone of the limits, the limits of both, what the card
+-- has spent under them, and two objections: of the controls without money, and of the shadow
+-- controls, which decide nothing. Members without a value are absent.
 create or replace function apply_controls(
   p_public_token text,
   p_product_controls jsonb,
@@ -20,7 +20,9 @@ declare
   v_owner text;
   v_controls jsonb;
   v_control text;
-  v_locked_merchant text;
+  v_spending jsonb;
+  -- They may have thousands of entries, and decide here only.
+  v_lists constant text[] := array['merchants', 'merchantCategories', 'countries', 'channels'];
   v_card_controls jsonb;
   v_applied jsonb := jsonb_build_object(
     'productVersion', p_product_version, 'cardVersion', p_card_version,
@@ -35,50 +37,37 @@ begin
     from card_controls
     where public_token = p_public_token and version = p_card_version;
   end if;
-  if '{"merchantLock": true}' <@ any (
-    array[
-      p_product_controls, p_product_controls -> 'shadow', v_card_controls,
-      v_card_controls -> 'shadow'
-    ]
-  )
-  then
-    select locked_merchant into v_locked_merchant
-    from card_spending
-    where public_token = p_public_token;
+  select jsonb_build_object('windows', windows, 'lockedMerchant', locked_merchant)
+  into v_spending
+  from card_spending
+  where public_token = p_public_token;
+  if found then
+    v_applied := v_applied || jsonb_build_object('spending', v_spending);
   end if;
   foreach v_owner in array array['product', 'card'] loop
     v_controls := case when v_owner = 'product' then p_product_controls else v_card_controls end;
     continue when v_controls is null;
     v_control := find_objecting_control(
-      v_controls, p_entry_mode, p_transaction_type, p_merchant, v_locked_merchant
+      v_controls, p_entry_mode, p_transaction_type, p_merchant, v_spending ->> 'lockedMerchant'
     );
     if v_control is not null and not v_applied ? 'objection' then
       v_applied := v_applied || jsonb_build_object(
         'objection', jsonb_build_object('owner', v_owner, 'control', v_control)
       );
     end if;
-    v_control := find_objecting_control(
-      nullif(v_controls -> 'shadow', 'null'), p_entry_mode, p_transaction_type, p_merchant,
-      v_locked_merchant
-    );
-    if v_control is not null and not v_applied ? 'shadow' then
-      v_applied := v_applied || jsonb_build_object(
-        'shadow', jsonb_build_object('owner', v_owner, 'control', v_control)
+    if jsonb_typeof(v_controls -> 'shadow') = 'object' then
+      v_control := find_objecting_control(
+        v_controls -> 'shadow', p_entry_mode, p_transaction_type, p_merchant,
+        v_spending ->> 'lockedMerchant'
       );
+      if v_control is not null and not v_applied ? 'shadow' then
+        v_applied := v_applied || jsonb_build_object(
+          'shadow', jsonb_build_object('owner', v_owner, 'control', v_control)
+        );
+      end if;
+      v_controls := jsonb_set(v_controls, '{shadow}', (v_controls -> 'shadow') - v_lists);
     end if;
-    v_applied := v_applied || jsonb_build_object(
-      v_owner,
-      jsonb_build_object(
-        'limits', v_controls -> 'limits', 'singleUse', v_controls -> 'singleUse',
-        'merchantLock', v_controls -> 'merchantLock',
-        'shadow', case
-          when jsonb_typeof(v_controls -> 'shadow') = 'object' then jsonb_build_object(
-            'limits', v_controls #> '{shadow,limits}', 'singleUse',
-            v_controls #> '{shadow,singleUse}'
-          )
-        end
-      )
-    );
+    v_applied := v_applied || jsonb_build_object(v_owner, v_controls - v_lists);
   end loop;
   return v_applied;
 end

@@ -2,6 +2,7 @@ import { isControlled } from '../../domain/controls.ts'
 import * as deciding from '../../domain/decide-controls.ts'
 import { declineRules } from '../../domain/decline-reason.ts'
 import type { ResponseCode } from '../../domain/response-code.ts'
+import { findExcess, type Taking, takeFrom } from '../../domain/spending.ts'
 import { findCharge } from '../../domain/transaction.ts'
 import type { AppliedControls, NewSpending } from '../../storage/authorizations/applied-controls.ts'
 import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
@@ -57,13 +58,30 @@ export function meetLimits(
   if (windows.length === 0 && lockedBy === null) return { objection: null, spending: null }
   // Foreseen: if a limit refuses, the database replaces it.
   trail.note({ check: 'limits', result: 'passed' })
-  const spending = {
-    ...deciding.takeAmount(controlled, controls.currency),
-    limits: windows,
-    lockTo: lockedBy && (transaction.merchant?.id ?? null),
-    lockedBy,
-  }
+  const taking = deciding.takeAmount(controlled, controls.currency)
+  const lockTo = lockedBy && (transaction.merchant?.id ?? null)
+  const foreseen = foreseeSpending(controls, windows, taking, lockTo)
+  const spending = { ...taking, limits: windows, lockTo, lockedBy, ...(foreseen && { foreseen }) }
   return { objection: null, spending }
+}
+
+/**
+ * Foresees what the windows of a card become, so that the settlements of several cards can share a
+ * statement. It is used only if the windows are the same then.
+ * @returns null if a limit objects, or the card has not yet spent anything or is not yet locked.
+ */
+function foreseeSpending(
+  { spending: spent }: AppliedControls,
+  windows: readonly deciding.MetLimit[],
+  taking: Taking,
+  lockTo: string | null,
+): NewSpending['foreseen'] | null {
+  if (!spent || (lockTo !== null && spent.lockedMerchant !== lockTo)) return null
+  const before = spent.windows
+  if (windows.some((limit) => findExcess(before, limit, taking) !== null)) return null
+  const after = takeFrom(before, windows, taking)
+  const starts = windows.map(({ window }) => [window, after[window]?.startsOn ?? ''])
+  return { before, after, taken: { ...taking, windows: Object.fromEntries(starts) } }
 }
 
 const findLock = (

@@ -1,11 +1,12 @@
 import type {
+  CardSpending,
   ControlOwner,
   LimitRules,
   LimitsInForce,
   ListedControl,
   MetLimit,
 } from '../../domain/decide-controls.ts'
-import type { Taking } from '../../domain/spending.ts'
+import type { SpendingWindows, Taking } from '../../domain/spending.ts'
 
 /** A control without money that objects. */
 interface ControlObjection {
@@ -25,6 +26,8 @@ export interface AppliedControls extends LimitsInForce {
   readonly objection: ControlObjection | null
   /** The first objection of the shadow controls. */
   readonly shadow: ControlObjection | null
+  /** What the card had spent when it was read; null before its first transaction under limits. */
+  readonly spending: CardSpending | null
 }
 
 /** Reads what database/functions/controls/apply-controls.sql returns. */
@@ -33,7 +36,11 @@ export const parseAppliedControls = (text: string): AppliedControls => ({
   card: null,
   objection: null,
   shadow: null,
-  ...(JSON.parse(text) as Omit<AppliedControls, 'product' | 'card' | 'objection' | 'shadow'>),
+  spending: null,
+  ...(JSON.parse(text) as Omit<
+    AppliedControls,
+    'product' | 'card' | 'objection' | 'shadow' | 'spending'
+  >),
 })
 
 /** What an approval takes from the limits of its card. */
@@ -43,6 +50,16 @@ export interface NewSpending extends Taking {
   readonly lockTo: string | null
   /** The owner of the control. */
   readonly lockedBy: ControlOwner | null
+  /** Absent if the windows are not known, or a limit objects to what is. */
+  readonly foreseen?: ForeseenSpending
+}
+
+/** What an approval takes if no other transaction of the card is settled meanwhile. */
+interface ForeseenSpending {
+  readonly before: SpendingWindows
+  readonly after: SpendingWindows
+  /** For release_spending: the amount, the count, and the first day of each window. */
+  readonly taken: Taking & { readonly windows: Readonly<Record<string, string>> }
 }
 
 /**

@@ -14,6 +14,10 @@ import { onEachEngine } from './engines.ts'
 import { eventsOf } from './tried.ts'
 
 const bakery = { id: 'BAKERY', country: 'ESP', categoryCode: '5462' }
+const sumsOf = (window: { readonly amount: number; readonly count: number } | undefined) => ({
+  amount: window?.amount,
+  count: window?.count,
+})
 const pay = (amount: number, merchant: object = bakery) => ({ amount, currency: 'EUR', merchant })
 
 onEachEngine((engine) => {
@@ -241,28 +245,55 @@ onEachEngine((engine) => {
     }
   })
 
-  test('amounts that race against a limit never exceed it', async () => {
-    const card = await restricted({
-      limits: [{ period: 'day', maximumAmount: 1_000, maximumCount: 100 }],
-    })
-    const amounts = Array.from({ length: 40 }, (_, index) => 40 + (index % 7) * 10)
+  test('a thousand amounts that race against the limits of ten cards never exceed them', async () => {
+    const limits = [
+      { period: 'day', maximumAmount: 4_000, maximumCount: 100 },
+      { period: 'month', maximumAmount: 3_000 },
+    ]
+    const cards = await Promise.all(Array.from({ length: 10 }, () => restricted({ limits })))
+    const asked = Array.from({ length: 1_000 }, (_, index) => ({
+      card: cards[index % 10] as IssuedCard,
+      target: index % 3 === 0 ? second : service,
+      amount: 20 + (index % 7) * 10,
+      hasPin: index % 20 < 10,
+      networkTransactionId: `RACE${index}X${randomUUID().slice(0, 6)}`,
+    }))
     const answers = await Promise.all(
-      amounts.map(async (amount, index) => {
-        const asked = index % 2 === 0 ? { publicToken: card.publicToken } : pinTry(service, card)
-        const { json } = await ask(index % 3 === 0 ? second : service, { ...asked, ...pay(amount) })
-        return { amount, code: json.responseCode as string }
+      asked.map(async ({ amount, card, hasPin, networkTransactionId, target }) => {
+        const request = hasPin ? pinTry(service, card) : { publicToken: card.publicToken }
+        const transaction = { ...pay(amount), networkTransactionId }
+        const { json } = await ask(target, { ...request, ...transaction })
+        return { card, amount, code: json.responseCode as string, networkTransactionId }
       }),
     )
-    const approved = answers.filter(({ code }) => code === '00')
-    const sum = approved.reduce((total, { amount }) => total + amount, 0)
-    assert.ok(sum <= 1_000, String(sum))
-    // Three PINs are tried at a time.
+    // Three PINs of a card are tried at a time.
     assert.ok(answers.every(({ code }) => ['00', '61', '75'].includes(code)))
-    const { day } = await windowsOf(card)
-    assert.deepEqual([day?.amount, day?.count], [sum, approved.length])
-    const left = { publicToken: card.publicToken, ...pay(1_000 - sum) }
-    assert.equal(await codeOf({ ...left, amount: 1_001 - sum }), '61')
-    assert.equal(await codeOf(left), '00')
+    for (const card of cards) {
+      const approved = answers.filter((each) => each.card === card && each.code === '00')
+      const sum = approved.reduce((total, { amount }) => total + amount, 0)
+      assert.ok(sum <= 3_000 && sum > 2_900, String(sum))
+      const { day, month } = await windowsOf(card)
+      const expected = { amount: sum, count: approved.length }
+      assert.deepEqual([sumsOf(day), sumsOf(month)], [expected, expected])
+      const left = { publicToken: card.publicToken, ...pay(3_000 - sum) }
+      assert.equal(await codeOf({ ...left, amount: 3_001 - sum }), '61')
+      const reversals = approved.slice(0, 10).map(({ networkTransactionId }) =>
+        service.call('POST', '//network/reversals', {
+          as: 'network',
+          listener: 'private',
+          body: {
+            reversalId: randomUUID(),
+            publicToken: card.publicToken,
+            networkTransactionId,
+            amount: 7,
+            currency: 'EUR',
+          },
+        }),
+      )
+      for (const { status } of await Promise.all(reversals)) assert.equal(status, 200)
+      const after = { amount: sum - 70, count: approved.length }
+      assert.deepEqual(sumsOf((await windowsOf(card)).month), after)
+    }
   })
 
   test('a reversal returns what its payment took; the count when nothing is left', async () => {

@@ -114,6 +114,53 @@ const approved = {
   hold: { amount: 1234, currency: 'EUR', expiresAt: new Date('2026-06-08T12:00:00Z') },
 } as const
 
+const today = '2026-06-01'
+const dayOf = (amount: number, count: number) => ({ day: { startsOn: today, amount, count } })
+
+/** An approval under a limit of 2,000 a day, foreseen for a card that has spent 500. */
+const limited = {
+  ...approved,
+  checks: '[{"check":"limits","result":"passed"}]',
+  spending: JSON.stringify({
+    productVersion: 0,
+    cardVersion: 1,
+    amount: 1234,
+    count: 1,
+    limits: [
+      {
+        owner: 'card',
+        control: 'limits.day',
+        isShadow: false,
+        window: 'day',
+        startsOn: today,
+        maximumAmount: 2_000,
+        maximumCount: null,
+      },
+    ],
+    lockTo: null,
+    lockedBy: null,
+    foreseen: {
+      before: dayOf(500, 1),
+      after: dayOf(1734, 2),
+      taken: { amount: 1234, count: 1, windows: { day: today } },
+    },
+  }),
+} as const
+
+const spendFirst = (amount: number, startsOn = today): string =>
+  `insert into card_spending (public_token, windows) values ($1,
+     '{"day": {"startsOn": "${startsOn}", "amount": ${amount}, "count": 1}}')`
+
+/** What a card may have spent when an authorization under a limit is answered. */
+const spendings: Readonly<Record<string, string>> = {
+  'what was foreseen': spendFirst(500),
+  nothing: 'select $1::text',
+  'less than was foreseen': spendFirst(100),
+  'more, and too much': spendFirst(1_000),
+  'as much on another day': spendFirst(500, '2026-05-31'),
+  'what was foreseen, too': spendFirst(500),
+}
+
 let count = 0
 const nextToken = (): PublicToken => {
   count += 1
@@ -218,7 +265,8 @@ for (const { name, open, skip } of databaseEngines) {
         authorizations: await rows(
           `select network_id, request_id, reference, entry_mode, kind, try_number, epoch, result,
              restored, remaining_tries, response_code, checks, duration_ms,
-             decided_at is null as is_undecided
+             decided_at is null as is_undecided, product_controls_version, card_controls_version,
+             spending
            from authorization_request where public_token = $1 order by authorization_id`,
         ),
         events: await rows(
@@ -227,6 +275,9 @@ for (const { name, open, skip } of databaseEngines) {
         keys: await rows(
           `select client_id, answer, request_fingerprint from idempotency_record
            where key_hash = sha256(convert_to('key of ' || $1, 'UTF8'))`,
+        ),
+        spending: await rows(
+          'select windows, locked_merchant from card_spending where public_token = $1',
         ),
         payments: await rows(
           `select payment_id = (
@@ -328,6 +379,13 @@ for (const { name, open, skip } of databaseEngines) {
       })
     }
 
+    for (const isKeyed of [false, true]) {
+      const title = `under a limit${isKeyed ? ' and a key' : ''}`
+      test(`each approval ${title} takes what it takes alone, with a try and without`, async () => {
+        await compareLimited(isKeyed)
+      })
+    }
+
     test('of several answers about one card each has its event, without a gap', async () => {
       const publicToken = await makeCard()
       const answers = Array.from({ length: 5 }, () =>
@@ -380,7 +438,12 @@ for (const { name, open, skip } of databaseEngines) {
     })
 
     /** Begins an authorization. @returns how it is settled. */
-    async function beginToSettle(publicToken: PublicToken, claim: Claim | null, way?: string) {
+    async function beginToSettle(
+      publicToken: PublicToken,
+      claim: Claim | null,
+      way?: string,
+      authorization: typeof approved | typeof limited = approved,
+    ) {
       const begun = await begin(publicToken, {}, claim)
       assert.ok(begun.outcome === 'spent')
       if (way) await sql(database, way, [publicToken])
@@ -391,11 +454,7 @@ for (const { name, open, skip } of databaseEngines) {
         [publicToken],
       )
       assert.ok(row)
-      const record = {
-        ...approved,
-        ...row,
-        publicToken,
-      } as const
+      const record = { ...authorization, ...row, publicToken }
       const foreseen = claim && {
         clientId: networkId,
         keyHash: hash(`key of ${publicToken}`),
@@ -405,6 +464,34 @@ for (const { name, open, skip } of databaseEngines) {
       }
       return (comparison: Comparison) =>
         settleAuthorization(database, { spent: begun.spent, comparison }, record, foreseen)
+    }
+
+    async function compareLimited(isKeyed: boolean): Promise<void> {
+      const acts = new Map<PublicToken, () => Promise<object>>()
+      const untried = await makePairs(Object.values(spendings))
+      for (const publicToken of untried.flat()) {
+        const claim = isKeyed ? { ...makeClaim(publicToken), answer } : null
+        const record = { ...limited, publicToken, authorizationId: newEventId() }
+        acts.set(publicToken, () => answerAuthorization(database, record, claim))
+      }
+      const tried = await makePairs(Object.values(spendings))
+      for (const publicToken of tried.flat()) {
+        const claim = isKeyed ? makeClaim(publicToken) : null
+        const settle = await beginToSettle(publicToken, claim, undefined, limited)
+        acts.set(publicToken, () => settle('match'))
+      }
+      const act = (publicToken: PublicToken) => acts.get(publicToken)?.()
+      const pairs = [...untried, ...tried]
+      const together = await Promise.all(pairs.map(([shared]) => act(shared)))
+      const names = Object.keys(spendings)
+      for (const [at, [shared, alone]] of pairs.entries()) {
+        const name = names[at % names.length]
+        assert.deepEqual(together[at], await act(alone), name)
+        assert.deepEqual(await readState(shared), await readState(alone), name)
+      }
+      const [first] = tried
+      const { spending } = await readState(first?.[0] ?? nextToken())
+      assert.deepEqual(spending, [{ windows: dayOf(1734, 2), locked_merchant: null }])
     }
 
     async function compareSettled(comparison: Comparison, isKeyed: boolean): Promise<void> {

@@ -6,8 +6,8 @@ import { sql, type TestService } from '../../support/service.ts'
 
 /** A card network that sends messages about the payments of one card. */
 
-/** A key or a transaction id that no other message has. */
-export const nextId = (): string => randomBytes(7).toString('hex')
+/** A key or a transaction id that no other message has, and that holds no card number. */
+export const nextId = (): string => randomBytes(7).toString('hex').replace(/^.{7}/, '$&T')
 
 /** Sends a message of the demo network. */
 export async function send(service: TestService, path: string, body: object) {

@@ -6,7 +6,7 @@
 -- the CVV2 is tried after the PIN has matched: its try opens the row with the answer.
 --
 -- Old rows are deleted: no decision depends on them. A recent row says what a reversal gives back to
--- the limits (release_spending), and whether the original of a reversal was declined. No foreign
+-- the limits (move_spending), and whether the original of a reversal was declined. No foreign
 -- key: it would lock the card's row, which is a write to another page.
 create table authorization_request (
   public_token text not null,
@@ -56,8 +56,9 @@ create table authorization_request (
   -- The versions of the controls that decided; null without controls.
   product_controls_version integer,
   card_controls_version integer,
-  -- What the authorization took from the windows of limits and has not given back:
-  -- {"amount": 1234, "count": 1, "windows": {"day": "2026-11-27"}}; null if nothing.
+  -- What the authorization took from the windows of limits and has not given back, and what later
+  -- moves it (move_payment_spending); null if no limit counted it:
+  -- {"amount": 1234, "count": 1, "windows": {"day": "2026-11-27"}, "basis": "authorized"}.
   spending jsonb check (jsonb_typeof(spending) = 'object'),
   primary key (public_token, authorization_id),
   check ((amount is null) = (currency_code is null)),

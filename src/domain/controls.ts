@@ -53,23 +53,22 @@ export interface Controls extends ControlRules {
   readonly shadow: ControlRules | null
 }
 
-/** The spending controls of a product, with the time zone of its days: an IANA name. */
-export interface ProductControls extends Controls {
+/** What the limits count of a payment: what was approved, or what is open and has moved. */
+export const limitBases = ['authorized', 'cleared'] as const
+export type LimitBasis = (typeof limitBases)[number]
+
+/** What a product says of the limits of its own and of its cards. */
+interface ProductTerms {
+  /** Of their days: an IANA name. */
   readonly timeZone: string
+  readonly limitBasis: LimitBasis
 }
 
-const openList: ControlList = { allowed: null, blocked: [] }
+/** The spending controls of a product. */
+export interface ProductControls extends Controls, ProductTerms {}
 
-/** Rules that allow everything. */
-const openRules: ControlRules = {
-  merchants: openList,
-  merchantCategories: openList,
-  countries: openList,
-  channels: openList,
-  singleUse: false,
-  merchantLock: false,
-  limits: [],
-}
+/** Terms as a request describes them. */
+export type ProductTermsMembers = Partial<ProductTerms>
 
 /** Controls as a request describes them: an absent member allows everything. */
 type ControlRulesMembers = Partial<
@@ -109,9 +108,20 @@ export const completeControls = (members: ControlsMembers = {}): Controls => ({
   shadow: members.shadow ? completeRules(members.shadow) : null,
 })
 
+/** Completes the controls that a request describes of a product. */
+export const completeProductControls = ({
+  limitBasis = 'authorized',
+  timeZone = 'UTC',
+  ...members
+}: ControlsMembers & ProductTermsMembers = {}): ProductControls => ({
+  timeZone,
+  limitBasis,
+  ...completeControls(members),
+})
+
 /** Whether controls decide and record nothing. */
-export const areOpen = (controls: Controls): boolean =>
-  JSON.stringify(completeControls(controls)) === JSON.stringify({ ...openRules, shadow: null })
+export const areOpen = (controls: ProductControls): boolean =>
+  JSON.stringify(completeProductControls(controls)) === JSON.stringify(completeProductControls())
 
 /** A limit as a request describes it, before its schema has accepted it. */
 interface DescribedLimit {

@@ -8,7 +8,7 @@ export type ControlOwner = (typeof controlOwners)[number]
 
 /** The controls of a card and of its product; null for none. */
 export interface ControlsInForce {
-  readonly product: controls.ProductControls | null
+  readonly product: (controls.Controls & Pick<controls.ProductControls, 'timeZone'>) | null
   readonly card: controls.Controls | null
   /** ISO 4217: of the product, and so of all limits. */
   readonly currency: string

@@ -2,14 +2,14 @@
 -- too little left.
 --
 -- p_spending has what src/storage/authorizations/applied-controls.ts writes: the amount, the count, the
--- limits, and the merchant that the card is to be locked to. A window never reopens: if an earlier
+-- basis, the limits, and the merchant that the card is to be locked to. A window never reopens: if an earlier
 -- transaction began a newer window, this one counts into it. Several limits of one window take from
 -- it once. A limit with isShadow decides nothing. The rules are those of src/domain/spending.ts.
 --
 -- The row is locked until the transaction ends, so that a concurrent approval counts this one. Lock
 -- order: after the card, the counter and the key.
 --
--- Returns what was taken, for release_spending; null if nothing. If a limit refuses, it returns the
+-- Returns what was taken, for move_spending; null if nothing. If a limit refuses, it returns the
 -- response code, with its reason as in src/domain/decline-reason.ts in the details of the event. It
 -- also returns the checks, of which the last one was foreseen to pass.
 create or replace function reserve_spending(
@@ -88,7 +88,9 @@ begin
     set windows = v_known.windows || v_windows,
       locked_merchant = coalesce(v_known.locked_merchant, v_lock_to)
     where public_token = p_public_token;
-    taken := jsonb_build_object('amount', v_amount, 'count', v_count, 'windows', v_starts);
+    taken := jsonb_build_object(
+      'amount', v_amount, 'count', v_count, 'windows', v_starts, 'basis', p_spending -> 'basis'
+    );
   end if;
   if v_decline is null and v_shadow is null then
     return;

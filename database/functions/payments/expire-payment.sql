@@ -1,5 +1,6 @@
 -- Expires the hold of a payment, if it is still due at p_now: another process, or a clearing, may
--- have come first. The message, the row and the event commit together. Lock order: card, payment.
+-- have come first. The message, the row, the event and what the limits get back commit together. Lock
+-- order: card, payment, authorization, spending.
 --
 -- Returns whether the hold expired now.
 --
@@ -15,6 +16,7 @@ as $function$
 declare
   v_card card := lock_card(p_public_token);
   v_payment payment;
+  v_before payment;
   v_effect text;
   v_open bigint;
 begin
@@ -29,6 +31,7 @@ begin
     return false;
   end if;
   v_open := derive_open_amount(v_payment);
+  v_before := v_payment;
   v_payment.is_final := v_effect = 'close';
   v_payment.is_expired := v_effect = 'expire';
   v_payment.message_count := v_payment.message_count + 1;
@@ -36,6 +39,7 @@ begin
   set is_final = v_payment.is_final, is_expired = v_payment.is_expired,
     message_count = v_payment.message_count
   where public_token = p_public_token and payment_id = p_payment_id;
+  perform move_payment_spending(v_before, v_payment);
   insert into payment_message (
     public_token, message_id, payment_id, position, kind, network_id, network_transaction_id,
     effect, amount, applied, currency_code

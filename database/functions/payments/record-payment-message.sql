@@ -48,6 +48,7 @@ declare
   v_card card;
   v_known payment_message;
   v_payment payment;
+  v_before payment;
   v_open bigint;
   v_position integer;
   v_message text := case when p_kind = 'clearing' and p_is_final then 'finalClearing' else p_kind end;
@@ -141,10 +142,9 @@ begin
     returning * into v_payment;
     v_position := 0;
   elsif v_payment.payment_id is not null then
-    -- What a message gives back is given back here.
+    v_before := v_payment;
     if effect = 'release' then
       v_payment.reversed := v_payment.reversed + applied;
-      perform release_payment_spending(p_public_token, v_payment.payment_id, applied);
     elsif effect in ('replace', 'reopen') then
       v_payment.approved := v_payment.reversed + v_payment.cleared + amount;
       v_payment.hold_expires_at := coalesce(
@@ -170,6 +170,8 @@ begin
       is_expired = v_payment.is_expired, is_reopened = v_payment.is_reopened,
       hold_expires_at = v_payment.hold_expires_at, message_count = v_payment.message_count
     where payment.public_token = p_public_token and payment.payment_id = v_payment.payment_id;
+    -- What a message gives back or takes is moved here.
+    perform move_payment_spending(v_before, v_payment);
   end if;
   payment_id := v_payment.payment_id;
   insert into payment_message (

@@ -111,13 +111,24 @@ const timeZone = Type.String({
   description: 'Of the days of all limits of the product and its cards. Default: UTC.',
   examples: ['Europe/Madrid'],
 })
+const limitBasis = Type.Enum([...controls.limitBases], {
+  description:
+    'What all limits of the product and its cards count of a payment: what was approved, or what ' +
+    'is open and was cleared. A payment keeps the basis under which it was approved. Default: ' +
+    'authorized.',
+})
 
 export const ReplaceCardControlsSchema = Type.Object(
   { version: replaced, ...controlsMembers },
   closed,
 )
 export const ReplaceProductControlsSchema = Type.Object(
-  { version: replaced, timeZone: Type.Optional(timeZone), ...controlsMembers },
+  {
+    version: replaced,
+    timeZone: Type.Optional(timeZone),
+    limitBasis: Type.Optional(limitBasis),
+    ...controlsMembers,
+  },
   closed,
 )
 
@@ -129,6 +140,7 @@ export const CardControlsSchema = Type.Object({
 export const ProductControlsSchema = Type.Object({
   version: version('Counts the changes: 0 before the first one.'),
   timeZone,
+  limitBasis,
   ...complete,
 })
 

@@ -61,7 +61,15 @@ export function meetLimits(
   const taking = deciding.takeAmount(controlled, controls.currency)
   const lockTo = lockedBy && (transaction.merchant?.id ?? null)
   const foreseen = foreseeSpending(controls, windows, taking, lockTo)
-  const spending = { ...taking, limits: windows, lockTo, lockedBy, ...(foreseen && { foreseen }) }
+  const basis = controls.limitBasis
+  const spending = {
+    ...taking,
+    basis,
+    limits: windows,
+    lockTo,
+    lockedBy,
+    ...(foreseen && { foreseen }),
+  }
   return { objection: null, spending }
 }
 
@@ -71,7 +79,7 @@ export function meetLimits(
  * @returns null if a limit objects, or the card has not yet spent anything or is not yet locked.
  */
 function foreseeSpending(
-  { spending: spent }: AppliedControls,
+  { limitBasis: basis, spending: spent }: AppliedControls,
   windows: readonly deciding.MetLimit[],
   taking: Taking,
   lockTo: string | null,
@@ -81,7 +89,7 @@ function foreseeSpending(
   if (windows.some((limit) => findExcess(before, limit, taking) !== null)) return null
   const after = takeFrom(before, windows, taking)
   const starts = windows.map(({ window }) => [window, after[window]?.startsOn ?? ''])
-  return { before, after, taken: { ...taking, windows: Object.fromEntries(starts) } }
+  return { before, after, taken: { ...taking, windows: Object.fromEntries(starts), basis } }
 }
 
 const findLock = (

@@ -1,8 +1,9 @@
 import type { Requester } from '../../domain/client.ts'
 import {
   type ControlsMembers,
-  completeControls,
+  completeProductControls,
   type ProductControls,
+  type ProductTermsMembers,
 } from '../../domain/controls.ts'
 import type { ProductId } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
@@ -31,8 +32,7 @@ export async function findProductControls(
 interface ReplacedControls {
   readonly productId: ProductId
   readonly version: number
-  readonly timeZone?: string
-  readonly controls: ControlsMembers
+  readonly controls: ControlsMembers & ProductTermsMembers
 }
 
 /**
@@ -44,7 +44,7 @@ interface ReplacedControls {
 export const replaceProductControls = (
   context: { readonly database: Database; readonly hsm: Hsm },
   operator: Requester,
-  { controls: members, productId, timeZone = 'UTC', version }: ReplacedControls,
+  { controls: members, productId, version }: ReplacedControls,
   request: RepeatableRequest | null,
 ): Promise<Answer<{ readonly version: number }>> =>
   once(context, request, async (connection) => {
@@ -54,7 +54,7 @@ export const replaceProductControls = (
       const detail = `The present version is ${before.version}.`
       throw new Problem('controls_version_conflict', { detail })
     }
-    const controls = { timeZone, ...completeControls(members) }
+    const controls = completeProductControls(members)
     const result = { version: version + 1 }
     await stored.updateProductControls(connection, productId, { ...result, controls })
     // The lists may have thousands of entries: the act names the members that changed.

@@ -1,3 +1,4 @@
+import type { LimitBasis } from '../../domain/controls.ts'
 import type {
   CardSpending,
   ControlOwner,
@@ -22,6 +23,7 @@ export interface AppliedControls extends LimitsInForce {
   readonly card: OwnRules | null
   readonly productVersion: number
   readonly cardVersion: number
+  readonly limitBasis: LimitBasis
   /** The first objection before a try is spent. */
   readonly objection: ControlObjection | null
   /** The first objection of the shadow controls. */
@@ -45,6 +47,8 @@ export const parseAppliedControls = (text: string): AppliedControls => ({
 
 /** What an approval takes from the limits of its card. */
 export interface NewSpending extends Taking {
+  /** What later messages of the payment move it by (docs/reference/controls.md). */
+  readonly basis: LimitBasis
   readonly limits: readonly MetLimit[]
   /** The merchant that the card is locked to, perhaps from now on; null without such a control. */
   readonly lockTo: string | null
@@ -58,8 +62,11 @@ export interface NewSpending extends Taking {
 interface ForeseenSpending {
   readonly before: SpendingWindows
   readonly after: SpendingWindows
-  /** For release_spending: the amount, the count, and the first day of each window. */
-  readonly taken: Taking & { readonly windows: Readonly<Record<string, string>> }
+  /** For move_spending: the amount, the count, the first day of each window, and the basis. */
+  readonly taken: Taking & {
+    readonly windows: Readonly<Record<string, string>>
+    readonly basis: LimitBasis
+  }
 }
 
 /**

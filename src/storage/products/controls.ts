@@ -1,4 +1,4 @@
-import { areOpen, completeControls, type ProductControls } from '../../domain/controls.ts'
+import { areOpen, completeProductControls, type ProductControls } from '../../domain/controls.ts'
 import type { ProductId } from '../../domain/identifiers.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
@@ -21,7 +21,7 @@ const parseRow = (row: ControlsRow | null): VersionedControls | null =>
     version: row.version,
     controls:
       row.controls === null
-        ? { timeZone: 'UTC', ...completeControls() }
+        ? completeProductControls()
         : (JSON.parse(row.controls) as ProductControls),
   }
 
@@ -56,7 +56,5 @@ export async function updateProductControls(
 ): Promise<void> {
   const text = JSON.stringify(controls)
   await insert(connection, { productId, version, controls: text })
-  const { timeZone, ...rules } = controls
-  const isNeeded = timeZone !== 'UTC' || !areOpen(rules)
-  await update(connection, { productId, version, inForce: isNeeded ? text : null })
+  await update(connection, { productId, version, inForce: areOpen(controls) ? null : text })
 }

@@ -185,6 +185,7 @@ const faulty: Readonly<Record<string, readonly [body: object, pointer: string]>>
     '/shadow/limits/0/maximumCount',
   ],
   'with a time zone for a card': [{ version: 0, timeZone: 'UTC' }, '/timeZone'],
+  'with a limit basis for a card': [{ version: 0, limitBasis: 'cleared' }, '/limitBasis'],
 }
 
 for (const [title, [body, pointer]] of Object.entries(faulty)) {

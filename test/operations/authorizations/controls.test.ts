@@ -344,23 +344,23 @@ onEachEngine((engine) => {
     assert.equal(await codeOf({ publicToken: card.publicToken, ...pay(400) }), '00')
     assert.equal(await codeOf({ publicToken: card.publicToken, ...pay(600) }), '00')
     const { authorizationId } = await readNewest(card)
-    const release = async (amount: number | null) => {
-      const [row] = await sql<{ released: string | null }>(
+    const release = async (amount: number, id = authorizationId) => {
+      const [row] = await sql<{ moved: string | null }>(
         service.database,
-        'select release_spending($1, $2::uuid, $3::bigint)::text as released',
-        [card.publicToken, authorizationId, amount],
+        'select move_spending($1, $2::uuid, $3::bigint)::text as moved',
+        [card.publicToken, id, -amount],
       )
-      return row?.released ?? null
+      return row?.moved ?? null
     }
     const sums = async () => {
       const { amount, count } = (await windowsOf(card)).day ?? {}
       return [amount, count]
     }
-    assert.equal(await release(250), '250')
+    assert.equal(await release(250), '-250')
     assert.deepEqual(await sums(), [750, 2])
-    assert.equal(await release(1_000), '350')
+    assert.equal(await release(1_000), '-350')
     assert.deepEqual(await sums(), [400, 1])
-    assert.equal(await release(null), null)
+    assert.equal(await release(1), null)
     assert.deepEqual(await sums(), [400, 1])
     assert.equal(await codeOf({ publicToken: card.publicToken, ...pay(600) }), '00')
     const third = (await readNewest(card)).authorizationId
@@ -371,10 +371,7 @@ onEachEngine((engine) => {
        where public_token = $1`,
       [card.publicToken],
     )
-    await sql(service.database, 'select release_spending($1, $2::uuid, null)', [
-      card.publicToken,
-      third,
-    ])
+    assert.equal(await release(600, third), '-600')
     assert.deepEqual(await sums(), [7, 1])
   })
 })

@@ -11,6 +11,15 @@ export const dayMs = 86_400_000
 /** How long a hold lasts. */
 export const holdDays = 7
 
+/** What the limits count of a payment. */
+type Basis = 'authorized' | 'cleared'
+
+/** An approval that limits count: what it has taken of which day. */
+interface Approval {
+  amount: number
+  readonly day: string
+}
+
 /** A payment, with the effects of its messages in their order. */
 export interface ModelPayment {
   readonly paymentId: string
@@ -24,10 +33,16 @@ export interface ModelPayment {
   isExpired: boolean
   expiresAt: number | null
   readonly messages: string[]
+  /** Of its first approval, which no later one changes; null without an approval. */
+  basis: Basis | null
+  /** Oldest first. */
+  readonly approvals: Approval[]
 }
 
 export interface ModelWorld {
   now: number
+  /** The day of the newest window; null before the first approval. */
+  day: string | null
   readonly payments: Map<string, ModelPayment>
   /** The transactions whose reversal came first. */
   readonly reversedFirst: Set<string>
@@ -38,6 +53,7 @@ export interface ModelWorld {
 
 export const createWorld = (now: number): ModelWorld => ({
   now,
+  day: null,
   payments: new Map(),
   reversedFirst: new Set(),
   done: new Map(),
@@ -57,7 +73,12 @@ export interface ModelMessage {
   readonly amount: number | null
   readonly isRemaining: boolean
   readonly isFinal: boolean
+  /** What the product says when the message is an approval. */
+  readonly basis: Basis
 }
+
+/** The day of an instant. */
+export const findDay = (now: number): string => new Date(now).toISOString().slice(0, 10)
 
 const clearable: ReadonlySet<string> = new Set(['open', 'partlyCleared'])
 
@@ -88,12 +109,67 @@ function applyNew(world: ModelWorld, message: ModelMessage): string {
   const open = payment ? deriveOpenAmount(payment) : 0
   const amount = statedAmount(message, payment, open)
   if (!payment || opening.has(effect)) return openPayment(world, message, effect, amount)
+  const before = { ...payment }
   const applied = change(payment, effect, amount, open, world.now)
+  if (effect === 'raise') countApproval(world, payment, message)
+  else countChange(before, payment)
   payment.messages.push(`${message.kind} ${effect} ${applied}`)
   if (message.kind === 'increment') world.events += 1
   if (effect !== 'record') world.events += 1
   return `${payment.paymentId} ${effect} ${applied}`
 }
+
+/** Counts an approval in the windows of its day and of the lifetime. */
+function countApproval(
+  world: ModelWorld,
+  payment: ModelPayment,
+  { amount, basis }: ModelMessage,
+): void {
+  world.day = findDay(world.now)
+  payment.basis ??= basis
+  payment.approvals.push({ amount: amount ?? 0, day: world.day })
+}
+
+/** What a basis counts of a payment that limits count from its approval on. */
+const countBy: Readonly<Record<Basis, (payment: ModelPayment) => number>> = {
+  authorized: ({ approved, reversed }) => approved - reversed,
+  cleared: (payment) => deriveOpenAmount(payment) + payment.cleared,
+}
+
+/** Counts a change: the newest approval takes, and gives back first. */
+function countChange(before: ModelPayment, { approvals, basis, ...after }: ModelPayment): void {
+  if (basis === null) return
+  let left = countBy[basis]({ ...after, approvals, basis }) - countBy[basis](before)
+  for (const approval of approvals.toReversed()) {
+    const moved = Math.max(left, -approval.amount)
+    approval.amount += moved
+    left -= moved
+  }
+}
+
+/** The windows of the card's limits: none before the first approval. */
+export function tellWindows({ day, payments }: ModelWorld): object {
+  if (day === null) return {}
+  const approvals = [...payments.values()].flatMap((payment) => payment.approvals)
+  const tell = (startsOn: string, counted: readonly Approval[]) => ({
+    startsOn,
+    amount: counted.reduce((sum, { amount }) => sum + amount, 0),
+    count: counted.filter(({ amount }) => amount > 0).length,
+  })
+  return {
+    day: tell(
+      day,
+      approvals.filter((approval) => approval.day === day),
+    ),
+    lifetime: tell('0001-01-01', approvals),
+  }
+}
+
+/** Whether exactly what the basis says of a payment is counted, if all of it was approved here. */
+export const isCounted = (payment: ModelPayment): boolean =>
+  payment.basis === null ||
+  (payment.openedBy !== 'authorization' && payment.openedBy !== 'increment') ||
+  countBy[payment.basis](payment) === payment.approvals.reduce((sum, { amount }) => sum + amount, 0)
 
 const opening: ReadonlySet<PaymentEffect> = new Set([
   'openFlagged',
@@ -113,13 +189,16 @@ function statedAmount(
   return payment ? Math.max(0, payment.approved - payment.reversed - amount) : 0
 }
 
-function authorize(world: ModelWorld, { amount, messageId, transaction }: ModelMessage): string {
+function authorize(world: ModelWorld, message: ModelMessage): string {
+  const { amount, messageId, transaction } = message
   if (world.reversedFirst.has(transaction)) return 'reversed'
-  world.payments.set(messageId, {
+  const payment = {
     ...blank(messageId, transaction, 'authorization'),
     approved: amount ?? 0,
     expiresAt: world.now + holdDays * dayMs,
-  })
+  }
+  world.payments.set(messageId, payment)
+  countApproval(world, payment, message)
   world.events += 1
   return 'answered'
 }
@@ -136,20 +215,23 @@ const blank = (paymentId: string, transaction: string, openedBy: string): ModelP
   isExpired: false,
   expiresAt: null,
   messages: [],
+  basis: null,
+  approvals: [],
 })
 
 function openPayment(
   world: ModelWorld,
-  { kind, messageId, transaction }: ModelMessage,
+  message: ModelMessage,
   effect: PaymentEffect,
   amount: number,
 ): string {
+  const { kind, messageId, transaction } = message
   if (effect === 'remember') {
     world.reversedFirst.add(transaction)
     return 'null remember 0'
   }
   const isHold = effect === 'openFlagged' || effect === 'openDecided'
-  world.payments.set(messageId, {
+  const payment = {
     ...blank(messageId, transaction, kind),
     approved: isHold ? amount : 0,
     cleared: kind === 'clearing' ? amount : 0,
@@ -157,7 +239,9 @@ function openPayment(
     isFinal: effect === 'forceFinal' || effect === 'credit',
     expiresAt: isHold ? world.now + holdDays * dayMs : null,
     messages: [`${kind} ${effect} ${amount}`],
-  })
+  }
+  world.payments.set(messageId, payment)
+  if (kind === 'increment') countApproval(world, payment, message)
   world.events += kind === 'increment' ? 2 : 1
   return `${messageId} ${effect} ${amount}`
 }
@@ -219,8 +303,10 @@ export function expire(world: ModelWorld, paymentId: string): boolean {
   if (!payment) return false
   const open = deriveOpenAmount(payment)
   const effect = paymentRules.expiry[derivePaymentState(payment)]
+  const before = { ...payment }
   payment.isFinal = effect === 'close'
   payment.isExpired = effect === 'expire'
+  countChange(before, payment)
   payment.messages.push(`expiry ${effect} ${open}`)
   world.events += 1
   return true

@@ -126,6 +126,7 @@ const limited = {
     cardVersion: 1,
     amount: 1234,
     count: 1,
+    basis: 'cleared',
     limits: [
       {
         owner: 'card',
@@ -142,7 +143,7 @@ const limited = {
     foreseen: {
       before: dayOf(500, 1),
       after: dayOf(1734, 2),
-      taken: { amount: 1234, count: 1, windows: { day: today } },
+      taken: { amount: 1234, count: 1, windows: { day: today }, basis: 'cleared' },
     },
   }),
 } as const

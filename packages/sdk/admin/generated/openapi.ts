@@ -2482,6 +2482,11 @@ export interface components {
              * @example Europe/Madrid
              */
             readonly timeZone: string;
+            /**
+             * @description What all limits of the product and its cards count of a payment: what was approved, or what is open and was cleared. A payment keeps the basis under which it was approved. Default: authorized.
+             * @enum {string}
+             */
+            readonly limitBasis: "authorized" | "cleared";
             /** @description A block beats an allow. */
             readonly merchants: {
                 /** @description Null allows everything, and an empty list nothing. */
@@ -2703,6 +2708,11 @@ export interface components {
              * @example Europe/Madrid
              */
             readonly timeZone?: string;
+            /**
+             * @description What all limits of the product and its cards count of a payment: what was approved, or what is open and was cleared. A payment keeps the basis under which it was approved. Default: authorized.
+             * @enum {string}
+             */
+            readonly limitBasis?: "authorized" | "cleared";
             /** @description A block beats an allow. */
             readonly merchants?: {
                 /** @description Null allows everything, and an empty list nothing. */

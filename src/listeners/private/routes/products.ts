@@ -113,12 +113,12 @@ export function productControlRoutes({ administration, app }: PrivateApi): void 
       },
     },
     async (request, reply) => {
-      const { timeZone, version, ...controls } = request.body
+      const { version, ...controls } = request.body
       const productId = requireProductId(request.params)
       const answer = await productControls.replaceProductControls(
         administration,
         createRequester(request),
-        { productId, version, controls, ...(timeZone !== undefined && { timeZone }) },
+        { productId, version, controls },
         repeatable(request),
       )
       return markReplay(reply, answer)

@@ -1,6 +1,7 @@
 import { AuthorizationSchema } from '../../operations/authorizations/authorization.ts'
 import type { Description } from '../http/openapi/document.ts'
 import { MessageResultSchema } from '../http/payment-members.ts'
+import { PaymentSchema, PaymentWithMessagesSchema } from '../http/payment-schemas.ts'
 import { apiVersion } from '../http/request.ts'
 import type { StringFormat } from '../http/server.ts'
 import { bodyExamples } from './body-examples.ts'
@@ -36,7 +37,7 @@ cannot reach this listener.
 
 const tags: Readonly<Record<string, string>> = {
   Authorizations: 'Authorization requests of card networks.',
-  Payments: 'Reversals, advices and clearings of card networks.',
+  Payments: 'Reversals, advices and clearings of card networks, and what they changed.',
   Cards: 'Search, history, freezing and unblocking of cards of every client.',
   Figures: 'Figures for charts.',
   Webhooks: 'Webhooks of every client: deliveries and retries.',
@@ -92,6 +93,8 @@ export const privateDescription = (
     AuthorizationSchema,
     MessageResultSchema,
     ClearingResultsSchema,
+    PaymentSchema,
+    PaymentWithMessagesSchema,
   },
   bodyExamples,
   answerExamples: {},

@@ -14,6 +14,7 @@ import { auditPagesRoutes } from './routes/audit-pages.ts'
 import { authorizeRoute } from './routes/authorizations.ts'
 import * as cardActRoutes from './routes/card-acts.ts'
 import { authorizationCountsRoute, cardAuthorizationRoutes } from './routes/card-authorizations.ts'
+import { cardPaymentRoutes } from './routes/card-payments.ts'
 import * as cardRoutes from './routes/cards.ts'
 import * as clientRoutes from './routes/clients.ts'
 import {
@@ -74,6 +75,7 @@ const routes = [
   cardActRoutes.unblockManyRoute,
   cardActRoutes.revealCardholderRoute,
   cardAuthorizationRoutes,
+  cardPaymentRoutes,
   authorizationCountsRoute,
   keyRoutes,
   newKeyRoutes,

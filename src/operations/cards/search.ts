@@ -2,7 +2,9 @@ import { parseChecks } from '../../domain/authorization-check.ts'
 import { type CardStatus, describeCardStatus } from '../../domain/card-status.ts'
 import { explainDecline } from '../../domain/decline-reason.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
+import type { Merchant } from '../../domain/merchant.ts'
 import type { Pan } from '../../domain/pan.ts'
+import { deriveOpenAmount, derivePaymentState, type PaymentState } from '../../domain/payment.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { RecordedTransaction } from '../../domain/transaction.ts'
 import { type TryStatus, tryStatus } from '../../domain/tries.ts'
@@ -14,6 +16,12 @@ import { toTransactionMembers } from '../../storage/authorizations/transaction-c
 import { type Limit, limitValues } from '../../storage/cards/limits.ts'
 import type { CardPosition } from '../../storage/cards/lists.ts'
 import * as stored from '../../storage/cards/search.ts'
+import {
+  findPaymentOfAnyClient,
+  type PaymentPosition,
+  type PaymentRow,
+  searchPayments,
+} from '../../storage/payments/payments.ts'
 import { type CardContext, statusNow } from './cards.ts'
 import { spendUse } from './limits.ts'
 import type { Operator } from './operator-acts.ts'
@@ -26,6 +34,8 @@ export type CardSearch =
   | { readonly customerReference: string; readonly after: CardPosition | null }
   /** `before`: the id of the last authorization on the previous page. */
   | { readonly authorizationReference: string; readonly before: string | null }
+  | { readonly paymentId: string }
+  | { readonly networkTransactionId: string; readonly after: PaymentPosition | null }
 
 /** A card of any client, without sealed data and names. */
 interface FoundCard extends CardStatus, Omit<stored.FoundCardRow, 'statusCode'> {
@@ -37,11 +47,22 @@ interface FoundCard extends CardStatus, Omit<stored.FoundCardRow, 'statusCode'> 
     readonly reference: string
     readonly responseCode: string
   }
+  /** The payment by which it was found. */
+  readonly payment?: {
+    readonly paymentId: string
+    readonly state: PaymentState
+    readonly currency: string
+    readonly open: number
+    readonly cleared: number
+    readonly openedAt: string
+    readonly networkTransactionId?: string
+    readonly merchant?: Merchant
+  }
 }
 
 /**
  * Searches the cards of all clients, newest first; by an authorization's reference, in the order of
- * the authorizations.
+ * the authorizations; by a network's id of payments, in the order of tokens.
  * @param limit one more than a page shows.
  */
 export async function searchAllCards(
@@ -56,6 +77,17 @@ export async function searchAllCards(
     return found(stored.listCardsByTokens(database, [search.publicToken]))
   }
   if ('authorizationReference' in search) return searchByAuthorization(context, search, limit)
+  if ('paymentId' in search) {
+    const payment = await findPaymentOfAnyClient(database, search.paymentId)
+    return withCards(context, payment ? [payment] : [])
+  }
+  if ('networkTransactionId' in search) {
+    const { after, networkTransactionId } = search
+    return withCards(
+      context,
+      await searchPayments(database, networkTransactionId, { after, limit }),
+    )
+  }
   const { after } = search
   return 'panLastFour' in search
     ? found(stored.searchCards(database, 'panLastFour', search.panLastFour, { after, limit }))
@@ -143,6 +175,30 @@ async function searchByAuthorization(
       ...transaction,
     }
     return card ? [{ ...card, authorization }] : []
+  })
+}
+
+/** Adds the card of each payment. */
+async function withCards(
+  context: CardContext,
+  payments: readonly PaymentRow[],
+): Promise<FoundCard[]> {
+  const publicTokens = [...new Set(payments.map(({ publicToken }) => publicToken))]
+  const cards = await stored.listCardsByTokens(context.database, publicTokens)
+  const byToken = new Map(cards.map((card) => [card.publicToken, foundCard(context, card)]))
+  return payments.flatMap((row) => {
+    const card = byToken.get(row.publicToken)
+    const payment = {
+      paymentId: row.paymentId,
+      state: derivePaymentState(row),
+      currency: row.currencyCode,
+      open: deriveOpenAmount(row),
+      cleared: row.cleared,
+      openedAt: row.openedAt.toISOString(),
+      ...(row.networkTransactionId !== null && { networkTransactionId: row.networkTransactionId }),
+      ...(row.merchant !== null && { merchant: JSON.parse(row.merchant) as Merchant }),
+    }
+    return card ? [{ ...card, payment }] : []
   })
 }
 

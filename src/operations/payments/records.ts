@@ -18,7 +18,7 @@ interface Records {
   readonly database: Database
 }
 
-/** A payment as its client reads it. */
+/** A payment as its client and operators read it. */
 interface RecordedPayment {
   readonly paymentId: string
   readonly publicToken: PublicToken
@@ -41,7 +41,7 @@ interface RecordedPayment {
   readonly merchant?: Merchant
 }
 
-/** A message of a payment as its client reads it. */
+/** A message of a payment as they read it. */
 interface RecordedMessage {
   readonly messageId: string
   readonly message: LaterMessage
@@ -52,6 +52,10 @@ interface RecordedMessage {
   readonly reference?: string
   readonly merchant?: Merchant
   readonly receivedAt: string
+}
+
+interface PaymentWithMessages extends RecordedPayment {
+  readonly messages: RecordedMessage[]
 }
 
 /** The payments of all cards of the requester, newest first. */
@@ -76,6 +80,24 @@ export async function listCardPayments(
   return (await stored.listCardPayments(database, publicToken, page)).map(toPayment)
 }
 
+/**
+ * The payments of a card of any client, newest first.
+ * @throws `Problem` `card_not_found`.
+ */
+export async function listPaymentsOfAnyCard(
+  { database }: Records,
+  publicToken: PublicToken,
+  page: stored.PaymentPage,
+): Promise<RecordedPayment[]> {
+  const rows = await stored.listCardPayments(database, publicToken, page)
+  if (rows.length === 0 && (await findOwner(database, publicToken)) === null) {
+    throw new Problem('card_not_found')
+  }
+  return rows.map(toPayment)
+}
+
+const noPayment = 'No payment has this paymentId.'
+
 /** The most messages that are read of a payment. */
 const messagesMost = 1_000
 
@@ -87,9 +109,30 @@ export async function findPayment(
   { database }: Records,
   { clientId }: Requester,
   paymentId: string,
-): Promise<RecordedPayment & { readonly messages: RecordedMessage[] }> {
+): Promise<PaymentWithMessages> {
   const row = isUuid(paymentId) && (await stored.findClientPayment(database, clientId, paymentId))
-  if (!row) throw new Problem('not_found', { detail: 'No payment has this paymentId.' })
+  if (!row) throw new Problem('not_found', { detail: noPayment })
+  return addMessages(database, row)
+}
+
+/**
+ * One payment of a card of any client, with the messages after its authorization.
+ * @throws `Problem` `not_found`.
+ */
+export async function findPaymentOfAnyCard(
+  { database }: Records,
+  publicToken: PublicToken,
+  paymentId: string,
+): Promise<PaymentWithMessages> {
+  const row = isUuid(paymentId) && (await stored.findCardPayment(database, publicToken, paymentId))
+  if (!row) throw new Problem('not_found', { detail: noPayment })
+  return addMessages(database, row)
+}
+
+async function addMessages(
+  database: Database,
+  row: stored.PaymentRow,
+): Promise<PaymentWithMessages> {
   const messages = await stored.listPaymentMessages(database, row, messagesMost)
   return { ...toPayment(row), messages: messages.map(toMessage) }
 }

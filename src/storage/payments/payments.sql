@@ -43,3 +43,36 @@ from payment_message
 where payment_id = :paymentId::uuid and public_token = :publicToken
 order by position
 limit :limit;
+
+-- name: find_payment_of_card
+select *
+from described_payment
+where "publicToken" = any(array[:publicToken]) and "paymentId" = :paymentId::uuid
+limit 1;
+
+-- An index by the id alone would cost every approval a write: an operator's search looks under each
+-- client instead.
+-- name: find_payment_of_any_client
+select found.*
+from client
+cross join lateral (
+  select *
+  from described_payment
+  where "clientId" = client.client_id and "paymentId" = :paymentId::uuid
+  limit 1
+) as found
+limit 1;
+
+-- name: search_payments_by_network_transaction
+select *
+from (
+  select *
+  from described_payment
+  where ("networkTransactionId", "publicToken", "paymentId")
+      > (:networkTransactionId::text, :publicToken::text, :paymentId::uuid)
+    and "networkTransactionId" <= :networkTransactionId::text
+  order by "networkTransactionId", "publicToken", "paymentId"
+  limit 101
+) as record
+order by "publicToken", "paymentId"
+limit :limit;

@@ -92,6 +92,55 @@ export const findClientPayment = async (
   paymentId: string,
 ): Promise<PaymentRow | null> => firstRow(await selectOne(connection, { clientId, paymentId }))
 
+const selectOfCard = declare<{ publicToken: PublicToken; paymentId: string }, PaymentRow>(
+  'find_payment_of_card',
+)
+
+/** Returns one payment of a card, or null. */
+export const findCardPayment = async (
+  connection: Connection,
+  publicToken: PublicToken,
+  paymentId: string,
+): Promise<PaymentRow | null> =>
+  firstRow(await selectOfCard(connection, { publicToken, paymentId }))
+
+const selectOfAnyClient = declare<{ paymentId: string }, PaymentRow>('find_payment_of_any_client')
+
+/** Returns one payment of a card of any client, or null. */
+export const findPaymentOfAnyClient = async (
+  connection: Connection,
+  paymentId: string,
+): Promise<PaymentRow | null> => firstRow(await selectOfAnyClient(connection, { paymentId }))
+
+/** The last payment of the previous page of a search. */
+export type PaymentPosition = Pick<PaymentRow, 'publicToken' | 'paymentId'>
+
+interface NetworkTransaction {
+  readonly networkTransactionId: string
+  readonly publicToken: string
+  readonly paymentId: string
+  readonly limit: number
+}
+
+const selectByNetworkTransaction = declare<NetworkTransaction, PaymentRow>(
+  'search_payments_by_network_transaction',
+)
+
+const firstPosition = { publicToken: '', paymentId: '00000000-0000-0000-0000-000000000000' }
+
+/** Lists the payments of all cards with an id of a network, by card. */
+export const searchPayments = (
+  connection: Connection,
+  networkTransactionId: string,
+  { after, limit }: { readonly after: PaymentPosition | null; readonly limit: number },
+): Promise<PaymentRow[]> =>
+  selectByNetworkTransaction(connection, {
+    networkTransactionId,
+    limit,
+    publicToken: (after ?? firstPosition).publicToken,
+    paymentId: (after ?? firstPosition).paymentId,
+  })
+
 const selectMessages = declare<
   { publicToken: PublicToken; paymentId: string; limit: number },
   PaymentMessageRow

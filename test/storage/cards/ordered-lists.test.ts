@@ -26,6 +26,12 @@ import type {
   Statement,
 } from '../../../src/storage/engine/database.ts'
 import { listPublishedEvents } from '../../../src/storage/events/feed.ts'
+import {
+  findCardPayment,
+  findPaymentOfAnyClient,
+  listCardPayments,
+  searchPayments,
+} from '../../../src/storage/payments/payments.ts'
 import { hasCards } from '../../../src/storage/products/products.ts'
 import { listDeliveryRows } from '../../../src/storage/webhooks/deliveries.ts'
 import { replayWebhook } from '../../../src/storage/webhooks/webhooks.ts'
@@ -63,6 +69,7 @@ before(async () => {
     'card',
     'try_counter',
     'authorization_request',
+    'payment',
     'event_default',
     ...feedParts,
     'delivery',
@@ -117,6 +124,19 @@ const fillFeed = (count: number) =>
       '[]', 1, now()
     from generate_series(1, ${count}) as number`)
 
+/** Payments of one card under one id of a network, and as many of other cards. */
+const fillPayments = (count: number) =>
+  session.query(`
+    insert into client (client_id, client_name, kind, scopes)
+    select 'client-' || number, 'Client', 'client', '{}' from generate_series(1, 50) as number
+    on conflict do nothing;
+    insert into payment (public_token, payment_id, client_id, network_id, network_transaction_id,
+      opened_by, currency_code, approved, hold_expires_at)
+    select case when number % 2 = 0 then '1000000001' else (1000000001 + number)::text end,
+      lpad(to_hex(number), 32, '0')::uuid, 'client-' || number % 50, 'network', 'N-1',
+      'authorization', 'EUR', 100, now()
+    from generate_series(1, ${count}) as number`)
+
 /** Of acts, one in so many is on a key. */
 const fillActs = (count: number) =>
   session.query(`
@@ -128,7 +148,7 @@ const fillActs = (count: number) =>
 
 const empty = () =>
   session.query(
-    'truncate card, authorization_request, event, published_event, delivery, delivery_group, audit_act cascade',
+    'truncate card, authorization_request, payment, client, event, published_event, delivery, delivery_group, audit_act cascade',
   )
 
 interface PlanNode {
@@ -302,6 +322,35 @@ const reads: readonly (readonly [string, (connection: Asked) => Promise<unknown>
         ],
       ] as const,
   ),
+  ...[null, '00000000-0000-0000-0000-000000001000'].flatMap(
+    (before) =>
+      [
+        [
+          `payments of a card before ${before}`,
+          (connection: Connection) => listCardPayments(connection, card, { before, limit: 101 }),
+        ],
+        [
+          `a search by a network's id after ${before}`,
+          (connection: Connection) => {
+            const after = before === null ? null : { publicToken: card, paymentId: before }
+            return searchPayments(connection, 'N-1', { after, limit: 101 })
+          },
+        ],
+      ] as const,
+  ),
+  ...['00000000-0000-0000-0000-000000001000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'].flatMap(
+    (id) =>
+      [
+        [
+          `the payment ${id} of a card`,
+          (connection: Connection) => findCardPayment(connection, card, id),
+        ],
+        [
+          `the payment ${id} of any client`,
+          (connection: Connection) => findPaymentOfAnyClient(connection, id),
+        ],
+      ] as const,
+  ),
   ...[newestPosition, { ...newestPosition, sequence: 10_000, pin: 9_000, act: 5_000 }].flatMap(
     (position) =>
       [
@@ -339,6 +388,7 @@ const fill = async () => {
   await fillCards(manyRows, '2030-11-30')
   await fillFeed(manyRows)
   await fillActs(manyRows)
+  await fillPayments(manyRows)
 }
 
 test('no list of cards looks at more than its page before the tables have statistics', {

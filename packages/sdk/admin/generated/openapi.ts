@@ -338,6 +338,46 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/cards/{publicToken}/payments": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List payments of a card
+         * @description What the card holds, and what has moved, newest first.
+         */
+        readonly get: operations["listCardPayments"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/cards/{publicToken}/payments/{paymentId}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read a payment of a card
+         * @description With the messages after its authorization, in their order: what each stated, and what it changed.
+         */
+        readonly get: operations["readCardPayment"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/figures/authorizations": {
         readonly parameters: {
             readonly query?: never;
@@ -2190,6 +2230,64 @@ export interface components {
                 /** Format: date-time */
                 readonly at: string;
             };
+            /** @description The payment with the id. */
+            readonly payment?: {
+                /** Format: uuid */
+                readonly paymentId: string;
+                /**
+                 * @description Follows from the sums.
+                 * @enum {string}
+                 */
+                readonly state: "open" | "partlyCleared" | "cleared" | "voided" | "expired";
+                /**
+                 * @description ISO 4217.
+                 * @example EUR
+                 */
+                readonly currency: string;
+                /**
+                 * @description What is still held.
+                 * @example 1234
+                 */
+                readonly open: number;
+                /**
+                 * @description What has moved from the card.
+                 * @example 1234
+                 */
+                readonly cleared: number;
+                /** Format: date-time */
+                readonly openedAt: string;
+                /**
+                 * @description The network's own id of the transaction.
+                 * @example 123456789012345
+                 */
+                readonly networkTransactionId?: string;
+                readonly merchant?: {
+                    /** @example 000000012345678 */
+                    readonly id?: string;
+                    /** @example TERM0001 */
+                    readonly terminalId?: string;
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @example Corner Bakery
+                     */
+                    readonly name?: string;
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @example Madrid
+                     */
+                    readonly city?: string;
+                    /**
+                     * @description ISO 3166-1 alpha-3.
+                     * @example ESP
+                     */
+                    readonly country?: string;
+                    /**
+                     * @description Merchant category code (ISO 18245), four digits.
+                     * @example 5462
+                     */
+                    readonly categoryCode?: string;
+                };
+            };
         };
         readonly KeptVersion: {
             /** @enum {string} */
@@ -2378,6 +2476,256 @@ export interface components {
             readonly applied?: number;
             /** @description What a reversal takes back beyond what is open: no effect. */
             readonly overReversal?: number;
+        };
+        readonly Payment: {
+            /** Format: uuid */
+            readonly paymentId: string;
+            /** @example 4820117360 */
+            readonly publicToken: string;
+            /**
+             * @description ISO 4217.
+             * @example EUR
+             */
+            readonly currency: string;
+            /**
+             * @description Follows from the sums.
+             * @enum {string}
+             */
+            readonly state: "open" | "partlyCleared" | "cleared" | "voided" | "expired";
+            /**
+             * @description What was approved.
+             * @example 1234
+             */
+            readonly approved: number;
+            /**
+             * @description What was taken back of it.
+             * @example 1234
+             */
+            readonly reversed: number;
+            /**
+             * @description What has moved from the card.
+             * @example 1234
+             */
+            readonly cleared: number;
+            /**
+             * @description What has moved back.
+             * @example 1234
+             */
+            readonly refunded: number;
+            /**
+             * @description What is still held.
+             * @example 1234
+             */
+            readonly open: number;
+            /**
+             * @description `clearing`: a forced payment. `refund`: a credit payment.
+             * @enum {string}
+             */
+            readonly openedBy: "authorization" | "increment" | "advice" | "clearing" | "refund";
+            /** @description Whether an increment opened the payment, or an advice held an amount of it again. */
+            readonly flagged: boolean;
+            /** Format: date-time */
+            readonly openedAt: string;
+            /**
+             * Format: date-time
+             * @description Left out if it never held anything.
+             */
+            readonly holdExpiresAt?: string;
+            /**
+             * @example purchase
+             * @enum {string}
+             */
+            readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            /**
+             * @description The network's own id of the transaction.
+             * @example 123456789012345
+             */
+            readonly networkTransactionId?: string;
+            /**
+             * @description The network's own.
+             * @example 512345678901
+             */
+            readonly reference?: string;
+            readonly merchant?: {
+                /** @example 000000012345678 */
+                readonly id?: string;
+                /** @example TERM0001 */
+                readonly terminalId?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Corner Bakery
+                 */
+                readonly name?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Madrid
+                 */
+                readonly city?: string;
+                /**
+                 * @description ISO 3166-1 alpha-3.
+                 * @example ESP
+                 */
+                readonly country?: string;
+                /**
+                 * @description Merchant category code (ISO 18245), four digits.
+                 * @example 5462
+                 */
+                readonly categoryCode?: string;
+            };
+        };
+        readonly PaymentWithMessages: {
+            /** Format: uuid */
+            readonly paymentId: string;
+            /** @example 4820117360 */
+            readonly publicToken: string;
+            /**
+             * @description ISO 4217.
+             * @example EUR
+             */
+            readonly currency: string;
+            /**
+             * @description Follows from the sums.
+             * @enum {string}
+             */
+            readonly state: "open" | "partlyCleared" | "cleared" | "voided" | "expired";
+            /**
+             * @description What was approved.
+             * @example 1234
+             */
+            readonly approved: number;
+            /**
+             * @description What was taken back of it.
+             * @example 1234
+             */
+            readonly reversed: number;
+            /**
+             * @description What has moved from the card.
+             * @example 1234
+             */
+            readonly cleared: number;
+            /**
+             * @description What has moved back.
+             * @example 1234
+             */
+            readonly refunded: number;
+            /**
+             * @description What is still held.
+             * @example 1234
+             */
+            readonly open: number;
+            /**
+             * @description `clearing`: a forced payment. `refund`: a credit payment.
+             * @enum {string}
+             */
+            readonly openedBy: "authorization" | "increment" | "advice" | "clearing" | "refund";
+            /** @description Whether an increment opened the payment, or an advice held an amount of it again. */
+            readonly flagged: boolean;
+            /** Format: date-time */
+            readonly openedAt: string;
+            /**
+             * Format: date-time
+             * @description Left out if it never held anything.
+             */
+            readonly holdExpiresAt?: string;
+            /**
+             * @example purchase
+             * @enum {string}
+             */
+            readonly transactionType?: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            /**
+             * @description The network's own id of the transaction.
+             * @example 123456789012345
+             */
+            readonly networkTransactionId?: string;
+            /**
+             * @description The network's own.
+             * @example 512345678901
+             */
+            readonly reference?: string;
+            readonly merchant?: {
+                /** @example 000000012345678 */
+                readonly id?: string;
+                /** @example TERM0001 */
+                readonly terminalId?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Corner Bakery
+                 */
+                readonly name?: string;
+                /**
+                 * @description Must not contain control characters, unpaired surrogates or a card number.
+                 * @example Madrid
+                 */
+                readonly city?: string;
+                /**
+                 * @description ISO 3166-1 alpha-3.
+                 * @example ESP
+                 */
+                readonly country?: string;
+                /**
+                 * @description Merchant category code (ISO 18245), four digits.
+                 * @example 5462
+                 */
+                readonly categoryCode?: string;
+            };
+            /** @description After the authorization that opened it, in their order; up to 1,000. */
+            readonly messages: readonly {
+                /** Format: uuid */
+                readonly messageId: string;
+                /** @enum {string} */
+                readonly message: "increment" | "reversal" | "advice" | "clearing" | "refund" | "expiry";
+                /**
+                 * @description What the message did (docs/reference/payments.md).
+                 * @example release
+                 * @enum {string}
+                 */
+                readonly effect: "open" | "openFlagged" | "openDecided" | "raise" | "remember" | "release" | "replace" | "reopen" | "clear" | "clearFinal" | "clearLate" | "force" | "forceFinal" | "refund" | "credit" | "expire" | "close" | "record" | "ignore";
+                /**
+                 * @description As the network stated it.
+                 * @example 1234
+                 */
+                readonly amount: number;
+                /**
+                 * @description What it changed.
+                 * @example 1234
+                 */
+                readonly applied: number;
+                /** @description Of a clearing: whether no further one follows. */
+                readonly isFinal?: boolean;
+                /**
+                 * @description The network's own.
+                 * @example 512345678901
+                 */
+                readonly reference?: string;
+                readonly merchant?: {
+                    /** @example 000000012345678 */
+                    readonly id?: string;
+                    /** @example TERM0001 */
+                    readonly terminalId?: string;
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @example Corner Bakery
+                     */
+                    readonly name?: string;
+                    /**
+                     * @description Must not contain control characters, unpaired surrogates or a card number.
+                     * @example Madrid
+                     */
+                    readonly city?: string;
+                    /**
+                     * @description ISO 3166-1 alpha-3.
+                     * @example ESP
+                     */
+                    readonly country?: string;
+                    /**
+                     * @description Merchant category code (ISO 18245), four digits.
+                     * @example 5462
+                     */
+                    readonly categoryCode?: string;
+                };
+                /** Format: date-time */
+                readonly receivedAt: string;
+            }[];
         };
         readonly Person: {
             /**
@@ -2795,6 +3143,16 @@ export interface components {
              * @example 512345678901
              */
             readonly authorizationReference?: string;
+            /**
+             * Format: uuid
+             * @description The id of a payment, which is that of its authorization.
+             */
+            readonly paymentId?: string;
+            /**
+             * @description The network's own id of a transaction with payments.
+             * @example 123456789012345
+             */
+            readonly networkTransactionId?: string;
         };
         readonly SessionsEnded: {
             /** @description The number of ended sessions. */
@@ -4522,6 +4880,97 @@ export interface operations {
                 };
                 content: {
                     readonly "application/json": components["schemas"]["RecordedAuthorization"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            /**
+             * @description `card_not_found`: Your client has no card with this publicToken.
+             *
+             *     `not_found`: The address does not exist.
+             */
+            readonly 404: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listCardPayments: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description 1 to 100; default 100. */
+                readonly limit?: number;
+                /** @description From the `Link` header of the previous page. */
+                readonly cursor?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Payment"][];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly readCardPayment: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly publicToken: string;
+                readonly paymentId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PaymentWithMessages"];
                 };
             };
             readonly 400: components["responses"]["MalformedRequest"];

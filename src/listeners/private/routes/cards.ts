@@ -63,6 +63,8 @@ export function searchCardsRoute({ app, cards, metrics }: PrivateApi): void {
             'panLastFour',
             'customerReference',
             'authorizationReference',
+            'paymentId',
+            'networkTransactionId',
           ),
         ],
       },
@@ -97,15 +99,25 @@ export function searchCardsRoute({ app, cards, metrics }: PrivateApi): void {
       const found = await searchAllCards(cards, search, pageSize + 1)
       return pages.cutPage(request, reply, found, {
         limit: pageSize,
-        toPosition: ({ authorization, createdAt, publicToken }) =>
-          authorization ? [authorization.authorizationId] : [createdAt, publicToken],
+        toPosition: ({ authorization, createdAt, payment, publicToken }) => {
+          if (payment) return [publicToken, payment.paymentId]
+          return authorization ? [authorization.authorizationId] : [createdAt, publicToken]
+        },
       })
     },
   )
 }
 
 type SearchBody = Partial<
-  Record<'publicToken' | 'panLastFour' | 'customerReference' | 'authorizationReference', string>
+  Record<
+    | 'publicToken'
+    | 'panLastFour'
+    | 'customerReference'
+    | 'authorizationReference'
+    | 'paymentId'
+    | 'networkTransactionId',
+    string
+  >
 >
 
 /**
@@ -113,12 +125,26 @@ type SearchBody = Partial<
  * member is given.
  */
 function parseSearch(
-  { authorizationReference, customerReference, panLastFour, publicToken }: SearchBody,
+  {
+    authorizationReference,
+    customerReference,
+    networkTransactionId,
+    panLastFour,
+    paymentId,
+    publicToken,
+  }: SearchBody,
   cursor: string | undefined,
 ): CardSearch | null {
   if (authorizationReference !== undefined) {
     const before = pages.readCursor(cursor, ([id]) => (isUuid(id) ? id : null))
     return { authorizationReference, before }
+  }
+  if (paymentId !== undefined) return isUuid(paymentId) ? { paymentId } : null
+  if (networkTransactionId !== undefined) {
+    const after = pages.readCursor(cursor, ([token, id]) =>
+      isPublicToken(token) && isUuid(id) ? { publicToken: token, paymentId: id } : null,
+    )
+    return { networkTransactionId, after }
   }
   const after = pages.readCursor(cursor, ([at, token]) => {
     const createdAt = pages.parseInstant(at)

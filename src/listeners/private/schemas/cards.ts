@@ -2,6 +2,7 @@ import Type from 'typebox'
 import { cardStatusCodes, cardStatuses } from '../../../domain/card-status.ts'
 import { cardTypes } from '../../../domain/product.ts'
 import { explainedDeclineMembers } from '../../http/authorization-members.ts'
+import { paymentSums } from '../../http/payment-members.ts'
 import { recordedTransactionMembers } from '../../http/transaction-members.ts'
 import { closed, stringPatterns } from '../../http/validation.ts'
 
@@ -33,6 +34,19 @@ export const SearchCardsSchema = Type.Object(
         format: 'network-reference',
         description: "The network's reference of an authorization (ISO 8583, field 37).",
         examples: ['512345678901'],
+      }),
+    ),
+    paymentId: Type.Optional(
+      Type.String({
+        format: 'id',
+        description: 'The id of a payment, which is that of its authorization.',
+      }),
+    ),
+    networkTransactionId: Type.Optional(
+      Type.String({
+        pattern: stringPatterns.networkTransactionId,
+        description: "The network's own id of a transaction with payments.",
+        examples: ['123456789012345'],
       }),
     ),
   },
@@ -69,6 +83,21 @@ export const FoundCardSchema = Type.Object({
     Type.Object(
       { ...authorizationMembers, at: instant },
       { description: 'The authorization with the reference.' },
+    ),
+  ),
+  payment: Type.Optional(
+    Type.Object(
+      {
+        paymentId: Type.String({ format: 'uuid' }),
+        state: paymentSums.state,
+        currency: paymentSums.currency,
+        open: paymentSums.open,
+        cleared: paymentSums.cleared,
+        openedAt: instant,
+        networkTransactionId: recordedTransactionMembers.networkTransactionId,
+        merchant: recordedTransactionMembers.merchant,
+      },
+      { description: 'The payment with the id.' },
     ),
   ),
 })

@@ -1,6 +1,7 @@
 import * as authorizations from '../../../operations/authorizations/authorization.ts'
 import type { Description } from '../../http/openapi/document.ts'
 import { MessageResultSchema } from '../../http/payment-members.ts'
+import { PaymentSchema, PaymentWithMessagesSchema } from '../../http/payment-schemas.ts'
 import { apiVersion } from '../../http/request.ts'
 import type { StringFormat } from '../../http/server.ts'
 import * as paymentSimulator from '../routes/payment-simulator.ts'
@@ -45,6 +46,8 @@ export const publicDescription = (
     ...recorded,
     ...simulator,
     ...payments,
+    PaymentSchema,
+    PaymentWithMessagesSchema,
     ...paymentSimulator,
     MessageResultSchema,
     ...webhooks,

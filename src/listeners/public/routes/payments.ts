@@ -2,13 +2,10 @@ import Type from 'typebox'
 import { isUuid } from '../../../domain/identifiers.ts'
 import * as records from '../../../operations/payments/records.ts'
 import { cutPage, PageQuerySchema, parseLimit, readCursor } from '../../http/pages.ts'
+import { PaymentSchema, PaymentWithMessagesSchema } from '../../http/payment-schemas.ts'
 import { createRequester, type PublicApi, parsePublicToken } from '../api.ts'
 import { CardParamsSchema } from '../schemas/cards.ts'
-import {
-  PaymentParamsSchema,
-  PaymentSchema,
-  PaymentWithMessagesSchema,
-} from '../schemas/payments.ts'
+import { PaymentParamsSchema } from '../schemas/payments.ts'
 
 /** Routes by which a client reads what its cards hold and what has moved. */
 export function paymentRoutes({ app, base, issuing }: PublicApi): void {

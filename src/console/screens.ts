@@ -9,6 +9,7 @@ import { homeScreen } from './screens/home.ts'
 import { keysScreen, retireKeyAct, rotateKeyAct } from './screens/keys.ts'
 import { limitsScreen } from './screens/limits.ts'
 import { linkScreen, networksScreen, switchLinkAct } from './screens/networks.ts'
+import { cardPaymentsScreen, paymentScreen } from './screens/payments.ts'
 import { operatorsScreen, personScreen, signPersonOutAct } from './screens/people.ts'
 import { productsScreen, switchProductAct } from './screens/products.ts'
 import { authorizeAct, moveClockAct, sandboxScreen } from './screens/sandbox.ts'
@@ -22,6 +23,8 @@ const everywhere: readonly Screen[] = [
   searchScreen,
   cardScreen,
   authorizationScreen,
+  cardPaymentsScreen,
+  paymentScreen,
   unblockCardsScreen,
   disclosuresScreen,
   receiptScreen,

@@ -1,13 +1,16 @@
 import type { Static } from 'typebox'
 import { cardStatuses, isCardStatusCode } from '../../domain/card-status.ts'
-import { describeTransaction } from '../../domain/transaction.ts'
+import type { decliners, retries } from '../../domain/decline-reason.ts'
+import { formatMoney } from '../../domain/money.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { RecordedAuthorizationSchema } from '../../listeners/private/schemas/card-authorizations.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { path, type Screen } from '../screen.ts'
 import { left } from './card-timeline.ts'
+import { merchantFacts, paymentPath } from './payment-parts.ts'
 
-type Check = Static<typeof RecordedAuthorizationSchema>['checks'][number]
+type Authorization = Static<typeof RecordedAuthorizationSchema>
+type Check = Authorization['checks'][number]
 
 const approvedSaying =
   'We approved this payment. If it did not go through, the shop or its bank declined it: ' +
@@ -54,9 +57,7 @@ export const authorizationScreen: Screen = {
       path`/cards/${publicToken}/authorizations/${authorizationId}`,
       RecordedAuthorizationSchema,
     )
-    const { advice = approvedSaying, approved, checks, declineReason, responseCode } = found
-    const { decidedAt, durationMs, entryMode, networkId, reference } = found
-    const transaction = describeTransaction(found)
+    const { advice = approvedSaying, approved, checks, reference, responseCode } = found
     const tone = approved ? 'good' : 'bad'
     return {
       title: `Authorization ${reference}`,
@@ -67,6 +68,16 @@ export const authorizationScreen: Screen = {
             “${advice}”
           </p>
         </section>
+        <div class="columns">
+          <section aria-labelledby="answer">
+            <h2 id="answer">Answer</h2>
+            ${answerFacts(found)}
+          </section>
+          <section aria-labelledby="transaction">
+            <h2 id="transaction">Transaction</h2>
+            ${transactionFacts(found)}
+          </section>
+        </div>
         <section aria-labelledby="checks">
           <h2 id="checks">Checks, in order</h2>
           <div class="scroll">
@@ -89,21 +100,77 @@ export const authorizationScreen: Screen = {
           <dl>
             <dt>Card</dt>
             <dd><a href="${path`/console/cards/${publicToken}`}">${publicToken}</a></dd>
-            <dt>Answer</dt>
-            <dd>${badge(approved ? 'Approved' : 'Declined', tone)} <code>${responseCode}</code></dd>
-            ${declineReason && html`<dt>Decline reason</dt><dd><code>${declineReason}</code></dd>`}
-            ${transaction && html`<dt>Transaction</dt><dd>${transaction}</dd>`}
-            <dt>Transaction type</dt><dd>${found.transactionType}</dd>
-            <dt>Decided</dt><dd>${instant(decidedAt)}</dd>
-            <dt>Network</dt><dd>${networkId}</dd>
+            <dt>Network</dt><dd>${found.networkId}</dd>
             <dt>Reference</dt><dd><code>${reference}</code></dd>
-            <dt>Entry mode</dt><dd>${entryMode}</dd>
-            <dt>Duration</dt><dd>${durationMs} ms</dd>
             <dt>Request</dt><dd><code>${found.requestId}</code></dd>
+            <dt>Authorization</dt><dd><code>${authorizationId}</code></dd>
           </dl>
         </section>`,
     }
   },
+}
+
+const declinerNames: Readonly<Record<(typeof decliners)[number], string>> = {
+  card: 'The card',
+  product_control: 'A control of the product',
+  card_control: 'A control of the card',
+  pin: 'The PIN',
+  cvv2: 'The CVV2',
+  service: 'The service',
+}
+
+const retryNames: Readonly<Record<(typeof retries)[number], string>> = {
+  never: 'Never succeeds',
+  with_other_data: 'May succeed with other data',
+  later: 'May succeed later',
+}
+
+function answerFacts(found: Authorization): Content {
+  const { approved, control, declinedBy, declineReason, responseCode, retry } = found
+  return html`<dl>
+    <dt>Answer</dt>
+    <dd>
+      ${badge(approved ? 'Approved' : 'Declined', approved ? 'good' : 'bad')}
+      <code>${responseCode}</code>
+    </dd>
+    ${declineReason && html`<dt>Decline reason</dt><dd><code>${declineReason}</code></dd>`}
+    ${
+      declinedBy &&
+      html`<dt>Declined by</dt>
+        <dd>${declinerNames[declinedBy]} <code>${declinedBy}</code></dd>`
+    }
+    ${control && html`<dt>Control</dt><dd><code>${control}</code></dd>`}
+    ${retry && html`<dt>Retry</dt><dd>${retryNames[retry]} <code>${retry}</code></dd>`}
+    <dt>Decided</dt><dd>${instant(found.decidedAt)}</dd>
+    <dt>Duration</dt><dd>${found.durationMs} ms</dd>
+  </dl>`
+}
+
+function transactionFacts(found: Authorization): Content {
+  const { amount, billingAmount, billingCurrency, currency, merchant } = found
+  const { networkTransactionId, paymentId, publicToken } = found
+  const money = (sum: number | undefined, of: string | undefined) =>
+    sum !== undefined && of !== undefined && formatMoney({ amount: sum, currency: of })
+  const billed = money(billingAmount, billingCurrency)
+  return html`<dl>
+    <dt>Amount</dt><dd>${money(amount, currency) || 'none'}</dd>
+    ${billed && html`<dt>Charged</dt><dd>${billed}</dd>`}
+    ${merchantFacts(merchant)}
+    <dt>Transaction type</dt><dd>${found.transactionType}</dd>
+    <dt>Entry mode</dt><dd>${found.entryMode}</dd>
+    ${
+      networkTransactionId &&
+      html`<dt>Network’s transaction</dt><dd><code>${networkTransactionId}</code></dd>`
+    }
+    <dt>Payment</dt>
+    <dd>
+      ${
+        paymentId === undefined
+          ? 'none: nothing is held'
+          : html`<a href="${paymentPath(publicToken, paymentId)}">What is held and has moved</a>`
+      }
+    </dd>
+  </dl>`
 }
 
 function checkRow(check: Check): Content {

@@ -1,12 +1,14 @@
 import Type, { type Static } from 'typebox'
 import { cardStatuses, isCardStatusCode } from '../../domain/card-status.ts'
 import { toMembers } from '../../domain/members.ts'
+import { formatMoney } from '../../domain/money.ts'
 import { describeTransaction, type TransactionMembers } from '../../domain/transaction.ts'
 import { type Content, type Html, html } from '../../listeners/http/html.ts'
 import { TimelineEntrySchema } from '../../listeners/private/schemas/cards.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { listed } from '../listing.ts'
 import { path } from '../screen.ts'
+import { paymentPath, stateBadge } from './payment-parts.ts'
 
 export const TimelineSchema = Type.Array(TimelineEntrySchema)
 type Entry = Static<typeof TimelineEntrySchema>
@@ -98,10 +100,17 @@ function actDetails(shown: Shown, act: Act, isDisclosure: boolean): Content {
     currency,
     merchant,
   } as TransactionMembers)
-  const facts = Object.entries(others).map(([name, value]) => describeFact(name, value))
+  const { publicToken } = shown
+  const known =
+    describePayment(publicToken, { ...others, currency }) ??
+    describeAuthorization(publicToken, others)
+  const facts = known
+    ? []
+    : Object.entries(others).map(([name, value]) => describeFact(name, value))
   return html`${to !== undefined && html`<p>${statusName(from)} → ${statusName(to)}</p>`}
     ${reason && html`<p class="reason">“${reason}”</p>`}
     ${transaction && html`<p>${transaction}</p>`}
+    ${known}
     ${facts.length > 0 && html`<p>${facts.join(' · ')}</p>`}
     ${deliveries.map((each) => deliveryLine(shown, each))}
     ${
@@ -113,6 +122,35 @@ function actDetails(shown: Shown, act: Act, isDisclosure: boolean): Content {
       <summary>Ids</summary>
       Entry <code>${entryId}</code>${requestId && html`<br>Request <code>${requestId}</code>`}
     </details>`
+}
+
+type EventFacts = Readonly<Record<string, unknown>>
+
+/** Describes the payment of an event after its change; null for other events. */
+function describePayment(publicToken: string, event: EventFacts): Html | null {
+  const { cleared, currency, message, open, paymentId, state } = event
+  if (typeof message !== 'string' || typeof paymentId !== 'string') return null
+  const sum = (amount: unknown) =>
+    formatMoney({ amount: Number(amount), currency: String(currency) })
+  return html`<p>
+      <a href="${paymentPath(publicToken, paymentId)}">Payment</a> ${stateBadge(String(state))}
+    </p>
+    <p class="fine">${message} · open ${sum(open)} · cleared ${sum(cleared)}</p>`
+}
+
+/** Describes the authorization of an event; null for other events. */
+function describeAuthorization(publicToken: string, event: EventFacts): Html | null {
+  const { authorizationId, control, declineReason, paymentId } = event
+  if (typeof authorizationId !== 'string') return null
+  const reason = [declineReason, control].filter((text) => typeof text === 'string').join(' · ')
+  return html`<p>
+    <a href="${path`/console/cards/${publicToken}/authorizations/${authorizationId}`}">Checks</a>
+    ${
+      typeof paymentId === 'string' &&
+      html`<a href="${paymentPath(publicToken, paymentId)}">Payment</a>`
+    }
+    ${reason && html`<code>${reason}</code>`}
+  </p>`
 }
 
 /** Describes a fact of an event for people. */

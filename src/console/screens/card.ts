@@ -1,5 +1,6 @@
-import type { Static } from 'typebox'
+import Type, { type Static } from 'typebox'
 import { type Content, html } from '../../listeners/http/html.ts'
+import { PaymentSchema } from '../../listeners/http/payment-schemas.ts'
 import {
   type CardholderSchema,
   SupportedCardSchema,
@@ -15,6 +16,7 @@ import {
   timelineTable,
 } from './card-timeline.ts'
 import { usedLimits } from './limits.ts'
+import { paymentsTable } from './payment-parts.ts'
 
 type Card = Static<typeof SupportedCardSchema>
 
@@ -65,6 +67,10 @@ async function cardPage(visit: Visit, above: Content): Promise<Page> {
   const { publicToken = '' } = visit.params
   const card = await visit.read(path`/cards/${publicToken}`, SupportedCardSchema)
   const limits = await usedLimits(visit, path`/cards/${publicToken}/limits`)
+  const payments = await visit.read(
+    `${path`/cards/${publicToken}/payments`}?limit=5`,
+    Type.Array(PaymentSchema),
+  )
   const { cursor } = visit.query
   const answer = await visit.call(
     'GET',
@@ -83,6 +89,14 @@ async function cardPage(visit: Visit, above: Content): Promise<Page> {
         <section aria-labelledby="tries"><h2 id="tries">PIN and CVV</h2>${tries(card)}</section>
         ${actions(visit, card)}
       </div>
+      <section aria-labelledby="payments">
+        <h2 id="payments">Latest payments</h2>
+        ${paymentsTable(payments, 'The card has no payments.')}
+        ${
+          payments.length > 0 &&
+          html`<p><a href="${path`/console/cards/${publicToken}/payments`}">All payments</a></p>`
+        }
+      </section>
       <section aria-labelledby="limits"><h2 id="limits">Limits</h2>${limits}</section>
       ${timeline(visit, card, entries, cursorAfter(answer))}`,
   }

@@ -1,4 +1,6 @@
 import Type, { type Static } from 'typebox'
+import { isUuid } from '../../domain/identifiers.ts'
+import { formatMoney } from '../../domain/money.ts'
 import { holdsPan, parsePan } from '../../domain/pan.ts'
 import { describeTransaction } from '../../domain/transaction.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
@@ -6,6 +8,7 @@ import { FoundCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { toProblem } from '../console.ts'
 import { badge, cursorAfter, instant, statusBadge } from '../desk-parts.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
+import { merchantName, paymentPath, stateBadge } from './payment-parts.ts'
 
 const FoundCardsSchema = Type.Array(FoundCardSchema)
 type FoundCard = Static<typeof FoundCardSchema>
@@ -31,6 +34,16 @@ const forms: readonly (Pick<Reading, 'member' | 'name'> & { isFor(text: string):
     name: 'authorization reference',
     isFor: (text) =>
       isRetrievalReference(text) || (/^[A-Za-z0-9-]{1,35}$/.test(text) && !holdsPan(text)),
+  },
+  {
+    member: 'paymentId',
+    name: 'payment id',
+    isFor: (text) => isUuid(text),
+  },
+  {
+    member: 'networkTransactionId',
+    name: 'transaction id of the network',
+    isFor: (text) => /^[A-Za-z0-9]{1,15}$/.test(text),
   },
   {
     // No reference contains a card number: such a reference is refused at creation.
@@ -61,8 +74,8 @@ const title = 'Search'
 const searchForm = (visit: Visit, text: string): Content =>
   html`<form method="post" action="/console/search" class="search" role="search">
     ${formFields(visit)}
-    <label for="find">Token, last four digits, customer reference, authorization reference, or a
-      whole card number</label>
+    <label for="find">Token, last four digits, customer reference, authorization reference, payment
+      id, transaction id of the network, or a whole card number</label>
     <div class="row">
       <input id="find" name="text" type="search" required maxlength="64" autocomplete="off"
         spellcheck="false" value="${text}">
@@ -109,6 +122,10 @@ export const searchAct: Act = {
     if (isOne && ['publicToken', 'pan'].includes(first.reading.member)) {
       return { to: path`/console/cards/${first.cards[0]?.publicToken ?? ''}` }
     }
+    const payment = isOne && first.cards[0]?.payment
+    if (payment) {
+      return { to: paymentPath(first.cards[0]?.publicToken ?? '', payment.paymentId) }
+    }
     const shown = mayHoldPan(text) ? '' : text
     const isNothingFound = found.length === 0 && (readings.length > 0 || !mayNotSearchPan)
     return {
@@ -150,7 +167,7 @@ const nothingFound = (readings: readonly Reading[]): Content =>
       </p>`
     : html`<p class="empty">
         No card has this ${readings.map(({ name }) => name).join(' or ')}. References must match
-        completely. Ask for another of the four, or for the whole card number.
+        completely. Ask for another of these, or for the whole card number.
       </p>`
 
 const renderResults = (
@@ -167,6 +184,7 @@ const renderResults = (
           <th scope="col">Token</th>
           <th scope="col">Status</th>
           ${member === 'authorizationReference' && html`<th scope="col">Authorization</th>`}
+          ${member === 'networkTransactionId' && html`<th scope="col">Payment</th>`}
           <th scope="col">Client</th>
           <th scope="col">Customer reference</th>
           <th scope="col">Expires</th>
@@ -186,12 +204,13 @@ const renderResults = (
       </form>`
     }`
 
-const resultRow = ({ authorization, ...card }: FoundCard): Content =>
+const resultRow = ({ authorization, payment, ...card }: FoundCard): Content =>
   html`<tr>
     <th scope="row"><a href="${path`/console/cards/${card.publicToken}`}">${card.maskedPan}</a></th>
     <td>${card.publicToken}</td>
     <td>${statusBadge(card)}</td>
     ${authorization && authorizationCell(card.publicToken, authorization)}
+    ${payment && paymentCell(card.publicToken, payment)}
     <td>${card.clientId}</td>
     <td>${card.customerReference}</td>
     <td>${card.expiryDate.slice(0, 7)}</td>
@@ -210,5 +229,14 @@ function authorizationCell(
     ${badge(responseCode, responseCode === '00' ? 'good' : 'bad')} ${instant(at)}
     ${transaction && html`<p>${transaction}</p>`}
     ${declineReason && html`<p class="fine"><code>${declineReason}</code> ${advice}</p>`}
+  </td>`
+}
+
+function paymentCell(publicToken: string, payment: NonNullable<FoundCard['payment']>): Content {
+  const { currency, merchant, open, openedAt, paymentId, state } = payment
+  return html`<td>
+    <a href="${paymentPath(publicToken, paymentId)}">${merchantName(merchant)}</a>
+    ${stateBadge(state)} ${instant(openedAt)}
+    <p>Open ${formatMoney({ amount: open, currency })}</p>
   </td>`
 }

@@ -47,6 +47,8 @@ const seenBy: Readonly<Record<string, readonly Role[]>> = {
   '/console/search': deskAndAudit,
   '/console/cards/:publicToken': deskAndAudit,
   '/console/cards/:publicToken/authorizations/:authorizationId': deskAndAudit,
+  '/console/cards/:publicToken/payments': deskAndAudit,
+  '/console/cards/:publicToken/payments/:paymentId': deskAndAudit,
   '/console/unblock': ['support', 'support-lead'],
   '/console/disclosures': audit,
   '/console/disclosures/:entry': audit,

@@ -106,6 +106,32 @@ suite('daily tasks of operators', { skip: chromium.leftOut }, () => {
         assert.match(await readText(page), /PIN is blocked/i)
       })
 
+      test('a payment is found by the network’s transaction, and leads to its authorization', async () => {
+        const networkTransactionId = `NT${at}${card.publicToken}`
+        const { publicToken } = card
+        const simulate = (path: string, amount: number) => {
+          const merchant = path === 'authorizations' && { merchant: { name: 'Corner Bakery' } }
+          const body = { publicToken, networkTransactionId, amount, currency: 'EUR', ...merchant }
+          return service.call('POST', `/simulator/${path}`, { body })
+        }
+        const { paymentId } = (await simulate('authorizations', 12_345)).json
+        await simulate('reversals', 2_345)
+        const page = await as('support')
+        for (const text of [networkTransactionId, paymentId]) {
+          await search(page, text)
+          await page.waitForURL(`**/payments/${paymentId}`)
+        }
+        assert.match(await readText(page), /Open 100\.00 EUR .* Took back 23\.45 EUR 23\.45 EUR/)
+        await page.getByRole('link', { name: 'Checks' }).click()
+        await page.waitForURL(`**/authorizations/${paymentId}`)
+        assert.match(await readText(page), /Amount 123\.45 EUR Merchant Corner Bakery/)
+        await page.getByRole('link', { name: 'What is held and has moved' }).click()
+        await page.waitForURL(`**/payments/${paymentId}`)
+        await page.goto(service.url(`/console/cards/${publicToken}`))
+        assert.match(await readText(page), /Corner Bakery Open 123\.45 EUR 100\.00 EUR 0\.00 EUR/)
+        assert.doesNotMatch(await readText(page), /\[object/)
+      })
+
       test('a card is frozen with a reason, which stays on record', async () => {
         const page = await as('support')
         await page.goto(service.url(`/console/cards/${card.publicToken}`))

@@ -22,7 +22,12 @@ export const openWorld = async (service: Console, text: string | null): Promise<
   }
   const receiver = await openReceiver(() => 500)
   const { webhookId } = await service.createWebhook(receiver.url)
-  const card = await issueDeclinedCard(service, text ?? 'C-20481', { cardProduct: 1003 })
+  const card = await issueDeclinedCard(
+    service,
+    text ?? 'C-20481',
+    { cardProduct: 1003 },
+    { amount: 2_450, currency: 'USD', merchant: describeBakery(text ?? 'Corner Bakery') },
+  )
   await openCeremony(service)
   await administer(service, 'POST', '/links', {
     linkName: 'console',
@@ -35,6 +40,7 @@ export const openWorld = async (service: Console, text: string | null): Promise<
   const [found] = await administer(service, 'POST', '/cards/search', {
     authorizationReference: card.reference,
   })
+  const payment = await payAndClear(service, card.publicToken, text ?? 'Corner Bakery')
   const { approvalId } = await askForAdministrator(
     service,
     'second-admin',
@@ -45,6 +51,7 @@ export const openWorld = async (service: Console, text: string | null): Promise<
   const params: Readonly<Record<string, string>> = {
     publicToken: card.publicToken,
     authorizationId: found.authorization.authorizationId,
+    paymentId: payment.paymentId,
     webhookId,
     entry: card.disclosureId,
     approvalId,
@@ -76,6 +83,34 @@ const administer = async (
   })
   if (answer.status >= 300) throw new Error(`${path}: ${answer.text}`)
   return answer.json
+}
+
+const describeBakery = (name: string) => ({
+  id: 'BAKERY',
+  name,
+  city: 'Madrid',
+  country: 'ESP',
+  categoryCode: '5462',
+})
+
+/** Pays at a merchant of a name, and clears a part of it after an increment and a reversal. */
+const payAndClear = async (service: Console, publicToken: string, name: string) => {
+  const simulate = async (path: string, members: object) => {
+    const body = { publicToken, currency: 'USD', ...members }
+    const { json, status, text } = await service.call('POST', `/simulator/${path}`, { body })
+    if (status !== 200) throw new Error(`${path}: ${text}`)
+    return json
+  }
+  const networkTransactionId = '123456789012345'
+  const payment = await simulate('authorizations', {
+    amount: 12_340,
+    networkTransactionId,
+    merchant: describeBakery(name),
+  })
+  await simulate('increments', { networkTransactionId, amount: 1_500 })
+  await simulate('reversals', { networkTransactionId, amount: 340 })
+  await simulate('clearings', { networkTransactionId, amount: 10_000, isFinal: false })
+  return payment
 }
 
 /** Lets a key await both of its components. */

@@ -83,11 +83,13 @@ export type DeclinedCard = IssuedCard & {
 /**
  * A card whose cardholder has called: three wrong PINs at a till, the last of them under a
  * reference; and its PIN was shown.
+ * @param transaction of the last one
  */
 export const issueDeclinedCard = async (
   service: Console,
   customerReference: string,
   members: object = {},
+  transaction: object = {},
 ): Promise<DeclinedCard> => {
   const card = await issueCard(service, { customerReference, ...members })
   const shown = await service.call('GET', `/card-pin/${card.publicToken}/pin`)
@@ -96,7 +98,7 @@ export const issueDeclinedCard = async (
     await ask(service, pinTry(service, card, otherDigits(card.pin, step)))
   }
   const reference = `RRN-${card.publicToken}`
-  await ask(service, { ...pinTry(service, card), reference })
+  await ask(service, { ...pinTry(service, card), ...transaction, reference })
   await enterAll(service.database)
   await signAll(service.audit)
   return { ...card, reference, customerReference, disclosureId }

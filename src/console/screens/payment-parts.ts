@@ -1,0 +1,89 @@
+import type { Static } from 'typebox'
+import type { Merchant } from '../../domain/merchant.ts'
+import { formatMoney } from '../../domain/money.ts'
+import type { PaymentState } from '../../domain/payment.ts'
+import { type Content, type Html, html } from '../../listeners/http/html.ts'
+import type { PaymentSchema } from '../../listeners/http/payment-schemas.ts'
+import { badge, instant } from '../desk-parts.ts'
+import { listed } from '../listing.ts'
+import { path } from '../screen.ts'
+
+type Payment = Static<typeof PaymentSchema>
+
+const states: Readonly<Record<PaymentState, readonly [string, 'good' | 'warn' | 'plain']>> = {
+  open: ['Open', 'warn'],
+  partlyCleared: ['Partly cleared', 'warn'],
+  cleared: ['Cleared', 'good'],
+  voided: ['Voided', 'plain'],
+  expired: ['Expired', 'plain'],
+}
+
+/** Renders the state of a payment. */
+export const stateBadge = (state: string): Html =>
+  badge(...(states[state as PaymentState] ?? [state, 'plain']))
+
+/** Returns the address of a payment's page. */
+export const paymentPath = (publicToken: string, paymentId: string): string =>
+  path`/console/cards/${publicToken}/payments/${paymentId}`
+
+/** Returns the name of a merchant for a link. */
+export const merchantName = ({ id, name }: Merchant = {}): string =>
+  name ?? id ?? 'Unknown merchant'
+
+const describePlace = ({ city, country }: Merchant): string =>
+  [city, country].filter(Boolean).join(', ')
+
+/** Renders what the network said of a merchant, as terms of a description list. */
+export const merchantFacts = (merchant: Merchant | undefined): Content =>
+  merchant &&
+  html`<dt>Merchant</dt>
+    <dd>
+      ${merchantName(merchant)}
+      ${describePlace(merchant) && html`<p class="fine">${describePlace(merchant)}</p>`}
+    </dd>
+    ${merchant.categoryCode && html`<dt>Category</dt><dd>MCC ${merchant.categoryCode}</dd>`}
+    ${
+      (merchant.id || merchant.terminalId) &&
+      html`<dt>Merchant’s ids</dt>
+        <dd>
+          ${merchant.id && html`<code>${merchant.id}</code>`}
+          ${merchant.terminalId && html`<span class="fine">Terminal ${merchant.terminalId}</span>`}
+        </dd>`
+    }`
+
+/** Renders payments of a card. @param empty the advice for an empty list */
+export const paymentsTable = (payments: readonly Payment[], empty: Content): Html =>
+  listed(
+    'Payments',
+    [
+      'Merchant',
+      'State',
+      { title: 'Approved', isNumber: true },
+      { title: 'Open', isNumber: true },
+      { title: 'Cleared', isNumber: true },
+      { title: 'Paid back', isNumber: true },
+      'Opened',
+    ],
+    payments.map(paymentRow),
+    empty,
+  )
+
+function paymentRow(payment: Payment): Content {
+  const { currency, merchant, openedAt, paymentId, publicToken, state } = payment
+  const sum = (amount: number) => formatMoney({ amount, currency })
+  const place = merchant && describePlace(merchant)
+  const category = merchant?.categoryCode && `MCC ${merchant.categoryCode}`
+  const details = [place, category].filter(Boolean).join(' · ')
+  return html`<tr>
+    <th scope="row">
+      <a href="${paymentPath(publicToken, paymentId)}">${merchantName(merchant)}</a>
+      ${details && html`<p class="fine">${details}</p>`}
+    </th>
+    <td>${stateBadge(state)}</td>
+    <td class="number">${sum(payment.approved)}</td>
+    <td class="number">${sum(payment.open)}</td>
+    <td class="number">${sum(payment.cleared)}</td>
+    <td class="number">${payment.refunded > 0 && sum(payment.refunded)}</td>
+    <td>${instant(openedAt)}</td>
+  </tr>`
+}

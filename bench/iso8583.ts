@@ -130,6 +130,9 @@ async function measureJson(service: BenchService, cards: readonly ReadCard[]): P
       expiryDate: card.expiry,
       entryMode: 'chip',
       reference: 'BENCH',
+      amount: 1_000,
+      currency: 'EUR',
+      merchant: { id: 'MERCHANT0000001', terminalId: 'TERM0001', categoryCode: '5411' },
       pinBlock: { format: 'ISO_FORMAT_0', key: 'zone-a', data: createBlock(service, card) },
     }),
   )

@@ -179,14 +179,18 @@ export function listPossiblePans(id: string): Pan[] {
 /** More digits in a row than a truncated PAN of sixteen digits shows (PCI DSS 3.5.1). */
 const panPartLength = 9
 
+/** The first digits, which all cards of a BIN have and many ids begin with: `000000012345678`. */
+const commonDigits = 3
+
 /**
  * Whether a text holds a part of this PAN, in the digits of any script and whatever is between
  * them. An id of fifteen digits may be Luhn-valid by chance, but it has no digits of the card.
  */
 export function holdsPanPart(pan: string, text: string): boolean {
+  const own = pan.slice(commonDigits)
   const digits = withAsciiDigits(text).replaceAll(/[^0-9]/g, '')
   for (let at = 0; at + panPartLength <= digits.length; at += 1) {
-    if (pan.includes(digits.slice(at, at + panPartLength))) return true
+    if (own.includes(digits.slice(at, at + panPartLength))) return true
   }
   return false
 }

@@ -7,6 +7,7 @@ import {
   binRanges,
   buildPan,
   findBinRange,
+  holdsPanPart,
   isLuhnValid,
   listSchemeRanges,
   luhnCheckDigit,
@@ -140,4 +141,14 @@ test('a scheme is known in any case and with all its ranges', () => {
     ['mastercard', 'mastercard-2'],
   )
   assert.deepEqual(listSchemeRanges('House Card'), [])
+})
+
+test('twelve digits of a PAN are found in an id, and the zeros of a BIN are not', () => {
+  const pan = '4000000012345670'
+  for (const held of [pan, pan.slice(0, 12), pan.slice(4), `A${pan.slice(0, 8)}-${pan.slice(8)}`]) {
+    assert.ok(holdsPanPart(pan, held), held)
+  }
+  for (const id of ['000000011111111', '400000001111111', '999912345670']) {
+    assert.equal(holdsPanPart(pan, id), false, id)
+  }
 })

@@ -1,112 +1,19 @@
 import assert from 'node:assert/strict'
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
-import {
-  type DeclineReason,
-  declineReasons,
-  declineRules,
-} from '../../../src/domain/decline-reason.ts'
-import { blockPin, expireCard } from '../../support/builders.ts'
-import {
-  ask,
-  cvvTry,
-  type IssuedCard,
-  issueCard,
-  otherDigits,
-  pinBlock,
-  pinTry,
-} from '../../support/network.ts'
+import { declineReasons, declineRules } from '../../../src/domain/decline-reason.ts'
+import { ask, issueCard, pinTry } from '../../support/network.ts'
 import type { TestService } from '../../support/service.ts'
+import { listCauses } from './declined.ts'
 import { onEachEngine } from './engines.ts'
-import { hsmAway, watchHsm } from './watched-hsm.ts'
 
 onEachEngine((engine) => {
   let service: TestService
-  let isHsmAway = false
+  let causes: ReturnType<typeof listCauses>
   before(async () => {
     service = await engine.openOne()
-    watchHsm([service]).before = () => {
-      if (isHsmAway) throw hsmAway()
-    }
+    causes = listCauses(service)
   })
-
-  const setStatus = (status: string) => async (card: IssuedCard) => {
-    const body = { cardStatusCode: status }
-    assert.equal(
-      (await service.call('PUT', `/cards/${card.publicToken}/status`, { body })).status,
-      204,
-    )
-    return { publicToken: card.publicToken }
-  }
-
-  const money = { amount: 1_000, currency: 'EUR' }
-  const dayLimit = { period: 'day', maximumAmount: 999 }
-  const merchant = { id: 'BAKERY', country: 'ESP', categoryCode: '5462' }
-  const restrict =
-    (controls: object, paid: object = money) =>
-    async ({ publicToken }: IssuedCard) => {
-      const body = { version: 0, ...controls }
-      const { status } = await service.call('PUT', `/cards/${publicToken}/controls`, { body })
-      assert.equal(status, 200)
-      return { publicToken, merchant, ...paid }
-    }
-
-  /** How each decline is caused: what happens to the card, and what the network then asks. */
-  const causes: Readonly<Record<DeclineReason, (card: IssuedCard) => Promise<object>>> = {
-    card_not_activated: async ({ publicToken }) => ({ publicToken }),
-    card_restricted: setStatus('62'),
-    card_lost: setStatus('41'),
-    card_stolen: setStatus('43'),
-    card_closed: setStatus('46'),
-    async card_expired({ publicToken }) {
-      await expireCard(service.database, publicToken)
-      return { publicToken }
-    },
-    wrong_expiry_date: async ({ publicToken }) => ({ publicToken, expiryDate: '2031-01' }),
-    inquiry_not_supported: async (card) => ({
-      ...pinTry(service, card, otherDigits(card.pin)),
-      transactionType: 'inquiry',
-    }),
-    currency_not_supported: async (card) => ({
-      ...pinTry(service, card, otherDigits(card.pin)),
-      amount: 1234,
-      currency: 'USD',
-    }),
-    pin_missing: async ({ publicToken }) => ({ publicToken, entryMode: 'atm' }),
-    invalid_pin_block: async (card) => ({
-      publicToken: card.publicToken,
-      pinBlock: { ...pinBlock(service, card), data: '00' },
-    }),
-    wrong_pin: async (card) => pinTry(service, card, otherDigits(card.pin)),
-    async pin_blocked(card) {
-      await blockPin(service, card)
-      return pinTry(service, card)
-    },
-    wrong_cvv2: async (card) => cvvTry(card, otherDigits(card.cvv2)),
-    async cvv2_blocked(card) {
-      const body = { status: 'Blocked' }
-      await service.call('PUT', `/card-cvv/${card.publicToken}/cvv/status`, { body })
-      return cvvTry(card)
-    },
-    async transaction_reversed({ publicToken }) {
-      const networkTransactionId = randomBytes(7).toString('hex')
-      const body = { reversalId: networkTransactionId, publicToken, networkTransactionId }
-      const options = { as: 'network', listener: 'private', body } as const
-      assert.equal((await service.call('POST', '//network/reversals', options)).status, 200)
-      return { publicToken, networkTransactionId, amount: 1234, currency: 'EUR' }
-    },
-    merchant_category_not_allowed: restrict({ merchantCategories: { blocked: ['5462'] } }),
-    merchant_not_allowed: restrict({ merchants: { allowed: ['HOTEL'] } }),
-    country_not_allowed: restrict({ countries: { blocked: ['ESP'] } }),
-    channel_not_allowed: restrict({ channels: { blocked: ['chip'] } }),
-    invalid_amount: restrict({ limits: [dayLimit] }, {}),
-    amount_over_limit: restrict({ limits: [dayLimit] }),
-    count_over_limit: restrict({ limits: [{ period: 'day', maximumCount: 0 }] }),
-    async service_unavailable(card) {
-      isHsmAway = true
-      return pinTry(service, card)
-    },
-  }
 
   const pick = (members: object, names: readonly string[]) =>
     Object.fromEntries(Object.entries(members).filter(([name]) => names.includes(name)))
@@ -117,9 +24,10 @@ onEachEngine((engine) => {
   for (const reason of declineReasons) {
     test(`a client reads that ${reason} declined its card, and what follows`, async () => {
       const card = await issueCard(service, { activateNow: reason !== 'card_not_activated' })
-      const request = await causes[reason](card)
+      const cause = causes[reason]
+      await cause.befall?.(card)
+      const request = await cause.request(card)
       const answer = await ask(service, { ...request, reference: 'WHY-1' })
-      isHsmAway = false
       const [newest] = (await read(`/cards/${card.publicToken}/authorizations`)).json
       const { advice, declinedBy, responseCode, retry } = declineRules[reason]
       assert.equal(answer.json.responseCode, responseCode)

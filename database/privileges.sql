@@ -70,6 +70,7 @@ declare
   v_parts constant text[] := array[
     'apply_controls',
     'choose_payment_effect',
+    'compute_added_amount',
     'count_wrong_expiry',
     'derive_open_amount',
     'derive_payment_state',

@@ -78,6 +78,8 @@ create table payment_message (
   -- Of a clearing: whether no further one follows.
   is_final boolean not null default false,
   merchant jsonb check (jsonb_typeof(merchant) = 'object' and length(merchant::text) <= 600),
+  -- Of a reversal that waits for its original: until when, on the clock of the service.
+  remembered_until timestamptz,
   received_at timestamptz not null default clock_timestamp(),
   primary key (public_token, message_id)
 );

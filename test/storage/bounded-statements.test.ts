@@ -217,6 +217,7 @@ const decided = {
   responseCode: '55',
   checks: '[]',
   durationMs: 1,
+  now: new Date(),
   eventType: 'authorization.declined',
   details: '{}',
   hold: null,
@@ -239,6 +240,7 @@ const reversal: PaymentMessage = {
   isFinal: false,
   holdExpiresAt: new Date(),
   networkExpiresAt: null,
+  now: new Date(),
   merchant: null,
   reference: null,
 }

@@ -46,13 +46,16 @@ create or replace function answer_authorization_several(
   p_hold_expires_ats timestamptz[],
   p_is_increments boolean[],
   p_raised_payment_ids uuid[],
+  p_is_new_totals boolean[],
+  p_nows timestamptz[],
   p_spendings text[]
 ) returns table (
   ordinal integer,
   is_answered boolean,
   is_reversed boolean,
   is_guessing boolean,
-  refusal text
+  refusal text,
+  is_flagged boolean
 )
 language plpgsql
 as $function$
@@ -69,14 +72,15 @@ begin
         p_request_fingerprints, p_claim_ids, p_answers, p_transaction_hashes, p_message_class,
         p_traces, p_transmitted_ats, p_acquirers, p_mistakes, p_windows, p_event_types, p_details,
         p_held_amounts, p_held_currency_codes, p_hold_expires_ats, p_is_increments,
-        p_raised_payment_ids, p_spendings
+        p_raised_payment_ids, p_is_new_totals, p_nows, p_spendings
       ) with ordinality as caller (
         public_token, client_id, authorization_id, network_id, request_id, reference, entry_mode,
         transaction_type, amount, currency_code, billing_amount, billing_currency_code, merchant,
         network_transaction_id, response_code, checks, duration_ms, claimant_id, key_hashes,
         request_fingerprint, claim_id, answer, transaction_hashes, message_class, trace,
         transmitted_at, acquirer, mistakes, window_length, event_type, details, held_amount,
-        held_currency_code, hold_expires_at, is_increment, raised_payment_id, spending_text, ordinal
+        held_currency_code, hold_expires_at, is_increment, raised_payment_id, is_new_total,
+        now, spending_text, ordinal
       )
     ),
     claimed as materialized (
@@ -114,7 +118,7 @@ begin
             and (
               asked.network_transaction_id is null
               or not has_early_reversal(
-                asked.public_token, asked.network_id, asked.network_transaction_id
+                asked.public_token, asked.network_id, asked.network_transaction_id, asked.now
               )
             )
           )
@@ -181,7 +185,7 @@ begin
         )
         else false
       end,
-      null::text as refusal
+      null::text as refusal, false
     from claimed;
 end
 $function$;

@@ -12,11 +12,14 @@
 --
 -- p_held_amount is what an approval holds, null if it holds nothing: its payment, which has the id
 -- of the authorization, is opened with the answer. An increment (p_is_increment) raises the payment
--- p_raised_payment_id, or that of its network transaction id (raise_payment).
+-- p_raised_payment_id, or that of its network transaction id (raise_payment). With p_is_new_total,
+-- p_held_amount is the new total, and the difference is taken. If the increment named a payment that
+-- it does not raise, it is flagged, and the answer, which names that payment, is not stored.
 --
 -- Returns whether the key was free and no reversal overtook the transaction; otherwise the call
 -- does nothing. is_reversed: a reversal came before this approval, which the caller declines. Also
--- returns whether to report guessing now, and the response code of a limit that refused, or null.
+-- returns whether to report guessing now, the response code of a limit that refused, or null, and
+-- whether an increment is flagged. p_now is the time of the service.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function answer_authorization(
@@ -56,11 +59,14 @@ create or replace function answer_authorization(
   p_hold_expires_at timestamptz,
   p_is_increment boolean,
   p_raised_payment_id uuid,
+  p_is_new_total boolean,
+  p_now timestamptz,
   p_spending jsonb,
   out is_answered boolean,
   out is_reversed boolean,
   out is_guessing boolean,
-  out refusal text
+  out refusal text,
+  out is_flagged boolean
 )
 language plpgsql
 as $function$
@@ -69,6 +75,8 @@ declare
   v_sequence integer := v_card.last_sequence + 1;
   v_payment_id uuid;
   v_raised record;
+  v_held_amount bigint := p_held_amount;
+  v_spending jsonb := p_spending;
   v_response_code text := p_response_code;
   v_event_type text := p_event_type;
   v_details text := p_details;
@@ -78,9 +86,10 @@ declare
   v_key_hash bytea;
 begin
   is_answered := false;
+  is_flagged := false;
   is_reversed := p_held_amount is not null and not p_is_increment
     and p_network_transaction_id is not null
-    and has_early_reversal(p_public_token, p_network_id, p_network_transaction_id);
+    and has_early_reversal(p_public_token, p_network_id, p_network_transaction_id, p_now);
   is_guessing := false;
   if is_reversed then
     return;
@@ -101,8 +110,16 @@ begin
     end if;
   end if;
   is_answered := true;
+  if p_is_new_total and p_held_amount is not null and p_response_code = '00' then
+    v_held_amount := compute_added_amount(
+      p_public_token, p_network_id, p_network_transaction_id, p_raised_payment_id, p_held_amount,
+      p_held_currency_code
+    );
+    v_spending := p_spending
+      || jsonb_build_object('amount', v_held_amount, 'count', least(1, v_held_amount));
+  end if;
   if p_spending is not null and p_response_code = '00' then
-    v_reserved := reserve_spending(p_public_token, p_spending, p_checks, p_details);
+    v_reserved := reserve_spending(p_public_token, v_spending, p_checks, p_details);
     v_checks := v_reserved.checks;
     v_details := v_reserved.details;
     v_taken := v_reserved.taken;
@@ -110,21 +127,17 @@ begin
       refusal := v_reserved.response_code;
       v_response_code := refusal;
       v_event_type := 'authorization.declined';
-      foreach v_key_hash in array coalesce(p_key_hashes, '{}') loop
-        update idempotency_record
-        set answer = null
-        where client_id = p_claimant_id and key_hash = v_key_hash;
-      end loop;
     end if;
   end if;
   -- What an approval takes is taken here.
   if p_held_amount is not null and p_is_increment and refusal is null then
     v_raised := raise_payment(
       p_public_token, p_client_id, p_network_id, p_network_transaction_id, p_raised_payment_id,
-      p_authorization_id, p_request_id, p_reference, p_held_amount, p_held_currency_code,
+      p_authorization_id, p_request_id, p_reference, v_held_amount, p_held_currency_code,
       p_hold_expires_at
     );
     v_payment_id := (v_raised.raised).payment_id;
+    is_flagged := coalesce(v_payment_id <> p_raised_payment_id, false);
     v_details := (v_details::jsonb || jsonb_build_object('paymentId', v_payment_id))::text;
   elsif p_held_amount is not null and refusal is null then
     v_payment_id := p_authorization_id;
@@ -136,6 +149,13 @@ begin
       p_public_token, v_payment_id, p_client_id, p_network_id, p_network_transaction_id,
       'authorization', p_held_currency_code, p_held_amount, p_hold_expires_at
     );
+  end if;
+  if refusal is not null or is_flagged then
+    foreach v_key_hash in array coalesce(p_key_hashes, '{}') loop
+      update idempotency_record
+      set answer = null
+      where client_id = p_claimant_id and key_hash = v_key_hash;
+    end loop;
   end if;
   insert into authorization_request (
     public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
@@ -158,7 +178,7 @@ begin
     perform record_event(
       p_public_token, v_sequence, p_client_id, 'payment.changed', p_request_id,
       describe_payment_change(
-        v_raised.raised, p_authorization_id, 'increment', v_raised.effect, p_held_amount
+        v_raised.raised, p_authorization_id, 'increment', v_raised.effect, v_held_amount
       ),
       null, null
     );

@@ -37,6 +37,8 @@ create or replace function settle_authorization_several(
   p_hold_expires_ats timestamptz[],
   p_is_increments boolean[],
   p_raised_payment_ids uuid[],
+  p_is_new_totals boolean[],
+  p_nows timestamptz[],
   p_spendings text[]
 ) returns table (
   ordinal integer,
@@ -44,7 +46,8 @@ create or replace function settle_authorization_several(
   answer bytea,
   is_own boolean,
   is_reversed boolean,
-  refusal text
+  refusal text,
+  is_flagged boolean
 )
 language plpgsql
 as $function$
@@ -58,12 +61,13 @@ begin
         p_response_codes, p_checks, p_duration_ms, p_network_ids, p_request_ids, p_references, p_entry_modes,
         p_claimant_ids, p_claim_keys, p_claim_ids, p_answers, p_foreseen_tries,
         p_event_types, p_details, p_network_transaction_ids, p_held_amounts, p_held_currency_codes,
-        p_hold_expires_ats, p_is_increments, p_raised_payment_ids, p_spendings
+        p_hold_expires_ats, p_is_increments, p_raised_payment_ids, p_is_new_totals, p_nows, p_spendings
       ) with ordinality as caller (
         public_token, authorization_id, kind, try_number, epoch, comparison, response_code, checks,
         duration_ms, network_id, request_id, reference, entry_mode, claimant_id, key_hash, claim_id, answer,
         foreseen_tries, event_type, details, network_transaction_id, held_amount, held_currency_code,
-        hold_expires_at, is_increment, raised_payment_id, spending_text, ordinal
+        hold_expires_at, is_increment, raised_payment_id, is_new_total,
+        now, spending_text, ordinal
       )
       order by public_token
     ),
@@ -91,7 +95,7 @@ begin
           and (
             asked.network_transaction_id is null
             or not has_early_reversal(
-              asked.public_token, asked.network_id, asked.network_transaction_id
+              asked.public_token, asked.network_id, asked.network_transaction_id, asked.now
             )
           )
         )
@@ -186,7 +190,7 @@ begin
     )
     select settled.ordinal::integer, settled.remaining,
       case when settled.is_stored then settled.answer end as answer, settled.is_stored, false,
-      null::text as refusal
+      null::text as refusal, false
     from settled;
 end
 $function$;

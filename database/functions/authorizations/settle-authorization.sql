@@ -15,12 +15,16 @@
 --
 -- p_held_amount is what the approval holds, null if it holds nothing: its payment, which has the id
 -- of the authorization, is opened with the answer. An increment (p_is_increment) raises the payment
--- p_raised_payment_id, or that of its network transaction id (raise_payment). If a reversal came
--- before the approval, 94 is recorded, as transaction_reversed; the answer is not stored.
+-- p_raised_payment_id, or that of its network transaction id (raise_payment). With p_is_new_total,
+-- p_held_amount is the new total, and the difference is taken. If the increment named a payment that
+-- it does not raise, it is flagged, and the answer, which names that payment, is not stored. If a
+-- reversal came before the approval, 94 is recorded, as transaction_reversed; the answer is not
+-- stored.
 --
 -- Returns how many tries remain, null if the counter does not exist; the stored answer of the key,
--- null if it has none; whether it is the answer of this call; whether a reversal came first; and the
--- response code of a limit that refused, or null.
+-- null if it has none; whether it is the answer of this call; whether a reversal came first; the
+-- response code of a limit that refused, or null; and whether an increment is flagged. p_now is the
+-- time of the service.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function settle_authorization(
@@ -50,12 +54,15 @@ create or replace function settle_authorization(
   p_hold_expires_at timestamptz,
   p_is_increment boolean,
   p_raised_payment_id uuid,
+  p_is_new_total boolean,
+  p_now timestamptz,
   p_spending jsonb,
   out remaining integer,
   out answer bytea,
   out is_own boolean,
   out is_reversed boolean,
-  out refusal text
+  out refusal text,
+  out is_flagged boolean
 )
 language plpgsql
 as $function$
@@ -74,6 +81,8 @@ declare
   v_sequence integer;
   v_payment_id uuid;
   v_raised record;
+  v_held_amount bigint := p_held_amount;
+  v_spending jsonb := p_spending;
   -- A cluster does not allow clock functions in a change.
   v_decided_at timestamptz;
 begin
@@ -106,9 +115,10 @@ begin
       );
     end if;
   end if;
+  is_flagged := false;
   is_reversed := p_held_amount is not null and not p_is_increment
     and p_network_transaction_id is not null
-    and has_early_reversal(p_public_token, p_network_id, p_network_transaction_id);
+    and has_early_reversal(p_public_token, p_network_id, p_network_transaction_id, p_now);
   if is_reversed then
     v_response_code := '94';
     v_event_type := 'authorization.declined';
@@ -135,8 +145,16 @@ begin
       )::text;
     end if;
   end if;
+  if p_is_new_total and p_held_amount is not null and v_response_code = '00' then
+    v_held_amount := compute_added_amount(
+      p_public_token, p_network_id, p_network_transaction_id, p_raised_payment_id, p_held_amount,
+      p_held_currency_code
+    );
+    v_spending := p_spending
+      || jsonb_build_object('amount', v_held_amount, 'count', least(1, v_held_amount));
+  end if;
   if p_spending is not null and v_response_code = '00' then
-    v_reserved := reserve_spending(p_public_token, p_spending, p_checks, p_details);
+    v_reserved := reserve_spending(p_public_token, v_spending, p_checks, p_details);
     v_checks := v_reserved.checks;
     v_details := v_reserved.details;
     v_taken := v_reserved.taken;
@@ -146,27 +164,15 @@ begin
       v_event_type := 'authorization.declined';
     end if;
   end if;
-  if p_key_hash is not null then
-    if v_is_open and refusal is null and not is_reversed and remaining = p_foreseen_tries then
-      update idempotency_record as record
-      set answer = p_answer
-      where record.client_id = p_claimant_id and record.key_hash = p_key_hash;
-      answer := p_answer;
-    end if;
-    answer := coalesce(v_first_answer, answer);
-    is_own := answer = p_answer;
-  end if;
-  if v_response_code is not null then
-    v_decided_at := clock_timestamp();
-  end if;
   -- What an approval takes is taken here.
   if p_held_amount is not null and v_response_code = '00' and p_is_increment then
     v_raised := raise_payment(
       p_public_token, v_card.client_id, p_network_id, p_network_transaction_id,
-      p_raised_payment_id, p_authorization_id, p_request_id, p_reference, p_held_amount,
+      p_raised_payment_id, p_authorization_id, p_request_id, p_reference, v_held_amount,
       p_held_currency_code, p_hold_expires_at
     );
     v_payment_id := (v_raised.raised).payment_id;
+    is_flagged := coalesce(v_payment_id <> p_raised_payment_id, false);
     v_details := (v_details::jsonb || jsonb_build_object('paymentId', v_payment_id))::text;
   elsif p_held_amount is not null and v_response_code = '00' then
     v_payment_id := p_authorization_id;
@@ -178,6 +184,21 @@ begin
       p_public_token, v_payment_id, v_card.client_id, p_network_id, p_network_transaction_id,
       'authorization', p_held_currency_code, p_held_amount, p_hold_expires_at
     );
+  end if;
+  if p_key_hash is not null then
+    if v_is_open and refusal is null and not is_reversed and not is_flagged
+      and remaining = p_foreseen_tries
+    then
+      update idempotency_record as record
+      set answer = p_answer
+      where record.client_id = p_claimant_id and record.key_hash = p_key_hash;
+      answer := p_answer;
+    end if;
+    answer := coalesce(v_first_answer, answer);
+    is_own := answer = p_answer;
+  end if;
+  if v_response_code is not null then
+    v_decided_at := clock_timestamp();
   end if;
   if p_event_type is not null then
     v_sequence := v_sequence + 1;
@@ -191,7 +212,7 @@ begin
     perform record_event(
       p_public_token, v_sequence, v_card.client_id, 'payment.changed', p_request_id,
       describe_payment_change(
-        v_raised.raised, p_authorization_id, 'increment', v_raised.effect, p_held_amount
+        v_raised.raised, p_authorization_id, 'increment', v_raised.effect, v_held_amount
       ),
       null, null
     );

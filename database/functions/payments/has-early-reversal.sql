@@ -1,8 +1,10 @@
--- Whether a reversal of a transaction came before its authorization, in the last 24 hours.
+-- Whether a reversal of a transaction came before its authorization, and is still remembered at
+-- p_now.
 create or replace function has_early_reversal(
   p_public_token text,
   p_network_id text,
-  p_network_transaction_id text
+  p_network_transaction_id text,
+  p_now timestamptz
 ) returns boolean
 language plpgsql
 stable
@@ -14,7 +16,7 @@ begin
     where message.public_token = p_public_token and message.network_id = p_network_id
       and message.network_transaction_id = p_network_transaction_id
       and message.effect = 'remember'
-      and message.received_at > clock_timestamp() - interval '24 hours'
+      and message.remembered_until > p_now
   );
 end
 $function$;

@@ -7,6 +7,7 @@
 -- p_amount is what a reversal takes back, or what remains (p_is_remaining), or null: all that is
 -- open. More than is open is never taken back. p_hold_expires_at is when a hold that this message
 -- opens expires; p_network_expires_at is the expiry that the network itself gives a hold, or null.
+-- p_now is the time of the service.
 --
 -- Returns one of these outcomes, and what was done unless it is one of the last four:
 --   recorded: it was done now.
@@ -31,6 +32,7 @@ create or replace function record_payment_message(
   p_is_final boolean,
   p_hold_expires_at timestamptz,
   p_network_expires_at timestamptz,
+  p_now timestamptz,
   p_merchant jsonb,
   p_reference text,
   p_request_id text,
@@ -177,14 +179,15 @@ begin
   insert into payment_message (
     public_token, message_id, payment_id, position, kind, network_id, message_key,
     network_transaction_id, reference, request_id, effect, stated, amount, applied, currency_code,
-    is_final, merchant
+    is_final, merchant, remembered_until
   )
   values (
     p_public_token, p_message_id, v_payment.payment_id, coalesce(v_position, 0), p_kind,
     p_network_id, p_message_key, p_network_transaction_id, p_reference, p_request_id,
     record_payment_message.effect, v_stated, record_payment_message.amount,
     record_payment_message.applied,
-    coalesce(p_currency_code, v_payment.currency_code), p_is_final, p_merchant
+    coalesce(p_currency_code, v_payment.currency_code), p_is_final, p_merchant,
+    case when effect = 'remember' then p_now + interval '24 hours' end
   );
   if effect not in ('record', 'remember') then
     update card

@@ -87,7 +87,7 @@ export const composeAnswer = (
   approved: responseCode === '00',
   responseCode,
   ...(card && { publicToken: card.publicToken, authorizationId }),
-  ...(opensPayment(traced, responseCode) && { paymentId: authorizationId }),
+  ...namePayment(traced, responseCode, authorizationId),
   reference: traced.reference,
   ...outcomes,
   ...(card && traced.address && { address: traced.address }),
@@ -99,9 +99,22 @@ const composeHeld = (
   responseCode: ResponseCode,
 ): Hold | null => (responseCode === '00' ? composeHold(transaction, at, holdExpiresAt) : null)
 
-/** Whether an answer opens a payment of its own. The payment of an increment is found later. */
-const opensPayment = (traced: TracedRequest, responseCode: ResponseCode): boolean =>
-  composeHeld(traced, responseCode) !== null && !traced.increment
+/**
+ * Names the payment of an approval: its own, or the one that an increment names and would raise.
+ * An increment with the network's id of the transaction finds its payment later.
+ */
+function namePayment(
+  traced: TracedRequest,
+  responseCode: ResponseCode,
+  authorizationId: string,
+): Pick<Authorization, 'paymentId'> {
+  if (composeHeld(traced, responseCode) === null) return {}
+  const paymentId = traced.increment ? traced.increment.paymentId : authorizationId
+  return paymentId === null ? {} : { paymentId }
+}
+
+/** The request of an increment that raised nothing, and so opened a payment of its own. */
+export const toFlagged = ({ increment: _, ...traced }: TracedRequest): TracedRequest => traced
 
 /**
  * Composes the record and the event of an answered authorization.
@@ -119,7 +132,7 @@ export function toAnsweredAuthorization(
 ): AnsweredAuthorization & Pick<AuthorizationRequest, 'entryMode'> {
   const { entryMode, networkId, reference, requestId, trail, transaction } = traced
   const { control, declinedBy, declineReason } = explainDecline(responseCode, trail.checks) ?? {}
-  const paymentId = opensPayment(traced, responseCode) ? authorizationId : undefined
+  const { paymentId } = namePayment(traced, responseCode, authorizationId)
   const reported = { authorizationId, paymentId, responseCode, declineReason, declinedBy, control }
   return {
     publicToken,
@@ -133,6 +146,7 @@ export function toAnsweredAuthorization(
     responseCode,
     checks: JSON.stringify(trail.checks),
     durationMs: trail.durationMs(),
+    now: traced.at,
     eventType: responseCode === '00' ? 'authorization.approved' : 'authorization.declined',
     details: JSON.stringify({
       ...reported,
@@ -191,13 +205,15 @@ export async function answerUnspent(
   const answered = await commitUnspent(context, keyed, { traced, record, claim, isExpiryWrong })
   if (card && answered.isReversed) return answerReversed(context, keyed, traced, card)
   if (!answered.isAnswered) return null
-  if (record && answered.refusal !== null) {
+  const { isFlagged, refusal } = answered
+  if (record && (refusal !== null || isFlagged)) {
     const { authorizationId } = record
     const lost = composeAnswer('96', card, traced, authorizationId)
-    const refused = composeAnswer(answered.refusal, card, traced, authorizationId)
-    context.observe.checked(refused)
+    const asked = isFlagged ? toFlagged(traced) : traced
+    const actual = composeAnswer(refusal ?? '00', card, asked, authorizationId)
+    context.observe.checked(actual)
     const claimId = claim?.claimId ?? null
-    return storeFirstAnswer(context, { keyed, claimId, lost }, refused)
+    return storeFirstAnswer(context, { keyed, claimId, lost }, actual)
   }
   context.observe.checked(result)
   context.observe.answered(result)
@@ -222,7 +238,7 @@ async function commitUnspent(
   try {
     if (record) return await recordUnspent(context, record, claim, isExpiryWrong)
     const isAnswered = !claim || (await answerUnknownCard(database, traced.networkId, claim))
-    return { isAnswered, isReversed: false, refusal: null }
+    return { isAnswered, isReversed: false, refusal: null, isFlagged: false }
   } catch (error) {
     // The lock was that of the card or of the key: of the key, if another request has it by now.
     const isInUse =
@@ -233,7 +249,7 @@ async function commitUnspent(
   }
 }
 
-type Committed = Pick<Answered, 'isAnswered' | 'isReversed' | 'refusal'>
+type Committed = Omit<Answered, 'isGuessing'>
 
 /** Records an answer, and counts and reports a wrong expiry. */
 async function recordUnspent(

@@ -27,7 +27,10 @@ const answerMembers = {
   publicToken: Type.Optional(Type.String({ examples: ['4820117360'] })),
   reference: Type.String({ examples: ['512345678901'] }),
   paymentId: Type.Optional(
-    Type.String({ format: 'uuid', description: 'The payment that the approval opened.' }),
+    Type.String({
+      format: 'uuid',
+      description: 'The payment that the approval opened or, if it was named, raised.',
+    }),
   ),
   pin: Type.Optional(CheckOutcomeSchema),
   cvv: Type.Optional(CheckOutcomeSchema),

@@ -24,6 +24,7 @@ import {
   storeFirstAnswer,
   type TracedRequest,
   toAnsweredAuthorization,
+  toFlagged,
   uncheckedOutcomes,
 } from './answer.ts'
 import {
@@ -207,8 +208,8 @@ async function settleAndAnswer(
   // Limits come last: a wrong PIN reserves nothing.
   const limits = tryObjection === undefined ? meetLimits(traced, card) : null
   const foreseenCode = tryObjection ?? limits?.objection ?? '00'
-  const answer = (remainingTries: number, code: ResponseCode): Authorization =>
-    composeAnswer(code, card, traced, authorizationId, {
+  const answer = (remainingTries: number, code: ResponseCode, asked = traced): Authorization =>
+    composeAnswer(code, card, asked, authorizationId, {
       ...outcomes,
       [kind]: { result: comparison, remainingTries },
     })
@@ -220,7 +221,9 @@ async function settleAndAnswer(
   const record = toAnsweredAuthorization(traced, card, foreseenAnswer, limits?.spending)
   const settled = await settleAuthorization(database, { spent, comparison }, record, sealed)
   const reversed = settled.isReversed ? '94' : null
-  const result = answer(settled.remaining, reversed ?? settled.refusal ?? foreseenCode)
+  const actualCode = reversed ?? settled.refusal ?? foreseenCode
+  const asked = settled.isFlagged ? toFlagged(traced) : traced
+  const result = answer(settled.remaining, actualCode, asked)
   observe.checked(result)
   if (!sealed || !answerClaim.keyed || !settled.answer)
     return storeFirstAnswer(context, answerClaim, result)

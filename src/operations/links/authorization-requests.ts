@@ -1,16 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Money } from '../../domain/money.ts'
 import type { Pan } from '../../domain/pan.ts'
 import { Problem } from '../../domain/problem.ts'
 import type { ResponseCode } from '../../domain/response-code.ts'
 import type { Secret } from '../../domain/secret.ts'
-import { findCharge, type Transaction } from '../../domain/transaction.ts'
-import { findTokenByPan } from '../../storage/authorizations/begin.ts'
-import {
-  findHeldAmount,
-  hasReversalMark,
-  type OriginalElements,
-} from '../../storage/links/transactions.ts'
+import { hasReversalMark, type OriginalElements } from '../../storage/links/transactions.ts'
 import type {
   Authorization,
   AuthorizationContext,
@@ -88,8 +81,8 @@ export function createLinkAuthorizer(context: AuthorizationContext): LinkAuthori
     const asked = {
       ...sent,
       card,
-      transaction: raise === 'total' ? await computeAdded(named, networkId, hashed) : named,
-      ...(raise && { increment: { paymentId: null } }),
+      transaction: named,
+      ...(raise && { increment: { paymentId: null, isNewTotal: raise === 'total' } }),
     }
     const answer = await authorize(linkContext, asked, request).catch((error: unknown) => {
       if (error instanceof Problem && error.code === 'idempotency_key_in_use') return null
@@ -98,21 +91,6 @@ export function createLinkAuthorizer(context: AuthorizationContext): LinkAuthori
     if (!answer) return null
     const { replayed, result } = answer
     return { outcome: result.responseCode, authorization: result, replayed }
-  }
-
-  /** Computes what is added to a payment whose new total a network states: at least nothing. */
-  async function computeAdded(
-    transaction: Transaction,
-    networkId: string,
-    hashed: transactions.HashedTransaction | null,
-  ): Promise<Transaction> {
-    const { networkTransactionId } = transaction
-    const publicToken = hashed && (await findTokenByPan(context.database, hashed.panFingerprints))
-    const held =
-      publicToken && networkTransactionId !== null
-        ? await findHeldAmount(context.database, { publicToken, networkId, networkTransactionId })
-        : null
-    return held ? subtractHeld(transaction, held) : transaction
   }
 
   async function authorizeSent(sent: NetworkRequest): Promise<NetworkAnswer> {
@@ -135,14 +113,6 @@ export function createLinkAuthorizer(context: AuthorizationContext): LinkAuthori
         refuse(transactions.selectFaultOutcome(error)),
       ),
   }
-}
-
-/** What is charged in addition to what is held, if it is in the same currency. */
-function subtractHeld(transaction: Transaction, held: Money): Transaction {
-  const charge = findCharge(transaction)
-  if (!charge || charge.currency !== held.currency) return transaction
-  const added = { ...charge, amount: Math.max(0, charge.amount - held.amount) }
-  return transaction.billing ? { ...transaction, billing: added } : { ...transaction, money: added }
 }
 
 const refuse = (outcome: NetworkAnswer['outcome']): NetworkAnswer => ({

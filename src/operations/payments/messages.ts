@@ -152,6 +152,7 @@ async function recordMessage(
 ): Promise<MessageResult> {
   if (publicToken === null) return unknownCard
   const { isFinal = false, isRemaining = false, kind, merchant = null, money } = asked
+  const now = context.now()
   const result = await recordPaymentMessage(context.database, {
     publicToken,
     networkId: message.networkId,
@@ -167,7 +168,8 @@ async function recordMessage(
     isFinal,
     merchant,
     networkExpiresAt: asked.networkExpiresAt ?? null,
-    holdExpiresAt: computeHoldExpiry(merchant, context.now()),
+    now,
+    holdExpiresAt: computeHoldExpiry(merchant, now),
   })
   return 'effect' in result ? { ...result, publicToken } : result
 }

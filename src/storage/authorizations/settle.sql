@@ -2,7 +2,8 @@
 
 -- name: settle_authorization
 select settled.remaining, settled.answer, settled.is_own as "isOwn",
-  settled.is_reversed as "isReversed", settled.refusal
+  settled.is_reversed as "isReversed", settled.refusal,
+  settled.is_flagged as "isFlagged"
 from settle_authorization(
   p_public_token => :publicToken,
   p_authorization_id => :authorizationId,
@@ -30,12 +31,14 @@ from settle_authorization(
   p_hold_expires_at => :holdExpiresAt,
   p_is_increment => :isIncrement,
   p_raised_payment_id => :raisedPaymentId,
+  p_is_new_total => :isNewTotal,
+  p_now => :now,
   p_spending => :spending::text::jsonb
 ) as settled;
 
 -- name: settle_authorization_several
 select done.ordinal, done.remaining, done.answer, done.is_own as "isOwn",
-  done.is_reversed as "isReversed", done.refusal
+  done.is_reversed as "isReversed", done.refusal, done.is_flagged as "isFlagged"
 from settle_authorization_several(
   p_public_tokens => :publicTokens,
   p_authorization_ids => :authorizationIds,
@@ -63,6 +66,8 @@ from settle_authorization_several(
   p_hold_expires_ats => :holdExpiresAts,
   p_is_increments => :isIncrements,
   p_raised_payment_ids => :raisedPaymentIds,
+  p_is_new_totals => :isNewTotals,
+  p_nows => :nows,
   p_spendings => :spendings
 ) as done;
 
@@ -97,6 +102,8 @@ from settle_authorization(
   p_hold_expires_at => null,
   p_is_increment => false,
   p_raised_payment_id => null,
+  p_is_new_total => false,
+  p_now => null,
   p_spending => null
 ) as settled
 cross join spend_try(
@@ -119,7 +126,7 @@ cross join spend_try(
 
 -- name: answer_authorization
 select answered.is_answered as "isAnswered", answered.is_reversed as "isReversed",
-  answered.is_guessing as "isGuessing", answered.refusal
+  answered.is_guessing as "isGuessing", answered.refusal, answered.is_flagged as "isFlagged"
 from answer_authorization(
   p_public_token => :publicToken,
   p_client_id => :clientId,
@@ -157,12 +164,14 @@ from answer_authorization(
   p_hold_expires_at => :holdExpiresAt,
   p_is_increment => :isIncrement,
   p_raised_payment_id => :raisedPaymentId,
+  p_is_new_total => :isNewTotal,
+  p_now => :now,
   p_spending => :spending::text::jsonb
 ) as answered;
 
 -- name: answer_authorization_several
 select done.ordinal, done.is_answered as "isAnswered", done.is_reversed as "isReversed",
-  done.is_guessing as "isGuessing", done.refusal
+  done.is_guessing as "isGuessing", done.refusal, done.is_flagged as "isFlagged"
 from answer_authorization_several(
   p_public_tokens => :publicTokens,
   p_client_ids => :clientIds,
@@ -200,6 +209,8 @@ from answer_authorization_several(
   p_hold_expires_ats => :holdExpiresAts,
   p_is_increments => :isIncrements,
   p_raised_payment_ids => :raisedPaymentIds,
+  p_is_new_totals => :isNewTotals,
+  p_nows => :nows,
   p_spendings => :spendings
 ) as done;
 

@@ -33,6 +33,8 @@ export interface AnsweredAuthorization extends AuthorizationOrigin {
   /** JSON. */
   readonly checks: string
   readonly durationMs: number
+  /** By the clock of the service. */
+  readonly now: Date
   readonly eventType: EventType
   /** JSON. */
   readonly details: string
@@ -47,6 +49,8 @@ export interface AnsweredAuthorization extends AuthorizationOrigin {
 /** The payment that an increment raises: one with this id, or that of the network's transaction. */
 export interface Increment {
   readonly paymentId: string | null
+  /** Whether its amount is the new total of the payment, of which the difference is taken. */
+  readonly isNewTotal?: boolean
 }
 
 interface HoldValues {
@@ -55,6 +59,7 @@ interface HoldValues {
   readonly holdExpiresAt: Date | null
   readonly isIncrement: boolean
   readonly raisedPaymentId: string | null
+  readonly isNewTotal: boolean
 }
 
 const holdValues = ({
@@ -66,6 +71,7 @@ const holdValues = ({
   holdExpiresAt: hold?.expiresAt ?? null,
   isIncrement: increment !== null,
   raisedPaymentId: increment?.paymentId ?? null,
+  isNewTotal: increment?.isNewTotal ?? false,
 })
 
 /** A spent try with its result. */
@@ -91,6 +97,8 @@ interface Settlement {
   readonly isReversed: boolean
   /** The response code of a limit that refused the approval; null if none did. */
   readonly refusal: ResponseCode | null
+  /** An increment opened a payment of its own, and not the named one was raised. */
+  readonly isFlagged: boolean
 }
 
 type TryValues = Pick<SpentTry, 'publicToken' | 'kind' | 'tryNumber' | 'epoch'>
@@ -228,6 +236,8 @@ export interface Answered {
   readonly isGuessing: boolean
   /** The response code of a limit that refused the approval; null if none did. */
   readonly refusal: ResponseCode | null
+  /** An increment opened a payment of its own, and not the named one was raised. */
+  readonly isFlagged: boolean
 }
 
 const answer = shared.declareAct<AnswerValues, Answered>('answer_authorization')
@@ -244,7 +254,7 @@ export async function answerAuthorization(
   wrongExpiry: GuessingThreshold | null = null,
 ): Promise<Answered> {
   const { authorizationId, checks, clientId, durationMs, publicToken, responseCode } = authorization
-  const { details, eventType, spending } = authorization
+  const { details, eventType, now, spending } = authorization
   const answered = await answer(database, publicToken, {
     publicToken,
     clientId,
@@ -257,6 +267,7 @@ export async function answerAuthorization(
     ...transactionParameters(claim?.original ?? null),
     mistakes: wrongExpiry?.mistakes ?? null,
     windowLength: wrongExpiry && wrongExpiry.windowSeconds * 1_000_000,
+    now,
     eventType,
     details,
     ...holdValues(authorization),

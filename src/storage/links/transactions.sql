@@ -59,20 +59,6 @@ where payment.network_transaction_id = :networkTransactionId
 order by payment.public_token desc, payment.payment_id desc
 limit 1;
 
--- What later messages of a network transaction raise: the payment that
--- find_payment_to_change finds.
--- name: find_held_amount
-select (payment.approved - payment.reversed)::float8 as "held",
-  payment.currency_code as "currency"
-from payment
-where payment.public_token = any(array[:publicToken])
-  and payment.network_transaction_id = :networkTransactionId
-  and payment.network_id = :networkId
-  and not payment.is_final and not payment.is_expired
-  and (payment.cleared > 0 or payment.approved > payment.reversed)
-order by payment.payment_id desc
-limit 1;
-
 -- name: prune_network_transactions
 with old as materialized (
   select network_id, transaction_hash

@@ -1,5 +1,4 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
-import type { Money } from '../../domain/money.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
 
@@ -123,20 +122,6 @@ export const findCardOfTransaction = async (
   transaction: NetworkTransaction,
 ): Promise<PublicToken | null> =>
   firstRow(await selectCard(connection, transaction))?.publicToken ?? null
-
-const selectHeld = declare<
-  NetworkTransaction & { publicToken: PublicToken },
-  { held: number; currency: string }
->('find_held_amount')
-
-/** Returns what is approved and not taken back of a network's transaction, or null. */
-export async function findHeldAmount(
-  connection: Connection,
-  transaction: NetworkTransaction & { readonly publicToken: PublicToken },
-): Promise<Money | null> {
-  const row = firstRow(await selectHeld(connection, transaction))
-  return row && { amount: row.held, currency: row.currency }
-}
 
 const deleteTransactions = declare<{ limit: number }>('prune_network_transactions')
 

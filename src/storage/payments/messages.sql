@@ -18,6 +18,7 @@ from record_payment_message(
   p_is_final => :isFinal,
   p_hold_expires_at => :holdExpiresAt,
   p_network_expires_at => :networkExpiresAt,
+  p_now => :now,
   p_merchant => :merchant::text::jsonb,
   p_reference => :reference,
   p_request_id => :requestId

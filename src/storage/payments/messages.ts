@@ -30,6 +30,8 @@ export interface PaymentMessage {
   /** When a hold that the message opens expires, and the expiry that the network itself gives. */
   readonly holdExpiresAt: Date
   readonly networkExpiresAt: Date | null
+  /** By the clock of the service. */
+  readonly now: Date
   readonly merchant: Merchant | null
   readonly reference: string | null
 }

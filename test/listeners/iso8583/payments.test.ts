@@ -166,6 +166,21 @@ test('a new total holds the difference, and never less than before', async () =>
   )
 })
 
+test('two increments with new totals at once hold the greater total', async () => {
+  const card = await issueCard(service)
+  const room = { 63: 'HOTEL0000000010', 18: '7011' }
+  await buy(card, room)
+  await Promise.all(
+    ['000000002000', '000000002500', '000000002000'].map((total) =>
+      buy(card, { ...room, 4: total, 24: '102' }),
+    ),
+  )
+  assert.deepEqual(
+    (await read(card)).map(({ open }) => open),
+    [2500],
+  )
+})
+
 test('a new total is that of the payment that is held, beside a newer one that was taken back', async () => {
   const card = await issueCard(service)
   const room = { 63: 'HOTEL0000000009', 18: '7011' }

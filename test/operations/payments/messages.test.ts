@@ -244,6 +244,30 @@ onEachEngine((engine) => {
     }
   })
 
+  test('an early reversal is remembered for 24 hours of the clock of the service', async () => {
+    const moved = await engine.openOne()
+    const card = (await moved.createCard()).publicToken
+    const networkTransactionId = nextId()
+    await send(moved, 'reversals', {
+      reversalId: nextId(),
+      publicToken: card,
+      networkTransactionId,
+    })
+    const answerAfter = async (hours: number) => {
+      const now = new Date(Date.now() + hours * 3_600_000).toISOString()
+      await moved.call('POST', '//sandbox/clock', {
+        as: 'admin',
+        listener: 'private',
+        body: { now },
+      })
+      const purchase = { publicToken: card, ...eur(5), networkTransactionId }
+      return (await ask(moved, purchase)).json.responseCode
+    }
+    assert.equal(await answerAfter(0), '94')
+    assert.equal(await answerAfter(23), '94')
+    assert.equal(await answerAfter(25), '00')
+  })
+
   test('a reversal after a decline of another transaction is remembered', async () => {
     const card = (await service.createCard()).publicToken
     const declined = { publicToken: card, expiryDate: '2031-01', networkTransactionId: nextId() }
@@ -307,6 +331,36 @@ onEachEngine((engine) => {
     const [late] = (await service.call('GET', `/cards/${publicToken}/authorizations`)).json
     assert.notEqual(late.paymentId, paymentId)
     assert.equal((await sums(late.paymentId)).open, 500)
+  })
+
+  test('the answer to an increment that names its payment says which payment holds its amount', async () => {
+    const card = await issueCard(service)
+    const { networkTransactionId, paymentId } = await pay(service, card.publicToken)
+    const byToken = { publicToken: card.publicToken }
+    for (const asked of [byToken, pinTry(service, card)]) {
+      const increment = { ...asked, ...eur(500), reference: 'R-0' }
+      const keyed = () => ({ headers: { 'idempotency-key': nextId() } })
+      const options = keyed()
+      const raised = await ask(service, { ...increment, paymentId }, options)
+      assert.deepEqual([raised.json.responseCode, raised.json.paymentId], ['00', paymentId])
+      const again = await ask(service, { ...increment, paymentId }, options)
+      assert.deepEqual(again.json, raised.json)
+      const unnamed = { ...increment, networkTransactionId, isIncrement: true }
+      assert.equal((await ask(service, unnamed, keyed())).json.paymentId, undefined)
+
+      const over = await pay(service, card.publicToken)
+      await clear({ publicToken: card.publicToken, paymentId: over.paymentId, ...eur(10_000) })
+      const late = { ...increment, paymentId: over.paymentId }
+      const lateOptions = keyed()
+      const flagged = await ask(service, late, lateOptions)
+      assert.equal(flagged.json.responseCode, '00')
+      const held = await sums(flagged.json.paymentId)
+      assert.deepEqual([held.state, held.open], ['open', 500])
+      assert.notEqual(flagged.json.paymentId, over.paymentId)
+      assert.deepEqual((await ask(service, late, lateOptions)).json, flagged.json)
+      const unkeyed = await ask(service, late)
+      assert.equal((await sums(unkeyed.json.paymentId)).open, 500)
+    }
   })
 
   test('an increment with a PIN raises the payment, and a refused one leaves it as it is', async () => {

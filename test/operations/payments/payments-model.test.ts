@@ -32,6 +32,7 @@ const message = fc.record({
   isWhole: fc.boolean(),
   isRemaining: fc.boolean(),
   isFinal: fc.boolean(),
+  isNewTotal: fc.boolean(),
   basis: fc.constantFrom(...limitBases),
 })
 const step = fc.oneof(
@@ -110,10 +111,11 @@ async function send(
         responseCode: '00',
         checks: '[]',
         durationMs: 1,
+        now: new Date(now),
         eventType: 'authorization.approved',
         details: '{}',
         hold: { ...money, expiresAt: holdExpiresAt },
-        increment: kind === 'increment' ? { paymentId } : null,
+        increment: kind === 'increment' ? { paymentId, isNewTotal: sent.isNewTotal } : null,
         spending: JSON.stringify({
           amount: amount ?? 0,
           count: 1,
@@ -152,6 +154,7 @@ async function send(
     isFinal: sent.isFinal,
     holdExpiresAt,
     networkExpiresAt: null,
+    now: new Date(now),
     merchant: null,
     reference: null,
   })
@@ -218,6 +221,7 @@ function toMessage(world: model.ModelWorld, drawn: Drawn): model.ModelMessage {
     amount: isWhole ? null : isMoving ? drawn.amount + 1 : drawn.amount,
     isRemaining: drawn.kind === 'reversal' && drawn.isRemaining,
     isFinal: drawn.kind === 'clearing' && drawn.isFinal,
+    isNewTotal: drawn.kind === 'increment' && drawn.isNewTotal,
     basis: drawn.basis,
   }
 }
@@ -280,6 +284,7 @@ async function runSteps(database: Database, steps: readonly Step[]): Promise<voi
         isById: false,
         isWhole: false,
         isRemaining: false,
+        isNewTotal: false,
         basis: 'authorized',
       } as const
       await sendOne({ ...toMessage(world, clearing), paymentId: first })
@@ -348,6 +353,10 @@ const faults: Readonly<
   'limits whose basis changes with an increment': {
     from: 'order by request.authorization_id\n',
     to: 'order by request.authorization_id desc\n',
+  },
+  'new totals that are added': {
+    from: 'then greatest(0, p_total - (v_payment.approved - v_payment.reversed))',
+    to: 'then p_total',
   },
   'a window that is chosen by the newest hold': {
     from: "continue when v_windows -> v_name ->> 'startsOn' is distinct from v_starts_on;",

@@ -44,8 +44,8 @@ export interface ModelWorld {
   /** The day of the newest window; null before the first approval. */
   day: string | null
   readonly payments: Map<string, ModelPayment>
-  /** The transactions whose reversal came first. */
-  readonly reversedFirst: Set<string>
+  /** Until when the transactions whose reversal came first are declined. */
+  readonly reversedFirst: Map<string, number>
   /** What was done under each key. */
   readonly done: Map<string, string>
   events: number
@@ -55,7 +55,7 @@ export const createWorld = (now: number): ModelWorld => ({
   now,
   day: null,
   payments: new Map(),
-  reversedFirst: new Set(),
+  reversedFirst: new Map(),
   done: new Map(),
   events: 0,
 })
@@ -73,6 +73,8 @@ export interface ModelMessage {
   readonly amount: number | null
   readonly isRemaining: boolean
   readonly isFinal: boolean
+  /** Whether the amount of an increment is the new total. */
+  readonly isNewTotal: boolean
   /** What the product says when the message is an approval. */
   readonly basis: Basis
 }
@@ -111,7 +113,7 @@ function applyNew(world: ModelWorld, message: ModelMessage): string {
   if (!payment || opening.has(effect)) return openPayment(world, message, effect, amount)
   const before = { ...payment }
   const applied = change(payment, effect, amount, open, world.now)
-  if (effect === 'raise') countApproval(world, payment, message)
+  if (effect === 'raise') countApproval(world, payment, message, applied)
   else countChange(before, payment)
   payment.messages.push(`${message.kind} ${effect} ${applied}`)
   if (message.kind === 'increment') world.events += 1
@@ -123,11 +125,12 @@ function applyNew(world: ModelWorld, message: ModelMessage): string {
 function countApproval(
   world: ModelWorld,
   payment: ModelPayment,
-  { amount, basis }: ModelMessage,
+  { basis }: ModelMessage,
+  amount: number,
 ): void {
   world.day = findDay(world.now)
   payment.basis ??= basis
-  payment.approvals.push({ amount: amount ?? 0, day: world.day })
+  payment.approvals.push({ amount, day: world.day })
 }
 
 /** What a basis counts of a payment that limits count from its approval on. */
@@ -180,25 +183,28 @@ const opening: ReadonlySet<PaymentEffect> = new Set([
 ])
 
 function statedAmount(
-  { amount, isRemaining, kind }: ModelMessage,
+  { amount, isNewTotal, isRemaining, kind }: ModelMessage,
   payment: ModelPayment | undefined,
   open: number,
 ): number {
   if (amount === null) return open
+  if (isNewTotal && payment && clearable.has(derivePaymentState(payment))) {
+    return Math.max(0, amount - (payment.approved - payment.reversed))
+  }
   if (kind !== 'reversal' || !isRemaining) return amount
   return payment ? Math.max(0, payment.approved - payment.reversed - amount) : 0
 }
 
 function authorize(world: ModelWorld, message: ModelMessage): string {
   const { amount, messageId, transaction } = message
-  if (world.reversedFirst.has(transaction)) return 'reversed'
+  if ((world.reversedFirst.get(transaction) ?? 0) > world.now) return 'reversed'
   const payment = {
     ...blank(messageId, transaction, 'authorization'),
     approved: amount ?? 0,
     expiresAt: world.now + holdDays * dayMs,
   }
   world.payments.set(messageId, payment)
-  countApproval(world, payment, message)
+  countApproval(world, payment, message, amount ?? 0)
   world.events += 1
   return 'answered'
 }
@@ -227,7 +233,7 @@ function openPayment(
 ): string {
   const { kind, messageId, transaction } = message
   if (effect === 'remember') {
-    world.reversedFirst.add(transaction)
+    world.reversedFirst.set(transaction, world.now + dayMs)
     return 'null remember 0'
   }
   const isHold = effect === 'openFlagged' || effect === 'openDecided'
@@ -241,7 +247,7 @@ function openPayment(
     messages: [`${kind} ${effect} ${amount}`],
   }
   world.payments.set(messageId, payment)
-  if (kind === 'increment') countApproval(world, payment, message)
+  if (kind === 'increment') countApproval(world, payment, message, amount)
   world.events += kind === 'increment' ? 2 : 1
   return `${messageId} ${effect} ${amount}`
 }

@@ -99,6 +99,7 @@ const declined = {
   responseCode: '54',
   checks: '[]',
   durationMs: 1,
+  now: new Date('2026-06-01T12:00:00Z'),
   eventType: 'authorization.declined',
   details: '{"responseCode":"54"}',
   hold: null,

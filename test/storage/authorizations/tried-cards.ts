@@ -209,6 +209,7 @@ export const recordFor = (spent: SpentTry, comparison: Comparison): AnsweredAuth
   responseCode: { match: '00', mismatch: '55', unresolved: '96' }[comparison],
   checks: JSON.stringify([{ check: 'pin', result: comparison, afterMs: 1 }]),
   durationMs: 2,
+  now: new Date(),
   eventType: comparison === 'match' ? 'authorization.approved' : 'authorization.declined',
   details: '{}',
   hold: null,

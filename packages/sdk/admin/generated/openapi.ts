@@ -1714,7 +1714,7 @@ export interface components {
             readonly reference: string;
             /**
              * Format: uuid
-             * @description The payment that the approval opened.
+             * @description The payment that the approval opened or, if it was named, raised.
              */
             readonly paymentId?: string;
             readonly pin?: {

@@ -27,7 +27,8 @@ begin
     from payment
     where public_token = p_public_token and network_transaction_id = p_network_transaction_id
       and network_id = p_network_id
-    order by derive_payment_state(payment) not in ('open', 'partlyCleared'), payment_id desc
+    -- Written out, because a part of a table on a cluster has a row type of its own.
+    order by is_final or is_expired or (cleared = 0 and approved = reversed), payment_id desc
     limit 1
     for no key update;
   end if;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
+import { deriveOpenAmount, derivePaymentState } from '../../../src/domain/payment.ts'
 import { ask } from '../../support/network.ts'
 import { sql, type TestService } from '../../support/service.ts'
 
@@ -39,8 +40,8 @@ interface PaymentRow {
   readonly reversed: number
   readonly cleared: number
   readonly refunded: number
-  readonly state: string
-  readonly open: number
+  readonly isFinal: boolean
+  readonly isExpired: boolean
 }
 
 /** The row of a payment, and its messages in their order. */
@@ -48,7 +49,7 @@ export async function readPayment(service: TestService, paymentId: string) {
   const [payment] = await sql<PaymentRow>(
     service.database,
     `select approved::integer, reversed::integer, cleared::integer, refunded::integer,
-       derive_payment_state(payment) as state, derive_open_amount(payment)::integer as open
+       is_final as "isFinal", is_expired as "isExpired"
      from payment where payment_id = $1`,
     [paymentId],
   )
@@ -59,5 +60,7 @@ export async function readPayment(service: TestService, paymentId: string) {
     [paymentId],
   )
   assert.ok(payment)
-  return { ...payment, messages }
+  const { isExpired: _, isFinal: __, ...sums } = payment
+  const state = derivePaymentState(payment)
+  return { ...sums, state, open: deriveOpenAmount(payment), messages }
 }

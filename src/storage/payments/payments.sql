@@ -53,14 +53,9 @@ limit 1;
 -- An index by the id alone would cost every approval a write: an operator's search looks under each
 -- client instead.
 -- name: find_payment_of_any_client
-select found.*
-from client
-cross join lateral (
-  select *
-  from described_payment
-  where "clientId" = client.client_id and "paymentId" = :paymentId::uuid
-  limit 1
-) as found
+select *
+from described_payment
+where "clientId" = any(array(select client_id from client)) and "paymentId" = :paymentId::uuid
 limit 1;
 
 -- name: search_payments_by_network_transaction

@@ -33,6 +33,8 @@ create table authorization_request (
   -- texts of the acquirer that no statement compares.
   merchant jsonb check (jsonb_typeof(merchant) = 'object' and length(merchant::text) <= 600),
   network_transaction_id text check (length(network_transaction_id) <= 15),
+  -- What was approved of the amount, in its currency: null unless it is a part.
+  approved_amount bigint check (approved_amount > 0 and approved_amount < amount),
   -- The payment that the approval opened or raised: null if it holds nothing.
   payment_id uuid,
   requested_at timestamptz not null default clock_timestamp(),
@@ -94,6 +96,7 @@ select public_token as "publicToken", client_id as "clientId",
   amount::double precision as "amount", currency_code as "currencyCode",
   billing_amount::double precision as "billingAmount",
   billing_currency_code as "billingCurrencyCode",
+  approved_amount::double precision as "approvedAmount",
   merchant::text as "merchant", network_transaction_id as "networkTransactionId",
   payment_id as "paymentId",
   response_code as "responseCode", checks, remaining_tries as "remainingTries",

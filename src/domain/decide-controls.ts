@@ -171,8 +171,44 @@ export const takeAmount = (
   count: money?.amount === 0 ? 0 : 1,
 })
 
+/** A part of an amount, and the limit that leaves it. */
+export interface PartialApproval {
+  readonly amount: number
+  readonly limit: Pick<MetLimit, 'control' | 'owner'>
+}
+
+/**
+ * Finds the part of an amount that the controls of a card and product allow, where they object to
+ * the whole amount.
+ * @returns null if they do not, or if they object to every part.
+ */
+export function findPartialApproval(
+  inForce: ControlsInForce,
+  transaction: controls.ControlledTransaction,
+  at: Date,
+  spent: CardSpending = nothingSpent,
+): PartialApproval | null {
+  const objections = decideControls(inForce, transaction, at, spent)
+  if (objections.some(({ declineReason }) => declineReason !== 'amount_over_limit')) return null
+  const timeZone = inForce.product?.timeZone ?? 'UTC'
+  const { most, windows } = meetLimits({ ...inForce, timeZone }, transaction, at)
+  const taking = takeAmount(transaction, inForce.currency)
+  if (most?.amount === 0) return null
+  const isWithin = most === null || taking.amount <= most.amount
+  const within = isWithin ? taking : { ...taking, amount: most.amount }
+  const deciding = windows.filter(({ isShadow }) => !isShadow)
+  const part = spending.findPart(spent.windows, deciding, within)
+  if (part) return part
+  const isAllowed = deciding.every(
+    (limit) => spending.findExcess(spent.windows, limit, within) === null,
+  )
+  return isWithin || !isAllowed ? null : most
+}
+
 /** The limits that a transaction meets: those of its channels and those of all. */
 export interface MetLimits {
+  /** The lowest limit of the amount of one transaction. */
+  readonly most: PartialApproval | null
   /** The objections that depend on no other transaction. */
   readonly objections: readonly ControlObjection[]
   readonly windows: readonly MetLimit[]
@@ -189,7 +225,7 @@ export function meetLimits(
   transaction: Omit<controls.ControlledTransaction, 'merchant'>,
   at: Date,
 ): MetLimits {
-  if (!controls.isControlled(transaction)) return { objections: [], windows: [] }
+  if (!controls.isControlled(transaction)) return { most: null, objections: [], windows: [] }
   const day = spending.findDay(at, timeZone)
   const met = controlOwners.flatMap((owner) => {
     const rules = { product, card }[owner]
@@ -206,7 +242,17 @@ export function meetLimits(
   const windows = met.flatMap(({ period, ...limit }) =>
     period === 'transaction' ? [] : [{ ...limit, startsOn: spending.startWindow(period, day) }],
   )
-  return { objections, windows }
+  return { most: findMost(met), objections, windows }
+}
+
+/** Finds the lowest limit of the amount of one transaction. */
+function findMost(met: readonly LimitOfPeriod[]): PartialApproval | null {
+  const [most] = met
+    .flatMap(({ isShadow, maximumAmount: amount, period, ...limit }) =>
+      isShadow || amount === null || period !== 'transaction' ? [] : [{ amount, limit }],
+    )
+    .toSorted((one, other) => one.amount - other.amount)
+  return most ?? null
 }
 
 /** The limits of a card and of its product. */

@@ -1,5 +1,5 @@
 import type { AuthorizationCheck } from './authorization-check.ts'
-import type { ResponseCode } from './response-code.ts'
+import type { DeclineCode } from './response-code.ts'
 
 /** What declines an authorization. `service`: nothing about the card did. */
 export const decliners = [
@@ -20,7 +20,7 @@ export const retries = ['never', 'with_other_data', 'later'] as const
 /** The meaning of a decline for the card's client and the cardholder. */
 interface DeclineRule {
   /** `14` is about no card, and so about no client. */
-  readonly responseCode: Exclude<ResponseCode, '00' | '14'>
+  readonly responseCode: Exclude<DeclineCode, '14'>
   /** The check that objected, where other reasons have the same response code. */
   readonly objection?: Partial<Pick<AuthorizationCheck, 'check' | 'result' | 'control'>>
   /** `control`: a control of the card or of its product, as the check says. */

@@ -5,6 +5,7 @@ import type { TryKind } from './tries.ts'
 export const responseCodes = [
   '00',
   '03',
+  '10',
   '13',
   '14',
   '41',
@@ -25,11 +26,18 @@ export const responseCodes = [
 ] as const
 export type ResponseCode = (typeof responseCodes)[number]
 
+/** The response codes of declines. */
+export type DeclineCode = Exclude<ResponseCode, '00' | '10'>
+
+/** Whether a response code approves: the whole amount, or a part of it (`10`). */
+export const isApprovalCode = (responseCode: string): boolean =>
+  responseCode === '00' || responseCode === '10'
+
 /**
  * The response code of each status in which authorizations are declined. In the other statuses, a
  * try may be spent.
  */
-export const statusObjections: Readonly<Partial<Record<CardStatusCode, ResponseCode>>> = {
+export const statusObjections: Readonly<Partial<Record<CardStatusCode, DeclineCode>>> = {
   '02': '78',
   '41': '41',
   '43': '43',
@@ -44,7 +52,7 @@ export type TryOutcome = 'match' | 'mismatch' | 'unresolved' | 'blocked'
 
 /** The response code for the outcome of a try, except a match. */
 export const tryObjections: Readonly<
-  Record<TryKind, Readonly<Record<Exclude<TryOutcome, 'match'>, ResponseCode>>>
+  Record<TryKind, Readonly<Record<Exclude<TryOutcome, 'match'>, DeclineCode>>>
 > = {
   pin: { blocked: '75', mismatch: '55', unresolved: '96' },
   cvv: { blocked: 'N7', mismatch: 'N7', unresolved: '96' },

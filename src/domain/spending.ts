@@ -100,6 +100,27 @@ export function findExcess(
   return maximumCount !== null && count + taking.count > maximumCount ? 'count' : null
 }
 
+/**
+ * Finds the part of an amount that limits leave: the least that is left in a window. The same rule
+ * as in database/functions/limits/find-partial-approval.sql.
+ * @returns null if they allow the whole amount, leave nothing, or refuse it because of its count.
+ */
+export function findPart<Limit extends WindowLimit>(
+  windows: SpendingWindows,
+  limits: readonly Limit[],
+  taking: Taking,
+): { readonly amount: number; readonly limit: Limit } | null {
+  const left = limits.flatMap((limit) =>
+    limit.maximumAmount === null
+      ? []
+      : [{ limit, amount: limit.maximumAmount - openWindow(windows, limit).amount }],
+  )
+  const [least] = left.toSorted((one, other) => one.amount - other.amount)
+  if (!least || least.amount <= 0 || least.amount >= taking.amount) return null
+  const part = { ...taking, amount: least.amount }
+  return limits.some((limit) => findExcess(windows, limit, part) !== null) ? null : least
+}
+
 /** Returns the windows after a transaction that its limits allow. */
 export function takeFrom(
   windows: SpendingWindows,

@@ -1,3 +1,4 @@
+import type { EntryMode } from './entry-mode.ts'
 import { isMerchantKnown, type Merchant } from './merchant.ts'
 import { formatMoney, type Money } from './money.ts'
 
@@ -42,6 +43,8 @@ export interface TransactionMembers extends Partial<Money> {
 /** A transaction as an answer in JSON describes it. */
 export interface RecordedTransaction extends TransactionMembers {
   readonly transactionType: TransactionType
+  /** What was approved of `amount`, if it is a part. */
+  readonly approvedAmount?: number
 }
 
 const toMoney = (amount: number | undefined, currency: string | undefined): Money | null =>
@@ -81,6 +84,18 @@ export const recordTransaction = ({
 
 /** What the cardholder is charged: what the network converted, or the amount of the merchant. */
 export const findCharge = ({ billing, money }: Transaction): Money | null => billing ?? money
+
+/**
+ * Whether a part of the amount can be approved: of a purchase, never of cash. A converted amount
+ * has no part that the merchant knows.
+ */
+export const mayApprovePart = (
+  { billing, money, transactionType }: Transaction,
+  entryMode: EntryMode,
+): boolean =>
+  transactionType === 'purchase' &&
+  entryMode !== 'atm' &&
+  (billing === null || (billing.amount === money?.amount && billing.currency === money.currency))
 
 /**
  * Whether a card of this currency can be charged: what is charged is in its currency. No amount,

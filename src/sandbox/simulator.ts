@@ -30,6 +30,7 @@ interface Simulation extends TransactionMembers {
   readonly entryMode?: EntryMode
   /** The payment that the request raises. */
   readonly increment?: Increment
+  readonly partialAllowed?: boolean
 }
 
 /**
@@ -41,10 +42,11 @@ export const createSimulator =
   (context: AuthorizationContext) =>
   async (
     { clientId, requestId }: SimulatorCaller,
-    { cvv, entryMode, expiryDate, increment, pin, publicToken, ...members }: Simulation,
+    { partialAllowed, pin, publicToken, ...simulation }: Simulation,
     request: RepeatableRequest | null,
   ): Promise<Answer<Authorization>> => {
     const { database } = context
+    const { cvv, entryMode, expiryDate, increment, ...members } = simulation
     if (!isPublicToken(publicToken)) throw new Problem('card_not_found')
     const { clientId: networkId } = simulatorNetwork
     const card = await findCardReference(database, publicToken)
@@ -60,6 +62,7 @@ export const createSimulator =
       transaction: toTransaction(members),
       ...(expiryDate !== undefined && { expiryDate }),
       ...(increment && { increment }),
+      isPartialAllowed: partialAllowed === true,
       ...(pinBlock && { pinBlock }),
       ...(cvv !== undefined && { cvv2: cvv }),
     } as const

@@ -7,7 +7,11 @@ import {
   channels,
   completeControls,
 } from '../../src/domain/controls.ts'
-import { decideControls, nothingSpent } from '../../src/domain/decide-controls.ts'
+import {
+  decideControls,
+  findPartialApproval,
+  nothingSpent,
+} from '../../src/domain/decide-controls.ts'
 import { entryModes } from '../../src/domain/entry-mode.ts'
 import { findDay, findExcess, startWindow, takeFrom } from '../../src/domain/spending.ts'
 import { transactionTypes } from '../../src/domain/transaction.ts'
@@ -225,4 +229,35 @@ test('a window never reopens: a slower clock counts into the newer one', () => {
   assert.deepEqual(takeFrom(windows, [{ ...limit, startsOn: '2026-11-28' }], taking), {
     day: { startsOn: '2026-11-28', amount: 60, count: 1 },
   })
+})
+
+test('a part is approved exactly where only amounts are over, and it is the most that is allowed', () => {
+  fc.assert(
+    fc.property(
+      arbitraryControls,
+      arbitraryTransaction,
+      fc.record({ amount: fc.integer({ min: 0, max: 1_500 }), count: fc.constantFrom(0, 1) }),
+      (card, transaction, { amount, count }) => {
+        const inForce = { card, product: null, currency: 'EUR' }
+        const windows = { day: { startsOn: '2026-11-27', amount, count } }
+        const spent = { windows, lockedMerchant: null }
+        const decidePart = (part: number) =>
+          decideControls(
+            inForce,
+            { ...transaction, money: { amount: part, currency: 'EUR' } },
+            at,
+            spent,
+          )
+        const part = findPartialApproval(inForce, transaction, at, spent)
+        if (part) {
+          assert.ok(transaction.money && part.amount < transaction.money.amount)
+          assert.deepEqual(decidePart(part.amount), [])
+          assert.notDeepEqual(decidePart(part.amount + 1), [])
+        } else if (transaction.money?.currency === 'EUR' && transaction.money.amount > 1) {
+          const isWhole = decidePart(transaction.money.amount).length === 0
+          assert.ok(isWhole || decidePart(1).length > 0)
+        }
+      },
+    ),
+  )
 })

@@ -5,8 +5,9 @@
 -- p_window microseconds count as guessing.
 --
 -- An approval reserves what it takes from the limits (reserve_spending). If a limit refuses, the
--- authorization is declined, and the answer of this call is not stored: it was an approval.
--- p_spending is null without controls.
+-- authorization is declined, and the answer of this call is not stored: it was an approval. If it
+-- leaves a part that may be approved, the answer is 10 with approved_amount, and is not stored
+-- either. p_spending is null without controls.
 --
 -- Lock order: card, transaction, key, spending, wrong expiry.
 --
@@ -18,8 +19,9 @@
 --
 -- Returns whether the key was free and no reversal overtook the transaction; otherwise the call
 -- does nothing. is_reversed: a reversal came before this approval, which the caller declines. Also
--- returns whether to report guessing now, the response code of a limit that refused, or null, and
--- whether an increment is flagged. p_now is the time of the service.
+-- returns whether to report guessing now, the response code of a limit that refused, or null,
+-- whether an increment is flagged, and the approved part of the amount, or null. p_now is the time
+-- of the service.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function answer_authorization(
@@ -66,7 +68,8 @@ create or replace function answer_authorization(
   out is_reversed boolean,
   out is_guessing boolean,
   out refusal text,
-  out is_flagged boolean
+  out is_flagged boolean,
+  out approved_amount bigint
 )
 language plpgsql
 as $function$
@@ -75,7 +78,6 @@ declare
   v_sequence integer := v_card.last_sequence + 1;
   v_payment_id uuid;
   v_raised record;
-  v_held_amount bigint := p_held_amount;
   v_spending jsonb := p_spending;
   v_response_code text := p_response_code;
   v_event_type text := p_event_type;
@@ -83,6 +85,7 @@ declare
   v_checks text := p_checks;
   v_reserved record;
   v_taken jsonb;
+  v_held_amount bigint := p_held_amount;
   v_key_hash bytea;
 begin
   is_answered := false;
@@ -118,19 +121,24 @@ begin
     v_spending := p_spending
       || jsonb_build_object('amount', v_held_amount, 'count', least(1, v_held_amount));
   end if;
-  if p_spending is not null and p_response_code = '00' then
+  if p_spending is not null and p_response_code in ('00', '10') then
     v_reserved := reserve_spending(p_public_token, v_spending, p_checks, p_details);
     v_checks := v_reserved.checks;
     v_details := v_reserved.details;
     v_taken := v_reserved.taken;
+    approved_amount := v_reserved.approved_amount;
+    v_held_amount := coalesce(approved_amount, v_held_amount);
     if v_reserved.response_code is not null then
       refusal := v_reserved.response_code;
       v_response_code := refusal;
-      v_event_type := 'authorization.declined';
+      v_event_type := case
+        when refusal = '10' then 'authorization.approved'
+        else 'authorization.declined'
+      end;
     end if;
   end if;
   -- What an approval takes is taken here.
-  if p_held_amount is not null and p_is_increment and refusal is null then
+  if p_held_amount is not null and p_is_increment and v_response_code in ('00', '10') then
     v_raised := raise_payment(
       p_public_token, p_client_id, p_network_id, p_network_transaction_id, p_raised_payment_id,
       p_authorization_id, p_request_id, p_reference, v_held_amount, p_held_currency_code,
@@ -139,7 +147,7 @@ begin
     v_payment_id := (v_raised.raised).payment_id;
     is_flagged := coalesce(v_payment_id <> p_raised_payment_id, false);
     v_details := (v_details::jsonb || jsonb_build_object('paymentId', v_payment_id))::text;
-  elsif p_held_amount is not null and refusal is null then
+  elsif p_held_amount is not null and v_response_code in ('00', '10') then
     v_payment_id := p_authorization_id;
     insert into payment (
       public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
@@ -147,7 +155,7 @@ begin
     )
     values (
       p_public_token, v_payment_id, p_client_id, p_network_id, p_network_transaction_id,
-      'authorization', p_held_currency_code, p_held_amount, p_hold_expires_at
+      'authorization', p_held_currency_code, v_held_amount, p_hold_expires_at
     );
   end if;
   if refusal is not null or is_flagged then
@@ -160,14 +168,14 @@ begin
   insert into authorization_request (
     public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
     transaction_type, amount, currency_code, billing_amount, billing_currency_code, merchant,
-    network_transaction_id, payment_id, response_code, checks, product_controls_version,
-    card_controls_version, spending, duration_ms, decided_at
+    network_transaction_id, approved_amount, payment_id, response_code, checks,
+    product_controls_version, card_controls_version, spending, duration_ms, decided_at
   )
   values (
     p_public_token, p_authorization_id, p_client_id, p_network_id, p_request_id, p_reference,
     p_entry_mode, p_transaction_type, p_amount, p_currency_code, p_billing_amount,
-    p_billing_currency_code, p_merchant, p_network_transaction_id, v_payment_id, v_response_code,
-    v_checks, (p_spending ->> 'productVersion')::integer, (p_spending ->> 'cardVersion')::integer,
+    p_billing_currency_code, p_merchant, p_network_transaction_id, approved_amount, v_payment_id,
+    v_response_code, v_checks, (p_spending ->> 'productVersion')::integer, (p_spending ->> 'cardVersion')::integer,
     v_taken, p_duration_ms, clock_timestamp()
   );
   perform record_event(

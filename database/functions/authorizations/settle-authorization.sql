@@ -3,7 +3,9 @@
 -- comes after those of the try.
 --
 -- An approval reserves what it takes from the limits (reserve_spending). If a limit refuses, the
--- authorization is declined, and the answer of this call is not stored: it was an approval.
+-- authorization is declined, and the answer of this call is not stored: it was an approval. If it
+-- leaves a part that may be approved, the answer is 10 with approved_amount, and is not stored
+-- either.
 --
 -- Lock order: card, counter, key, spending; the card is locked only if it gets an event. The first
 -- stored answer of a key stays. The answer of this call is stored only if p_foreseen_tries remain,
@@ -23,8 +25,8 @@
 --
 -- Returns how many tries remain, null if the counter does not exist; the stored answer of the key,
 -- null if it has none; whether it is the answer of this call; whether a reversal came first; the
--- response code of a limit that refused, or null; and whether an increment is flagged. p_now is the
--- time of the service.
+-- response code of a limit that refused, or null; whether an increment is flagged; and the approved
+-- part of the amount, or null. p_now is the time of the service.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function settle_authorization(
@@ -62,7 +64,8 @@ create or replace function settle_authorization(
   out is_own boolean,
   out is_reversed boolean,
   out refusal text,
-  out is_flagged boolean
+  out is_flagged boolean,
+  out approved_amount bigint
 )
 language plpgsql
 as $function$
@@ -123,7 +126,7 @@ begin
     v_response_code := '94';
     v_event_type := 'authorization.declined';
     v_details := (
-      p_details::jsonb - 'paymentId' || jsonb_build_object(
+      p_details::jsonb - array['paymentId', 'approvedAmount'] || jsonb_build_object(
         'responseCode', '94', 'declineReason', 'transaction_reversed', 'declinedBy', 'service'
       )
     )::text;
@@ -139,7 +142,7 @@ begin
       v_response_code := '96';
       v_event_type := 'authorization.declined';
       v_details := (
-        p_details::jsonb - 'paymentId' || jsonb_build_object(
+        p_details::jsonb - array['paymentId', 'approvedAmount'] || jsonb_build_object(
           'responseCode', '96', 'declineReason', 'service_unavailable', 'declinedBy', 'service'
         )
       )::text;
@@ -153,19 +156,24 @@ begin
     v_spending := p_spending
       || jsonb_build_object('amount', v_held_amount, 'count', least(1, v_held_amount));
   end if;
-  if p_spending is not null and v_response_code = '00' then
+  if p_spending is not null and v_response_code in ('00', '10') then
     v_reserved := reserve_spending(p_public_token, v_spending, p_checks, p_details);
     v_checks := v_reserved.checks;
     v_details := v_reserved.details;
     v_taken := v_reserved.taken;
+    approved_amount := v_reserved.approved_amount;
+    v_held_amount := coalesce(approved_amount, v_held_amount);
     if v_reserved.response_code is not null then
       refusal := v_reserved.response_code;
       v_response_code := refusal;
-      v_event_type := 'authorization.declined';
+      v_event_type := case
+        when refusal = '10' then 'authorization.approved'
+        else 'authorization.declined'
+      end;
     end if;
   end if;
   -- What an approval takes is taken here.
-  if p_held_amount is not null and v_response_code = '00' and p_is_increment then
+  if p_held_amount is not null and v_response_code in ('00', '10') and p_is_increment then
     v_raised := raise_payment(
       p_public_token, v_card.client_id, p_network_id, p_network_transaction_id,
       p_raised_payment_id, p_authorization_id, p_request_id, p_reference, v_held_amount,
@@ -174,7 +182,7 @@ begin
     v_payment_id := (v_raised.raised).payment_id;
     is_flagged := coalesce(v_payment_id <> p_raised_payment_id, false);
     v_details := (v_details::jsonb || jsonb_build_object('paymentId', v_payment_id))::text;
-  elsif p_held_amount is not null and v_response_code = '00' then
+  elsif p_held_amount is not null and v_response_code in ('00', '10') then
     v_payment_id := p_authorization_id;
     insert into payment (
       public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
@@ -182,7 +190,7 @@ begin
     )
     values (
       p_public_token, v_payment_id, v_card.client_id, p_network_id, p_network_transaction_id,
-      'authorization', p_held_currency_code, p_held_amount, p_hold_expires_at
+      'authorization', p_held_currency_code, v_held_amount, p_hold_expires_at
     );
   end if;
   if p_key_hash is not null then
@@ -233,6 +241,7 @@ begin
     spending = v_taken,
     duration_ms = p_duration_ms,
     decided_at = v_decided_at,
+    approved_amount = settle_authorization.approved_amount,
     payment_id = v_payment_id
   where request.public_token = p_public_token and request.authorization_id = p_authorization_id;
   if v_settled.restored_tries <> '{}' and v_settled.restored_tries <> array[p_try_number] then

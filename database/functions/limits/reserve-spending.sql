@@ -9,9 +9,14 @@
 -- The row is locked until the transaction ends, so that a concurrent approval counts this one. Lock
 -- order: after the card, the counter and the key.
 --
--- Returns what was taken, for move_spending; null if nothing. If a limit refuses, it returns the
--- response code, with its reason as in src/domain/decline-reason.ts in the details of the event. It
--- also returns the checks, of which the last one was foreseen to pass.
+-- p_spending has isPartialAllowed if a part of the amount may be approved, and approvedAmount if the
+-- limits of one transaction leave a part only. If the windows leave less (find_partial_approval),
+-- that is taken, and the response code is 10.
+--
+-- Returns what was taken, for move_spending; null if nothing. approved_amount is null unless a part
+-- is approved. If a limit refuses, it returns the response code, with its reason as in
+-- src/domain/decline-reason.ts in the details of the event. It also returns the checks, of which the
+-- last one was foreseen to pass.
 create or replace function reserve_spending(
   p_public_token text,
   p_spending jsonb,
@@ -19,6 +24,7 @@ create or replace function reserve_spending(
   p_details text,
   out taken jsonb,
   out response_code text,
+  out approved_amount bigint,
   out checks text,
   out details text
 )
@@ -36,10 +42,13 @@ declare
   v_starts jsonb := '{}';
   v_excess text;
   v_shadow jsonb;
+  v_part bigint;
+  v_met_limit jsonb;
   v_checks jsonb;
 begin
   checks := p_checks;
   details := p_details;
+  approved_amount := (p_spending ->> 'approvedAmount')::bigint;
   if v_lock_to is null and coalesce(jsonb_array_length(p_spending -> 'limits'), 0) = 0 then
     return;
   end if;
@@ -55,6 +64,16 @@ begin
       'responseCode', '03', 'declineReason', 'merchant_not_allowed',
       'declinedBy', (p_spending ->> 'lockedBy') || '_control', 'control', 'merchantLock'
     );
+  end if;
+  if (p_spending ->> 'isPartialAllowed')::boolean and v_decline is null then
+    select part.amount, part.met_limit
+    into v_part, v_met_limit
+    from find_partial_approval(v_known.windows, p_spending -> 'limits', v_amount) as part;
+    if v_part is not null then
+      v_amount := v_part;
+      approved_amount := v_part;
+      response_code := '10';
+    end if;
   end if;
   for v_limit in select jsonb_array_elements(p_spending -> 'limits') loop
     v_window := v_known.windows -> (v_limit ->> 'window');
@@ -92,10 +111,21 @@ begin
       'amount', v_amount, 'count', v_count, 'windows', v_starts, 'basis', p_spending -> 'basis'
     );
   end if;
-  if v_decline is null and v_shadow is null then
+  if v_decline is null and v_shadow is null and response_code is null then
     return;
   end if;
   v_checks := p_checks::jsonb;
+  if response_code = '10' then
+    v_checks := jsonb_set(
+      v_checks, '{-1}',
+      v_checks -> -1 || jsonb_build_object(
+        'control', v_met_limit -> 'control', 'owner', v_met_limit -> 'owner'
+      )
+    );
+    details := (
+      p_details::jsonb || jsonb_build_object('responseCode', '10', 'approvedAmount', v_amount)
+    )::text;
+  end if;
   if v_decline is not null then
     v_checks := jsonb_set(
       v_checks, '{-1}',
@@ -116,11 +146,14 @@ begin
     );
   end if;
   checks := v_checks::text;
-  response_code := v_decline ->> 'responseCode';
+  if v_decline is not null then
+    response_code := v_decline ->> 'responseCode';
+    approved_amount := null;
+  end if;
   details := (
     case
-      when v_decline is null then p_details::jsonb
-      else p_details::jsonb - 'paymentId' || v_decline
+      when v_decline is null then details::jsonb
+      else p_details::jsonb - array['paymentId', 'approvedAmount'] || v_decline
     end
     || jsonb_build_object(
       'checks', (

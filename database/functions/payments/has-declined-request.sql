@@ -25,7 +25,7 @@ begin
     ) as request
     where request.network_transaction_id = p_network_transaction_id
       and request.network_id = p_network_id
-      and request.response_code <> '00'
+      and request.response_code not in ('00', '10')
       and request.requested_at > clock_timestamp() - interval '24 hours'
   );
 end

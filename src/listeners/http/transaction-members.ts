@@ -109,9 +109,23 @@ export const transactionMembers = {
   networkTransactionId: Type.Optional(networkTransactionId),
 }
 
+/** Whether a request can be approved in part. */
+export const partialMember = {
+  partialAllowed: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether the terminal can take a part of `amount`. A purchase that is over a limit is ' +
+        'then approved in part, with `10` and `approvedAmount`. Default: false.',
+    }),
+  ),
+}
+
 /** The same as it is recorded. */
 export const recordedTransactionMembers = {
   ...transactionMembers,
+  approvedAmount: Type.Optional(
+    Type.Integer({ description: 'What was approved of `amount`, with `10`: a part.' }),
+  ),
   transactionType: Type.Enum([...transactionTypes], { examples: ['purchase'] }),
 }
 

@@ -1,3 +1,4 @@
+import { findCurrency } from '../../domain/currencies.ts'
 import type { Authorization } from '../../operations/authorizations/authorization.ts'
 import type { IsoMessage } from './codec/layout.ts'
 import { writeParts } from './codec/parts.ts'
@@ -38,6 +39,30 @@ export function findResponseCode(profile: Profile, mti: string, outcome: LinkOut
   const accepted = codes[isAdvice ? 'advice' : readClass(mti)]
   const whole = profile.responses[outcome] ?? outcome
   return outcome === '00' ? (accepted ?? whole) : whole
+}
+
+/**
+ * Composes the amounts of the answer that approves a part: the approved amount, and the requested
+ * one as an additional amount. Nothing is composed for other answers.
+ */
+export function composeAmounts(
+  { additionalAmounts, billing }: Profile,
+  { fields }: IsoMessage,
+  { approvedAmount }: Pick<Authorization, 'approvedAmount'>,
+): Readonly<Record<string, string>> {
+  if (approvedAmount === undefined) return {}
+  const write = (amount: string | number): string => String(amount).padStart(12, '0')
+  const accountType = (fields['3'] ?? '').slice(2, 4).padEnd(2, '0')
+  const currency = findCurrency((fields['49'] ?? '').trim())?.number ?? '000'
+  const requested = `${currency}D${write(fields['4'] ?? '')}`
+  return {
+    4: write(approvedAmount),
+    // A part of a converted amount is never approved: both amounts are the same.
+    ...(billing && fields[billing.amount] && { [billing.amount]: write(approvedAmount) }),
+    ...(additionalAmounts && {
+      [additionalAmounts.field]: `${accountType}${additionalAmounts.original}${requested}`,
+    }),
+  }
 }
 
 /** A result for the network, and its place in the answer. */

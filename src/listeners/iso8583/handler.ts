@@ -8,7 +8,7 @@ import type {
 import type { Link } from '../../operations/links/links.ts'
 import { importSentKey, type LinkMacs } from '../../operations/links/macs.ts'
 import type { LinkAdvices } from '../../operations/links/reversals.ts'
-import { answerTo, composeResults } from './answer.ts'
+import { answerTo, composeAmounts, composeResults } from './answer.ts'
 import type { IsoMessage } from './codec/layout.ts'
 import { hasRightMac } from './message-mac.ts'
 import * as messages from './network-messages.ts'
@@ -160,7 +160,10 @@ const authorize: Handler = async (services, conversation, received) => {
     if (isLate(received) || conversation.isEnded) return late
     const { authorization, outcome, replayed } = await services.authorizer.authorize(request)
     const shown = authorization ? composeResults(profile, showAsked(request, authorization)) : {}
-    const approval = outcome === '00' ? { 38: messages.computeApprovalCode(origin, message) } : {}
+    const approval = authorization?.approved && {
+      38: messages.computeApprovalCode(origin, message),
+      ...composeAmounts(profile, message, authorization),
+    }
     return { ...reply(conversation, message, outcome, { ...shown, ...approval }), replayed }
   } finally {
     leave()

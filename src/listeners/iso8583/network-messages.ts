@@ -12,6 +12,7 @@ import type { Version } from './codec/versions.ts'
 import type { Profile } from './profile-schema.ts'
 import { keyFields } from './profile-schema.ts'
 import {
+  isPartialAllowed,
   parseAddress,
   parseRemaining,
   parseTransaction,
@@ -80,6 +81,7 @@ export function parseRequest(
     reference: parseReference(fields, pan),
     transaction,
     raise: selectRaise(profile, fields),
+    isPartialAllowed: isPartialAllowed(profile, fields),
     ...(pinBlock && { pinBlock }),
     ...(cvv2 && { cvv2 }),
     ...(cardholderAddress && { cardholderAddress }),

@@ -13,6 +13,7 @@ export const outcomes: readonly LinkOutcome[] = [
   ...([
     '00',
     '03',
+    '10',
     '12',
     '13',
     '14',
@@ -145,6 +146,7 @@ const TextPlace = Type.Object(
   },
   closed,
 )
+const AmountType = Type.String({ pattern: '^[0-9]{2}$' })
 const timer = Type.Integer({ minimum: 100, maximum: 600_000 })
 
 /** A profile in JSON, including the profiles that it extends. */
@@ -239,6 +241,27 @@ export const ProfileSchema = Type.Object(
         { field: FieldNumber, part: Type.Optional(Type.String()), added: Texts, total: Texts },
         closed,
       ),
+    ]),
+    /**
+     * Where a request says that the terminal can take a part of the amount: a text that begins with
+     * one of the values. Null: no request does, and nothing is approved in part.
+     */
+    partialApproval: Type.Union([
+      Type.Null(),
+      Type.Object(
+        {
+          field: FieldNumber,
+          part: Type.Optional(Type.String()),
+          at: Type.Optional(Count),
+          values: Texts,
+        },
+        closed,
+      ),
+    ]),
+    /** The field of additional amounts, and their types; null without one. */
+    additionalAmounts: Type.Union([
+      Type.Null(),
+      Type.Object({ field: FieldNumber, original: AmountType }, closed),
     ]),
     /**
      * Where a reversal says what remains of the amount. Null: every reversal takes back everything.

@@ -175,6 +175,7 @@ function changedField(
 function listFaults(
   {
     accepted,
+    additionalAmounts,
     addressCheck,
     billing,
     responses,
@@ -186,6 +187,7 @@ function listFaults(
     mac,
     management,
     networkTransactionId,
+    partialApproval,
     pin,
     processing,
     replacement,
@@ -208,6 +210,8 @@ function listFaults(
     ...(billing ? [billing.amount, billing.currency] : []),
     ...(networkTransactionId ? [networkTransactionId.field] : []),
     ...(increment ? [increment.field] : []),
+    ...(partialApproval ? [partialApproval.field] : []),
+    ...(additionalAmounts ? [additionalAmounts.field] : []),
     ...(replacement ? [replacement.field] : []),
     ...(cvv2 ? [cvv2.field, cvv2.result?.field ?? cvv2.field] : []),
     ...(mac ? ['64', '128', mac.control] : []),
@@ -216,9 +220,8 @@ function listFaults(
     '38',
     '39',
   ]
-  const parted = [cvv2, cvv2?.result, increment, networkTransactionId, ...addressPlaces].filter(
-    (each) => each?.part !== undefined,
-  )
+  const places = [cvv2, cvv2?.result, increment, networkTransactionId, partialApproval]
+  const parted = [...places, ...addressPlaces].filter((each) => each?.part !== undefined)
   const secret = [pin.field, '35', '36', '45', '55', ...(cvv2 ? [cvv2.field] : [])]
   const code = fields[39]
   const codes = [

@@ -90,11 +90,13 @@ export function parseAddress(profile: Profile, fields: Fields): GivenAddress | n
   }
 }
 
+type TextPlace = NonNullable<Profile['addressCheck']>['postalCode']
+
 /** Reads a text at its place; an empty text where it is absent. */
 function readText(
   { layout }: Profile,
   fields: Fields,
-  { at = 0, field: name, length, part }: NonNullable<Profile['addressCheck']>['postalCode'],
+  { at = 0, field: name, length, part }: TextPlace,
 ): string {
   const field = layout.fields[name]
   const value = fields[name]
@@ -116,6 +118,14 @@ export function selectRaise({ increment, layout }: Profile, fields: Fields): Rai
   if (code === undefined) return null
   if (added.includes(code)) return 'added'
   return total.includes(code) ? 'total' : null
+}
+
+/** Whether the terminal of a request can take a part of the amount. */
+export function isPartialAllowed(profile: Profile, fields: Fields): boolean {
+  const { partialApproval: place } = profile
+  if (!place) return false
+  const text = readText(profile, fields, place)
+  return place.values.some((value) => text.startsWith(value))
 }
 
 /**

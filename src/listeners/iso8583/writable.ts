@@ -1,5 +1,5 @@
 import { addressResults } from '../../domain/address-check.ts'
-import { answerTo, composeResults, managementMessage } from './answer.ts'
+import { answerTo, composeAmounts, composeResults, managementMessage } from './answer.ts'
 import { CodecError, type FieldLayout, type IsoMessage } from './codec/layout.ts'
 import { encode } from './codec/message.ts'
 import type { Profile } from './profile-schema.ts'
@@ -43,9 +43,12 @@ function listAnswers(profile: Profile): IsoMessage[] {
   return [
     ...asked.map((message) => answerTo(profile, message, '00', { 38: approvalCode })),
     ...outcomes.map((outcome) => answerTo(profile, authorization, outcome)),
+    answerTo(profile, authorization, '10', composeAmounts(profile, authorization, partial)),
     ...listResults(profile).map((shown) => answerTo(profile, authorization, '00', shown)),
   ]
 }
+
+const partial = { approvedAmount: 1 }
 
 /** Creates a message with all fields that are echoed. */
 function createExample(

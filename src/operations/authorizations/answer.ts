@@ -5,7 +5,7 @@ import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import { explainDecline } from '../../domain/decline-reason.ts'
 import { composeHold, type Hold } from '../../domain/payment.ts'
 import { Problem } from '../../domain/problem.ts'
-import type { ResponseCode } from '../../domain/response-code.ts'
+import { isApprovalCode, type ResponseCode } from '../../domain/response-code.ts'
 import { recordTransaction } from '../../domain/transaction.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import { type NewSpending, toSpending } from '../../storage/authorizations/applied-controls.ts'
@@ -73,31 +73,62 @@ export const uncheckedOutcomes = ({ cvvRemaining, pinRemaining }: AuthorizedCard
   cvv: { result: 'not_checked', remainingTries: cvvRemaining },
 })
 
+/** An answer that approves a part of the amount. */
+interface PartialVerdict {
+  readonly responseCode: '10'
+  readonly approvedAmount: number
+}
+
+/** The answer to a request: a response code, and the amount if it approves a part. */
+export type Verdict = Exclude<ResponseCode, '10'> | PartialVerdict
+
+const isPartial = (verdict: Verdict): verdict is PartialVerdict => typeof verdict === 'object'
+
+/** The answer that was committed: the foreseen one, unless a limit refused it. */
+export function selectVerdict(
+  { approvedAmount, refusal }: Pick<Answered, 'approvedAmount' | 'refusal'>,
+  foreseen: Verdict,
+): Verdict {
+  if (refusal === null) return foreseen
+  if (refusal !== '10') return refusal
+  if (approvedAmount === null) throw new Error('A partial approval has no amount.')
+  return { responseCode: refusal, approvedAmount }
+}
+
 /**
  * Composes the answer to the network.
  * @param authorizationId of its record, if the card is known.
  */
-export const composeAnswer = (
-  responseCode: ResponseCode,
+export function composeAnswer(
+  verdict: Verdict,
   card: AuthorizedCard | null,
   traced: TracedRequest,
   authorizationId: string,
   outcomes: Outcomes | null = card && uncheckedOutcomes(card),
-): Authorization => ({
-  approved: responseCode === '00',
-  responseCode,
-  ...(card && { publicToken: card.publicToken, authorizationId }),
-  ...namePayment(traced, responseCode, authorizationId),
-  reference: traced.reference,
-  ...outcomes,
-  ...(card && traced.address && { address: traced.address }),
-})
+): Authorization {
+  const approval = isPartial(verdict) ? verdict : { responseCode: verdict }
+  return {
+    approved: isApprovalCode(approval.responseCode),
+    ...approval,
+    ...(card && { publicToken: card.publicToken, authorizationId }),
+    ...namePayment(traced, approval, authorizationId),
+    reference: traced.reference,
+    ...outcomes,
+    ...(card && traced.address && { address: traced.address }),
+  }
+}
+
+type Approval = Pick<Authorization, 'responseCode' | 'approvedAmount'>
 
 /** Composes what an answer holds; null for a decline, and for what takes no money. */
-const composeHeld = (
+function composeHeld(
   { at, holdExpiresAt, transaction }: TracedRequest,
-  responseCode: ResponseCode,
-): Hold | null => (responseCode === '00' ? composeHold(transaction, at, holdExpiresAt) : null)
+  { approvedAmount, responseCode }: Approval,
+): Hold | null {
+  const hold = isApprovalCode(responseCode) && composeHold(transaction, at, holdExpiresAt)
+  if (!hold) return null
+  return approvedAmount === undefined ? hold : { ...hold, amount: approvedAmount }
+}
 
 /**
  * Names the payment of an approval: its own, or the one that an increment names and would raise.
@@ -105,10 +136,10 @@ const composeHeld = (
  */
 function namePayment(
   traced: TracedRequest,
-  responseCode: ResponseCode,
+  approval: Approval,
   authorizationId: string,
 ): Pick<Authorization, 'paymentId'> {
-  if (composeHeld(traced, responseCode) === null) return {}
+  if (composeHeld(traced, approval) === null) return {}
   const paymentId = traced.increment ? traced.increment.paymentId : authorizationId
   return paymentId === null ? {} : { paymentId }
 }
@@ -127,12 +158,13 @@ export function toAnsweredAuthorization(
     controls,
     publicToken,
   }: Pick<AuthorizedCard, 'clientId' | 'controls' | 'publicToken'>,
-  { authorizationId = newEventId(), responseCode }: Authorization,
+  { approvedAmount, authorizationId = newEventId(), responseCode }: Authorization,
   spending: NewSpending | null = null,
 ): AnsweredAuthorization & Pick<AuthorizationRequest, 'entryMode'> {
   const { entryMode, networkId, reference, requestId, trail, transaction } = traced
   const { control, declinedBy, declineReason } = explainDecline(responseCode, trail.checks) ?? {}
-  const { paymentId } = namePayment(traced, responseCode, authorizationId)
+  const approval = { responseCode, ...(approvedAmount !== undefined && { approvedAmount }) }
+  const { paymentId } = namePayment(traced, approval, authorizationId)
   const reported = { authorizationId, paymentId, responseCode, declineReason, declinedBy, control }
   return {
     publicToken,
@@ -147,17 +179,18 @@ export function toAnsweredAuthorization(
     checks: JSON.stringify(trail.checks),
     durationMs: trail.durationMs(),
     now: traced.at,
-    eventType: responseCode === '00' ? 'authorization.approved' : 'authorization.declined',
+    eventType: isApprovalCode(responseCode) ? 'authorization.approved' : 'authorization.declined',
     details: JSON.stringify({
       ...reported,
       entryMode,
       reference,
       ...recordTransaction(transaction),
+      approvedAmount,
       checks: trail.checks.map(({ check, result }) => ({ check, result })),
       // Of the try that the record has. An earlier one has a record without an answer.
       tryNumber: trail.checks.findLast(({ check }) => check !== 'limits')?.tryNumber,
     }),
-    hold: composeHeld(traced, responseCode),
+    hold: composeHeld(traced, approval),
     increment: traced.increment ?? null,
     spending: controls && toSpending(controls, spending),
   }
@@ -210,7 +243,7 @@ export async function answerUnspent(
     const { authorizationId } = record
     const lost = composeAnswer('96', card, traced, authorizationId)
     const asked = isFlagged ? toFlagged(traced) : traced
-    const actual = composeAnswer(refusal ?? '00', card, asked, authorizationId)
+    const actual = composeAnswer(selectVerdict(answered, '00'), card, asked, authorizationId)
     context.observe.checked(actual)
     const claimId = claim?.claimId ?? null
     return storeFirstAnswer(context, { keyed, claimId, lost }, actual)
@@ -238,7 +271,8 @@ async function commitUnspent(
   try {
     if (record) return await recordUnspent(context, record, claim, isExpiryWrong)
     const isAnswered = !claim || (await answerUnknownCard(database, traced.networkId, claim))
-    return { isAnswered, isReversed: false, refusal: null, isFlagged: false }
+    const nothing = { isReversed: false, refusal: null, isFlagged: false, approvedAmount: null }
+    return { isAnswered, ...nothing }
   } catch (error) {
     // The lock was that of the card or of the key: of the key, if another request has it by now.
     const isInUse =

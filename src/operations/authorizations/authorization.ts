@@ -24,6 +24,9 @@ export type CheckOutcome = Static<typeof CheckOutcomeSchema>
 const answerMembers = {
   approved: Type.Boolean(),
   responseCode: Type.Enum([...responseCodes]),
+  approvedAmount: Type.Optional(
+    Type.Integer({ description: 'The part of `amount` that was approved, with `10`.' }),
+  ),
   publicToken: Type.Optional(Type.String({ examples: ['4820117360'] })),
   reference: Type.String({ examples: ['512345678901'] }),
   paymentId: Type.Optional(
@@ -112,6 +115,8 @@ export interface AuthorizationRequest {
   readonly increment?: Increment
   /** The network's own expiry of the hold. */
   readonly holdExpiresAt?: Date
+  /** Whether the terminal can take a part of the amount. */
+  readonly isPartialAllowed?: boolean
   readonly pinBlock?: NamedPinBlock
   /** To be compared with that of the card. */
   readonly cardholderAddress?: GivenAddress

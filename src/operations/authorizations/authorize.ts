@@ -1,7 +1,7 @@
 import { toExpiry } from '../../domain/calendar.ts'
 import { statusAt } from '../../domain/card-status.ts'
 import { Problem } from '../../domain/problem.ts'
-import { type ResponseCode, statusObjections } from '../../domain/response-code.ts'
+import { type DeclineCode, statusObjections } from '../../domain/response-code.ts'
 import { isInCurrency } from '../../domain/transaction.ts'
 import {
   type AuthorizedCard,
@@ -171,8 +171,8 @@ async function decide(
   }
   const [kind] = listKinds(traced)
   if (!kind) {
-    const { objection, spending } = meetLimits(traced, card)
-    const result = composeAnswer(objection ?? '00', card, traced, authorizationId)
+    const { spending, verdict } = meetLimits(traced, card)
+    const result = composeAnswer(verdict, card, traced, authorizationId)
     return answerUnspent(context, keyed, traced, { result, card, isExpiryWrong: false, spending })
   }
   const result = blockedAnswer(traced, { authorizationId, card }, kind, uncheckedOutcomes(card))
@@ -201,7 +201,7 @@ const findFaultyMember = (
 }
 
 /** Returns the first objection to a transaction by itself, whoever uses the card. */
-function objectToTransaction(traced: TracedRequest, card: AuthorizedCard): ResponseCode | null {
+function objectToTransaction(traced: TracedRequest, card: AuthorizedCard): DeclineCode | null {
   const faulty = findFaultyMember(traced, card)
   if (!faulty) return noteControls(traced, card)
   traced.trail.note({ check: faulty, result: 'failed', responseCode: '57' })
@@ -209,7 +209,7 @@ function objectToTransaction(traced: TracedRequest, card: AuthorizedCard): Respo
 }
 
 /** Returns the first objection before a try is spent, in the order that networks expect. */
-function objectTo(traced: TracedRequest, begun: Begun): ResponseCode | null {
+function objectTo(traced: TracedRequest, begun: Begun): DeclineCode | null {
   const { card, outcome, presented } = begun
   const { at, trail } = traced
   const { note } = trail

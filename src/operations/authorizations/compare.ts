@@ -1,5 +1,5 @@
 import { toExpiry } from '../../domain/calendar.ts'
-import { type ResponseCode, type TryOutcome, tryObjections } from '../../domain/response-code.ts'
+import { type DeclineCode, type TryOutcome, tryObjections } from '../../domain/response-code.ts'
 import type { TryKind } from '../../domain/tries.ts'
 import type { StoredPin } from '../../hsm/contract/card.ts'
 import type { OpenedPinBlock } from '../../hsm/contract/hsm.ts'
@@ -21,11 +21,13 @@ import {
   type AnswerClaim,
   composeAnswer,
   type Outcomes,
+  selectVerdict,
   storeFirstAnswer,
   type TracedRequest,
   toAnsweredAuthorization,
   toFlagged,
   uncheckedOutcomes,
+  type Verdict,
 } from './answer.ts'
 import {
   type Authorization,
@@ -64,7 +66,7 @@ const resultsByOutcome = {
   blocked: 'blocked',
 } as const
 
-const findObjection = (kind: TryKind, outcome: TryOutcome): ResponseCode | undefined =>
+const findObjection = (kind: TryKind, outcome: TryOutcome): DeclineCode | undefined =>
   outcome === 'match' ? undefined : tryObjections[kind][outcome]
 
 /** Notes the outcome of a PIN or CVV2. */
@@ -207,23 +209,22 @@ async function settleAndAnswer(
   const tryObjection = findObjection(kind, comparison)
   // Limits come last: a wrong PIN reserves nothing.
   const limits = tryObjection === undefined ? meetLimits(traced, card) : null
-  const foreseenCode = tryObjection ?? limits?.objection ?? '00'
-  const answer = (remainingTries: number, code: ResponseCode, asked = traced): Authorization =>
-    composeAnswer(code, card, asked, authorizationId, {
+  const foreseenVerdict = tryObjection ?? limits?.verdict ?? '00'
+  const answer = (remainingTries: number, verdict: Verdict, asked = traced): Authorization =>
+    composeAnswer(verdict, card, asked, authorizationId, {
       ...outcomes,
       [kind]: { result: comparison, remainingTries },
     })
   const limit = kind === 'pin' ? card.pinLimit : card.cvvLimit
   // The number of remaining tries if no other request tries the card at the same time.
   const foreseen = { match: limit, mismatch: remaining, unresolved: remaining + 1 }[comparison]
-  const foreseenAnswer = answer(foreseen, foreseenCode)
+  const foreseenAnswer = answer(foreseen, foreseenVerdict)
   const sealed = await sealForeseen(context, answerClaim, foreseen, foreseenAnswer)
   const record = toAnsweredAuthorization(traced, card, foreseenAnswer, limits?.spending)
   const settled = await settleAuthorization(database, { spent, comparison }, record, sealed)
-  const reversed = settled.isReversed ? '94' : null
-  const actualCode = reversed ?? settled.refusal ?? foreseenCode
+  const verdict = settled.isReversed ? '94' : selectVerdict(settled, foreseenVerdict)
   const asked = settled.isFlagged ? toFlagged(traced) : traced
-  const result = answer(settled.remaining, actualCode, asked)
+  const result = answer(settled.remaining, verdict, asked)
   observe.checked(result)
   if (!sealed || !answerClaim.keyed || !settled.answer)
     return storeFirstAnswer(context, answerClaim, result)

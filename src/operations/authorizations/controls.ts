@@ -1,12 +1,12 @@
 import { isControlled } from '../../domain/controls.ts'
 import * as deciding from '../../domain/decide-controls.ts'
 import { declineRules } from '../../domain/decline-reason.ts'
-import type { ResponseCode } from '../../domain/response-code.ts'
+import type { DeclineCode } from '../../domain/response-code.ts'
 import { findExcess, type Taking, takeFrom } from '../../domain/spending.ts'
-import { findCharge } from '../../domain/transaction.ts'
+import { findCharge, mayApprovePart } from '../../domain/transaction.ts'
 import type { AppliedControls, NewSpending } from '../../storage/authorizations/applied-controls.ts'
 import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
-import type { TracedRequest } from './answer.ts'
+import type { TracedRequest, Verdict } from './answer.ts'
 
 /**
  * Notes the controls without money, which begin_authorization applied before it spent a try.
@@ -15,7 +15,7 @@ import type { TracedRequest } from './answer.ts'
 export function noteControls(
   { trail, transaction }: TracedRequest,
   { controls }: AuthorizedCard,
-): ResponseCode | null {
+): DeclineCode | null {
   if (!controls || !isControlled(transaction)) return null
   const { objection, shadow } = controls
   if (shadow) trail.note({ check: 'shadow', result: 'failed', ...shadow })
@@ -30,8 +30,8 @@ export function noteControls(
 
 /** What limits say to an approval before it is committed. */
 interface LimitVerdict {
-  /** The objection that depends on no other transaction. */
-  readonly objection: ResponseCode | null
+  /** The answer, as far as it depends on no other transaction. */
+  readonly verdict: Verdict
   /** What to reserve with the answer; null if nothing. */
   readonly spending: NewSpending | null
 }
@@ -40,37 +40,43 @@ interface LimitVerdict {
  * Compares an approval with the limits of its card, as far as they depend on no other transaction,
  * and lists what the others are to reserve (database/functions/limits/reserve-spending.sql).
  */
-export function meetLimits(
-  { at, entryMode, trail, transaction }: TracedRequest,
-  { controls }: AuthorizedCard,
-): LimitVerdict {
-  if (!controls) return { objection: null, spending: null }
+export function meetLimits(traced: TracedRequest, { controls }: AuthorizedCard): LimitVerdict {
+  if (!controls) return { verdict: '00', spending: null }
+  const { at, entryMode, trail, transaction } = traced
   const controlled = { ...transaction, entryMode, money: findCharge(transaction) }
-  const { objections, windows } = deciding.meetLimits(controls, controlled, at)
+  const { most, objections, windows } = deciding.meetLimits(controls, controlled, at)
   const lockedBy = findLock(controls, controlled)
   const [first] = objections
-  if (first) {
+  // An increment adds to an amount that the merchant has.
+  const isPartialAllowed =
+    traced.isPartialAllowed === true && !traced.increment && mayApprovePart(transaction, entryMode)
+  const isPart =
+    isPartialAllowed &&
+    objections.every(({ declineReason }) => declineReason === 'amount_over_limit')
+  if (first && !(isPart && most && most.amount > 0)) {
     const { control, declineReason, owner } = first
     const { responseCode } = declineRules[declineReason]
     trail.note({ check: 'limits', result: 'failed', control, owner, responseCode })
-    return { objection: responseCode, spending: null }
+    return { verdict: responseCode, spending: null }
   }
-  if (windows.length === 0 && lockedBy === null) return { objection: null, spending: null }
-  // Foreseen: if a limit refuses, the database replaces it.
-  trail.note({ check: 'limits', result: 'passed' })
   const taking = deciding.takeAmount(controlled, controls.currency)
   const lockTo = lockedBy && (transaction.merchant?.id ?? null)
-  const foreseen = foreseeSpending(controls, windows, taking, lockTo)
-  const basis = controls.limitBasis
-  const spending = {
-    ...taking,
-    basis,
-    limits: windows,
-    lockTo,
-    lockedBy,
-    ...(foreseen && { foreseen }),
+  const reserved = { basis: controls.limitBasis, limits: windows, lockTo, lockedBy }
+  const partial = isPartialAllowed && ({ isPartialAllowed } as const)
+  if (first && most) {
+    const { amount: approvedAmount, limit } = most
+    trail.note({ check: 'limits', result: 'passed', control: limit.control, owner: limit.owner })
+    return {
+      verdict: { responseCode: '10', approvedAmount },
+      spending: { ...taking, amount: approvedAmount, ...reserved, ...partial, approvedAmount },
+    }
   }
-  return { objection: null, spending }
+  if (windows.length === 0 && lockedBy === null) return { verdict: '00', spending: null }
+  // Foreseen: if a limit refuses, the database replaces it.
+  trail.note({ check: 'limits', result: 'passed' })
+  const foreseen = foreseeSpending(controls, windows, taking, lockTo)
+  const spending = { ...taking, ...reserved, ...partial, ...(foreseen && { foreseen }) }
+  return { verdict: '00', spending }
 }
 
 /**

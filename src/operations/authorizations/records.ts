@@ -3,6 +3,7 @@ import type { Requester } from '../../domain/client.ts'
 import { type Decline, explainDecline } from '../../domain/decline-reason.ts'
 import { isUuid, type PublicToken } from '../../domain/identifiers.ts'
 import { Problem, parameterFault, validationFailed } from '../../domain/problem.ts'
+import { isApprovalCode } from '../../domain/response-code.ts'
 import type { RecordedTransaction } from '../../domain/transaction.ts'
 import {
   type AnswerCount,
@@ -12,7 +13,7 @@ import {
 } from '../../storage/authorizations/counts.ts'
 import * as stored from '../../storage/authorizations/records.ts'
 import {
-  type TransactionColumns,
+  type RecordedTransactionColumns,
   toTransactionMembers,
 } from '../../storage/authorizations/transaction-columns.ts'
 import { findOwner } from '../../storage/cards/search.ts'
@@ -24,7 +25,12 @@ type Records = Pick<AuthorizationContext, 'database'>
 interface RecordedAuthorization
   extends Omit<
       stored.AuthorizationRow,
-      'clientId' | 'checks' | 'remainingTries' | 'at' | 'paymentId' | keyof TransactionColumns
+      | 'clientId'
+      | 'checks'
+      | 'remainingTries'
+      | 'at'
+      | 'paymentId'
+      | keyof RecordedTransactionColumns
     >,
     RecordedTransaction,
     Partial<Decline> {
@@ -129,7 +135,7 @@ function recorded(row: stored.AuthorizationRow): RecordedAuthorization {
     responseCode: row.responseCode,
     durationMs: row.durationMs,
     ...toTransactionMembers(row),
-    approved: row.responseCode === '00',
+    approved: isApprovalCode(row.responseCode),
     ...(row.paymentId !== null && { paymentId: row.paymentId }),
     ...explainDecline(row.responseCode, checks),
     requestedAt: row.requestedAt,
@@ -184,7 +190,7 @@ export async function countAnswers(
   return stretches
     .toSorted(([one], [other]) => one - other)
     .map(([at, ofStretch]) => {
-      const declines = ofStretch.filter(({ responseCode }) => responseCode !== '00')
+      const declines = ofStretch.filter(({ responseCode }) => !isApprovalCode(responseCode))
       const sum = (of: readonly AnswerCount[]) => of.reduce((total, { count }) => total + count, 0)
       const codes = Map.groupBy(declines, ({ responseCode }) => responseCode)
       return {

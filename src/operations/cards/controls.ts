@@ -74,6 +74,8 @@ const versionConflict = (version: number): Problem =>
 /** What the controls of a card say to a transaction. */
 interface Explanation {
   readonly approved: boolean
+  /** The part of the amount that limits leave, if a part may be approved. */
+  readonly approvedAmount?: number
   readonly productControlsVersion: number
   readonly cardControlsVersion: number
   /** In the order in which they are checked: the first one is the answer to the network. */
@@ -84,6 +86,7 @@ interface Explanation {
 /**
  * Decides a transaction by the controls of the requester's card. Nothing is spent, and neither the
  * status of the card nor a PIN is checked.
+ * @param isPartialAllowed whether a part of the amount may be approved.
  * @throws `Problem` `card_not_found`.
  */
 export async function explainControls(
@@ -91,13 +94,17 @@ export async function explainControls(
   { clientId }: Requester,
   publicToken: PublicToken,
   transaction: rules.ControlledTransaction,
+  isPartialAllowed = false,
 ): Promise<Explanation> {
   const card = await stored.findControlsInForce(database, publicToken, clientId)
   if (!card) throw new Problem('card_not_found')
   const { inForce, spending, versions } = card
-  const objections = deciding.decideControls(inForce, transaction, now(), spending)
+  const decided = [inForce, transaction, now(), spending] as const
+  const objections = deciding.decideControls(...decided)
+  const part = isPartialAllowed ? deciding.findPartialApproval(...decided) : null
   return {
-    approved: objections.length === 0,
+    approved: objections.length === 0 || part !== null,
+    ...(part && { approvedAmount: part.amount }),
     productControlsVersion: versions.product,
     cardControlsVersion: versions.card,
     objections,

@@ -4,6 +4,7 @@ import { type Decline, explainDecline } from '../../domain/decline-reason.ts'
 import type { EventType } from '../../domain/event-type.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { Problem } from '../../domain/problem.ts'
+import { isApprovalCode } from '../../domain/response-code.ts'
 import type { RecordedTransaction } from '../../domain/transaction.ts'
 import { toTransactionMembers } from '../../storage/authorizations/transaction-columns.ts'
 import * as stored from '../../storage/cards/timeline.ts'
@@ -197,7 +198,7 @@ function sourcedAuthorization(row: stored.RowsOfCard['authorizations'][number]):
       kind: 'authorization',
       authorization: {
         authorizationId,
-        approved: responseCode === '00',
+        approved: isApprovalCode(responseCode),
         responseCode,
         ...explainDecline(responseCode, parseChecks(checks)),
         networkId,

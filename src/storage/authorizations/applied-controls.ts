@@ -54,6 +54,10 @@ export interface NewSpending extends Taking {
   readonly lockTo: string | null
   /** The owner of the control. */
   readonly lockedBy: ControlOwner | null
+  /** Whether a part of the amount may be approved. */
+  readonly isPartialAllowed?: true
+  /** The part that the limits of one transaction leave; absent if they allow the whole amount. */
+  readonly approvedAmount?: number
   /** Absent if the windows are not known, or a limit objects to what is. */
   readonly foreseen?: ForeseenSpending
 }

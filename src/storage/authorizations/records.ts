@@ -1,10 +1,10 @@
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
 import { loadStatements } from '../engine/statements.ts'
-import type { TransactionColumns } from './transaction-columns.ts'
+import type { RecordedTransactionColumns } from './transaction-columns.ts'
 
 /** A stored authorization. */
-export interface AuthorizationRow extends TransactionColumns {
+export interface AuthorizationRow extends RecordedTransactionColumns {
   readonly publicToken: PublicToken
   /** Of the card. */
   readonly clientId: string

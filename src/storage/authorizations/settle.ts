@@ -95,10 +95,12 @@ interface Settlement {
   readonly isOwn: boolean
   /** A reversal of the transaction came first, and 94 was recorded. */
   readonly isReversed: boolean
-  /** The response code of a limit that refused the approval; null if none did. */
+  /** The response code of a limit that refused the whole approval; null if none did. */
   readonly refusal: ResponseCode | null
   /** An increment opened a payment of its own, and not the named one was raised. */
   readonly isFlagged: boolean
+  /** What was approved of the amount; null unless it is a part. */
+  readonly approvedAmount: number | null
 }
 
 type TryValues = Pick<SpentTry, 'publicToken' | 'kind' | 'tryNumber' | 'epoch'>
@@ -234,10 +236,12 @@ export interface Answered {
   readonly isReversed: boolean
   /** Whether the number of wrong expiries exceeds the threshold, and is to be reported now. */
   readonly isGuessing: boolean
-  /** The response code of a limit that refused the approval; null if none did. */
+  /** The response code of a limit that refused the whole approval; null if none did. */
   readonly refusal: ResponseCode | null
   /** An increment opened a payment of its own, and not the named one was raised. */
   readonly isFlagged: boolean
+  /** What was approved of the amount; null unless it is a part. */
+  readonly approvedAmount: number | null
 }
 
 const answer = shared.declareAct<AnswerValues, Answered>('answer_authorization')

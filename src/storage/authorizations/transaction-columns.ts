@@ -18,6 +18,12 @@ export interface TransactionColumns {
   readonly networkTransactionId: string | null
 }
 
+/** The same after the answer. */
+export interface RecordedTransactionColumns extends TransactionColumns {
+  /** Null unless a part of the amount was approved. */
+  readonly approvedAmount: number | null
+}
+
 export const toColumns = ({
   billing,
   merchant,
@@ -37,20 +43,23 @@ export const toColumns = ({
 /** The members of a recorded transaction: those that it has. */
 export const toTransactionMembers = ({
   amount,
+  approvedAmount,
   billingAmount,
   billingCurrencyCode,
   currencyCode,
   merchant,
   networkTransactionId,
   transactionType,
-}: TransactionColumns): RecordedTransaction =>
-  recordTransaction({
+}: RecordedTransactionColumns): RecordedTransaction => ({
+  ...recordTransaction({
     transactionType,
     money: toMoney(amount, currencyCode),
     billing: toMoney(billingAmount, billingCurrencyCode),
     merchant: merchant === null ? null : (JSON.parse(merchant) as Merchant),
     networkTransactionId,
-  })
+  }),
+  ...(approvedAmount !== null && { approvedAmount }),
+})
 
 const toMoney = (amount: number | null, currency: string | null): Money | null =>
   amount === null || currency === null ? null : { amount, currency }

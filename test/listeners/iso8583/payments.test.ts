@@ -257,3 +257,39 @@ test('an account check and a refund request are approved and hold nothing', asyn
   await buy(card, { 3: '200000' })
   assert.deepEqual(await read(card), [])
 })
+
+test('a terminal that can take a part gets what a limit leaves, with the requested amount', async () => {
+  const card = await issueCard(service)
+  const limits = [{ period: 'day', maximumAmount: 2_000 }]
+  await service.call('PUT', `/cards/${card.publicToken}/controls`, { body: { version: 0, limits } })
+  const whole = about(card, { 48: '61051    ', 4: '000000002500' })
+  const { fields } = await wire.ask('0200', whole)
+  assert.deepEqual([fields['39'], fields['4']], ['10', '000000002000'])
+  assert.equal(fields['54'], '0057978D000000002500')
+  assert.match(fields['38'] ?? '', /^[0-9A-Z]{6}$/)
+  const repeat = await wire.ask('0201', whole)
+  assert.deepEqual(repeat.fields, fields)
+  assert.equal((await read(card))[0]?.approved, 2_000)
+  // A terminal that cannot take a part gets none.
+  assert.equal(await ask('0200', about(card, { 4: '000000002500' })), '61')
+  assert.equal(await ask('0400', reverse(whole)), '00')
+  assert.equal((await read(card))[0]?.open, 0)
+})
+
+test('each profile says by its own field that a terminal can take a part', async () => {
+  const limits = [{ period: 'day', maximumAmount: 2_000 }]
+  const indicated = {
+    'ascii-1987': [{ 48: '61051    ' }, '61'],
+    'mastercard-public': [{ 48: 'R61051    ' }, '10'],
+    'visa-public': [{ 22: '0510', 60: '000000000001' }, '10'],
+  } as const
+  for (const [profile, [members, code]] of Object.entries(indicated)) {
+    const card = await issueCard(service)
+    const path = `/cards/${card.publicToken}/controls`
+    await service.call('PUT', path, { body: { version: 0, limits } })
+    const other = await connectSwitch(await openLink(service, { profile }))
+    await other.signOn()
+    const sent = about(card, { 4: '000000002500', ...members })
+    assert.equal(await ask('0200', sent, other), code, profile)
+  }
+})

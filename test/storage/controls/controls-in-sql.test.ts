@@ -4,7 +4,13 @@ import fc from 'fast-check'
 import { channels, completeControls } from '../../../src/domain/controls.ts'
 import { decideControls } from '../../../src/domain/decide-controls.ts'
 import { entryModes } from '../../../src/domain/entry-mode.ts'
-import { findExcess, type SpendingWindows, takeFrom } from '../../../src/domain/spending.ts'
+import {
+  findExcess,
+  findPart,
+  type SpendingWindows,
+  takeFrom,
+  type WindowLimit,
+} from '../../../src/domain/spending.ts'
 import { transactionTypes } from '../../../src/domain/transaction.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { databaseEngines } from '../../support/engines.ts'
@@ -50,6 +56,7 @@ const arbitraryLimit = fc.record({
 const arbitraryTaking = fc.record({
   amount: fc.integer({ min: 0, max: 150 }),
   limits: fc.array(arbitraryLimit, { minLength: 1, maxLength: 3 }),
+  isPartialAllowed: fc.boolean(),
 })
 
 for (const { name, open, skip } of databaseEngines) {
@@ -99,28 +106,27 @@ for (const { name, open, skip } of databaseEngines) {
           const token = String(7_000_000_000 + cards)
           await makeCard(database, token)
           let windows: SpendingWindows = {}
-          for (const { amount, limits } of takings) {
-            const taking = { amount, count: amount === 0 ? 0 : 1 } as const
-            const excesses = limits.map((limit) => findExcess(windows, limit, taking))
-            const excess = excesses.find((each) => each !== null) ?? null
-            if (excess === null) windows = takeFrom(windows, limits, taking)
+          for (const asked of takings) {
+            const decided = decide(windows, asked)
+            windows = decided.windows
             const spending = {
-              ...taking,
-              limits: limits.map((limit) => ({
+              ...asked,
+              count: countOf(asked.amount),
+              limits: asked.limits.map((limit) => ({
                 ...limit,
                 owner: 'card',
                 control: 'limits.day',
                 isShadow: false,
               })),
             }
-            const [row] = await sql<{ reason: string | null }>(
+            const [row] = await sql<{ reason: string | null; approved: number | null }>(
               database,
               `select case when response_code is not null then details::jsonb ->> 'declineReason' end
-                 as reason
+                 as reason, approved_amount::integer as approved
                from reserve_spending($1, $2::text::jsonb, '[{"check":"limits"}]', '{}')`,
               [token, JSON.stringify(spending)],
             )
-            assert.equal(row?.reason ?? null, excess && `${excess}_over_limit`)
+            assert.deepEqual(row, { reason: decided.reason, approved: decided.approved })
           }
           const [stored] = await sql<{ windows: SpendingWindows }>(
             database,
@@ -133,6 +139,25 @@ for (const { name, open, skip } of databaseEngines) {
       )
     })
   })
+}
+
+const countOf = (amount: number) => (amount === 0 ? 0 : 1)
+
+interface Asked {
+  readonly amount: number
+  readonly isPartialAllowed: boolean
+  readonly limits: readonly WindowLimit[]
+}
+
+/** What the domain decides, and the windows after it. */
+function decide(windows: SpendingWindows, { amount, isPartialAllowed, limits }: Asked) {
+  const whole = { amount, count: countOf(amount) } as const
+  const approved = isPartialAllowed ? (findPart(windows, limits, whole)?.amount ?? null) : null
+  const taking = { ...whole, amount: approved ?? amount }
+  const excesses = limits.map((limit) => findExcess(windows, limit, taking))
+  const excess = excesses.find((each) => each !== null)
+  if (excess) return { windows, reason: `${excess}_over_limit`, approved }
+  return { windows: takeFrom(windows, limits, taking), reason: null, approved }
 }
 
 const makeCard = async (database: Database, token: string): Promise<void> => {

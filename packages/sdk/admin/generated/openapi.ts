@@ -1707,7 +1707,9 @@ export interface components {
         readonly Authorization: {
             readonly approved: boolean;
             /** @enum {string} */
-            readonly responseCode: "00" | "03" | "13" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "61" | "62" | "65" | "75" | "78" | "86" | "94" | "96" | "N7";
+            readonly responseCode: "00" | "03" | "10" | "13" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "61" | "62" | "65" | "75" | "78" | "86" | "94" | "96" | "N7";
+            /** @description The part of `amount` that was approved, with `10`. */
+            readonly approvedAmount?: number;
             /** @example 4820117360 */
             readonly publicToken?: string;
             /** @example 512345678901 */
@@ -2227,6 +2229,8 @@ export interface components {
                  * @example 123456789012345
                  */
                 readonly networkTransactionId?: string;
+                /** @description What was approved of `amount`, with `10`: a part. */
+                readonly approvedAmount?: number;
                 /** Format: date-time */
                 readonly at: string;
             };
@@ -2992,6 +2996,8 @@ export interface components {
              * @example 123456789012345
              */
             readonly networkTransactionId?: string;
+            /** @description What was approved of `amount`, with `10`: a part. */
+            readonly approvedAmount?: number;
             /**
              * @description The network's own.
              * @example 512345678901
@@ -3391,6 +3397,8 @@ export interface components {
                  * @example 123456789012345
                  */
                 readonly networkTransactionId?: string;
+                /** @description What was approved of `amount`, with `10`: a part. */
+                readonly approvedAmount?: number;
                 readonly approved: boolean;
                 readonly entryMode: string;
             };
@@ -3879,6 +3887,8 @@ export interface operations {
                      * @example 123456789012345
                      */
                     readonly networkTransactionId?: string;
+                    /** @description Whether the terminal can take a part of `amount`. A purchase that is over a limit is then approved in part, with `10` and `approvedAmount`. Default: false. */
+                    readonly partialAllowed?: boolean;
                     /**
                      * Format: uuid
                      * @description The payment that the request raises by its amount: an increment.

@@ -718,7 +718,9 @@ export interface components {
         readonly Authorization: {
             readonly approved: boolean;
             /** @enum {string} */
-            readonly responseCode: "00" | "03" | "13" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "61" | "62" | "65" | "75" | "78" | "86" | "94" | "96" | "N7";
+            readonly responseCode: "00" | "03" | "10" | "13" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "61" | "62" | "65" | "75" | "78" | "86" | "94" | "96" | "N7";
+            /** @description The part of `amount` that was approved, with `10`. */
+            readonly approvedAmount?: number;
             /** @example 4820117360 */
             readonly publicToken?: string;
             /** @example 512345678901 */
@@ -902,8 +904,10 @@ export interface components {
             readonly limits?: readonly components["schemas"]["SpendingLimit"][];
         };
         readonly ControlsExplanation: {
-            /** @description Whether no control objects. */
+            /** @description Whether no control objects, or a part of the amount is approved. */
             readonly approved: boolean;
+            /** @description With `partialAllowed`: the part that limits of amounts leave. */
+            readonly approvedAmount?: number;
             readonly productControlsVersion: number;
             readonly cardControlsVersion: number;
             /** @description In the order in which they are checked: the first one decides an authorization. */
@@ -1169,6 +1173,8 @@ export interface components {
              * @example 123456789012345
              */
             readonly networkTransactionId?: string;
+            /** @description Whether the terminal can take a part of `amount`. A purchase that is over a limit is then approved in part, with `10` and `approvedAmount`. Default: false. */
+            readonly partialAllowed?: boolean;
         };
         /** @description Exactly one of `deviceKey` (with `nonce`) and `key`. */
         readonly GetCardData: {
@@ -1610,6 +1616,8 @@ export interface components {
              * @example 123456789012345
              */
             readonly networkTransactionId?: string;
+            /** @description What was approved of `amount`, with `10`: a part. */
+            readonly approvedAmount?: number;
             /**
              * @description The network's own.
              * @example 512345678901
@@ -1813,6 +1821,8 @@ export interface components {
              * @example 123456789012345
              */
             readonly networkTransactionId?: string;
+            /** @description Whether the terminal can take a part of `amount`. A purchase that is over a limit is then approved in part, with `10` and `approvedAmount`. Default: false. */
+            readonly partialAllowed?: boolean;
         };
         readonly SimulateAdvice: {
             /** @example 4820117360 */
@@ -2029,7 +2039,9 @@ export interface components {
         readonly SimulatedAuthorization: {
             readonly approved: boolean;
             /** @enum {string} */
-            readonly responseCode: "00" | "03" | "13" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "61" | "62" | "65" | "75" | "78" | "86" | "94" | "96" | "N7";
+            readonly responseCode: "00" | "03" | "10" | "13" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "61" | "62" | "65" | "75" | "78" | "86" | "94" | "96" | "N7";
+            /** @description The part of `amount` that was approved, with `10`. */
+            readonly approvedAmount?: number;
             /** @example 4820117360 */
             readonly publicToken?: string;
             /** @example 512345678901 */

@@ -19,6 +19,7 @@ import {
   listNetworkIds,
   moneyRules,
   panRule,
+  partialMember,
   toCanonicalRequest,
   transactionMembers,
 } from '../../http/transaction-members.ts'
@@ -68,6 +69,7 @@ const AuthorizationRequestSchema = Type.Object(
       ),
     ),
     ...transactionMembers,
+    ...partialMember,
     ...holdMembers,
   },
   closed,
@@ -103,7 +105,7 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
     async (request, reply) => {
       await refuseCardNumbers(authorizing, listNetworkIds(request.body))
       const { cardholderAddress, cvv2, entryMode, expiryDate, pinBlock, reference } = request.body
-      const { holdExpiresAt, isIncrement, paymentId } = request.body
+      const { holdExpiresAt, isIncrement, partialAllowed, paymentId } = request.body
       const { pan: digits, publicToken, ...transaction } = request.body
       const pan = parsePan(digits ?? '')
       // The route's rule ensures that one of them is given.
@@ -119,6 +121,7 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
           ...((isIncrement || paymentId !== undefined) && {
             increment: { paymentId: paymentId ?? null },
           }),
+          ...(partialAllowed && { isPartialAllowed: true }),
           ...(holdExpiresAt !== undefined && { holdExpiresAt: new Date(holdExpiresAt) }),
           ...(pinBlock !== undefined && { pinBlock }),
           ...(cardholderAddress !== undefined && { cardholderAddress }),

@@ -1,6 +1,11 @@
 import type { ControlledTransaction } from '../../../domain/controls.ts'
 import type { EntryMode } from '../../../domain/entry-mode.ts'
-import { findCharge, type TransactionMembers, toTransaction } from '../../../domain/transaction.ts'
+import {
+  findCharge,
+  mayApprovePart,
+  type TransactionMembers,
+  toTransaction,
+} from '../../../domain/transaction.ts'
 import * as controls from '../../../operations/cards/controls.ts'
 import { controlsBodyLimit, limitRules } from '../../http/control-schemas.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
@@ -92,12 +97,13 @@ export function explainControlsRoute({ app, base, issuing }: PublicApi): void {
       },
     },
     async (request) => {
-      const { entryMode, ...members } = request.body
+      const { entryMode, partialAllowed = false, ...members } = request.body
       const explanation = await controls.explainControls(
         issuing,
         createRequester(request),
         parsePublicToken(request),
         toControlled(entryMode, members),
+        partialAllowed && mayApprovePart(toTransaction(members), entryMode),
       )
       const { objections, shadowObjections, ...rest } = explanation
       return { ...rest, objections: [...objections], shadowObjections: [...shadowObjections] }

@@ -11,6 +11,7 @@ import type { Answer, RepeatableRequest } from '../../../operations/idempotency/
 import { markReplay, repeatable } from '../../http/repeatable.ts'
 import {
   moneyRules,
+  partialMember,
   toCanonicalRequest,
   transactionMembers,
 } from '../../http/transaction-members.ts'
@@ -31,6 +32,7 @@ export const SimulateSchema = Type.Object(
       }),
     ),
     ...transactionMembers,
+    ...partialMember,
   },
   closed,
 )

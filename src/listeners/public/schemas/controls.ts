@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { entryModes } from '../../../operations/authorizations/authorization.ts'
 import * as schemas from '../../http/control-schemas.ts'
-import { transactionMembers } from '../../http/transaction-members.ts'
+import { partialMember, transactionMembers } from '../../http/transaction-members.ts'
 import { closed } from '../../http/validation.ts'
 
 export const {
@@ -17,6 +17,7 @@ export const ExplainControlsSchema = Type.Object(
   {
     entryMode: Type.Enum([...entryModes], { examples: ['chip'] }),
     ...transactionMembers,
+    ...partialMember,
   },
   closed,
 )
@@ -24,7 +25,12 @@ export const ExplainControlsSchema = Type.Object(
 const objections = (description: string) => Type.Array(ControlObjectionSchema, { description })
 
 export const ControlsExplanationSchema = Type.Object({
-  approved: Type.Boolean({ description: 'Whether no control objects.' }),
+  approved: Type.Boolean({
+    description: 'Whether no control objects, or a part of the amount is approved.',
+  }),
+  approvedAmount: Type.Optional(
+    Type.Integer({ description: 'With `partialAllowed`: the part that limits of amounts leave.' }),
+  ),
   productControlsVersion: Type.Integer(),
   cardControlsVersion: Type.Integer(),
   objections: objections(

@@ -57,11 +57,16 @@ export interface Controls extends ControlRules {
 export const limitBases = ['authorized', 'cleared'] as const
 export type LimitBasis = (typeof limitBases)[number]
 
-/** What a product says of the limits of its own and of its cards. */
+/** How many days a product may let holds last. */
+export const holdDaysMost = 90
+
+/** What a product says of the limits of its own and of its cards, and of their holds. */
 interface ProductTerms {
   /** Of their days: an IANA name. */
   readonly timeZone: string
   readonly limitBasis: LimitBasis
+  /** How long holds last; null: by the merchant's category. */
+  readonly holdDays: number | null
 }
 
 /** The spending controls of a product. */
@@ -110,12 +115,14 @@ export const completeControls = (members: ControlsMembers = {}): Controls => ({
 
 /** Completes the controls that a request describes of a product. */
 export const completeProductControls = ({
+  holdDays = null,
   limitBasis = 'authorized',
   timeZone = 'UTC',
   ...members
 }: ControlsMembers & ProductTermsMembers = {}): ProductControls => ({
   timeZone,
   limitBasis,
+  holdDays,
   ...completeControls(members),
 })
 

@@ -175,21 +175,26 @@ export interface Hold extends Money {
  * as an account check, whose amount is 0.
  * @param at the time of the approval.
  * @param networkExpiresAt the expiry that the network gives the hold, which wins.
+ * @param productDays how long the product lets holds last; null: by the merchant's category.
  */
 export function composeHold(
   transaction: Transaction,
   at: Date,
-  networkExpiresAt?: Date,
+  networkExpiresAt: Date | null = null,
+  productDays: number | null = null,
 ): Hold | null {
   const { merchant, transactionType } = transaction
   const charge = findCharge(transaction)
   if (!charge || charge.amount === 0 || !holdingTypes.includes(transactionType)) return null
-  return { ...charge, expiresAt: networkExpiresAt ?? computeHoldExpiry(merchant, at) }
+  return { ...charge, expiresAt: networkExpiresAt ?? computeHoldExpiry(merchant, at, productDays) }
 }
 
 /** Computes when a hold at a merchant expires. */
-export const computeHoldExpiry = (merchant: Merchant | null, at: Date): Date =>
-  new Date(at.getTime() + countHoldDays(merchant) * dayMs)
+export const computeHoldExpiry = (
+  merchant: Merchant | null,
+  at: Date,
+  productDays: number | null = null,
+): Date => new Date(at.getTime() + (productDays ?? countHoldDays(merchant)) * dayMs)
 
 const dayMs = 86_400_000
 

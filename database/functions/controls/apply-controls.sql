@@ -1,9 +1,9 @@
 -- Applies the controls of a card and of its product to a transaction, before a try is spent: first
 -- those of the product. Money that the card receives is not controlled.
 --
--- Returns the versions, the currency, time zone and basis of the limits, the limits of both, what the
--- card has spent under them, and two objections: of the controls without money, and of the shadow
--- controls, which decide nothing. Members without a value are absent.
+-- Returns the versions, the currency, time zone and basis of the limits, the days of holds, the
+-- limits of both, what the card has spent under them, and two objections: of the controls without
+-- money, and of the shadow controls, which decide nothing. Members without a value are absent.
 create or replace function apply_controls(
   p_public_token text,
   p_product_controls jsonb,
@@ -27,7 +27,8 @@ declare
   v_applied jsonb := jsonb_build_object(
     'productVersion', p_product_version, 'cardVersion', p_card_version,
     'currency', p_currency_code, 'timeZone', coalesce(p_product_controls ->> 'timeZone', 'UTC'),
-    'limitBasis', coalesce(p_product_controls ->> 'limitBasis', 'authorized')
+    'limitBasis', coalesce(p_product_controls ->> 'limitBasis', 'authorized'),
+    'holdDays', p_product_controls -> 'holdDays'
   );
 begin
   if p_transaction_type in ('refund', 'credit') then

@@ -6,7 +6,7 @@
 --
 -- p_amount is what a reversal takes back, or what remains (p_is_remaining), or null: all that is
 -- open. More than is open is never taken back. p_hold_expires_at is when a hold that this message
--- opens expires; p_network_expires_at is the expiry that the network itself gives a hold, or null.
+-- opens expires, unless the product has days of its own; p_network_expires_at is the expiry that the network itself gives a hold, or null.
 -- p_now is the time of the service.
 --
 -- Returns one of these outcomes, and what was done unless it is one of the last four:
@@ -53,6 +53,9 @@ declare
   v_before payment;
   v_open bigint;
   v_position integer;
+  v_currency_code text;
+  v_hold_days integer;
+  v_hold_expires_at timestamptz;
   v_message text := case when p_kind = 'clearing' and p_is_final then 'finalClearing' else p_kind end;
   -- Clearings and refunds are records of one list, and share their keys.
   v_kinds text[] := case
@@ -97,25 +100,26 @@ begin
   effect := choose_payment_effect(
     v_message, coalesce(derive_payment_state(v_payment), 'none')
   );
+  if p_kind = 'advice' or effect in ('force', 'forceFinal', 'credit') then
+    select product.currency_code, (product.controls ->> 'holdDays')::integer
+    into v_currency_code, v_hold_days
+    from product
+    where product.product_id = v_card.product_id;
+  end if;
   if effect in ('openDecided', 'force', 'forceFinal', 'credit')
-    and p_currency_code <> (
-      select product.currency_code
-      from product
-      where product.product_id = v_card.product_id
-    )
+    and p_currency_code <> v_currency_code
   then
     outcome := 'wrong_currency';
     effect := null;
     return;
   end if;
+  v_hold_expires_at := coalesce(p_now + v_hold_days * interval '24 hours', p_hold_expires_at);
   -- What was declined holds nothing, and no original follows.
   if effect = 'remember'
     and has_declined_request(p_public_token, p_network_id, p_network_transaction_id)
   then
     effect := 'record';
   end if;
-  outcome := 'recorded';
-  message_id := p_message_id;
   v_open := coalesce(derive_open_amount(v_payment), 0);
   amount := case
     when p_amount is null then v_open
@@ -123,6 +127,8 @@ begin
     then greatest(0, coalesce(v_payment.approved - v_payment.reversed, 0) - p_amount)
     else p_amount
   end;
+  outcome := 'recorded';
+  message_id := p_message_id;
   applied := case
     when effect = 'release' then least(amount, v_open)
     when effect = 'replace' then amount - v_open
@@ -139,7 +145,7 @@ begin
       p_kind, p_currency_code, case when effect = 'openDecided' then p_amount else 0 end,
       case when p_kind = 'clearing' then p_amount else 0 end,
       case when p_kind = 'refund' then p_amount else 0 end, effect in ('forceFinal', 'credit'),
-      case when effect = 'openDecided' then coalesce(p_network_expires_at, p_hold_expires_at) end
+      case when effect = 'openDecided' then coalesce(p_network_expires_at, v_hold_expires_at) end
     )
     returning * into v_payment;
     v_position := 0;
@@ -152,7 +158,7 @@ begin
       v_payment.hold_expires_at := coalesce(
         p_network_expires_at,
         case when effect = 'replace' then v_payment.hold_expires_at end,
-        p_hold_expires_at
+        v_hold_expires_at
       );
     elsif effect in ('clear', 'clearFinal', 'clearLate') then
       v_payment.cleared := v_payment.cleared + amount;

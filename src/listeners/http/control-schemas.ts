@@ -117,6 +117,10 @@ const limitBasis = Type.Enum([...controls.limitBases], {
     'is open and was cleared. A payment keeps the basis under which it was approved. Default: ' +
     'authorized.',
 })
+const holdDays = nullable(
+  Type.Integer({ minimum: 1, maximum: controls.holdDaysMost }),
+  "How many days the holds of the product's cards last; null (default): by the merchant's category.",
+)
 
 export const ReplaceCardControlsSchema = Type.Object(
   { version: replaced, ...controlsMembers },
@@ -127,6 +131,7 @@ export const ReplaceProductControlsSchema = Type.Object(
     version: replaced,
     timeZone: Type.Optional(timeZone),
     limitBasis: Type.Optional(limitBasis),
+    holdDays: Type.Optional(holdDays),
     ...controlsMembers,
   },
   closed,
@@ -141,6 +146,7 @@ export const ProductControlsSchema = Type.Object({
   version: version('Counts the changes: 0 before the first one.'),
   timeZone,
   limitBasis,
+  holdDays,
   ...complete,
 })
 

@@ -124,8 +124,10 @@ type Approval = Pick<Authorization, 'responseCode' | 'approvedAmount'>
 function composeHeld(
   { at, holdExpiresAt, transaction }: TracedRequest,
   { approvedAmount, responseCode }: Approval,
+  productDays: number | null = null,
 ): Hold | null {
-  const hold = isApprovalCode(responseCode) && composeHold(transaction, at, holdExpiresAt)
+  const hold =
+    isApprovalCode(responseCode) && composeHold(transaction, at, holdExpiresAt, productDays)
   if (!hold) return null
   return approvedAmount === undefined ? hold : { ...hold, amount: approvedAmount }
 }
@@ -190,7 +192,7 @@ export function toAnsweredAuthorization(
       // Of the try that the record has. An earlier one has a record without an answer.
       tryNumber: trail.checks.findLast(({ check }) => check !== 'limits')?.tryNumber,
     }),
-    hold: composeHeld(traced, approval),
+    hold: composeHeld(traced, approval, controls?.holdDays),
     increment: traced.increment ?? null,
     spending: controls && toSpending(controls, spending),
   }

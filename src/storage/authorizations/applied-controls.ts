@@ -24,6 +24,8 @@ export interface AppliedControls extends LimitsInForce {
   readonly productVersion: number
   readonly cardVersion: number
   readonly limitBasis: LimitBasis
+  /** How long a hold lasts; null: by the merchant's category. */
+  readonly holdDays: number | null
   /** The first objection before a try is spent. */
   readonly objection: ControlObjection | null
   /** The first objection of the shadow controls. */

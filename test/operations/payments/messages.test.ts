@@ -401,6 +401,27 @@ onEachEngine((engine) => {
     assert.equal((await sums(paymentId)).open, 80)
   })
 
+  test('a product says how long its holds last, and the network of a single hold', async () => {
+    const other = await engine.openOne()
+    const admin = { as: 'admin', listener: 'private' } as const
+    const body = { version: 0, holdDays: 12 }
+    const changed = await other.call('PUT', '//products/1001/controls', { ...admin, body })
+    assert.equal(changed.status, 200, changed.text)
+    assert.equal((await other.call('GET', '//products/1001/controls', admin)).json.holdDays, 12)
+    const card = (await other.createCard()).publicToken
+    const daysOf = async (paymentId: string) => {
+      const { json } = await other.call('GET', `/payments/${paymentId}`)
+      return Math.round((Date.parse(json.holdExpiresAt) - Date.now()) / 86_400_000)
+    }
+    const lodging = { merchant: { categoryCode: '7011' } }
+    assert.equal(await daysOf((await pay(other, card, 100, lodging)).paymentId), 12)
+    const advice = { adviceId: nextId(), publicToken: card, networkTransactionId: nextId() }
+    const advised = await send(other, 'advices', { ...advice, ...eur(5), ...lodging })
+    assert.equal(await daysOf(advised.paymentId), 12)
+    const holdExpiresAt = new Date(Date.now() + 3 * 86_400_000).toISOString()
+    assert.equal(await daysOf((await pay(other, card, 100, { holdExpiresAt })).paymentId), 3)
+  })
+
   test('an advice of an unknown transaction opens a payment that the network decided', async () => {
     const { effect, paymentId } = await advise({ networkTransactionId: nextId(), ...eur(100) })
     assert.equal(effect, 'openDecided')

@@ -1,7 +1,7 @@
 -- Payments: what each purchase or withdrawal holds and has moved, and the messages that changed it.
 
 -- One purchase, withdrawal or refund, however many messages it takes. Amounts are in the smallest
--- unit of currency_code, and only grow.
+-- unit of currency_code, and only grow, up to 2^53 - 1.
 --
 -- The open amount is approved - reversed - cleared, at least 0, and 0 once the payment is final or
 -- expired. The state is derived from the sums (derive_payment_state), and never stored. An approved
@@ -18,11 +18,11 @@ create table payment (
   opened_by text not null
     check (opened_by in ('authorization', 'increment', 'advice', 'clearing', 'refund')),
   currency_code text not null check (currency_code ~ '^[A-Z]{3}$'),
-  approved bigint not null check (approved >= 0),
+  approved bigint not null check (approved between 0 and 9007199254740991),
   -- What was taken back of the approved amount.
   reversed bigint not null default 0 check (reversed between 0 and approved),
-  cleared bigint not null default 0 check (cleared >= 0),
-  refunded bigint not null default 0 check (refunded >= 0),
+  cleared bigint not null default 0 check (cleared between 0 and 9007199254740991),
+  refunded bigint not null default 0 check (refunded between 0 and 9007199254740991),
   -- The payment holds nothing, and no further clearing is expected.
   is_final boolean not null default false,
   is_expired boolean not null default false,

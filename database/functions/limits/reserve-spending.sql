@@ -2,9 +2,10 @@
 -- too little left.
 --
 -- p_spending has what src/storage/authorizations/applied-controls.ts writes: the amount, the count, the
--- basis, the limits, and the merchant that the card is to be locked to. A window never reopens: if an earlier
--- transaction began a newer window, this one counts into it. Several limits of one window take from
--- it once. A limit with isShadow decides nothing. The rules are those of src/domain/spending.ts.
+-- basis, the limits, and the merchant that the card is to be locked to. A window never reopens: if
+-- an earlier transaction began a newer window, this one counts into it. Several limits of one window
+-- take from it once. A limit with isShadow decides nothing. The rules are those of
+-- src/domain/spending.ts.
 --
 -- The row is locked until the transaction ends, so that a concurrent approval counts this one. Lock
 -- order: after the card, the counter and the key.

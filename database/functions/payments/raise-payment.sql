@@ -31,7 +31,10 @@ begin
   effect := choose_payment_effect(
     'increment', coalesce(derive_payment_state(v_payment), 'none')
   );
-  if v_payment.currency_code <> p_currency_code then
+  -- A sum is a whole number of every language up to 2^53 - 1.
+  if v_payment.currency_code <> p_currency_code
+    or v_payment.approved + p_amount > 9007199254740991
+  then
     effect := 'openFlagged';
   end if;
   if effect = 'raise' then

@@ -9,13 +9,14 @@
 -- opens expires, unless the product has days of its own; p_network_expires_at is the expiry that the network itself gives a hold, or null.
 -- p_now is the time of the service.
 --
--- Returns one of these outcomes, and what was done unless it is one of the last four:
+-- Returns one of these outcomes, and what was done unless it is one of the last five:
 --   recorded: it was done now.
 --   repeated: it was done before under the same key.
 --   reused: another kind, amount or currency was recorded under the same key.
 --   unknown_card, unknown_payment: nothing has this token, or this p_payment_id.
 --   wrong_currency: the payment has another currency; or the message would open a payment that is
 --     not in the card's currency, and so cannot be charged without a conversion.
+--   too_large: a sum of the payment would exceed 2^53 - 1.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function record_payment_message(
@@ -114,6 +115,10 @@ begin
     return;
   end if;
   v_hold_expires_at := coalesce(p_now + v_hold_days * interval '24 hours', p_hold_expires_at);
+  -- A final clearing of nothing releases a hold, and moves nothing where none is.
+  if v_message = 'finalClearing' and p_amount = 0 and effect <> 'clearFinal' then
+    effect := 'record';
+  end if;
   -- What was declined holds nothing, and no original follows.
   if effect = 'remember'
     and has_declined_request(p_public_token, p_network_id, p_network_transaction_id)
@@ -127,6 +132,20 @@ begin
     then greatest(0, coalesce(v_payment.approved - v_payment.reversed, 0) - p_amount)
     else p_amount
   end;
+  -- A sum is a whole number of every language up to 2^53 - 1.
+  if 9007199254740991 < (
+    case
+      when effect in ('replace', 'reopen') then v_payment.reversed + v_payment.cleared + amount
+      when effect in ('clear', 'clearFinal', 'clearLate') then v_payment.cleared + amount
+      when effect = 'refund' then v_payment.refunded + amount
+    end
+  )
+  then
+    outcome := 'too_large';
+    effect := null;
+    amount := null;
+    return;
+  end if;
   outcome := 'recorded';
   message_id := p_message_id;
   applied := case

@@ -119,7 +119,7 @@ const limitBasis = Type.Enum([...controls.limitBases], {
 })
 const holdDays = nullable(
   Type.Integer({ minimum: 1, maximum: controls.holdDaysMost }),
-  "How many days the holds of the product's cards last; null (default): by the merchant's category.",
+  "How many days the holds of its cards last; null (default): by the merchant's category.",
 )
 
 export const ReplaceCardControlsSchema = Type.Object(

@@ -25,8 +25,8 @@ export const MessageResultSchema = Type.Object({
   responseCode: Type.String({
     description:
       '`00`: recorded, now or before. `14`: unknown card. `25`: unknown `paymentId`. `12`: the ' +
-      'payment, or the card without one, has another currency. `94`: the id was used for another ' +
-      'message.',
+      'payment, or the card without one, has another currency. `13`: a sum would be too large. ' +
+      '`94`: the id was used for another message.',
     examples: ['00'],
   }),
   publicToken: Type.Optional(Type.String({ examples: ['4820117360'] })),

@@ -157,6 +157,12 @@ export const incrementRules: readonly BodyRule[] = [
       : { pointer: '/networkTransactionId', detail: 'must be given with isIncrement' },
 ]
 
+/** A clearing moves money, or is final and says that none was cleared. */
+export const clearingRule: BodyRule = ({ amount: moved, isFinal = true, isRefund = false }) =>
+  moved === 0 && (isRefund || !isFinal)
+    ? { pointer: '/amount', detail: 'must be greater than 0, unless a clearing is final' }
+    : null
+
 /** An amount means nothing without its currency, and the reverse. */
 export const moneyRules = [
   alwaysWith('currency', 'amount'),

@@ -18,6 +18,7 @@ const responseCodes = {
   unknown_card: '14',
   unknown_payment: '25',
   wrong_currency: '12',
+  too_large: '13',
   reused: '94',
 } as const satisfies Record<MessageResult['outcome'], string>
 

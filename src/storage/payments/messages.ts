@@ -51,7 +51,7 @@ export interface RecordedMessage {
 
 /** Why nothing was done (database/functions/payments/record-payment-message.sql). */
 export interface RefusedMessage {
-  readonly outcome: 'reused' | 'unknown_card' | 'unknown_payment' | 'wrong_currency'
+  readonly outcome: 'reused' | 'unknown_card' | 'unknown_payment' | 'wrong_currency' | 'too_large'
 }
 
 const declare = loadStatements(import.meta.url)

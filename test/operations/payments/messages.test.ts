@@ -422,6 +422,68 @@ onEachEngine((engine) => {
     assert.equal(await daysOf((await pay(other, card, 100, { holdExpiresAt })).paymentId), 3)
   })
 
+  test('a final clearing of nothing releases a hold, and opens no payment', async () => {
+    const { networkTransactionId, paymentId } = await pay(service, publicToken)
+    const [released] = await clear({ networkTransactionId, ...eur(0) })
+    assert.deepEqual([released.effect, released.paymentId], ['clearFinal', paymentId])
+    const { cleared, open } = await sums(paymentId)
+    assert.deepEqual([cleared, open], [0, 0])
+    const over = await pay(service, publicToken)
+    await reverse({ paymentId: over.paymentId })
+    const [late] = await clear({ paymentId: over.paymentId, ...eur(0) })
+    assert.equal(late.effect, 'record')
+    assert.equal((await sums(over.paymentId)).state, 'voided')
+    const unknown = { clearingId: nextId(), networkTransactionId: nextId(), ...eur(0) }
+    const [nothing] = await clear(unknown)
+    const { effect, paymentId: none, responseCode } = nothing
+    assert.deepEqual([responseCode, effect, none], ['00', 'record', undefined])
+    assert.deepEqual(await clear(unknown), [nothing])
+  })
+
+  test('no other clearing or refund of nothing is accepted', async () => {
+    for (const members of [{ isFinal: false }, { isRefund: true }]) {
+      const record = { clearingId: nextId(), publicToken, ...eur(0), ...members }
+      const options = { as: 'network', listener: 'private' } as const
+      const body = { clearings: [record] }
+      const { json, status } = await service.call('POST', '//network/clearings', {
+        ...options,
+        body,
+      })
+      assert.deepEqual([status, json.errors[0].pointer], [422, '/clearings/0/amount'])
+    }
+    for (const [path, members] of [
+      ['clearings', { isFinal: false }],
+      ['refunds', {}],
+    ] as const) {
+      const body = { publicToken, ...eur(0), ...members }
+      const { json, status } = await service.call('POST', `/simulator/${path}`, { body })
+      assert.deepEqual([status, json.errors[0].pointer], [422, '/amount'])
+    }
+  })
+
+  test('a message that would make a sum too large is told, and an increment opens a payment', async () => {
+    const { paymentId } = await pay(service, publicToken)
+    await sql(
+      service.database,
+      `update payment set approved = 9007199254740991 - 100, cleared = 9007199254740991 - 200,
+         refunded = 9007199254740991 - 100
+       where payment_id = $1`,
+      [paymentId],
+    )
+    const over = { paymentId, ...eur(201) }
+    const answers = [
+      (await clear({ ...over, isFinal: false }))[0],
+      (await clear({ ...over, isRefund: true }))[0],
+      await advise(over),
+    ]
+    for (const { paymentId: named, responseCode } of answers) {
+      assert.deepEqual([responseCode, named], ['13', undefined])
+    }
+    const { json } = await ask(service, { publicToken, ...over })
+    assert.notEqual(json.paymentId, paymentId)
+    assert.equal((await clear({ paymentId, ...eur(200) }))[0].responseCode, '00')
+  })
+
   test('an advice of an unknown transaction opens a payment that the network decided', async () => {
     const { effect, paymentId } = await advise({ networkTransactionId: nextId(), ...eur(100) })
     assert.equal(effect, 'openDecided')

@@ -211,7 +211,8 @@ function toMessage(world: model.ModelWorld, drawn: Drawn): model.ModelMessage {
   const paymentId = isById ? (ids[drawn.chosen % ids.length] ?? null) : null
   const transaction = world.payments.get(paymentId ?? '')?.transaction ?? drawn.transaction
   const isWhole = drawn.kind === 'reversal' && drawn.isWhole
-  const isMoving = drawn.kind !== 'advice' && drawn.kind !== 'reversal'
+  const isFinal = drawn.kind === 'clearing' && drawn.isFinal
+  const isMoving = drawn.kind !== 'advice' && drawn.kind !== 'reversal' && !isFinal
   return {
     kind: drawn.kind,
     messageId,
@@ -220,7 +221,7 @@ function toMessage(world: model.ModelWorld, drawn: Drawn): model.ModelMessage {
     paymentId,
     amount: isWhole ? null : isMoving ? drawn.amount + 1 : drawn.amount,
     isRemaining: drawn.kind === 'reversal' && drawn.isRemaining,
-    isFinal: drawn.kind === 'clearing' && drawn.isFinal,
+    isFinal,
     isNewTotal: drawn.kind === 'increment' && drawn.isNewTotal,
     basis: drawn.basis,
   }

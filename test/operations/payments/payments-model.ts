@@ -107,9 +107,12 @@ function applyNew(world: ModelWorld, message: ModelMessage): string {
   if (message.kind === 'authorization') return authorize(world, message)
   const payment = findPayment(world, message)
   const kind = message.kind === 'clearing' && message.isFinal ? 'finalClearing' : message.kind
-  const effect = paymentRules[kind][payment ? derivePaymentState(payment) : 'none']
+  const listed = paymentRules[kind][payment ? derivePaymentState(payment) : 'none']
+  const isNothing = kind === 'finalClearing' && message.amount === 0 && listed !== 'clearFinal'
+  const effect = isNothing ? 'record' : listed
   const open = payment ? deriveOpenAmount(payment) : 0
   const amount = statedAmount(message, payment, open)
+  if (!payment && effect === 'record') return 'null record 0'
   if (!payment || opening.has(effect)) return openPayment(world, message, effect, amount)
   const before = { ...payment }
   const applied = change(payment, effect, amount, open, world.now)

@@ -1827,7 +1827,7 @@ export interface components {
             readonly results: readonly {
                 readonly clearingId: string;
                 /**
-                 * @description `00`: recorded, now or before. `14`: unknown card. `25`: unknown `paymentId`. `12`: the payment, or the card without one, has another currency. `94`: the id was used for another message.
+                 * @description `00`: recorded, now or before. `14`: unknown card. `25`: unknown `paymentId`. `12`: the payment, or the card without one, has another currency. `13`: a sum would be too large. `94`: the id was used for another message.
                  * @example 00
                  */
                 readonly responseCode: string;
@@ -2454,7 +2454,7 @@ export interface components {
         };
         readonly MessageResult: {
             /**
-             * @description `00`: recorded, now or before. `14`: unknown card. `25`: unknown `paymentId`. `12`: the payment, or the card without one, has another currency. `94`: the id was used for another message.
+             * @description `00`: recorded, now or before. `14`: unknown card. `25`: unknown `paymentId`. `12`: the payment, or the card without one, has another currency. `13`: a sum would be too large. `94`: the id was used for another message.
              * @example 00
              */
             readonly responseCode: string;
@@ -2839,6 +2839,8 @@ export interface components {
              * @enum {string}
              */
             readonly limitBasis: "authorized" | "cleared";
+            /** @description How many days the holds of its cards last; null (default): by the merchant's category. */
+            readonly holdDays: number | null;
             /** @description A block beats an allow. */
             readonly merchants: {
                 /** @description Null allows everything, and an empty list nothing. */
@@ -3067,6 +3069,8 @@ export interface components {
              * @enum {string}
              */
             readonly limitBasis?: "authorized" | "cleared";
+            /** @description How many days the holds of its cards last; null (default): by the merchant's category. */
+            readonly holdDays?: number | null;
             /** @description A block beats an allow. */
             readonly merchants?: {
                 /** @description Null allows everything, and an empty list nothing. */

@@ -1194,7 +1194,7 @@ export interface components {
         };
         readonly MessageResult: {
             /**
-             * @description `00`: recorded, now or before. `14`: unknown card. `25`: unknown `paymentId`. `12`: the payment, or the card without one, has another currency. `94`: the id was used for another message.
+             * @description `00`: recorded, now or before. `14`: unknown card. `25`: unknown `paymentId`. `12`: the payment, or the card without one, has another currency. `13`: a sum would be too large. `94`: the id was used for another message.
              * @example 00
              */
             readonly responseCode: string;

@@ -10,6 +10,7 @@ import { requireCaller } from '../../http/authentication.ts'
 import { MessageResultSchema } from '../../http/payment-members.ts'
 import { alwaysWith, type BodyRule, requireExactlyOne } from '../../http/request.ts'
 import {
+  clearingRule,
   holdMembers,
   listNetworkIds,
   messageMembers,
@@ -232,7 +233,7 @@ export function clearPaymentsRoute({ app, authorizing }: PrivateApi): void {
         notRepeatable: 'the id of each record makes it repeatable',
         bodyRequired: true,
         lists: true,
-        bodyRules: [recordRules(cardRules)],
+        bodyRules: [recordRules([...cardRules, clearingRule])],
       },
       schema: {
         operationId: 'clearPayments',

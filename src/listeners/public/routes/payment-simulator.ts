@@ -6,8 +6,9 @@ import { SimulatedAuthorizationSchema } from '../../../operations/authorizations
 import type { MessageAnswer } from '../../../operations/payments/message-answer.ts'
 import { MessageResultSchema } from '../../http/payment-members.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
-import { alwaysWith, requireExactlyOne } from '../../http/request.ts'
+import { alwaysWith, type BodyRule, requireExactlyOne } from '../../http/request.ts'
 import {
+  clearingRule,
   holdMembers,
   moneyMembers,
   moneyRules,
@@ -108,6 +109,8 @@ const config = {
   bodyRequired: true,
   problems: ['card_not_found'],
 } as const
+/** A refund always moves money. */
+const refundRule: BodyRule = (body) => clearingRule({ ...body, isRefund: true })
 const answers = { tags: ['Simulator'], response: { 200: MessageResultSchema } }
 
 /** Removes what a named message does not have. */
@@ -196,7 +199,7 @@ export function paymentSimulatorRoutes(
   app.post(
     `${base}/simulator/clearings`,
     {
-      config,
+      config: { ...config, bodyRules: [clearingRule] },
       schema: {
         ...answers,
         operationId: 'simulateClearing',
@@ -215,7 +218,7 @@ export function paymentSimulatorRoutes(
   app.post(
     `${base}/simulator/refunds`,
     {
-      config,
+      config: { ...config, bodyRules: [refundRule] },
       schema: {
         ...answers,
         operationId: 'simulateRefund',

@@ -11,6 +11,7 @@ import {
   findResponseCode,
   tagsOf,
   type WalkStep,
+  walkedLimit,
   walkedPayment,
   walkSteps,
   wholeFields,
@@ -48,7 +49,7 @@ for (const library of libraries) {
     for (const name of profileNames) {
       test(`${library.name} packs and reads every message and field of ${name}`, async (t) => {
         const profile = findProfile(name)
-        const card = await issueCard(service)
+        const card = await issueLimitedCard(service)
         const [first, signOn, ...others] = walkSteps(service, profile, card)
         assert.ok(first && signOn)
         const steps = [first, signOn, ...everyFieldSteps(profile), ...others]
@@ -91,6 +92,14 @@ for (const library of libraries) {
       t.diagnostic(`ascii-1987: ${steps.length} messages`)
     })
   })
+}
+
+const issueLimitedCard = async (service: TestService): Promise<IssuedCard> => {
+  const card = await issueCard(service)
+  const limits = [{ period: 'transaction', maximumAmount: walkedLimit }]
+  const body = { version: 0, limits }
+  await service.call('PUT', `/cards/${card.publicToken}/controls`, { body })
+  return card
 }
 
 const withoutParts = ({ layout }: Profile): Layout => ({
@@ -161,7 +170,7 @@ const assertAnswer = (profile: Profile, step: WalkStep, answer: WalkAnswer | und
     39: findResponseCode(profile, outcome),
   }
   assert.deepEqual(fields, expected, name)
-  if (outcome === 'approved') assert.match(String(approval), /^[0-9A-Z]{6}$/, name)
+  if (/approved/i.test(outcome)) assert.match(String(approval), /^[0-9A-Z]{6}$/, name)
   else assert.equal(approval, undefined, name)
   assert.equal(answer.header, answerHeader(profile, answer), name)
 }

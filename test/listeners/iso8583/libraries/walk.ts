@@ -31,6 +31,7 @@ export type WalkStep = {
 
 const codes1987 = {
   approved: '00',
+  partlyApproved: '10',
   accepted: '00',
   reversed: '00',
   managed: '00',
@@ -46,6 +47,7 @@ const codes1987 = {
 
 const codes1993: Readonly<Record<Outcome, string>> = {
   approved: '000',
+  partlyApproved: '002',
   accepted: '000',
   reversed: '400',
   managed: '800',
@@ -120,7 +122,7 @@ export const tagsOf = (profile: Profile, steps: readonly WalkStep[]): Record<str
   return tags
 }
 
-type StepOthers = { cut?: number; repeats?: string; shown?: 'M' | 'N' }
+type StepOthers = { cut?: number; repeats?: string; shown?: 'M' | 'N'; amounts?: Fields }
 
 type Walker = {
   profile: Profile
@@ -163,7 +165,10 @@ export const createStep = (
   outcome,
   cut: others.cut ?? 0,
   repeats: others.repeats ?? null,
-  shownFields: others.shown ? shownFields(profile, others.shown) : {},
+  shownFields: {
+    ...others.amounts,
+    ...(others.shown && shownFields(profile, others.shown)),
+  },
 })
 
 const createWalker = (service: TestService, profile: Profile, card: IssuedCard): Walker => ({
@@ -206,6 +211,7 @@ export const walkSteps = (
     ...reversals(walker),
     ...advices(walker),
     ...payments(walker),
+    ...partialApprovals(walker),
     ...manage(walker, 'signOff'),
     walker.step('a purchase after the sign-off', 'notSignedOn', '0200', walker.purchase(card.pin)),
   ]
@@ -356,7 +362,7 @@ const remainingFields = ({ version }: Profile): Fields =>
 const payments = (walker: Walker): WalkStep[] => {
   const { card, profile } = walker
   const { 52: _, 53: __, ...numbered } = walker.purchase(card.pin)
-  const bought = { ...numbered, ...networkIdFields(profile, '26112600000471') }
+  const bought = { ...numbered, ...networkIdFields(profile, '261126000000471') }
   const next = (fields: Fields): Fields => {
     const { sentAt, trace } = nextNumbers()
     return { ...bought, 7: sentAt, 11: trace, ...fields }
@@ -394,4 +400,30 @@ export const walkedPayment = (profile: Profile): Readonly<Record<string, number>
   const asked = incrementFields(profile) ? 1500 : 1000
   const reversed = asked - 400
   return { approved: reversed + 300, reversed, refunded: 100 }
+}
+
+/** The most that a card of a walk may be charged at once: more than any other step asks for. */
+export const walkedLimit = 5_000
+
+/** A purchase of 60.00 by a terminal that can take a part, where a profile has a place for that. */
+const partialApprovals = (walker: Walker): WalkStep[] => {
+  const { card, profile } = walker
+  if (!profile.partialApproval) return []
+  const { 52: _, 53: __, ...numbered } = walker.purchase(card.pin)
+  const whole = { ...numbered, ...partialFields(profile), 4: '000000006000' }
+  const amounts = { 4: '000000005000', 54: '0057978D000000006000' }
+  return [
+    walker.step('a purchase in part', 'partlyApproved', '0200', whole, { amounts }),
+    walker.step('the repeat of the part', 'partlyApproved', '0201', whole, {
+      amounts,
+      repeats: 'a purchase in part',
+    }),
+  ]
+}
+
+/** What a terminal says that can take a part, in the place that a profile has for it. */
+const partialFields = ({ name }: Profile): Fields => {
+  if (name === 'visa-public') return { 60: '000000000001' }
+  const parts = { 61: '1' }
+  return { 48: name === 'mastercard-public' ? { header: 'R', parts } : { parts } }
 }

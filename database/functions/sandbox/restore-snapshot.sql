@@ -13,6 +13,9 @@ set timezone = 'UTC'
 as $function$
 declare
   v_snapshot record;
+  v_tables jsonb;
+  v_names text;
+  v_digest text;
   v_table record;
   v_changed text[] := '{}';
   v_is_same boolean;
@@ -32,17 +35,23 @@ begin
   then
     return 'other_keys';
   end if;
-  if v_snapshot.schema_digest <> (
-    select md5(string_agg(table_name || ' ' || column_names, E'\n' order by table_name))
-    from list_snapshot_tables()
-  )
-  then
+  -- Listed once: the catalog takes longer than the rows of a small sandbox.
+  select jsonb_agg(to_jsonb(listed)),
+    string_agg(format('%I', table_name), ', ' order by table_name),
+    md5(string_agg(table_name || ' ' || column_names, E'\n' order by table_name))
+  into v_tables, v_names, v_digest
+  from list_snapshot_tables() as listed;
+  if v_snapshot.schema_digest <> v_digest then
     return 'other_schema';
   end if;
-  for v_table in select * from list_snapshot_tables() loop
-    execute format('lock table %I in share row exclusive mode', v_table.table_name);
-  end loop;
-  for v_table in select * from list_snapshot_tables() order by table_rank desc, table_name loop
+  execute 'lock table ' || v_names || ' in share row exclusive mode';
+  for v_table in
+    select *
+    from jsonb_to_recordset(v_tables) as listed (
+      table_name text, table_rank integer, key_values text
+    )
+    order by table_rank desc, table_name
+  loop
     execute format(
       'select (count(*), coalesce(sum(hashtextextended(stored::text, 0)), 0)) = (
         select row_count, row_sum
@@ -66,7 +75,10 @@ begin
   end loop;
   for v_table in
     select *
-    from list_snapshot_tables()
+    from jsonb_to_recordset(v_tables) as listed (
+      table_name text, table_rank integer, key_values text, key_columns text, column_names text,
+      row_values text, changes text
+    )
     where table_name = any (v_changed)
     order by table_rank, table_name
   loop

@@ -74,9 +74,10 @@ const digest = (seed: string, text: string): string =>
 /** The order of the files is that of the seed, so that none relies on another. */
 function inOrder(files: readonly ScenarioFile[], seed: string | null): readonly ScenarioFile[] {
   if (seed === null) return files
-  return files.toSorted((one, other) =>
-    digest(seed, one.path) < digest(seed, other.path) ? -1 : 1,
-  )
+  return files
+    .map((file) => ({ file, place: digest(seed, file.path) }))
+    .toSorted((one, other) => Number(one.place > other.place) - Number(one.place < other.place))
+    .map(({ file }) => file)
 }
 
 interface Tools {

@@ -29,6 +29,8 @@ create table authorization_request (
   -- What the cardholder is charged, as the network converted it; null where it said nothing.
   billing_amount bigint check (billing_amount between 0 and 999999999999),
   billing_currency_code text check (billing_currency_code ~ '^[A-Z]{3}$'),
+  -- The part of the amount that is paid out in cash, of a purchase with cash.
+  cashback_amount bigint check (cashback_amount between 0 and amount),
   -- The merchant as the network describes it, as one value: it is read whole, and its members are
   -- texts of the acquirer that no statement compares.
   merchant jsonb check (jsonb_typeof(merchant) = 'object' and length(merchant::text) <= 600),
@@ -96,6 +98,7 @@ select public_token as "publicToken", client_id as "clientId",
   amount::double precision as "amount", currency_code as "currencyCode",
   billing_amount::double precision as "billingAmount",
   billing_currency_code as "billingCurrencyCode",
+  cashback_amount::double precision as "cashbackAmount",
   approved_amount::double precision as "approvedAmount",
   merchant::text as "merchant", network_transaction_id as "networkTransactionId",
   payment_id as "paymentId",

@@ -168,6 +168,8 @@ export interface ControlledTransaction {
   readonly transactionType: Transaction['transactionType']
   /** What the card is charged. */
   readonly money: Money | null
+  /** What it is charged for the cash of a purchase with cash; null or absent if not known. */
+  readonly cashCharge?: number | null
   readonly merchant: Merchant | null
 }
 

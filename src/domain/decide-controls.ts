@@ -164,11 +164,12 @@ function isIn(list: readonly string[], value: string): boolean {
 
 /** What a transaction takes from its windows. Sums have one currency. */
 export const takeAmount = (
-  { money }: Pick<controls.ControlledTransaction, 'money'>,
+  { cashCharge, money }: Pick<controls.ControlledTransaction, 'cashCharge' | 'money'>,
   currency: string,
 ): spending.Taking => ({
   amount: money?.currency === currency ? money.amount : 0,
   count: money?.amount === 0 ? 0 : 1,
+  ...(cashCharge != null && { cash: cashCharge }),
 })
 
 /** A part of an amount, and the limit that leaves it. */
@@ -288,12 +289,13 @@ function meetLimitsOf(
 
 /** The objection to an amount that a limit of amounts cannot be compared with, or that is over. */
 function objectToMoney(
-  { maximumAmount, period }: LimitOfPeriod | Omit<LimitOfPeriod, 'isShadow'>,
-  { money }: Pick<controls.ControlledTransaction, 'money'>,
+  { maximumAmount, period, window }: LimitOfPeriod | Omit<LimitOfPeriod, 'isShadow'>,
+  { cashCharge, money }: Pick<controls.ControlledTransaction, 'cashCharge' | 'money'>,
   currency: string,
 ): ControlReason | null {
   if (maximumAmount === null || money?.amount === 0) return null
   if (!money) return 'invalid_amount'
   if (money.currency !== currency) return 'currency_not_supported'
-  return period === 'transaction' && money.amount > maximumAmount ? 'amount_over_limit' : null
+  const amount = window.endsWith('.cashback') ? (cashCharge ?? money.amount) : money.amount
+  return period === 'transaction' && amount > maximumAmount ? 'amount_over_limit' : null
 }

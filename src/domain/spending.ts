@@ -70,7 +70,16 @@ export interface Taking {
   readonly amount: number
   /** 1, or 0 for an account check. */
   readonly count: 0 | 1
+  /** The cash of a purchase with cash. Windows of that channel take it, and not the amount. */
+  readonly cash?: number
 }
+
+/**
+ * What a window takes of an amount: of a purchase with cash, the windows of that channel take the
+ * cash alone, if it is known.
+ */
+const takeIn = (window: string, { amount, cash }: Taking): number =>
+  cash !== undefined && window.endsWith('.cashback') ? Math.min(cash, amount) : amount
 
 /**
  * Returns the window of a limit as a transaction meets it. A window never reopens: a transaction
@@ -96,7 +105,8 @@ export function findExcess(
   if (taking.count === 0) return null
   const { amount, count } = openWindow(windows, limit)
   const { maximumAmount, maximumCount } = limit
-  if (maximumAmount !== null && amount + taking.amount > maximumAmount) return 'amount'
+  const taken = takeIn(limit.window, taking)
+  if (maximumAmount !== null && amount + taken > maximumAmount) return 'amount'
   return maximumCount !== null && count + taking.count > maximumCount ? 'count' : null
 }
 
@@ -130,7 +140,8 @@ export function takeFrom(
   // Several limits of one window take from it once.
   const taken = limits.map((limit) => {
     const { amount, count, startsOn } = openWindow(windows, limit)
-    const after = { startsOn, amount: amount + taking.amount, count: count + taking.count }
+    const taken = takeIn(limit.window, taking)
+    const after = { startsOn, amount: amount + taken, count: count + taking.count }
     return [limit.window, after] as const
   })
   return { ...windows, ...Object.fromEntries(taken) }

@@ -26,6 +26,8 @@ export interface Transaction {
   readonly money: Money | null
   /** What the cardholder is charged, as the network converted it. Null: the network gave none. */
   readonly billing: Money | null
+  /** What of the amount of a purchase with cash is cash. Null: the network gave none. */
+  readonly cashbackAmount: number | null
   readonly merchant: Merchant | null
   /** The network's own id, which its later messages about the transaction repeat. */
   readonly networkTransactionId: string | null
@@ -35,6 +37,7 @@ export interface Transaction {
 export interface TransactionMembers extends Partial<Money> {
   readonly billingAmount?: number
   readonly billingCurrency?: string
+  readonly cashbackAmount?: number
   readonly transactionType?: TransactionType
   readonly merchant?: Merchant
   readonly networkTransactionId?: string
@@ -55,6 +58,7 @@ export const toTransaction = ({
   amount,
   billingAmount,
   billingCurrency,
+  cashbackAmount,
   currency,
   merchant,
   networkTransactionId,
@@ -63,6 +67,7 @@ export const toTransaction = ({
   transactionType,
   money: toMoney(amount, currency),
   billing: toMoney(billingAmount, billingCurrency),
+  cashbackAmount: cashbackAmount ?? null,
   merchant: merchant && isMerchantKnown(merchant) ? merchant : null,
   networkTransactionId: networkTransactionId ?? null,
 })
@@ -70,6 +75,7 @@ export const toTransaction = ({
 /** The members of a transaction that has them. */
 export const recordTransaction = ({
   billing,
+  cashbackAmount,
   merchant,
   money,
   networkTransactionId,
@@ -78,12 +84,22 @@ export const recordTransaction = ({
   transactionType,
   ...money,
   ...(billing && { billingAmount: billing.amount, billingCurrency: billing.currency }),
+  ...(cashbackAmount !== null && { cashbackAmount }),
   ...(merchant && { merchant }),
   ...(networkTransactionId !== null && { networkTransactionId }),
 })
 
 /** What the cardholder is charged: what the network converted, or the amount of the merchant. */
 export const findCharge = ({ billing, money }: Transaction): Money | null => billing ?? money
+
+/**
+ * What the cardholder is charged for the cash of a purchase with cash: a converted amount has the
+ * same part, rounded up. Null: it is not known.
+ */
+export function findCashCharge({ billing, cashbackAmount, money }: Transaction): number | null {
+  if (cashbackAmount === null || !billing || !money || money.amount === 0) return cashbackAmount
+  return Math.ceil((cashbackAmount * billing.amount) / money.amount)
+}
 
 /**
  * Whether a part of the amount can be approved: of a purchase, never of cash. A converted amount

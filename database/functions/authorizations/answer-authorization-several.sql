@@ -22,6 +22,7 @@ create or replace function answer_authorization_several(
   p_currency_codes text[],
   p_billing_amounts bigint[],
   p_billing_currency_codes text[],
+  p_cashback_amounts bigint[],
   p_merchants text[],
   p_network_transaction_ids text[],
   p_response_codes text[],
@@ -67,7 +68,8 @@ begin
       from unnest(
         p_public_tokens, p_client_ids, p_authorization_ids, p_network_ids, p_request_ids,
         p_references, p_entry_modes, p_transaction_types, p_amounts, p_currency_codes,
-        p_billing_amounts, p_billing_currency_codes, p_merchants, p_network_transaction_ids,
+        p_billing_amounts, p_billing_currency_codes, p_cashback_amounts, p_merchants,
+        p_network_transaction_ids,
         p_response_codes, p_checks, p_duration_ms, p_claimant_ids, p_key_hashes,
         p_request_fingerprints, p_claim_ids, p_answers, p_transaction_hashes, p_message_class,
         p_traces, p_transmitted_ats, p_acquirers, p_mistakes, p_windows, p_event_types, p_details,
@@ -75,8 +77,8 @@ begin
         p_raised_payment_ids, p_is_new_totals, p_nows, p_spendings
       ) with ordinality as caller (
         public_token, client_id, authorization_id, network_id, request_id, reference, entry_mode,
-        transaction_type, amount, currency_code, billing_amount, billing_currency_code, merchant,
-        network_transaction_id, response_code, checks, duration_ms, claimant_id, key_hashes,
+        transaction_type, amount, currency_code, billing_amount, billing_currency_code,
+        cashback_amount, merchant, network_transaction_id, response_code, checks, duration_ms, claimant_id, key_hashes,
         request_fingerprint, claim_id, answer, transaction_hashes, message_class, trace,
         transmitted_at, acquirer, mistakes, window_length, event_type, details, held_amount,
         held_currency_code, hold_expires_at, is_increment, raised_payment_id, is_new_total,
@@ -149,14 +151,14 @@ begin
     recorded as (
       insert into authorization_request (
         public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
-        transaction_type, amount, currency_code, billing_amount, billing_currency_code, merchant,
-        network_transaction_id, payment_id, response_code, checks, product_controls_version,
+        transaction_type, amount, currency_code, billing_amount, billing_currency_code,
+        cashback_amount, merchant, network_transaction_id, payment_id, response_code, checks, product_controls_version,
         card_controls_version, spending, duration_ms, decided_at
       )
       select claimed.public_token, claimed.authorization_id, claimed.client_id, claimed.network_id,
         claimed.request_id, claimed.reference, claimed.entry_mode, claimed.transaction_type,
         claimed.amount, claimed.currency_code, claimed.billing_amount,
-        claimed.billing_currency_code, claimed.merchant::jsonb,
+        claimed.billing_currency_code, claimed.cashback_amount, claimed.merchant::jsonb,
         claimed.network_transaction_id,
         case when claimed.held_amount is not null then claimed.authorization_id end,
         claimed.response_code, claimed.checks,

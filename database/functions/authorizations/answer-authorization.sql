@@ -37,6 +37,7 @@ create or replace function answer_authorization(
   p_currency_code text,
   p_billing_amount bigint,
   p_billing_currency_code text,
+  p_cashback_amount bigint,
   p_merchant jsonb,
   p_network_transaction_id text,
   p_response_code text,
@@ -167,16 +168,17 @@ begin
   end if;
   insert into authorization_request (
     public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
-    transaction_type, amount, currency_code, billing_amount, billing_currency_code, merchant,
-    network_transaction_id, approved_amount, payment_id, response_code, checks,
-    product_controls_version, card_controls_version, spending, duration_ms, decided_at
+    transaction_type, amount, currency_code, billing_amount, billing_currency_code,
+    cashback_amount, merchant, network_transaction_id, approved_amount, payment_id, response_code,
+    checks, product_controls_version, card_controls_version, spending, duration_ms, decided_at
   )
   values (
     p_public_token, p_authorization_id, p_client_id, p_network_id, p_request_id, p_reference,
     p_entry_mode, p_transaction_type, p_amount, p_currency_code, p_billing_amount,
-    p_billing_currency_code, p_merchant, p_network_transaction_id, approved_amount, v_payment_id,
-    v_response_code, v_checks, (p_spending ->> 'productVersion')::integer, (p_spending ->> 'cardVersion')::integer,
-    v_taken, p_duration_ms, clock_timestamp()
+    p_billing_currency_code, p_cashback_amount, p_merchant, p_network_transaction_id,
+    approved_amount, v_payment_id, v_response_code, v_checks,
+    (p_spending ->> 'productVersion')::integer, (p_spending ->> 'cardVersion')::integer, v_taken,
+    p_duration_ms, clock_timestamp()
   );
   perform record_event(
     p_public_token, v_sequence, p_client_id, v_event_type, p_request_id, v_details, null, null

@@ -26,6 +26,7 @@ create or replace function begin_authorization_several(
   p_currency_codes text[],
   p_billing_amounts bigint[],
   p_billing_currency_codes text[],
+  p_cashback_amounts bigint[],
   p_merchants text[],
   p_network_transaction_ids text[],
   p_claimant_ids text[],
@@ -76,14 +77,15 @@ begin
         p_public_tokens, p_pan_fingerprints, p_kinds, p_current_months, p_expiry_months,
         p_zone_key_names, p_zone_key_blocks, p_authorization_ids, p_network_ids, p_request_ids,
         p_references, p_entry_modes, p_transaction_types, p_amounts, p_currency_codes,
-        p_billing_amounts, p_billing_currency_codes, p_merchants, p_network_transaction_ids,
+        p_billing_amounts, p_billing_currency_codes, p_cashback_amounts, p_merchants,
+        p_network_transaction_ids,
         p_claimant_ids, p_key_hashes, p_request_fingerprints, p_claim_ids, p_transaction_hashes,
         p_message_class, p_traces, p_transmitted_ats, p_acquirers
       ) with ordinality as caller (
         given_token, pan_fingerprints, kind, current_month, expiry_month, zone_key_name,
         zone_key_block, authorization_id, network_id, request_id, reference, entry_mode,
-        transaction_type, amount, currency_code, billing_amount, billing_currency_code, merchant,
-        network_transaction_id, claimant_id, key_hashes, request_fingerprint, claim_id,
+        transaction_type, amount, currency_code, billing_amount, billing_currency_code,
+        cashback_amount, merchant, network_transaction_id, claimant_id, key_hashes, request_fingerprint, claim_id,
         transaction_hashes, message_class, trace, transmitted_at, acquirer, ordinal
       )
     ),
@@ -203,13 +205,13 @@ begin
     recorded as (
       insert into authorization_request (
         public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
-        transaction_type, amount, currency_code, billing_amount, billing_currency_code, merchant,
-        network_transaction_id, kind, try_number, epoch, result, remaining_tries
+        transaction_type, amount, currency_code, billing_amount, billing_currency_code,
+        cashback_amount, merchant, network_transaction_id, kind, try_number, epoch, result, remaining_tries
       )
       select asked.public_token, asked.authorization_id, read.client_id, asked.network_id,
         asked.request_id, asked.reference, asked.entry_mode, asked.transaction_type, asked.amount,
         asked.currency_code, asked.billing_amount, asked.billing_currency_code,
-        asked.merchant::jsonb, asked.network_transaction_id, asked.kind, spent.try_number,
+        asked.cashback_amount, asked.merchant::jsonb, asked.network_transaction_id, asked.kind, spent.try_number,
         spent.epoch, 'unresolved', spent.remaining
       from spent
       join asked using (ordinal)

@@ -41,6 +41,7 @@ create or replace function begin_authorization(
   p_currency_code text,
   p_billing_amount bigint,
   p_billing_currency_code text,
+  p_cashback_amount bigint,
   p_merchant jsonb,
   p_network_transaction_id text,
   p_claimant_id text,
@@ -164,7 +165,7 @@ begin
   v_spent := spend_try(
     v_public_token, client_id, p_kind, p_authorization_id, p_network_id, p_request_id,
     p_reference, p_entry_mode, p_transaction_type, p_amount, p_currency_code, p_billing_amount,
-    p_billing_currency_code, p_merchant, p_network_transaction_id
+    p_billing_currency_code, p_cashback_amount, p_merchant, p_network_transaction_id
   );
   try_number := v_spent.try_number;
   epoch := v_spent.epoch;

@@ -6,6 +6,9 @@
 -- comes back when nothing of the amount is left, and is taken again with the next amount. A card
 -- stays locked to its merchant.
 --
+-- The windows of the channel cashback have the cash alone: it comes back when less than the cash is
+-- left of the amount.
+--
 -- The caller has locked the card. Lock order: card, authorization, spending.
 --
 -- Returns by how much the amount changed; null if the authorization took nothing, and for a negative
@@ -46,7 +49,13 @@ begin
       v_name,
       jsonb_build_object(
         'startsOn', v_starts_on,
-        'amount', (v_windows -> v_name ->> 'amount')::bigint + v_change,
+        'amount', (v_windows -> v_name ->> 'amount')::bigint
+          + case
+            when v_name like '%.cashback'
+            then least(v_left, (v_taken ->> 'cash')::bigint)
+              - least((v_taken ->> 'amount')::bigint, (v_taken ->> 'cash')::bigint)
+            else v_change
+          end,
         'count', (v_windows -> v_name ->> 'count')::integer
           + v_count - (v_taken ->> 'count')::integer
       )

@@ -10,6 +10,8 @@
 -- The row is locked until the transaction ends, so that a concurrent approval counts this one. Lock
 -- order: after the card, the counter and the key.
 --
+-- p_spending has cash for a purchase with cash: the windows of the channel cashback take that alone.
+--
 -- p_spending has isPartialAllowed if a part of the amount may be approved, and approvedAmount if the
 -- limits of one transaction leave a part only. If the windows leave less (find_partial_approval),
 -- that is taken, and the response code is 10.
@@ -82,7 +84,12 @@ begin
       v_window := jsonb_build_object('startsOn', v_limit -> 'startsOn', 'amount', 0, 'count', 0);
     end if;
     v_window := v_window || jsonb_build_object(
-      'amount', (v_window ->> 'amount')::bigint + v_amount,
+      'amount', (v_window ->> 'amount')::bigint
+        + case
+          when v_limit ->> 'window' like '%.cashback'
+          then least(v_amount, (p_spending ->> 'cash')::bigint)
+          else v_amount
+        end,
       'count', (v_window ->> 'count')::integer + v_count
     );
     v_windows := v_windows || jsonb_build_object(v_limit ->> 'window', v_window);
@@ -111,6 +118,9 @@ begin
     taken := jsonb_build_object(
       'amount', v_amount, 'count', v_count, 'windows', v_starts, 'basis', p_spending -> 'basis'
     );
+    if p_spending ? 'cash' then
+      taken := taken || jsonb_build_object('cash', p_spending -> 'cash');
+    end if;
   end if;
   if v_decline is null and v_shadow is null and response_code is null then
     return;

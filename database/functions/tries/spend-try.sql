@@ -21,6 +21,7 @@ create or replace function spend_try(
   p_currency_code text,
   p_billing_amount bigint,
   p_billing_currency_code text,
+  p_cashback_amount bigint,
   p_merchant jsonb,
   p_network_transaction_id text,
   out try_number integer,
@@ -54,14 +55,14 @@ begin
   end if;
   insert into authorization_request (
     public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
-    transaction_type, amount, currency_code, billing_amount, billing_currency_code, merchant,
-    network_transaction_id, kind, try_number, epoch, result, remaining_tries
+    transaction_type, amount, currency_code, billing_amount, billing_currency_code,
+    cashback_amount, merchant, network_transaction_id, kind, try_number, epoch, result, remaining_tries
   )
   values (
     p_public_token, p_authorization_id, p_client_id, p_network_id, p_request_id, p_reference,
     p_entry_mode, p_transaction_type, p_amount, p_currency_code, p_billing_amount,
-    p_billing_currency_code, p_merchant, p_network_transaction_id, p_kind, try_number, epoch,
-    'unresolved', remaining
+    p_billing_currency_code, p_cashback_amount, p_merchant, p_network_transaction_id, p_kind,
+    try_number, epoch, 'unresolved', remaining
   );
 end
 $function$;

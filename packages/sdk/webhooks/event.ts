@@ -66,6 +66,8 @@ interface Authorization {
   /** What the cardholder is charged, as the network converted it. */
   readonly billingAmount?: number
   readonly billingCurrency?: string
+  /** What of the amount is paid out in cash, of a purchase with cash. */
+  readonly cashbackAmount?: number
   /** What was approved of the amount: present if it is a part. */
   readonly approvedAmount?: number
   readonly merchant?: {

@@ -152,8 +152,12 @@ function transactionFacts(found: Authorization): Content {
   const money = (sum: number | undefined, of: string | undefined) =>
     sum !== undefined && of !== undefined && formatMoney({ amount: sum, currency: of })
   const billed = money(billingAmount, billingCurrency)
+  const part = money(found.approvedAmount, currency)
+  const cash = money(found.cashbackAmount, currency)
   return html`<dl>
     <dt>Amount</dt><dd>${money(amount, currency) || 'none'}</dd>
+    ${part && html`<dt>Approved in part</dt><dd>${part}</dd>`}
+    ${cash && html`<dt>Cash</dt><dd>${cash}</dd>`}
     ${billed && html`<dt>Charged</dt><dd>${billed}</dd>`}
     ${merchantFacts(merchant)}
     <dt>Transaction type</dt><dd>${found.transactionType}</dd>

@@ -97,6 +97,13 @@ export const transactionMembers = {
   currency: Type.Optional(createCurrency()),
   billingAmount: Type.Optional(billingAmount),
   billingCurrency: Type.Optional(createCurrency()),
+  cashbackAmount: Type.Optional(
+    Type.Integer({
+      ...limits,
+      description: 'What of `amount` is paid out in cash, with the type `cashback`.',
+      examples: [500],
+    }),
+  ),
   transactionType: Type.Optional(
     Type.Enum([...transactionTypes], {
       description:
@@ -170,6 +177,17 @@ export const moneyRules = [
   alwaysWith('billingCurrency', 'billingAmount'),
   alwaysWith('billingAmount', 'billingCurrency'),
   onlyWith('billingAmount', 'amount'),
+  onlyWith('cashbackAmount', 'amount'),
+  ({ amount: whole, cashbackAmount, transactionType }: Parameters<BodyRule>[0]) => {
+    if (cashbackAmount === undefined) return null
+    const pointer = '/cashbackAmount'
+    if (transactionType !== 'cashback') {
+      return { pointer, detail: 'is allowed with the transactionType cashback only' }
+    }
+    return Number(cashbackAmount) > Number(whole)
+      ? { pointer, detail: 'must not be greater than amount' }
+      : null
+  },
 ]
 
 /**

@@ -261,7 +261,7 @@ export const ProfileSchema = Type.Object(
     /** The field of additional amounts, and their types; null without one. */
     additionalAmounts: Type.Union([
       Type.Null(),
-      Type.Object({ field: FieldNumber, original: AmountType }, closed),
+      Type.Object({ field: FieldNumber, original: AmountType, cashback: AmountType }, closed),
     ]),
     /**
      * Where a reversal says what remains of the amount. Null: every reversal takes back everything.

@@ -51,7 +51,24 @@ export function parseTransaction(
   }
   const merchant = parseMerchant(described, pan)
   const networkTransactionId = parseNetworkId(profile, fields, pan)
-  return { transactionType, money, billing, merchant, networkTransactionId }
+  const cashbackAmount = transactionType === 'cashback' ? parseCashback(profile, fields) : null
+  // Cash is a part of the amount.
+  if (cashbackAmount !== null && cashbackAmount > (money?.amount ?? 0)) return null
+  return { transactionType, money, billing, cashbackAmount, merchant, networkTransactionId }
+}
+
+/**
+ * Reads the cash among the additional amounts. Each has 20 characters: account type, amount type,
+ * currency, sign and amount. Null without one in the currency of the transaction.
+ */
+function parseCashback({ additionalAmounts }: Profile, fields: Fields): number | null {
+  const text = (additionalAmounts && fields[additionalAmounts.field]) ?? ''
+  const currency = findCurrency((fields['49'] ?? '').trim())?.number
+  for (const [, type, code, digits = ''] of text.matchAll(/.{2}(.{2})(.{3}).(.{12})/gs)) {
+    const isCash = type === additionalAmounts?.cashback && code === currency
+    if (isCash && /^[0-9]{12}$/.test(digits)) return Number(digits)
+  }
+  return null
 }
 
 /** Digits are in the smallest unit of the currency, which is named by either code of ISO 4217. */

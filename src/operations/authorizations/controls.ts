@@ -3,7 +3,7 @@ import * as deciding from '../../domain/decide-controls.ts'
 import { declineRules } from '../../domain/decline-reason.ts'
 import type { DeclineCode } from '../../domain/response-code.ts'
 import { findExcess, type Taking, takeFrom } from '../../domain/spending.ts'
-import { findCharge, mayApprovePart } from '../../domain/transaction.ts'
+import { findCashCharge, findCharge, mayApprovePart } from '../../domain/transaction.ts'
 import type { AppliedControls, NewSpending } from '../../storage/authorizations/applied-controls.ts'
 import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
 import type { TracedRequest, Verdict } from './answer.ts'
@@ -43,7 +43,8 @@ interface LimitVerdict {
 export function meetLimits(traced: TracedRequest, { controls }: AuthorizedCard): LimitVerdict {
   if (!controls) return { verdict: '00', spending: null }
   const { at, entryMode, trail, transaction } = traced
-  const controlled = { ...transaction, entryMode, money: findCharge(transaction) }
+  const money = findCharge(transaction)
+  const controlled = { ...transaction, entryMode, money, cashCharge: findCashCharge(transaction) }
   const { most, objections, windows } = deciding.meetLimits(controls, controlled, at)
   const lockedBy = findLock(controls, controlled)
   const [first] = objections

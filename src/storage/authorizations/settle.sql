@@ -121,6 +121,7 @@ cross join spend_try(
   p_currency_code => :currencyCode,
   p_billing_amount => :billingAmount,
   p_billing_currency_code => :billingCurrencyCode,
+  p_cashback_amount => :cashbackAmount,
   p_merchant => :merchant::text::jsonb,
   p_network_transaction_id => :networkTransactionId
 ) as spent;
@@ -142,6 +143,7 @@ from answer_authorization(
   p_currency_code => :currencyCode,
   p_billing_amount => :billingAmount,
   p_billing_currency_code => :billingCurrencyCode,
+  p_cashback_amount => :cashbackAmount,
   p_merchant => :merchant::text::jsonb,
   p_network_transaction_id => :networkTransactionId,
   p_response_code => :responseCode,
@@ -188,6 +190,7 @@ from answer_authorization_several(
   p_currency_codes => :currencyCodes,
   p_billing_amounts => :billingAmounts,
   p_billing_currency_codes => :billingCurrencyCodes,
+  p_cashback_amounts => :cashbackAmounts,
   p_merchants => :merchants,
   p_network_transaction_ids => :networkTransactionIds,
   p_response_codes => :responseCodes,

@@ -13,6 +13,7 @@ export interface TransactionColumns {
   readonly currencyCode: string | null
   readonly billingAmount: number | null
   readonly billingCurrencyCode: string | null
+  readonly cashbackAmount: number | null
   /** JSON. */
   readonly merchant: string | null
   readonly networkTransactionId: string | null
@@ -26,6 +27,7 @@ export interface RecordedTransactionColumns extends TransactionColumns {
 
 export const toColumns = ({
   billing,
+  cashbackAmount,
   merchant,
   money,
   networkTransactionId,
@@ -36,6 +38,7 @@ export const toColumns = ({
   currencyCode: money?.currency ?? null,
   billingAmount: billing?.amount ?? null,
   billingCurrencyCode: billing?.currency ?? null,
+  cashbackAmount,
   merchant: merchant && JSON.stringify(merchant),
   networkTransactionId,
 })
@@ -46,6 +49,7 @@ export const toTransactionMembers = ({
   approvedAmount,
   billingAmount,
   billingCurrencyCode,
+  cashbackAmount,
   currencyCode,
   merchant,
   networkTransactionId,
@@ -55,6 +59,7 @@ export const toTransactionMembers = ({
     transactionType,
     money: toMoney(amount, currencyCode),
     billing: toMoney(billingAmount, billingCurrencyCode),
+    cashbackAmount,
     merchant: merchant === null ? null : (JSON.parse(merchant) as Merchant),
     networkTransactionId,
   }),

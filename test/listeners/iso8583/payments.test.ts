@@ -293,3 +293,21 @@ test('each profile says by its own field that a terminal can take a part', async
     assert.equal(await ask('0200', sent, other), code, profile)
   }
 })
+
+test('the cash of a purchase is read from the additional amounts, in the currency of the amount', async () => {
+  const card = await issueCard(service)
+  const cash = '0040978D000000000300'
+  const others = '0002978C000000099900' + '0040840D000000000700'
+  const read54 = async (fields: Fields) => {
+    await ask('0200', about(card, { 3: '090000', ...fields }))
+    const path = `/cards/${card.publicToken}/authorizations?limit=1`
+    const [newest] = (await service.call('GET', path)).json
+    return [newest.amount, newest.cashbackAmount]
+  }
+  assert.deepEqual(await read54({ 54: cash }), [1_200, 300])
+  assert.deepEqual(await read54({ 54: others + cash }), [1_200, 300])
+  assert.deepEqual(await read54({ 54: others }), [1_200, undefined])
+  assert.deepEqual(await read54({ 3: '000000', 54: cash }), [1_200, undefined])
+  const tooMuch = about(card, { 3: '090000', 54: '0040978D000000001201' })
+  assert.equal(await ask('0200', tooMuch), '30')
+})

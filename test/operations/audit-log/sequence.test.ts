@@ -368,7 +368,7 @@ onEachEngine(({ name, open, openOne }) => {
     await sql(
       database,
       `select spend_try($1, 'demo-client', 'pin', gen_random_uuid(), 'demo-network', 'request-1', 'R-1',
-        'chip', 'purchase', null, null, null, null, null, null)`,
+        'chip', 'purchase', null, null, null, null, null, null, null)`,
       [lost.publicToken],
     )
     const card = await issueCard(service)

@@ -105,6 +105,7 @@ async function send(
           transactionType: 'purchase',
           money,
           billing: null,
+          cashbackAmount: null,
           merchant: null,
           networkTransactionId: transaction,
         },

@@ -48,16 +48,26 @@ const arbitraryTransaction = fc.record({
 })
 
 const arbitraryLimit = fc.record({
-  window: fc.constantFrom('day', 'day.cash'),
+  window: fc.constantFrom('day', 'day.cash', 'day.cashback'),
   startsOn: fc.constantFrom('2026-11-26', '2026-11-27', '2026-11-28'),
   maximumAmount: fc.option(fc.integer({ min: 0, max: 300 })),
   maximumCount: fc.option(fc.integer({ min: 0, max: 4 })),
 })
-const arbitraryTaking = fc.record({
-  amount: fc.integer({ min: 0, max: 150 }),
-  limits: fc.array(arbitraryLimit, { minLength: 1, maxLength: 3 }),
-  isPartialAllowed: fc.boolean(),
-})
+const arbitraryLimits = fc.array(arbitraryLimit, { minLength: 1, maxLength: 3 })
+const arbitraryAmount = fc.integer({ min: 0, max: 150 })
+/** Of a purchase with cash, no part is approved. */
+const arbitraryTaking = fc.oneof(
+  fc.record({
+    amount: arbitraryAmount,
+    limits: arbitraryLimits,
+    isPartialAllowed: fc.boolean(),
+  }),
+  fc.record({
+    amount: arbitraryAmount,
+    limits: arbitraryLimits,
+    cash: fc.integer({ min: 0, max: 150 }),
+  }),
+)
 
 for (const { name, open, skip } of databaseEngines) {
   suite(`on ${name}`, { skip }, () => {
@@ -145,13 +155,15 @@ const countOf = (amount: number) => (amount === 0 ? 0 : 1)
 
 interface Asked {
   readonly amount: number
-  readonly isPartialAllowed: boolean
+  readonly isPartialAllowed?: boolean
+  readonly cash?: number
   readonly limits: readonly WindowLimit[]
 }
 
 /** What the domain decides, and the windows after it. */
-function decide(windows: SpendingWindows, { amount, isPartialAllowed, limits }: Asked) {
-  const whole = { amount, count: countOf(amount) } as const
+function decide(windows: SpendingWindows, { isPartialAllowed, limits, ...asked }: Asked) {
+  const { amount } = asked
+  const whole = { ...asked, count: countOf(amount) } as const
   const approved = isPartialAllowed ? (findPart(windows, limits, whole)?.amount ?? null) : null
   const taking = { ...whole, amount: approved ?? amount }
   const excesses = limits.map((limit) => findExcess(windows, limit, taking))

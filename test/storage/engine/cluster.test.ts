@@ -195,7 +195,7 @@ suite('on a cluster', { skip }, () => {
     const begun = await client.query(
       `select try_number, epoch from begin_authorization($1, null, 'pin', '2026-11', null, null,
          null, $2, 'network', 'request', 'reference', 'chip', 'purchase', null, null, null, null,
-         null, null, null, null, null, null, null, null, null, null, null)`,
+         null, null, null, null, null, null, null, null, null, null, null, null)`,
       [publicToken, authorizationId],
     )
     assert.equal(commands, 1)

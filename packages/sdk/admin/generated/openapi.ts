@@ -2194,6 +2194,11 @@ export interface components {
                  */
                 readonly billingCurrency?: string;
                 /**
+                 * @description What of `amount` is paid out in cash, with the type `cashback`.
+                 * @example 500
+                 */
+                readonly cashbackAmount?: number;
+                /**
                  * @example purchase
                  * @enum {string}
                  */
@@ -2963,6 +2968,11 @@ export interface components {
              */
             readonly billingCurrency?: string;
             /**
+             * @description What of `amount` is paid out in cash, with the type `cashback`.
+             * @example 500
+             */
+            readonly cashbackAmount?: number;
+            /**
              * @example purchase
              * @enum {string}
              */
@@ -3365,6 +3375,11 @@ export interface components {
                  * @example EUR
                  */
                 readonly billingCurrency?: string;
+                /**
+                 * @description What of `amount` is paid out in cash, with the type `cashback`.
+                 * @example 500
+                 */
+                readonly cashbackAmount?: number;
                 /**
                  * @example purchase
                  * @enum {string}
@@ -3855,6 +3870,11 @@ export interface operations {
                      * @example EUR
                      */
                     readonly billingCurrency?: string;
+                    /**
+                     * @description What of `amount` is paid out in cash, with the type `cashback`.
+                     * @example 500
+                     */
+                    readonly cashbackAmount?: number;
                     /**
                      * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, `credit` pays other money to the card, `funding` takes money for another account. `inquiry` asks for the balance, and is declined.
                      * @enum {string}
@@ -9187,6 +9207,11 @@ export interface operations {
                      * @example EUR
                      */
                     readonly billingCurrency?: string;
+                    /**
+                     * @description What of `amount` is paid out in cash, with the type `cashback`.
+                     * @example 500
+                     */
+                    readonly cashbackAmount?: number;
                     /**
                      * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, `credit` pays other money to the card, `funding` takes money for another account. `inquiry` asks for the balance, and is declined.
                      * @enum {string}

@@ -1138,6 +1138,11 @@ export interface components {
              */
             readonly billingCurrency?: string;
             /**
+             * @description What of `amount` is paid out in cash, with the type `cashback`.
+             * @example 500
+             */
+            readonly cashbackAmount?: number;
+            /**
              * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, `credit` pays other money to the card, `funding` takes money for another account. `inquiry` asks for the balance, and is declined.
              * @enum {string}
              */
@@ -1581,6 +1586,11 @@ export interface components {
              */
             readonly billingCurrency?: string;
             /**
+             * @description What of `amount` is paid out in cash, with the type `cashback`.
+             * @example 500
+             */
+            readonly cashbackAmount?: number;
+            /**
              * @example purchase
              * @enum {string}
              */
@@ -1785,6 +1795,11 @@ export interface components {
              * @example EUR
              */
             readonly billingCurrency?: string;
+            /**
+             * @description What of `amount` is paid out in cash, with the type `cashback`.
+             * @example 500
+             */
+            readonly cashbackAmount?: number;
             /**
              * @description Default: `purchase`. `quasiCash`: what is as good as cash. `refund` returns a purchase, `credit` pays other money to the card, `funding` takes money for another account. `inquiry` asks for the balance, and is declined.
              * @enum {string}

@@ -1,6 +1,7 @@
 import type { ControlledTransaction } from '../../../domain/controls.ts'
 import type { EntryMode } from '../../../domain/entry-mode.ts'
 import {
+  findCashCharge,
   findCharge,
   mayApprovePart,
   type TransactionMembers,
@@ -114,5 +115,6 @@ export function explainControlsRoute({ app, base, issuing }: PublicApi): void {
 /** What a card is charged counts: the amount that the network converted, if it did. */
 function toControlled(entryMode: EntryMode, members: TransactionMembers): ControlledTransaction {
   const transaction = toTransaction(members)
-  return { ...transaction, entryMode, money: findCharge(transaction) }
+  const money = findCharge(transaction)
+  return { ...transaction, entryMode, money, cashCharge: findCashCharge(transaction) }
 }

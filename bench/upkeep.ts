@@ -25,7 +25,7 @@ const { values: options } = parseArgs({
     seconds: { type: 'string', default: '5' },
   },
 })
-const retention = { eventDays: 30, attemptDays: 90 }
+const retention = { eventDays: 30, attemptDays: 90, paymentDays: 400 }
 const rowsEach = 250_000
 
 /** Sends a client's changes of cards and measures the slowest of a hundred. */

@@ -47,6 +47,9 @@ create index payment_by_network_transaction
 -- The open holds, by expiry.
 create index payment_by_hold_expiry on payment (hold_expires_at)
   where not is_final and not is_expired and approved > reversed;
+-- The payments that are over, by age, to be deleted.
+create index payment_over_by_age on payment (opened_at)
+  where is_final or is_expired or cleared = 0 and approved = reversed;
 
 -- A message that came after the one that opened the payment, or opened it without being an
 -- authorization. Rows are only inserted. Replayed by position, they give the payment's row.
@@ -93,6 +96,9 @@ create index payment_message_of_payment on payment_message (payment_id, public_t
 -- Reversals that wait for their originals: few.
 create index payment_message_unmatched on payment_message (network_transaction_id, public_token)
   where effect = 'remember';
+-- Messages that found no payment, by age: few.
+create index payment_message_without_payment on payment_message (received_at)
+  where payment_id is null;
 
 -- Payments as they are read. The authorization of the same id describes those that it opened.
 create view described_payment as

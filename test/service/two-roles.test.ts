@@ -144,7 +144,7 @@ suite('a role that owns the schema, and one that serves', { skip: postgres.leftO
   test('what goes by itself works: events, slices, the audit log, what is old', async () => {
     await enterAll(database)
     await signAll(service.audit)
-    await expireRecords(database, { eventDays: 30, attemptDays: 90 })
+    await expireRecords(database, { eventDays: 30, attemptDays: 90, paymentDays: 400 })
     await expireOneTimeRecords(database, new Date())
     const slices = await sql(
       database,

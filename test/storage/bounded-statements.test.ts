@@ -78,6 +78,7 @@ import {
   type PaymentMessage,
   recordPaymentMessage,
 } from '../../src/storage/payments/messages.ts'
+import { expirePayments } from '../../src/storage/payments/payments.ts'
 import { listPersonRows } from '../../src/storage/people/people.ts'
 import {
   endSession,
@@ -302,6 +303,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) =>
     expireFeed(database, clientId, { days: 30, limit, after: '0', beforeDay: null }),
   (database, limit) => expireAuthorizations(database, 30, limit),
+  (database, limit) => expirePayments(database, 30, limit),
   (database, limit) => listDueHolds(database, new Date(), limit),
   (database) =>
     expirePayment(database, { publicToken: token, paymentId: dueHold }, claimId, new Date()),

@@ -19,6 +19,7 @@ import {
   type SlicedTable,
   slicedTables,
 } from '../../storage/events/slices.ts'
+import { expirePayments } from '../../storage/payments/payments.ts'
 import {
   expireDeliveries,
   listAllWebhooks,
@@ -39,6 +40,8 @@ export interface Retention {
   readonly eventDays: number
   /** Authorizations, with their spent tries. */
   readonly attemptDays: number
+  /** Payments that are over, with their messages. */
+  readonly paymentDays: number
 }
 
 /** Deletes expired records at intervals until it is stopped. One process does so, by lease. */
@@ -67,7 +70,7 @@ export async function expireRegularly(
  */
 export async function expireRecords(
   database: Database,
-  { attemptDays, eventDays }: Retention,
+  { attemptDays, eventDays, paymentDays }: Retention,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
   const faults: unknown[] = []
@@ -103,6 +106,7 @@ export async function expireRecords(
     })
   })
   await seeTo(() => untilNone(stop, () => expireAuthorizations(database, attemptDays, stepSize)))
+  await seeTo(() => untilNone(stop, () => expirePayments(database, paymentDays, stepSize)))
   await seeTo(() => untilNone(stop, () => expireCounts(database, attemptDays, stepSize)))
   await seeTo(() => expireStreams(database))
   await seeTo(() => expireFormerSecrets(database))

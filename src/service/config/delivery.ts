@@ -1,7 +1,7 @@
 import { isCidr } from '../../domain/identifiers.ts'
 import type { VariableReader } from './variables.ts'
 
-/** The settings of delivery and the retention of events. */
+/** The settings of delivery, and the retention of events and other records. */
 export interface DeliveryConfig {
   /**
    * Addresses that may be called although they are not public. Null for loopback, in the sandbox
@@ -12,8 +12,12 @@ export interface DeliveryConfig {
   readonly ports: readonly number[] | null
   /** The time limit of one request to an endpoint. */
   readonly timeoutMs: number
-  /** The retention in days: of events and settled deliveries, and of spent tries. */
-  readonly retention: { readonly eventDays: number; readonly attemptDays: number }
+  /** In days: of events and settled deliveries, of spent tries, and of payments that are over. */
+  readonly retention: {
+    readonly eventDays: number
+    readonly attemptDays: number
+    readonly paymentDays: number
+  }
 }
 
 /** Reads the variables of delivery and adds errors to the reader's faults. */
@@ -42,6 +46,8 @@ export function readDelivery(read: VariableReader): DeliveryConfig {
       eventDays: read.integer('EVENT_RETENTION_DAYS', 30, 1, 3_650),
       // PCI DSS 10.5.1 asks for records of twelve months.
       attemptDays: read.integer('ATTEMPT_RETENTION_DAYS', 400, 1, 3_650),
+      // Longer than any hold of a product.
+      paymentDays: read.integer('PAYMENT_RETENTION_DAYS', 400, 100, 3_650),
     },
   }
 }

@@ -133,6 +133,12 @@ const others: readonly Row[] = [
     selectAmount: ({ delivery }) => delivery.retention.attemptDays,
   },
   {
+    name: 'payment-retention',
+    unit: 'days',
+    variables: ['PAYMENT_RETENTION_DAYS'],
+    selectAmount: ({ delivery }) => delivery.retention.paymentDays,
+  },
+  {
     name: 'connections',
     unit: 'connections of a listener, in each process',
     variables: ['CONNECTIONS_MAX'],

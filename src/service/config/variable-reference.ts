@@ -282,6 +282,7 @@ export const variableGroups: readonly VariableGroup[] = [
         '`400`',
         'Retention of PIN and CVV attempts and of authorizations',
       ],
+      ['PAYMENT_RETENTION_DAYS', '`400`', 'Retention of payments that are over'],
     ],
   },
   {

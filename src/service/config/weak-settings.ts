@@ -65,6 +65,11 @@ const bounds: readonly {
     weaker: 'less',
     selectNumber: ({ delivery }) => delivery.retention.attemptDays,
   },
+  {
+    variable: 'PAYMENT_RETENTION_DAYS',
+    weaker: 'less',
+    selectNumber: ({ delivery }) => delivery.retention.paymentDays,
+  },
 ]
 
 /** Lists all settings that weaken this configuration, whether or not production would start. */

@@ -71,3 +71,6 @@ from (
 ) as record
 order by "publicToken", "paymentId"
 limit :limit;
+
+-- name: delete_old_payments
+select delete_old_payments(p_days => :days, p_limit => :limit) as "count";

@@ -152,3 +152,17 @@ export const listPaymentMessages = (
   { paymentId, publicToken }: Pick<PaymentRow, 'paymentId' | 'publicToken'>,
   limit: number,
 ): Promise<PaymentMessageRow[]> => selectMessages(connection, { publicToken, paymentId, limit })
+
+const deletePayments = declare<{ days: number; limit: number }, { count: number }>(
+  'delete_old_payments',
+)
+
+/**
+ * Deletes some of the payments that are over and older than a number of days, with their messages.
+ * @returns their number.
+ */
+export const expirePayments = async (
+  connection: Connection,
+  days: number,
+  limit: number,
+): Promise<number> => firstRow(await deletePayments(connection, { days, limit }))?.count ?? 0

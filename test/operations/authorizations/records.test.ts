@@ -264,7 +264,7 @@ onEachEngine((engine) => {
     await ask(service, { publicToken: card.publicToken, reference: 'young' })
     await ageAuthorizations(service.database, card.publicToken, '401 days', 'old')
     await enterPublished(service.database)
-    await expireRecords(service.database, { eventDays: 30, attemptDays: 400 })
+    await expireRecords(service.database, { eventDays: 30, attemptDays: 400, paymentDays: 400 })
     const left = await recordsOf(card)
     assert.deepEqual(
       left.map(({ reference }: { reference: string }) => reference),

@@ -14,7 +14,7 @@ import { useTries } from '../../support/builders.ts'
 import { sql, type TestService } from '../../support/service.ts'
 import { onEachEngine, type Services } from '../authorizations/engines.ts'
 
-const retention = { eventDays: 30, attemptDays: 90 }
+const retention = { eventDays: 30, attemptDays: 90, paymentDays: 400 }
 const daysAgo = (days: number) => `now() - interval '${days} days'`
 
 /** A slice of four days that ended so many days ago. */
@@ -188,7 +188,11 @@ onEachEngine(({ open }) => {
     })
     const changing = (async () => {
       for (let length = 1; !isDone; length = (length % 90) + 1) {
-        await expireRecords(second.database, { eventDays: 30 + length, attemptDays: 90 })
+        await expireRecords(second.database, {
+          eventDays: 30 + length,
+          attemptDays: 90,
+          paymentDays: 400,
+        })
       }
     })()
     await Promise.all(cards.map(({ publicToken }) => act(second, publicToken, 8)))

@@ -235,7 +235,7 @@ test('events, deliveries and what is left of deleted webhooks are forgotten in s
   const { publicToken } = await service.createCard()
   await until(() => receiver.received.length === 3)
   await enterAll(service.database)
-  await expireRecords(service.database, { eventDays: 30, attemptDays: 400 })
+  await expireRecords(service.database, { eventDays: 30, attemptDays: 400, paymentDays: 400 })
   const left = async (table: string) => (await sql(service.database, `select from ${table}`)).length
   assert.equal(await left('event'), 1)
   assert.ok((await left('published_event')) <= 1 + pending.length)
@@ -280,7 +280,7 @@ test('what is old is forgotten also behind hundreds that are still to be deliver
     [client, webhookId],
   )
   await enterAll(database)
-  await expireRecords(database, { eventDays: 30, attemptDays: 400 })
+  await expireRecords(database, { eventDays: 30, attemptDays: 400, paymentDays: 400 })
   for (const table of ['published_event', 'delivery']) {
     const text = `select from ${table} where client_id = $1`
     assert.equal((await sql(database, text, [client])).length, count / 2, table)

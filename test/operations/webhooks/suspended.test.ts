@@ -119,7 +119,7 @@ onEachEngine(({ open }) => {
     ])
     await sql(database, `update delivery set created_at = ${age} where client_id = $1`, [clientId])
     await enterAll(database)
-    await expireRecords(database, { eventDays: 30, attemptDays: 400 })
+    await expireRecords(database, { eventDays: 30, attemptDays: 400, paymentDays: 400 })
 
     const again = await change({ scopes: without('webhooks.write') })
     assert.equal(again.deliveriesSuspendedSince, null)

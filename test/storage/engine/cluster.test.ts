@@ -192,22 +192,42 @@ suite('on a cluster', { skip }, () => {
     })
     await client.query('set citus.log_remote_commands = on')
     const authorizationId = randomUUID()
-    const begun = await client.query(
-      `select try_number, epoch from begin_authorization($1, null, 'pin', '2026-11', null, null,
-         null, $2, 'network', 'request', 'reference', 'chip', 'purchase', null, null, null, null,
-         null, null, null, null, null, null, null, null, null, null, null, null)`,
-      [publicToken, authorizationId],
-    )
+    const begin = await composeCall(client, 'begin_authorization', {
+      p_public_token: publicToken,
+      p_kind: 'pin',
+      p_current_month: '2026-11',
+      p_authorization_id: authorizationId,
+      p_network_id: 'network',
+      p_request_id: 'request',
+      p_reference: 'reference',
+      p_entry_mode: 'chip',
+      p_transaction_type: 'purchase',
+    })
+    commands = 0
+    const begun = await client.query(begin)
     assert.equal(commands, 1)
     const { epoch, try_number: tryNumber } = begun.rows[0]
-    const settled = await client.query(
-      `select remaining from settle_authorization($1, $2, 'pin', $3, $4, 'match', '00', '[]', 1,
-         'request', 'reference', 'chip', null, null, null, null, null,
-         'authorization.approved', '{}')`,
-      [publicToken, authorizationId, tryNumber, epoch],
-    )
-    assert.equal(commands, 2)
-    assert.deepEqual(settled.rows, [{ remaining: 3 }])
+    const settle = await composeCall(client, 'settle_authorization', {
+      p_public_token: publicToken,
+      p_authorization_id: authorizationId,
+      p_kind: 'pin',
+      p_try_number: tryNumber,
+      p_epoch: epoch,
+      p_comparison: 'match',
+      p_response_code: '00',
+      p_checks: '[]',
+      p_duration_ms: 1,
+      p_network_id: 'network',
+      p_request_id: 'request',
+      p_reference: 'reference',
+      p_entry_mode: 'chip',
+      p_event_type: 'authorization.approved',
+      p_details: '{}',
+    })
+    commands = 0
+    const settled = await client.query(settle)
+    assert.equal(commands, 1)
+    assert.equal(settled.rows[0].remaining, 3)
   })
 
   test('whatever connection to a node ends, what was acknowledged is there, whole, and once', async () => {
@@ -293,6 +313,24 @@ suite('on a cluster', { skip }, () => {
     )
   })
 })
+
+/** Composes a call of a function with these arguments, and null for all others. */
+async function composeCall(
+  client: pg.Client,
+  name: string,
+  values: Readonly<Record<string, string | number>>,
+): Promise<pg.QueryConfig> {
+  const { rows } = await client.query<{ names: string[] }>(
+    'select proargnames[1 : pronargs] as names from pg_proc where proname = $1',
+    [name],
+  )
+  const given = Object.keys(values)
+  const listed = (rows[0]?.names ?? []).map((argument) => {
+    const at = given.indexOf(argument)
+    return `${argument} => ${at < 0 ? 'null' : `$${at + 1}`}`
+  })
+  return { text: `select * from ${name}(${listed.join(', ')})`, values: Object.values(values) }
+}
 
 /** What the doctor says of a database, in the environment of its service. */
 async function examined(url: string, dataDir: string) {

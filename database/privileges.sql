@@ -75,6 +75,7 @@ declare
     'derive_open_amount',
     'derive_payment_state',
     'describe_payment_change',
+    'find_partial_approval',
     'find_payment_to_change',
     'find_objecting_control',
     'has_card_use',

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox'
 import { isUuid } from '../../domain/identifiers.ts'
 import { formatMoney } from '../../domain/money.ts'
 import { holdsPan, parsePan } from '../../domain/pan.ts'
+import { isApprovalCode } from '../../domain/response-code.ts'
 import { describeTransaction } from '../../domain/transaction.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { FoundCardSchema } from '../../listeners/private/schemas/cards.ts'
@@ -226,7 +227,7 @@ function authorizationCell(
   const address = path`/console/cards/${publicToken}/authorizations/${authorizationId}`
   return html`<td>
     <a href="${address}">${reference}</a>
-    ${badge(responseCode, responseCode === '00' ? 'good' : 'bad')} ${instant(at)}
+    ${badge(responseCode, isApprovalCode(responseCode) ? 'good' : 'bad')} ${instant(at)}
     ${transaction && html`<p>${transaction}</p>`}
     ${declineReason && html`<p class="fine"><code>${declineReason}</code> ${advice}</p>`}
   </td>`

@@ -66,6 +66,12 @@ const money = { amount: 1_000, currency: 'EUR' }
 const freshMessage = async (members: object = {}) => ({
   body: { ...(await freshCard()), networkTransactionId: unique(), ...members },
 })
+/** A card, and a payment that a clearing opened. */
+const forcedPayment = async () => {
+  const { body } = await freshMessage(money)
+  const { json } = await service.call('POST', '/simulator/clearings', { body })
+  return { ids: { publicToken: body.publicToken, paymentId: json.paymentId } }
+}
 const controls = { version: 0, merchants: { blocked: ['SHOP42'] }, countries: { blocked: ['PRK'] } }
 
 const asAdmin = { listener: 'private', as: 'admin' } as const
@@ -234,11 +240,8 @@ before(async () => {
         () => freshMessage(money),
       ]),
     ),
-    [`GET ${t}/payments/:paymentId`]: async () => {
-      const { body } = await freshMessage(money)
-      const { json } = await service.call('POST', '/simulator/clearings', { body })
-      return { ids: { paymentId: json.paymentId } }
-    },
+    [`GET ${t}/payments/:paymentId`]: forcedPayment,
+    'GET /cards/:publicToken/payments/:paymentId': forcedPayment,
     [`PUT ${t}/cards/:publicToken/controls`]: async () => ({
       ids: await freshCard(),
       body: controls,

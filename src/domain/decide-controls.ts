@@ -110,7 +110,7 @@ export const decideShadow = (
     ...transaction,
   )
 
-const reasonsByExcess = { amount: 'amount_over_limit', count: 'count_over_limit' } as const
+export const reasonsByExcess = { amount: 'amount_over_limit', count: 'count_over_limit' } as const
 
 interface OwnedRules {
   readonly owner: ControlOwner
@@ -127,7 +127,7 @@ const listRules = (inForce: ControlsInForce): readonly OwnedRules[] =>
  * Lists the controls without money that object. What the network did not send is on no list: it is
  * not blocked, and where something is allowed, it is not.
  */
-function objectByLists(
+export function objectByLists(
   rules: controls.ControlRules,
   transaction: controls.ControlledTransaction,
   lockedMerchant: string | null,
@@ -227,24 +227,34 @@ export function meetLimits(
   at: Date,
 ): MetLimits {
   if (!controls.isControlled(transaction)) return { most: null, objections: [], windows: [] }
-  const day = spending.findDay(at, timeZone)
-  const met = controlOwners.flatMap((owner) => {
-    const rules = { product, card }[owner]
-    return [
-      ...(rules ? meetLimitsOf(rules, { owner, isShadow: false }, transaction) : []),
-      ...(rules?.shadow ? meetLimitsOf(rules.shadow, { owner, isShadow: true }, transaction) : []),
-    ]
-  })
+  const met = listLimits({ product, card }, transaction)
   const objections = met.flatMap(({ isShadow, ...limit }) => {
     const declineReason = isShadow ? null : objectToMoney(limit, transaction, currency)
     const { control, owner } = limit
     return declineReason === null ? [] : [{ declineReason, owner, control }]
   })
-  const windows = met.flatMap(({ period, ...limit }) =>
-    period === 'transaction' ? [] : [{ ...limit, startsOn: spending.startWindow(period, day) }],
-  )
+  const windows = startWindows(met, spending.findDay(at, timeZone))
   return { most: findMost(met), objections, windows }
 }
+
+/** Lists the limits of a way to use a card, those of the product first. */
+export const listLimits = (
+  inForce: Pick<LimitsInForce, 'product' | 'card'>,
+  use: CardUse,
+): readonly LimitOfPeriod[] =>
+  controlOwners.flatMap((owner) => {
+    const rules = inForce[owner]
+    return [
+      ...(rules ? meetLimitsOf(rules, { owner, isShadow: false }, use) : []),
+      ...(rules?.shadow ? meetLimitsOf(rules.shadow, { owner, isShadow: true }, use) : []),
+    ]
+  })
+
+/** Returns the windows that limits have on a day (`YYYY-MM-DD`). */
+export const startWindows = (limits: readonly LimitOfPeriod[], day: string): readonly MetLimit[] =>
+  limits.flatMap(({ period, ...limit }) =>
+    period === 'transaction' ? [] : [{ ...limit, startsOn: spending.startWindow(period, day) }],
+  )
 
 /** Finds the lowest limit of the amount of one transaction. */
 function findMost(met: readonly LimitOfPeriod[]): PartialApproval | null {
@@ -264,14 +274,18 @@ export interface LimitsInForce {
   readonly timeZone: string
 }
 
-type LimitOfPeriod = Omit<MetLimit, 'startsOn'> & { readonly period: spending.Period }
+/** How a card is used, as far as limits depend on it. */
+export type CardUse = Pick<controls.ControlledTransaction, 'entryMode' | 'transactionType'>
+
+/** A limit of a period, which may have no window. */
+export type LimitOfPeriod = Omit<MetLimit, 'startsOn'> & { readonly period: spending.Period }
 
 function meetLimitsOf(
   { limits, singleUse }: Pick<controls.ControlRules, 'limits' | 'singleUse'>,
   owned: Pick<MetLimit, 'owner' | 'isShadow'>,
-  transaction: Pick<controls.ControlledTransaction, 'entryMode' | 'transactionType'>,
+  use: CardUse,
 ): readonly LimitOfPeriod[] {
-  const used = controls.listChannels(transaction)
+  const used = controls.listChannels(use)
   const met = limits
     .filter(({ channel }) => channel === null || used.includes(channel))
     .map(({ channel, maximumAmount, maximumCount, period }) => ({
@@ -288,7 +302,7 @@ function meetLimitsOf(
 }
 
 /** The objection to an amount that a limit of amounts cannot be compared with, or that is over. */
-function objectToMoney(
+export function objectToMoney(
   { maximumAmount, period, window }: LimitOfPeriod | Omit<LimitOfPeriod, 'isShadow'>,
   { cashCharge, money }: Pick<controls.ControlledTransaction, 'cashCharge' | 'money'>,
   currency: string,

@@ -250,6 +250,14 @@ before(async () => {
       ids: await freshCard(),
       body: { ...money, entryMode: 'chip', merchant: { id: 'SHOP42' } },
     }),
+    [`POST ${t}/cards/:publicToken/controls/back-test`]: async () => ({
+      ids: await freshCard(),
+      body: { from: '2026-01-01T00:00:00Z', to: new Date().toISOString() },
+    }),
+    'POST /products/:productId/controls/back-test': () => ({
+      ids: { productId: '1001' },
+      body: { from: '2026-01-01T00:00:00Z', to: new Date().toISOString() },
+    }),
     'PUT /products/:productId/controls': async () => {
       const { json } = await service.call('GET', '//products/1001/controls', asAdmin)
       return { ids: { productId: '1001' }, body: { ...controls, version: json.version } }

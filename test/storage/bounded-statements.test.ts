@@ -23,6 +23,12 @@ import {
   type NamedCard,
 } from '../../src/storage/authorizations/begin.ts'
 import { expireCounts } from '../../src/storage/authorizations/counts.ts'
+import {
+  findNextClient,
+  listDecidedCards,
+  listDecidedOfCard,
+  listDecidedOfClient,
+} from '../../src/storage/authorizations/decided-again.ts'
 import { expireAuthorizations } from '../../src/storage/authorizations/records.ts'
 import {
   answerAuthorization,
@@ -144,6 +150,19 @@ const triedUpTo = (limit: number) =>
   }))
 
 const token = parsePublicToken('1000007900')
+const tokensUpTo = (limit: number) =>
+  Array.from({ length: limit }, (_, at) => parsePublicToken(String(1_000_000_001 + at)))
+const allIds = {
+  after: '00000000-0000-0000-0000-000000000000',
+  until: 'ffffffff-ffff-ffff-ffff-ffffffffffff',
+}
+/** Ids that are hashes: a period of as many authorizations, or about that. */
+const someIds = (limit: number) => ({
+  ...allIds,
+  until: `${Math.floor((limit / rowsEach) * 0xffff_ffff)
+    .toString(16)
+    .padStart(8, '0')}${allIds.until.slice(8)}`,
+})
 const newToken = parsePublicToken('2000007900')
 const fingerprintOf = (n: number) => createHash('sha256').update(`${n}`).digest()
 const fingerprint = fingerprintOf(7_900)
@@ -304,6 +323,10 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
     expireFeed(database, clientId, { days: 30, limit, after: '0', beforeDay: null }),
   (database, limit) => expireAuthorizations(database, 30, limit),
   (database, limit) => expirePayments(database, 30, limit),
+  (database) => listDecidedOfCard(database, token, allIds),
+  (database, limit) => listDecidedOfClient(database, clientId, someIds(limit)),
+  (database) => findNextClient(database, 'client-7'),
+  (database, limit) => listDecidedCards(database, tokensUpTo(limit)),
   (database, limit) => listDueHolds(database, new Date(), limit),
   (database) =>
     expirePayment(database, { publicToken: token, paymentId: dueHold }, claimId, new Date()),

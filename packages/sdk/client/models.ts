@@ -22,6 +22,8 @@ export type ReplaceCardControls = Schemas['ReplaceCardControls']
 export type ControlsVersion = Schemas['ControlsVersion']
 export type ExplainControls = Schemas['ExplainControls']
 export type ControlsExplanation = Schemas['ControlsExplanation']
+export type BackTestCardControls = Schemas['BackTestCardControls']
+export type ControlsBackTest = Schemas['ControlsBackTest']
 export type Attempt = Schemas['Attempt']
 /** The tries of a PIN or a CVV: `Blocked` exactly when none remain. */
 export type TryStatus = Schemas['TryStatus']

@@ -99,7 +99,7 @@ const version = (description: string) =>
   Type.Integer({ minimum: 0, maximum: 2_147_483_646, description, examples: [2] })
 const replaced = version('The present version, which is replaced: 0 before the first one.')
 
-const controlsMembers = {
+export const controlsMembers = {
   ...ruleMembers,
   shadow: Type.Optional(
     nullable(ControlRulesSchema, 'Rules that are evaluated and recorded, and decide nothing.'),
@@ -122,18 +122,19 @@ const holdDays = nullable(
   "How many days the holds of its cards last; null (default): by the merchant's category.",
 )
 
+/** What a request may say of a product beside its controls. */
+export const productTerms = {
+  timeZone: Type.Optional(timeZone),
+  limitBasis: Type.Optional(limitBasis),
+  holdDays: Type.Optional(holdDays),
+}
+
 export const ReplaceCardControlsSchema = Type.Object(
   { version: replaced, ...controlsMembers },
   closed,
 )
 export const ReplaceProductControlsSchema = Type.Object(
-  {
-    version: replaced,
-    timeZone: Type.Optional(timeZone),
-    limitBasis: Type.Optional(limitBasis),
-    holdDays: Type.Optional(holdDays),
-    ...controlsMembers,
-  },
+  { version: replaced, ...productTerms, ...controlsMembers },
   closed,
 )
 

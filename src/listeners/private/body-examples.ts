@@ -89,6 +89,12 @@ export const bodyExamples: Readonly<Record<string, object>> = {
     countries: { blocked: ['PRK'] },
     limits: [{ period: 'month', maximumAmount: 500_000 }],
   },
+  backTestProductControls: {
+    from: '2026-10-01T00:00:00Z',
+    to: '2026-11-01T00:00:00Z',
+    countries: { blocked: ['PRK'] },
+    limits: [{ period: 'month', maximumAmount: 500_000 }],
+  },
   changeProduct: { productName: 'Travel Debit Plus' },
   createClient: {
     clientId: 'client-1',

@@ -91,6 +91,7 @@ const routes = [
   productRoutes.createProductRoute,
   productRoutes.changeProductRoute,
   productRoutes.productControlRoutes,
+  productRoutes.backTestProductRoute,
   clientRoutes.clientRoutes,
   clientRoutes.createClientRoute,
   clientRoutes.changeClientRoute,

@@ -10,7 +10,11 @@ import { cardCvvRoutes } from './routes/card-cvv.ts'
 import { cardDataKeyRoute, cardDataKeySetRoute, getCardDataRoute } from './routes/card-data.ts'
 import { pinStatusRoute, revealPinRoute, setPinRoute, unblockPinRoute } from './routes/card-pin.ts'
 import * as cardRoutes from './routes/cards.ts'
-import { cardControlRoutes, explainControlsRoute } from './routes/controls.ts'
+import {
+  backTestControlsRoute,
+  cardControlRoutes,
+  explainControlsRoute,
+} from './routes/controls.ts'
 import * as deliveryRoutes from './routes/deliveries.ts'
 import { type DemoSite, demoRoutes } from './routes/demo.ts'
 import { listEventsRoute } from './routes/events.ts'
@@ -55,6 +59,7 @@ const routes = [
   cardRoutes.listAttemptsRoute,
   cardControlRoutes,
   explainControlsRoute,
+  backTestControlsRoute,
   authorizationRoutes,
   paymentRoutes,
   listEventsRoute,

@@ -147,6 +147,7 @@ test('an identifier that can be none is 404 on every path, like one that is not 
 const bodyFor = ({ method, schema }: Route): object | undefined => {
   if (method === 'GET' || method === 'DELETE' || method === 'HEAD') return undefined
   const { operationId = '' } = schema as { operationId?: string }
+  const testedPeriod = { from: '2026-03-01T00:00:00Z', to: '2026-03-02T00:00:00Z' }
   const bodies: Readonly<Record<string, object>> = {
     confirmClient: { credentialsVersion: 1 },
     freezeCard: { reason: 'It was lost' },
@@ -166,6 +167,8 @@ const bodyFor = ({ method, schema }: Route): object | undefined => {
     replaceCardControls: { version: 0 },
     replaceProductControls: { version: 0 },
     explainControls: { entryMode: 'chip' },
+    backTestCardControls: testedPeriod,
+    backTestProductControls: testedPeriod,
     getCardData: { key: 'AAAA' },
     updateWebhook: { url: 'http://127.0.0.1:9/', events: ['*'] },
     replayWebhook: { since: '2026-11-20T08:00:00Z' },

@@ -115,6 +115,7 @@ const routesThatChange: Readonly<Record<string, NeedsTwo | string>> = {
   'POST /products': 'It gives nobody anything to see.',
   'PATCH /products/:productId': 'It gives nobody anything to see.',
   'PUT /products/:productId/controls': 'It gives nobody anything to see.',
+  'POST /products/:productId/controls/back-test': 'It changes nothing.',
   'PUT /clients/:clientId/products/:productId': 'It lets a client issue cards, and see no other.',
   'DELETE /clients/:clientId/products/:productId': 'It takes away.',
   'POST /clients/:clientId/confirm': 'It is the word of another administrator itself.',

@@ -664,6 +664,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/products/{productId}/controls/back-test": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Back-test a draft of a product's spending controls
+         * @description Decides the recorded authorizations of all cards of the product again, as if the draft had been in force instead of the product's controls, beside the present controls of each card. Nothing is spent or recorded. Takes up to some seconds; one back-test runs at a time.
+         */
+        readonly post: operations["backTestProductControls"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/clients": {
         readonly parameters: {
             readonly query?: never;
@@ -1747,6 +1767,66 @@ export interface components {
                 readonly [key: string]: number;
             };
         };
+        readonly AuthorizationSum: {
+            readonly count: number;
+            /** @description What they charge, in the smallest unit of `currency`; others have no part in it. */
+            readonly amount: number;
+        };
+        readonly BackTestProductControls: {
+            /**
+             * @description The beginning of the period.
+             * @example 2026-10-01T00:00:00Z
+             */
+            readonly from: string;
+            /**
+             * @description Its end: authorizations that arrived then or later are not read.
+             * @example 2026-11-01T00:00:00Z
+             */
+            readonly to: string;
+            /**
+             * @description Of the days of all limits of the product and its cards. Default: UTC.
+             * @example Europe/Madrid
+             */
+            readonly timeZone?: string;
+            /**
+             * @description What all limits of the product and its cards count of a payment: what was approved, or what is open and was cleared. A payment keeps the basis under which it was approved. Default: authorized.
+             * @enum {string}
+             */
+            readonly limitBasis?: "authorized" | "cleared";
+            /** @description How many days the holds of its cards last; null (default): by the merchant's category. */
+            readonly holdDays?: number | null;
+            /** @description A block beats an allow. */
+            readonly merchants?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly merchantCategories?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly countries?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly channels?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[] | null;
+                readonly blocked?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[];
+            };
+            /** @description Whether the card can be used once. Default: false. */
+            readonly singleUse?: boolean;
+            /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
+            readonly merchantLock?: boolean;
+            readonly limits?: readonly components["schemas"]["SpendingLimit"][];
+            /** @description Rules that are evaluated and recorded, and decide nothing. */
+            readonly shadow?: components["schemas"]["ControlRules"] | null;
+        };
         /** @description The queues. At most 10 000 rows are counted. */
         readonly Backlog: {
             /** @description Events that are not yet in their client's feed. */
@@ -1821,6 +1901,34 @@ export interface components {
             readonly cvk?: string;
             readonly pvk?: string;
             readonly active?: boolean;
+        };
+        readonly ChangedAuthorization: {
+            /** @example 4820117360 */
+            readonly publicToken: string;
+            /** Format: uuid */
+            readonly authorizationId: string;
+            /**
+             * Format: date-time
+             * @description When the request arrived.
+             */
+            readonly requestedAt: string;
+            /** @enum {string} */
+            readonly entryMode: "chip" | "contactless" | "magstripe" | "atm" | "ecommerce" | "moto";
+            /** @enum {string} */
+            readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            /** @description What the card is charged. */
+            readonly amount?: number;
+            readonly currency?: string;
+            /**
+             * @description As recorded.
+             * @example 00
+             */
+            readonly responseCode: string;
+            /** @description The control that declined, as recorded. */
+            readonly control?: string;
+            /** @description By the draft. */
+            readonly approved: boolean;
+            readonly objection?: components["schemas"]["ControlObjection"];
         };
         readonly ClearingResults: {
             /** @description In the order of the records. */
@@ -1907,6 +2015,41 @@ export interface components {
             /** @description The version of the compared credentials. */
             readonly credentialsVersion: number;
         };
+        readonly ControlEffect: {
+            /**
+             * @description Whose control it is.
+             * @enum {string}
+             */
+            readonly owner: "product" | "card";
+            /** @example limits.day */
+            readonly control: string;
+            /** @description What it declines as the first control that objects. */
+            readonly declined: {
+                readonly count: number;
+                /** @description What they charge, in the smallest unit of `currency`; others have no part in it. */
+                readonly amount: number;
+            };
+            /** @description The part of it that was approved. */
+            readonly newlyDeclined: {
+                readonly count: number;
+                /** @description What they charge, in the smallest unit of `currency`; others have no part in it. */
+                readonly amount: number;
+            };
+        };
+        readonly ControlObjection: {
+            /**
+             * @example amount_over_limit
+             * @enum {string}
+             */
+            readonly declineReason: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "service_unavailable";
+            /**
+             * @description Whose control it is.
+             * @enum {string}
+             */
+            readonly owner: "product" | "card";
+            /** @example limits.day */
+            readonly control: string;
+        };
         readonly ControlRules: {
             /** @description A block beats an allow. */
             readonly merchants?: {
@@ -1937,6 +2080,43 @@ export interface components {
             /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
             readonly merchantLock?: boolean;
             readonly limits?: readonly components["schemas"]["SpendingLimit"][];
+        };
+        readonly ControlsBackTest: {
+            /** Format: date-time */
+            readonly from: string;
+            /** Format: date-time */
+            readonly to: string;
+            /**
+             * @description Of the product.
+             * @example EUR
+             */
+            readonly currency: string;
+            /** @description As they were answered. */
+            readonly recorded: {
+                readonly approved: components["schemas"]["AuthorizationSum"];
+                readonly declined: components["schemas"]["AuthorizationSum"];
+            };
+            /** @description As they would be answered under the draft. */
+            readonly draft: {
+                readonly approved: components["schemas"]["AuthorizationSum"];
+                readonly declined: components["schemas"]["AuthorizationSum"];
+            };
+            /** @description Approved, and declined by the draft. */
+            readonly newlyDeclined: {
+                readonly count: number;
+                /** @description What they charge, in the smallest unit of `currency`; others have no part in it. */
+                readonly amount: number;
+            };
+            /** @description Declined by a control, and approved by the draft. */
+            readonly newlyApproved: {
+                readonly count: number;
+                /** @description What they charge, in the smallest unit of `currency`; others have no part in it. */
+                readonly amount: number;
+            };
+            /** @description The controls that decline, the one with the most declines first. */
+            readonly controls: readonly components["schemas"]["ControlEffect"][];
+            /** @description The first 100 authorizations that change, oldest first. */
+            readonly changes: readonly components["schemas"]["ChangedAuthorization"][];
         };
         readonly ControlsVersion: {
             /**
@@ -6448,6 +6628,64 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly backTestProductControls: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly productId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "from": "2026-10-01T00:00:00Z",
+                 *       "to": "2026-11-01T00:00:00Z",
+                 *       "countries": {
+                 *         "blocked": [
+                 *           "PRK"
+                 *         ]
+                 *       },
+                 *       "limits": [
+                 *         {
+                 *           "period": "month",
+                 *           "maximumAmount": 500000
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["BackTestProductControls"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ControlsBackTest"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["RateLimited"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];

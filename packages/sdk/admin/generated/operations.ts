@@ -4,6 +4,7 @@ export const operationTable = {
   advisePayment: { method: 'POST', path: '/network/advices', calls: 'once' },
   approveApproval: { method: 'POST', path: '/approvals/{approvalId}/approve', calls: 'keyed' },
   authorize: { method: 'POST', path: '/network/authorizations', calls: 'keyed' },
+  backTestProductControls: { method: 'POST', path: '/products/{productId}/controls/back-test', calls: 'once' },
   breakGlass: { method: 'POST', path: '/approvals/{approvalId}/break-glass', calls: 'keyed' },
   changeClient: { method: 'PATCH', path: '/clients/{clientId}', calls: 'keyed' },
   changeLink: { method: 'PATCH', path: '/links/{linkName}', calls: 'keyed' },

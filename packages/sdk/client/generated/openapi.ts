@@ -229,6 +229,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/thr/processor/cards/{publicToken}/controls/back-test": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Back-test a draft of a card's spending controls
+         * @description Decides the recorded authorizations of a period again, as if the draft had been in force instead of the card's controls, beside the present controls of its product. Nothing is spent or recorded. Takes up to some seconds; one back-test runs at a time.
+         */
+        readonly post: operations["backTestCardControls"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/thr/processor/authorizations": {
         readonly parameters: {
             readonly query?: never;
@@ -748,6 +768,54 @@ export interface components {
                 readonly addressLine: "match" | "mismatch" | "not_checked";
             };
         };
+        readonly AuthorizationSum: {
+            readonly count: number;
+            /** @description What they charge, in the smallest unit of `currency`; others have no part in it. */
+            readonly amount: number;
+        };
+        readonly BackTestCardControls: {
+            /**
+             * @description The beginning of the period.
+             * @example 2026-10-01T00:00:00Z
+             */
+            readonly from: string;
+            /**
+             * @description Its end: authorizations that arrived then or later are not read.
+             * @example 2026-11-01T00:00:00Z
+             */
+            readonly to: string;
+            /** @description A block beats an allow. */
+            readonly merchants?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly merchantCategories?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly countries?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly string[] | null;
+                readonly blocked?: readonly string[];
+            };
+            /** @description A block beats an allow. */
+            readonly channels?: {
+                /** @description Null allows everything, and an empty list nothing. */
+                readonly allowed?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[] | null;
+                readonly blocked?: readonly ("chip" | "contactless" | "magstripe" | "ecommerce" | "moto" | "cash" | "cashback" | "quasiCash")[];
+            };
+            /** @description Whether the card can be used once. Default: false. */
+            readonly singleUse?: boolean;
+            /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
+            readonly merchantLock?: boolean;
+            readonly limits?: readonly components["schemas"]["SpendingLimit"][];
+            /** @description Rules that are evaluated and recorded, and decide nothing. */
+            readonly shadow?: components["schemas"]["ControlRules"] | null;
+        };
         readonly Card: {
             /** @example 4820117360 */
             readonly publicToken: string;
@@ -858,6 +926,55 @@ export interface components {
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly updatedBy?: string;
         };
+        readonly ChangedAuthorization: {
+            /** @example 4820117360 */
+            readonly publicToken: string;
+            /** Format: uuid */
+            readonly authorizationId: string;
+            /**
+             * Format: date-time
+             * @description When the request arrived.
+             */
+            readonly requestedAt: string;
+            /** @enum {string} */
+            readonly entryMode: "chip" | "contactless" | "magstripe" | "atm" | "ecommerce" | "moto";
+            /** @enum {string} */
+            readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            /** @description What the card is charged. */
+            readonly amount?: number;
+            readonly currency?: string;
+            /**
+             * @description As recorded.
+             * @example 00
+             */
+            readonly responseCode: string;
+            /** @description The control that declined, as recorded. */
+            readonly control?: string;
+            /** @description By the draft. */
+            readonly approved: boolean;
+            readonly objection?: components["schemas"]["ControlObjection"];
+        };
+        readonly ControlEffect: {
+            /**
+             * @description Whose control it is.
+             * @enum {string}
+             */
+            readonly owner: "product" | "card";
+            /** @example limits.day */
+            readonly control: string;
+            /** @description What it declines as the first control that objects. */
+            readonly declined: {
+                readonly count: number;
+                /** @description What they charge, in the smallest unit of `currency`; others have no part in it. */
+                readonly amount: number;
+            };
+            /** @description The part of it that was approved. */
+            readonly newlyDeclined: {
+                readonly count: number;
+                /** @description What they charge, in the smallest unit of `currency`; others have no part in it. */
+                readonly amount: number;
+            };
+        };
         readonly ControlObjection: {
             /**
              * @example amount_over_limit
@@ -902,6 +1019,43 @@ export interface components {
             /** @description Whether the first merchant that the card is used at becomes the only one. Default: false. */
             readonly merchantLock?: boolean;
             readonly limits?: readonly components["schemas"]["SpendingLimit"][];
+        };
+        readonly ControlsBackTest: {
+            /** Format: date-time */
+            readonly from: string;
+            /** Format: date-time */
+            readonly to: string;
+            /**
+             * @description Of the product.
+             * @example EUR
+             */
+            readonly currency: string;
+            /** @description As they were answered. */
+            readonly recorded: {
+                readonly approved: components["schemas"]["AuthorizationSum"];
+                readonly declined: components["schemas"]["AuthorizationSum"];
+            };
+            /** @description As they would be answered under the draft. */
+            readonly draft: {
+                readonly approved: components["schemas"]["AuthorizationSum"];
+                readonly declined: components["schemas"]["AuthorizationSum"];
+            };
+            /** @description Approved, and declined by the draft. */
+            readonly newlyDeclined: {
+                readonly count: number;
+                /** @description What they charge, in the smallest unit of `currency`; others have no part in it. */
+                readonly amount: number;
+            };
+            /** @description Declined by a control, and approved by the draft. */
+            readonly newlyApproved: {
+                readonly count: number;
+                /** @description What they charge, in the smallest unit of `currency`; others have no part in it. */
+                readonly amount: number;
+            };
+            /** @description The controls that decline, the one with the most declines first. */
+            readonly controls: readonly components["schemas"]["ControlEffect"][];
+            /** @description The first 100 authorizations that change, oldest first. */
+            readonly changes: readonly components["schemas"]["ChangedAuthorization"][];
         };
         readonly ControlsExplanation: {
             /** @description Whether no control objects, or a part of the amount is approved. */
@@ -3465,6 +3619,132 @@ export interface operations {
                      *     }
                      */
                     readonly "application/json": components["schemas"]["ControlsExplanation"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["CardNotFound"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly backTestCardControls: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description From the answer of Create Card. */
+                readonly publicToken: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "from": "2026-10-01T00:00:00Z",
+                 *       "to": "2026-11-01T00:00:00Z",
+                 *       "merchantCategories": {
+                 *         "blocked": [
+                 *           "7995"
+                 *         ]
+                 *       },
+                 *       "limits": [
+                 *         {
+                 *           "period": "day",
+                 *           "maximumAmount": 30000
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["BackTestCardControls"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "from": "2026-10-01T00:00:00.000Z",
+                     *       "to": "2026-11-01T00:00:00.000Z",
+                     *       "currency": "EUR",
+                     *       "recorded": {
+                     *         "approved": {
+                     *           "count": 41,
+                     *           "amount": 120350
+                     *         },
+                     *         "declined": {
+                     *           "count": 2,
+                     *           "amount": 9900
+                     *         }
+                     *       },
+                     *       "draft": {
+                     *         "approved": {
+                     *           "count": 40,
+                     *           "amount": 87350
+                     *         },
+                     *         "declined": {
+                     *           "count": 3,
+                     *           "amount": 42900
+                     *         }
+                     *       },
+                     *       "newlyDeclined": {
+                     *         "count": 1,
+                     *         "amount": 33000
+                     *       },
+                     *       "newlyApproved": {
+                     *         "count": 0,
+                     *         "amount": 0
+                     *       },
+                     *       "controls": [
+                     *         {
+                     *           "owner": "card",
+                     *           "control": "limits.day",
+                     *           "declined": {
+                     *             "count": 1,
+                     *             "amount": 33000
+                     *           },
+                     *           "newlyDeclined": {
+                     *             "count": 1,
+                     *             "amount": 33000
+                     *           }
+                     *         }
+                     *       ],
+                     *       "changes": [
+                     *         {
+                     *           "publicToken": "4820117360",
+                     *           "authorizationId": "0199a207-05bc-71f8-97ce-911aef6582b9",
+                     *           "requestedAt": "2026-10-12T09:14:05.180Z",
+                     *           "entryMode": "chip",
+                     *           "transactionType": "purchase",
+                     *           "amount": 33000,
+                     *           "currency": "EUR",
+                     *           "responseCode": "00",
+                     *           "approved": false,
+                     *           "objection": {
+                     *             "declineReason": "amount_over_limit",
+                     *             "owner": "card",
+                     *             "control": "limits.day"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["ControlsBackTest"];
                 };
             };
             readonly 400: components["responses"]["MalformedRequest"];

@@ -1,5 +1,7 @@
 import type {
+  BackTestCardControls,
   CardControls,
+  ControlsBackTest,
   ControlsExplanation,
   ControlsVersion,
   ExplainControls,
@@ -26,6 +28,15 @@ export interface Controls {
     transaction: ExplainControls,
     options?: CallOptions,
   ): Promise<ControlsExplanation>
+  /**
+   * The recorded authorizations of a period that a draft of controls would decide otherwise.
+   * Nothing is changed. Takes up to some seconds. Scope `cards.read`.
+   */
+  backTest(
+    publicToken: string,
+    draft: BackTestCardControls,
+    options?: CallOptions,
+  ): Promise<ControlsBackTest>
 }
 
 export const controls = ({ get, post, put }: Calls): Controls => ({
@@ -35,4 +46,6 @@ export const controls = ({ get, post, put }: Calls): Controls => ({
     put<'replaceCardControls'>(path`/cards/${publicToken}/controls`, changed, options),
   explain: (publicToken, transaction, options) =>
     post<'explainControls'>(path`/cards/${publicToken}/controls/explain`, transaction, options),
+  backTest: (publicToken, draft, options) =>
+    post<'backTestCardControls'>(path`/cards/${publicToken}/controls/back-test`, draft, options),
 })

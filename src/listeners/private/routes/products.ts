@@ -2,8 +2,10 @@ import Type from 'typebox'
 import { isProductId, type ProductId, parseProductId } from '../../../domain/identifiers.ts'
 import { Problem } from '../../../domain/problem.ts'
 import type { Product, ProductDraft } from '../../../domain/product.ts'
+import { backTestProduct } from '../../../operations/authorizations/back-test.ts'
 import * as productControls from '../../../operations/products/controls.ts'
 import * as productOperations from '../../../operations/products/products.ts'
+import * as backTests from '../../http/back-test.ts'
 import { controlsBodyLimit, limitRules } from '../../http/control-schemas.ts'
 import { cutPage, PageQuerySchema, parseLimit, readCursor } from '../../http/pages.ts'
 import { markReplay, noContent, repeatable } from '../../http/repeatable.ts'
@@ -17,6 +19,8 @@ import {
   parseClientId,
 } from '../api.ts'
 import {
+  BackTestProductControlsSchema,
+  ControlsBackTestSchema,
   ControlsVersionSchema,
   ProductControlsSchema,
   ReplaceProductControlsSchema,
@@ -122,6 +126,46 @@ export function productControlRoutes({ administration, app }: PrivateApi): void 
         repeatable(request),
       )
       return markReplay(reply, answer)
+    },
+  )
+}
+
+/** A draft of a product's controls decides recorded authorizations again. */
+export function backTestProductRoute({ administration, app }: PrivateApi): void {
+  app.post(
+    '/products/:productId/controls/back-test',
+    {
+      bodyLimit: controlsBodyLimit,
+      config: {
+        ...adminOrSupport,
+        notRepeatable: 'it changes nothing',
+        bodyRequired: true,
+        bodyRules: limitRules,
+        lists: true,
+      },
+      schema: {
+        operationId: 'backTestProductControls',
+        summary: "Back-test a draft of a product's spending controls",
+        description:
+          'Decides the recorded authorizations of all cards of the product again, as if the ' +
+          "draft had been in force instead of the product's controls, beside the present " +
+          'controls of each card. Nothing is spent or recorded. Takes up to some seconds; one ' +
+          'back-test runs at a time.',
+        tags,
+        params,
+        body: BackTestProductControlsSchema,
+        response: { 200: ControlsBackTestSchema },
+      },
+    },
+    async (request, reply) => {
+      const { from, to, ...controls } = request.body
+      const result = await backTestProduct(
+        administration,
+        requireProductId(request.params),
+        { ...backTests.toPeriod({ from, to }), controls },
+        { gone: backTests.watchCaller(reply) },
+      )
+      return backTests.toBackTestAnswer(result)
     },
   )
 }

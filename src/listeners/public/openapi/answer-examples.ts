@@ -139,6 +139,43 @@ export const answerExamples: Readonly<Record<string, unknown>> = {
     ],
     shadowObjections: [],
   },
+  backTestCardControls: {
+    from: '2026-10-01T00:00:00.000Z',
+    to: '2026-11-01T00:00:00.000Z',
+    currency: 'EUR',
+    recorded: {
+      approved: { count: 41, amount: 120_350 },
+      declined: { count: 2, amount: 9_900 },
+    },
+    draft: {
+      approved: { count: 40, amount: 87_350 },
+      declined: { count: 3, amount: 42_900 },
+    },
+    newlyDeclined: { count: 1, amount: 33_000 },
+    newlyApproved: { count: 0, amount: 0 },
+    controls: [
+      {
+        owner: 'card',
+        control: 'limits.day',
+        declined: { count: 1, amount: 33_000 },
+        newlyDeclined: { count: 1, amount: 33_000 },
+      },
+    ],
+    changes: [
+      {
+        publicToken: '4820117360',
+        authorizationId: '0199a207-05bc-71f8-97ce-911aef6582b9',
+        requestedAt: '2026-10-12T09:14:05.180Z',
+        entryMode: 'chip',
+        transactionType: 'purchase',
+        amount: 33_000,
+        currency: 'EUR',
+        responseCode: '00',
+        approved: false,
+        objection: { declineReason: 'amount_over_limit', owner: 'card', control: 'limits.day' },
+      },
+    ],
+  },
   getCurrentPin: { pin: '4821' },
   getPinStatus: pinStatus,
   getCvvStatus: cvvStatus,

@@ -3,7 +3,7 @@ import { makeProductId } from '../../../domain/identifiers.ts'
 import type { AskedSimulation } from '../routes/simulator.ts'
 import type { GetCardDataBody } from '../schemas/card-data.ts'
 import type * as cardSchemas from '../schemas/cards.ts'
-import type { ExplainControlsSchema, ReplaceCardControlsSchema } from '../schemas/controls.ts'
+import type * as controlSchemas from '../schemas/controls.ts'
 import type { CreateWebhookBody, ReplaySchema, UpdateWebhookBody } from '../schemas/webhooks.ts'
 
 const createCard: cardSchemas.CreateCardBody = {
@@ -32,7 +32,7 @@ const getCardData: GetCardDataBody = {
 }
 const simulateAuthorization: AskedSimulation = { publicToken: '4820117360', pin: '1357' }
 const changeCardStatus: Static<typeof cardSchemas.ChangeCardStatusSchema> = { cardStatusCode: '62' }
-const replaceCardControls: Static<typeof ReplaceCardControlsSchema> = {
+const replaceCardControls: Static<typeof controlSchemas.ReplaceCardControlsSchema> = {
   version: 2,
   merchantCategories: { blocked: ['7995'] },
   channels: { blocked: ['magstripe'] },
@@ -41,11 +41,17 @@ const replaceCardControls: Static<typeof ReplaceCardControlsSchema> = {
     { period: 'day', channel: 'cash', maximumAmount: 20_000 },
   ],
 }
-const explainControls: Static<typeof ExplainControlsSchema> = {
+const explainControls: Static<typeof controlSchemas.ExplainControlsSchema> = {
   entryMode: 'chip',
   amount: 60_000,
   currency: 'EUR',
   merchant: { id: '000000012345678', country: 'ESP', categoryCode: '7995' },
+}
+const backTestCardControls: Static<typeof controlSchemas.BackTestCardControlsSchema> = {
+  from: '2026-10-01T00:00:00Z',
+  to: '2026-11-01T00:00:00Z',
+  merchantCategories: { blocked: ['7995'] },
+  limits: [{ period: 'day', maximumAmount: 30_000 }],
 }
 const createWebhook: CreateWebhookBody = {
   url: 'https://client.example/pinfold',
@@ -65,6 +71,7 @@ export const bodyExamples: Readonly<Record<string, object>> = {
   changeCardStatus,
   replaceCardControls,
   explainControls,
+  backTestCardControls,
   getCardData,
   simulateAuthorization,
   simulateIncrement: { ...named, amount: 500, currency: 'EUR' },

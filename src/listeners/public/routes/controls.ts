@@ -7,7 +7,9 @@ import {
   type TransactionMembers,
   toTransaction,
 } from '../../../domain/transaction.ts'
+import { backTestCard } from '../../../operations/authorizations/back-test.ts'
 import * as controls from '../../../operations/cards/controls.ts'
+import * as backTests from '../../http/back-test.ts'
 import { controlsBodyLimit, limitRules } from '../../http/control-schemas.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { moneyRules } from '../../http/transaction-members.ts'
@@ -108,6 +110,46 @@ export function explainControlsRoute({ app, base, issuing }: PublicApi): void {
       )
       const { objections, shadowObjections, ...rest } = explanation
       return { ...rest, objections: [...objections], shadowObjections: [...shadowObjections] }
+    },
+  )
+}
+
+/** A draft of controls decides recorded authorizations again, and nothing is recorded. */
+export function backTestControlsRoute({ app, base, issuing }: PublicApi): void {
+  app.post(
+    `${base}/cards/:publicToken/controls/back-test`,
+    {
+      bodyLimit: controlsBodyLimit,
+      config: {
+        access: 'cards.read',
+        notRepeatable: 'it changes nothing',
+        bodyRequired: true,
+        bodyRules: limitRules,
+        lists: true,
+      },
+      schema: {
+        operationId: 'backTestCardControls',
+        summary: "Back-test a draft of a card's spending controls",
+        description:
+          'Decides the recorded authorizations of a period again, as if the draft had been in ' +
+          "force instead of the card's controls, beside the present controls of its product. " +
+          'Nothing is spent or recorded. Takes up to some seconds; one back-test runs at a time.',
+        tags,
+        params: CardParamsSchema,
+        body: schemas.BackTestCardControlsSchema,
+        response: { 200: schemas.ControlsBackTestSchema },
+      },
+    },
+    async (request, reply) => {
+      const { from, to, ...members } = request.body
+      const result = await backTestCard(
+        issuing,
+        createRequester(request),
+        parsePublicToken(request),
+        { ...backTests.toPeriod({ from, to }), controls: members },
+        { gone: backTests.watchCaller(reply) },
+      )
+      return backTests.toBackTestAnswer(result)
     },
   )
 }

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { entryModes } from '../../../operations/authorizations/authorization.ts'
+import * as backTests from '../../http/back-test.ts'
 import * as schemas from '../../http/control-schemas.ts'
 import { partialMember, transactionMembers } from '../../http/transaction-members.ts'
 import { closed } from '../../http/validation.ts'
@@ -12,6 +13,14 @@ export const {
   ReplaceCardControlsSchema,
   SpendingLimitSchema,
 } = schemas
+
+export const {
+  AuthorizationSumSchema,
+  BackTestCardControlsSchema,
+  ChangedAuthorizationSchema,
+  ControlEffectSchema,
+  ControlsBackTestSchema,
+} = backTests
 
 export const ExplainControlsSchema = Type.Object(
   {

@@ -120,6 +120,9 @@ test('every operation of the document has its method, which the service understa
   assert.deepEqual(await pinfold.controls.replace(publicToken, controls), { version: 1 })
   const swipe = { entryMode: 'magstripe' } as const
   assert.equal((await pinfold.controls.explain(publicToken, swipe)).approved, false)
+  const period = { from: '2026-01-01T00:00:00Z', to: new Date().toISOString() }
+  const tested = await pinfold.controls.backTest(publicToken, { ...period, singleUse: true })
+  assert.equal(tested.currency, 'EUR')
   const moved = await pinfold.cards.changeStatus(publicToken, { cardStatusCode: '62' })
   assert.deepEqual(moved, await pinfold.cards.retrieveStatus(publicToken))
   assert.equal(moved.status, 'Restricted')

@@ -27,7 +27,9 @@ const write = async (content: object): Promise<string> => {
 }
 const newCard = async (): Promise<string> =>
   (await answer('events', 'trigger', 'card.created')).publicToken
+const purchase = (card: string, amount: string) => answer('simulate', card, '--amount', amount)
 const blocked = { merchantCategories: { blocked: ['7995'] } }
+const yesterday = () => new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
 
 test('the controls of a card are set from a file, shown, and set again without a version', async () => {
   const card = await newCard()
@@ -78,4 +80,44 @@ test('the controls of a product are shown, and replaced by a file', async () => 
   const file = await write({ timeZone: 'Europe/Madrid', ...blocked })
   assert.deepEqual(await answer('products', 'controls', '1002', '--file', file), { version: 1 })
   assert.equal((await answer('products', 'controls', '1002')).timeZone, 'Europe/Madrid')
+})
+
+test('a draft is back-tested at a card, and at its product', async () => {
+  const card = await newCard()
+  for (const amount of ['7.00', '8.00', '9.00']) await purchase(card, amount)
+  const limits = [{ period: 'lifetime', maximumAmount: 1_000 }]
+  // What `controls show` prints has a version.
+  const file = await write({ version: 0, limits })
+  const told = await run('controls', 'back-test', card, '--file', file, '--from', yesterday())
+  assert.equal(told.code, 0, told.stderr)
+  const [approved, declined, news, control, title, ...changes] = told.stdout.trim().split('\n')
+  assert.equal(approved, 'approved: 3 (24.00 EUR) as recorded, 1 (7.00 EUR) by the draft')
+  assert.equal(declined, 'declined: 0 (0.00 EUR) as recorded, 2 (17.00 EUR) by the draft')
+  assert.equal(news, 'newly declined: 2 (17.00 EUR); newly approved: 0 (0.00 EUR)')
+  assert.equal(control, '  limits.lifetime of the card: 2 (17.00 EUR)')
+  assert.equal(title, 'The first authorizations that change:')
+  assert.equal(changes.length, 2)
+  assert.match(
+    changes[0] ?? '',
+    /^ {2}\S+Z [0-9]{10} \S{36} 8\.00 EUR: amount_over_limit, limits\.lifetime of the card$/,
+  )
+  const all = await answer('products', 'back-test', '1001', '--file', file, '--from', yesterday())
+  const ofCard = all.changes.filter(
+    (change: { publicToken: string }) => change.publicToken === card,
+  )
+  assert.equal(ofCard.length, 2)
+  const early = ['--from', '2026-01-01', '--to', '2026-01-02T08:00:00Z']
+  const none = await answer('controls', 'back-test', card, '--file', file, ...early)
+  assert.equal(none.recorded.approved.count, 0)
+})
+
+test('a back-test without a period, or with a bad one, names the option', async () => {
+  const card = await newCard()
+  const file = await write(blocked)
+  const without = await run('controls', 'back-test', card, '--file', file)
+  assert.equal(without.code, 2)
+  assert.match(without.stderr, /--from/)
+  const bad = await run('controls', 'back-test', card, '--file', file, '--from', 'yesterday')
+  assert.notEqual(bad.code, 0)
+  assert.match(bad.stderr, /--from/)
 })

@@ -1,3 +1,4 @@
+import { formatMoney } from '../../domain/money.ts'
 import * as cli from '../command.ts'
 import { asAdministrator, asClient } from '../connection/connection.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
@@ -54,6 +55,21 @@ const transactionOptions: cli.Options = {
   },
 }
 
+const backTestOptions: cli.Options = {
+  file: {
+    type: 'string',
+    value: 'FILE',
+    help: 'the draft as JSON, as for a replacement; its version is ignored',
+  },
+  from: {
+    type: 'string',
+    value: 'TIME',
+    help: 'the beginning of the period: 2026-10-01, or a time such as 2026-10-01T08:00:00Z',
+    pointer: '/from',
+  },
+  to: { type: 'string', value: 'TIME', help: 'its end; now unless given', pointer: '/to' },
+}
+
 /** Spending controls of cards, as a client system, and of products, as an administrator. */
 export const controlCommands: readonly cli.Command[] = [
   {
@@ -88,6 +104,18 @@ export const controlCommands: readonly cli.Command[] = [
     example: 'pinfold controls explain 4820117360 --amount 12.34 --mcc 7995',
     run: explain,
   },
+  {
+    words: 'controls back-test',
+    names: ['CARD'],
+    summary: 'says which recorded authorizations a draft of controls would change',
+    options: backTestOptions,
+    connection: cli.clientConnection,
+    example: 'pinfold controls back-test 4820117360 --file draft.json --from 2026-10-01',
+    run: (call) => {
+      const path = `/cards/${parseToken(call)}/controls/back-test`
+      return asClient(call, (service) => backTest(call, service, service.base + path))
+    },
+  },
 ]
 
 /** Spending controls of products. */
@@ -105,6 +133,17 @@ export const productControlCommands: readonly cli.Command[] = [
           ? show(service, path)
           : replace(call, service, path),
       )
+    },
+  },
+  {
+    words: 'products back-test',
+    names: ['PRODUCT'],
+    summary: 'says which recorded authorizations a draft of its controls would change',
+    options: backTestOptions,
+    example: 'pinfold products back-test 1001 --file draft.json --from 2026-10-01',
+    run: (call) => {
+      const path = `/products/${parseProductId(call)}/controls/back-test`
+      return asAdministrator(call, (service) => backTest(call, service, path))
     },
   },
 ]
@@ -151,3 +190,70 @@ const describe = ({ control, declineReason, owner }: Objection): string =>
 
 const describeShadow = (objection: Objection): string =>
   `${describe(objection)}, a shadow control, which decides nothing`
+
+interface Sum {
+  readonly count: number
+  readonly amount: number
+}
+
+interface BackTest {
+  readonly currency: string
+  readonly recorded: { readonly approved: Sum; readonly declined: Sum }
+  readonly draft: { readonly approved: Sum; readonly declined: Sum }
+  readonly newlyDeclined: Sum
+  readonly newlyApproved: Sum
+  readonly controls: readonly (Pick<Objection, 'owner' | 'control'> & { readonly declined: Sum })[]
+  readonly changes: readonly ChangedAuthorization[]
+}
+
+interface ChangedAuthorization {
+  readonly publicToken: string
+  readonly authorizationId: string
+  readonly requestedAt: string
+  readonly amount?: number
+  readonly currency?: string
+  readonly responseCode: string
+  readonly objection?: Objection
+}
+
+async function backTest(call: cli.Call, { ask }: Asking, path: string): Promise<cli.Outcome> {
+  cli.requireOptions(call, ['file', 'from'])
+  const file: { readonly version?: unknown } = await readJsonFile(cli.findText(call, 'file') ?? '')
+  const { version: _, ...draft } = file
+  const to = cli.findText(call, 'to')
+  const json = await ask<BackTest>('POST', path, {
+    ...draft,
+    from: toInstant(cli.findText(call, 'from') ?? ''),
+    to: to === undefined ? new Date().toISOString() : toInstant(to),
+  })
+  return { json, text: describeBackTest(json) }
+}
+
+/** A day begins at midnight in UTC. The service reports any other text that is no instant. */
+const toInstant = (text: string): string =>
+  /^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text
+
+function describeBackTest(result: BackTest): string {
+  const { changes, controls, currency, draft, newlyApproved, newlyDeclined, recorded } = result
+  const sum = ({ amount, count }: Sum) => line`${count} (${formatMoney({ amount, currency })})`
+  return [
+    `approved: ${sum(recorded.approved)} as recorded, ${sum(draft.approved)} by the draft`,
+    `declined: ${sum(recorded.declined)} as recorded, ${sum(draft.declined)} by the draft`,
+    `newly declined: ${sum(newlyDeclined)}; newly approved: ${sum(newlyApproved)}`,
+    ...controls.map(
+      ({ control, declined, owner }) => `${line`  ${control} of the ${owner}: `}${sum(declined)}`,
+    ),
+    ...(changes.length === 0 ? [] : ['The first authorizations that change:']),
+    ...changes.map(describeChange),
+  ].join('\n')
+}
+
+function describeChange(change: ChangedAuthorization): string {
+  const { amount, authorizationId, currency, objection, publicToken, requestedAt } = change
+  const money =
+    amount === undefined || currency === undefined ? 'no amount' : formatMoney({ amount, currency })
+  const verdict = objection
+    ? line`${objection.declineReason}, ${objection.control} of the ${objection.owner}`
+    : 'approved'
+  return line`  ${requestedAt} ${publicToken} ${authorizationId} ${money}: ${verdict}`
+}

@@ -114,18 +114,14 @@ begin
           for no key update skip locked
         ) as spent on true
         where (asked.spending is null or not asked.spending ? 'limits' or spent.is_foreseen)
-          and (
-            asked.held_amount is null
-            or not asked.is_increment
-            and (
-              asked.network_transaction_id is null
-              or not has_early_reversal(
-                asked.public_token, asked.network_id, asked.network_transaction_id, asked.now
-              )
-            )
-          )
+          and (asked.held_amount is null or not asked.is_increment)
         order by asked.public_token
       ) as locked
+      -- After the card is locked.
+      where locked.held_amount is null or locked.network_transaction_id is null
+        or not has_early_reversal(
+          locked.public_token, locked.network_id, locked.network_transaction_id, locked.now
+        )
     ),
     numbered as (
       update card

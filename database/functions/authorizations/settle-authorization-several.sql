@@ -89,19 +89,11 @@ begin
         for no key update skip locked
       ) as counter
       where asked.comparison = 'match'
-        and (
-          asked.held_amount is null
-          or not asked.is_increment
-          and (
-            asked.network_transaction_id is null
-            or not has_early_reversal(
-              asked.public_token, asked.network_id, asked.network_transaction_id, asked.now
-            )
-          )
-        )
+        and (asked.held_amount is null or not asked.is_increment)
     ),
-    -- Stores the answer if it states the actual number of remaining tries. What is foreseen of limits
-    -- is taken if the windows are still as they were read.
+    -- The cards are locked: what follows is as it will be committed. Stores the answer if it states
+    -- the actual number of remaining tries. What is foreseen of limits is taken if the windows are
+    -- still as they were read.
     settled as materialized (
       select matched.*, key.is_free and matched.remaining = matched.foreseen_tries as is_stored
       from matched
@@ -121,6 +113,12 @@ begin
       ) as spent on true
       where (matched.key_hash is null or key.is_free)
         and (matched.spending is null or not matched.spending ? 'limits' or spent.is_foreseen)
+        and (
+          matched.held_amount is null or matched.network_transaction_id is null
+          or not has_early_reversal(
+            matched.public_token, matched.network_id, matched.network_transaction_id, matched.now
+          )
+        )
     ),
     numbered as (
       update card

@@ -1,5 +1,8 @@
 -- Whether a reversal of a transaction came before its authorization, and is still remembered at
 -- p_now.
+--
+-- It is volatile, so that a statement that calls it after it has locked the card sees a reversal
+-- that was committed after the statement began.
 create or replace function has_early_reversal(
   p_public_token text,
   p_network_id text,
@@ -7,7 +10,6 @@ create or replace function has_early_reversal(
   p_now timestamptz
 ) returns boolean
 language plpgsql
-stable
 as $function$
 begin
   return exists (

@@ -15,6 +15,7 @@ import {
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { newEventId } from '../../../src/storage/events/events.ts'
 import type { Claim } from '../../../src/storage/idempotency/idempotency.ts'
+import { recordPaymentMessage } from '../../../src/storage/payments/messages.ts'
 import { databaseEngines } from '../../support/engines.ts'
 import { parsePublicToken } from '../../support/identifiers.ts'
 import { sql } from '../../support/service.ts'
@@ -436,6 +437,51 @@ for (const { name, open, skip } of databaseEngines) {
       assert.deepEqual(
         (await settled).map(({ isOwn }) => isOwn),
         [true, true],
+      )
+    })
+
+    test('a reversal that is remembered while a shared statement waits is seen by it', {
+      skip: name !== 'PostgreSQL',
+    }, async (t) => {
+      if (database.isCluster()) return t.skip('a cluster settles each authorization by a call')
+      const cards = [await makeCard(), await makeCard()] as const
+      const settlements = await Promise.all(
+        cards.map((each) => beginToSettle(each, makeClaim(each))),
+      )
+      const { settled } = await database.transaction(async (connection) => {
+        await sql(
+          connection,
+          'select from idempotency_record where key_hash = $1 for no key update',
+          [hash(`key of ${cards[0]}`)],
+        )
+        const settled = Promise.all(settlements.map((settle) => settle('match')))
+        const waiting = `select from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`
+        while ((await sql(database, waiting)).length === 0);
+        const reversal = await recordPaymentMessage(database, {
+          publicToken: cards[1],
+          networkId,
+          requestId: 'request',
+          messageId: newEventId(),
+          kind: 'reversal',
+          messageKey: randomUUID(),
+          paymentId: null,
+          networkTransactionId: bakery.networkTransactionId,
+          money: null,
+          isRemaining: false,
+          isFinal: false,
+          now: approved.now,
+          holdExpiresAt: approved.now,
+          networkExpiresAt: null,
+          merchant: null,
+          reference: null,
+        })
+        assert.ok('effect' in reversal && reversal.effect === 'remember')
+        return { settled }
+      })
+      assert.deepEqual(
+        (await settled).map(({ isReversed }) => isReversed),
+        [false, true],
       )
     })
 

@@ -5,8 +5,8 @@
 -- a request that spends no try, it is written with the answer. If a request has a PIN and a CVV2,
 -- the CVV2 is tried after the PIN has matched: its try opens the row with the answer.
 --
--- Old rows are deleted: no decision depends on them. A recent row says what a reversal gives back to
--- the limits (move_spending), and whether the original of a reversal was declined. No foreign
+-- Old rows are deleted: no decision depends on them. A recent row says what a reversal gives back
+-- to the limits (move_spending), and whether the original of a reversal was declined. No foreign
 -- key: it would lock the card's row, which is a write to another page.
 create table authorization_request (
   public_token text not null,
@@ -69,8 +69,8 @@ create table authorization_request (
   check ((billing_amount is null) = (billing_currency_code is null)),
   check (billing_amount is null or amount is not null)
 )
--- Leaves room for the answers on the page of the requests, so that an answer changes no index: a row
--- is twice as long with its answer.
+-- Leaves room for the answers on the page of the requests, so that an answer changes no index: a
+-- row is twice as long with its answer.
 with (fillfactor = 50);
 
 create index authorization_request_by_try on authorization_request (public_token, kind, try_number)

@@ -1,7 +1,7 @@
 -- Spending controls: the versions of the documents, and what cards have spent.
 --
--- A card names the version in force, and a product has its controls beside the version. All versions
--- stay, because an authorization names those that it was decided under.
+-- A card names the version in force, and a product has its controls beside the version. All
+-- versions stay, because an authorization names those that it was decided under.
 
 create table card_controls (
   public_token text not null references card,

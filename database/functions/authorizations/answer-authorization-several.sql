@@ -3,9 +3,9 @@
 -- It is one statement over all callers, since a function that is called for each costs the server
 -- three times as much. Each caller has another card. It waits for no card: a caller whose card is
 -- locked is left out, and so are one whose windows of limits are not as they were foreseen,
--- increments, and approvals whose reversal came first. Keys are claimed in the order of their cards, as settle_authorization_several
--- locks them, so that two calls never wait for each other's keys. A wrong expiry is counted while
--- its card is locked.
+-- increments, and approvals whose reversal came first. Keys are claimed in the order of their
+-- cards, as settle_authorization_several locks them, so that two calls never wait for each other's
+-- keys. A wrong expiry is counted while its card is locked.
 --
 -- Returns what answer_authorization returns, for each caller's ordinal. Those left out call
 -- answer_authorization.
@@ -78,7 +78,8 @@ begin
       ) with ordinality as caller (
         public_token, client_id, authorization_id, network_id, request_id, reference, entry_mode,
         transaction_type, amount, currency_code, billing_amount, billing_currency_code,
-        cashback_amount, merchant, network_transaction_id, response_code, checks, duration_ms, claimant_id, key_hashes,
+        cashback_amount, merchant, network_transaction_id, response_code, checks, duration_ms,
+        claimant_id, key_hashes,
         request_fingerprint, claim_id, answer, transaction_hashes, message_class, trace,
         transmitted_at, acquirer, mistakes, window_length, event_type, details, held_amount,
         held_currency_code, hold_expires_at, is_increment, raised_payment_id, is_new_total,
@@ -148,7 +149,8 @@ begin
       insert into authorization_request (
         public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
         transaction_type, amount, currency_code, billing_amount, billing_currency_code,
-        cashback_amount, merchant, network_transaction_id, payment_id, response_code, checks, product_controls_version,
+        cashback_amount, merchant, network_transaction_id, payment_id, response_code, checks,
+        product_controls_version,
         card_controls_version, spending, duration_ms, decided_at
       )
       select claimed.public_token, claimed.authorization_id, claimed.client_id, claimed.network_id,

@@ -14,8 +14,8 @@
 -- p_held_amount is what an approval holds, null if it holds nothing: its payment, which has the id
 -- of the authorization, is opened with the answer. An increment (p_is_increment) raises the payment
 -- p_raised_payment_id, or that of its network transaction id (raise_payment). With p_is_new_total,
--- p_held_amount is the new total, and the difference is taken. If the increment named a payment that
--- it does not raise, it is flagged, and the answer, which names that payment, is not stored.
+-- p_held_amount is the new total, and the difference is taken. If the increment named a payment
+-- that it does not raise, it is flagged, and the answer, which names that payment, is not stored.
 --
 -- Returns whether the key was free and no reversal overtook the transaction; otherwise the call
 -- does nothing. is_reversed: a reversal came before this approval, which the caller declines. Also

@@ -85,7 +85,8 @@ begin
         given_token, pan_fingerprints, kind, current_month, expiry_month, zone_key_name,
         zone_key_block, authorization_id, network_id, request_id, reference, entry_mode,
         transaction_type, amount, currency_code, billing_amount, billing_currency_code,
-        cashback_amount, merchant, network_transaction_id, claimant_id, key_hashes, request_fingerprint, claim_id,
+        cashback_amount, merchant, network_transaction_id, claimant_id, key_hashes,
+        request_fingerprint, claim_id,
         transaction_hashes, message_class, trace, transmitted_at, acquirer, ordinal
       )
     ),
@@ -206,12 +207,14 @@ begin
       insert into authorization_request (
         public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
         transaction_type, amount, currency_code, billing_amount, billing_currency_code,
-        cashback_amount, merchant, network_transaction_id, kind, try_number, epoch, result, remaining_tries
+        cashback_amount, merchant, network_transaction_id, kind, try_number, epoch, result,
+        remaining_tries
       )
       select asked.public_token, asked.authorization_id, read.client_id, asked.network_id,
         asked.request_id, asked.reference, asked.entry_mode, asked.transaction_type, asked.amount,
         asked.currency_code, asked.billing_amount, asked.billing_currency_code,
-        asked.cashback_amount, asked.merchant::jsonb, asked.network_transaction_id, asked.kind, spent.try_number,
+        asked.cashback_amount, asked.merchant::jsonb, asked.network_transaction_id, asked.kind,
+        spent.try_number,
         spent.epoch, 'unresolved', spent.remaining
       from spent
       join asked using (ordinal)

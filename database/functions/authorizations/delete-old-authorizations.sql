@@ -1,7 +1,7 @@
 -- Deletes some of the authorization requests that are more than p_days days old.
 --
--- A request that the audit log has not read yet stays. Old requests are deleted after their day has ended.
--- The list is materialized and joined row by row, so that no plan reads more than its rows.
+-- A request that the audit log has not read yet stays. Old requests are deleted after their day has
+-- ended. The list is materialized and joined row by row, so that no plan reads more than its rows.
 --
 -- Returns how many rows were deleted.
 create or replace function delete_old_authorizations(

@@ -58,16 +58,17 @@ begin
       select caller.*, caller.spending_text::jsonb as spending
       from unnest(
         p_public_tokens, p_authorization_ids, p_kinds, p_try_numbers, p_epochs, p_comparisons,
-        p_response_codes, p_checks, p_duration_ms, p_network_ids, p_request_ids, p_references, p_entry_modes,
-        p_claimant_ids, p_claim_keys, p_claim_ids, p_answers, p_foreseen_tries,
+        p_response_codes, p_checks, p_duration_ms, p_network_ids, p_request_ids, p_references,
+        p_entry_modes, p_claimant_ids, p_claim_keys, p_claim_ids, p_answers, p_foreseen_tries,
         p_event_types, p_details, p_network_transaction_ids, p_held_amounts, p_held_currency_codes,
-        p_hold_expires_ats, p_is_increments, p_raised_payment_ids, p_is_new_totals, p_nows, p_spendings
+        p_hold_expires_ats, p_is_increments, p_raised_payment_ids, p_is_new_totals, p_nows,
+        p_spendings
       ) with ordinality as caller (
         public_token, authorization_id, kind, try_number, epoch, comparison, response_code, checks,
-        duration_ms, network_id, request_id, reference, entry_mode, claimant_id, key_hash, claim_id, answer,
-        foreseen_tries, event_type, details, network_transaction_id, held_amount, held_currency_code,
-        hold_expires_at, is_increment, raised_payment_id, is_new_total,
-        now, spending_text, ordinal
+        duration_ms, network_id, request_id, reference, entry_mode, claimant_id, key_hash, claim_id,
+        answer, foreseen_tries, event_type, details, network_transaction_id, held_amount,
+        held_currency_code, hold_expires_at, is_increment, raised_payment_id, is_new_total, now,
+        spending_text, ordinal
       )
       order by public_token
     ),

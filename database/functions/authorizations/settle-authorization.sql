@@ -18,10 +18,10 @@
 -- p_held_amount is what the approval holds, null if it holds nothing: its payment, which has the id
 -- of the authorization, is opened with the answer. An increment (p_is_increment) raises the payment
 -- p_raised_payment_id, or that of its network transaction id (raise_payment). With p_is_new_total,
--- p_held_amount is the new total, and the difference is taken. If the increment named a payment that
--- it does not raise, it is flagged, and the answer, which names that payment, is not stored. If a
--- reversal came before the approval, 94 is recorded, as transaction_reversed; the answer is not
--- stored.
+-- p_held_amount is the new total, and the difference is taken. If the increment named a payment
+-- that it does not raise, it is flagged, and the answer, which names that payment, is not stored.
+-- If a reversal came before the approval, 94 is recorded, as transaction_reversed; the answer is
+-- not stored.
 --
 -- Returns how many tries remain, null if the counter does not exist; the stored answer of the key,
 -- null if it has none; whether it is the answer of this call; whether a reversal came first; the

@@ -1,5 +1,5 @@
--- Finds the part of an amount that the limits of a card leave: the least that is left in a window. The
--- rule is that of src/domain/spending.ts. Shadow limits decide nothing.
+-- Finds the part of an amount that the limits of a card leave: the least that is left in a window.
+-- The rule is that of src/domain/spending.ts. Shadow limits decide nothing.
 --
 -- Returns the part, and the limit that leaves it; null if the limits allow the whole amount, leave
 -- nothing, or refuse another transaction because of its count.

@@ -11,8 +11,8 @@
 --
 -- The caller has locked the card. Lock order: card, authorization, spending.
 --
--- Returns by how much the amount changed; null if the authorization took nothing, and for a negative
--- change if it has nothing left.
+-- Returns by how much the amount changed; null if the authorization took nothing, and for a
+-- negative change if it has nothing left.
 create or replace function move_spending(
   p_public_token text,
   p_authorization_id uuid,

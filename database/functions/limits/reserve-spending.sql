@@ -1,25 +1,26 @@
 -- Reserves what an approval takes from the windows of its limits: all of them, or none if one has
 -- too little left.
 --
--- p_spending has what src/storage/authorizations/applied-controls.ts writes: the amount, the count, the
--- basis, the limits, and the merchant that the card is to be locked to. A window never reopens: if
--- an earlier transaction began a newer window, this one counts into it. Several limits of one window
--- take from it once. A limit with isShadow decides nothing. The rules are those of
+-- p_spending has what src/storage/authorizations/applied-controls.ts writes: the amount, the count,
+-- the basis, the limits, and the merchant that the card is to be locked to. A window never reopens:
+-- if an earlier transaction began a newer window, this one counts into it. Several limits of one
+-- window take from it once. A limit with isShadow decides nothing. The rules are those of
 -- src/domain/spending.ts.
 --
 -- The row is locked until the transaction ends, so that a concurrent approval counts this one. Lock
 -- order: after the card, the counter and the key.
 --
--- p_spending has cash for a purchase with cash: the windows of the channel cashback take that alone.
+-- p_spending has cash for a purchase with cash: the windows of the channel cashback take that
+-- alone.
 --
--- p_spending has isPartialAllowed if a part of the amount may be approved, and approvedAmount if the
--- limits of one transaction leave a part only. If the windows leave less (find_partial_approval),
--- that is taken, and the response code is 10.
+-- p_spending has isPartialAllowed if a part of the amount may be approved, and approvedAmount if
+-- the limits of one transaction leave a part only. If the windows leave less
+-- (find_partial_approval), that is taken, and the response code is 10.
 --
 -- Returns what was taken, for move_spending; null if nothing. approved_amount is null unless a part
 -- is approved. If a limit refuses, it returns the response code, with its reason as in
--- src/domain/decline-reason.ts in the details of the event. It also returns the checks, of which the
--- last one was foreseen to pass.
+-- src/domain/decline-reason.ts in the details of the event. It also returns the checks, of which
+-- the last one was foreseen to pass.
 create or replace function reserve_spending(
   p_public_token text,
   p_spending jsonb,

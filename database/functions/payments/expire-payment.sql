@@ -1,6 +1,6 @@
 -- Expires the hold of a payment, if it is still due at p_now: another process, or a clearing, may
--- have come first. The message, the row, the event and what the limits get back commit together. Lock
--- order: card, payment, authorization, spending.
+-- have come first. The message, the row, the event and what the limits get back commit together.
+-- Lock order: card, payment, authorization, spending.
 --
 -- Returns whether the hold expired now.
 --

@@ -1,8 +1,8 @@
--- Whether an authorization of a network's transaction was declined in the last 24 hours, so that its
--- reversal has nothing to take back and nothing to wait for.
+-- Whether an authorization of a network's transaction was declined in the last 24 hours, so that
+-- its reversal has nothing to take back and nothing to wait for.
 --
--- It looks at the newest 100 requests of the card: no index has the network's id, which each request
--- would write. An unanswered request is no original yet: its reversal came first.
+-- It looks at the newest 100 requests of the card: no index has the network's id, which each
+-- request would write. An unanswered request is no original yet: its reversal came first.
 create or replace function has_declined_request(
   p_public_token text,
   p_network_id text,

@@ -1,6 +1,6 @@
--- Raises the hold of a payment by an approved increment. If the payment is unknown, or can no longer
--- be cleared, the increment opens a payment of its own. The caller has locked the card, and records
--- the event.
+-- Raises the hold of a payment by an approved increment. If the payment is unknown, or can no
+-- longer be cleared, the increment opens a payment of its own. The caller has locked the card, and
+-- records the event.
 --
 -- The increment is the authorization p_authorization_id. Its message has the same id.
 --

@@ -6,8 +6,8 @@
 --
 -- p_amount is what a reversal takes back, or what remains (p_is_remaining), or null: all that is
 -- open. More than is open is never taken back. p_hold_expires_at is when a hold that this message
--- opens expires, unless the product has days of its own; p_network_expires_at is the expiry that the network itself gives a hold, or null.
--- p_now is the time of the service.
+-- opens expires, unless the product has days of its own; p_network_expires_at is the expiry that
+-- the network itself gives a hold, or null. p_now is the time of the service.
 --
 -- Returns one of these outcomes, and what was done unless it is one of the last five:
 --   recorded: it was done now.
@@ -57,7 +57,10 @@ declare
   v_currency_code text;
   v_hold_days integer;
   v_hold_expires_at timestamptz;
-  v_message text := case when p_kind = 'clearing' and p_is_final then 'finalClearing' else p_kind end;
+  v_message text := case
+    when p_kind = 'clearing' and p_is_final then 'finalClearing'
+    else p_kind
+  end;
   -- Clearings and refunds are records of one list, and share their keys.
   v_kinds text[] := case
     when p_kind in ('clearing', 'refund') then array['clearing', 'refund']

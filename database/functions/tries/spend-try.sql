@@ -56,7 +56,8 @@ begin
   insert into authorization_request (
     public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
     transaction_type, amount, currency_code, billing_amount, billing_currency_code,
-    cashback_amount, merchant, network_transaction_id, kind, try_number, epoch, result, remaining_tries
+    cashback_amount, merchant, network_transaction_id, kind, try_number, epoch, result,
+    remaining_tries
   )
   values (
     p_public_token, p_authorization_id, p_client_id, p_network_id, p_request_id, p_reference,

@@ -38,6 +38,7 @@ const settings = {
   client_min_messages: 'debug5',
   row_security: 'off',
   plan_cache_mode: 'force_custom_plan',
+  random_page_cost: '40',
   jit_above_cost: '0',
   array_nulls: 'off',
   transform_null_equals: 'on',

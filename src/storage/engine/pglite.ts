@@ -11,6 +11,7 @@ import {
   type Connection,
   type Database,
   planning,
+  randomPageCost,
   type SqlValue,
   type Statement,
   statement,
@@ -26,7 +27,11 @@ const bytesOid = 17
 const dateOid = 1082
 
 /** PGlite's default of 128 MB is meant for a server; an embedded database needs far less. */
-const settings = ['-c', 'shared_buffers=16MB', '-c', planning.join('=')]
+const settings = [
+  'shared_buffers=16MB',
+  planning.join('='),
+  `random_page_cost=${randomPageCost}`,
+].flatMap((setting) => ['-c', setting])
 
 /**
  * Allows writes to the disk. PGlite turns them off (`-F`), and its file layer supports only

@@ -7,7 +7,7 @@ import {
   Pool,
   types,
 } from 'pg'
-import { lockTimeoutMs, type PoolLoad, planning } from './database.ts'
+import { lockTimeoutMs, type PoolLoad, planning, randomPageCost } from './database.ts'
 import { type DatabaseServers, parseDatabaseUrl } from './database-url.ts'
 
 export interface SessionsOptions {
@@ -216,6 +216,7 @@ const sessionSettings = `set client_encoding = 'UTF8';
   set array_nulls = on;
   set quote_all_identifiers = off;
   set exit_on_error = off;
+  set random_page_cost = ${randomPageCost};
   set lock_timeout = ${lockTimeoutMs};
   set idle_in_transaction_session_timeout = 15000;
   select set_config(name, '0', false) from pg_settings

@@ -19,11 +19,12 @@ import {
   listTimelineRows,
   newestPosition,
 } from '../../../src/storage/cards/timeline.ts'
-import type {
-  Connection,
-  Database,
-  SqlValue,
-  Statement,
+import {
+  type Connection,
+  type Database,
+  randomPageCost,
+  type SqlValue,
+  type Statement,
 } from '../../../src/storage/engine/database.ts'
 import { listPublishedEvents } from '../../../src/storage/events/feed.ts'
 import {
@@ -59,6 +60,7 @@ before(async () => {
   // The database is dropped with all its sessions.
   session.on('error', () => undefined)
   await session.connect()
+  await session.query(`set random_page_cost = ${randomPageCost}`)
   // What the planner believes is what a test says, and not what was there when statistics happened
   // to be taken.
   for (const [at, slice] of slices.entries()) {

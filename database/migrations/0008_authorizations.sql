@@ -118,6 +118,10 @@ where response_code is not null;
 create table authorization_count (
   minute timestamptz not null,
   response_code text not null,
+  -- Of what the cardholder is charged; empty where the network gave no amount.
+  currency_code text not null default '',
   count bigint not null check (count > 0),
-  primary key (minute, response_code)
+  -- What the approvals held, in the smallest unit of the currency.
+  held_amount bigint not null default 0 check (held_amount >= 0),
+  primary key (minute, response_code, currency_code)
 );

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import Type, { type Static } from 'typebox'
+import { findCurrency } from '../../domain/currencies.ts'
 import { type Content, html } from '../../listeners/http/html.ts'
 import { AuthorizationFiguresSchema } from '../../listeners/private/schemas/card-authorizations.ts'
 import {
@@ -39,6 +40,10 @@ export const homeScreen: Screen = {
         <section aria-labelledby="answers">
           <h2 id="answers">Approvals and declines in 24 hours</h2>
           ${hours ? renderDeclines(hours) : missing}
+        </section>
+        <section aria-labelledby="amounts">
+          <h2 id="amounts">Approved amounts in 24 hours</h2>
+          ${hours ? amountChart(hours) : missing}
         </section>
         <div class="columns">
           <section aria-labelledby="latency">
@@ -148,12 +153,37 @@ async function loadHourlyCounts(visit: Visit): Promise<Figures> {
     const fromMs = to - (24 - at) * hourMs
     const measured = known.find(({ from }) => Date.parse(from) === fromMs)
     const from = new Date(fromMs).toISOString()
-    return measured ?? { from, approved: 0, declined: 0, declinedBy: {} }
+    return measured ?? { from, approved: 0, declined: 0, declinedBy: {}, approvedAmounts: {} }
   })
 }
 
 const sumCounts = (figures: Figures, name: 'approved' | 'declined'): number =>
   figures.reduce((sum, each) => sum + each[name], 0)
+
+/** The amounts of the currencies with most approvals, each in its main unit. */
+function amountChart(figures: Figures): Content {
+  const names = figures.flatMap(({ approvedAmounts }) => Object.keys(approvedAmounts))
+  const hoursOf = (currency: string) => names.filter((name) => name === currency).length
+  const currencies = [...new Set(names)]
+    .toSorted((one, other) => hoursOf(other) - hoursOf(one))
+    .slice(0, currenciesMost)
+  return lines({
+    title: 'What approvals held, by currency and hour',
+    rowTitle: 'Hour (UTC)',
+    empty: 'No approved amounts in 24 hours.',
+    series: currencies,
+    points: figures.map(({ approvedAmounts, from }) => ({
+      label: `${from.slice(11, 13)}:00`,
+      values: currencies.map(
+        (currency) =>
+          (approvedAmounts[currency] ?? 0) / 10 ** (findCurrency(currency)?.exponent ?? 0),
+      ),
+    })),
+  })
+}
+
+/** The chart has six colours. */
+const currenciesMost = 6
 
 /** The meanings of response codes (ISO 8583, field 39). */
 const reasons: Readonly<Record<string, string>> = {

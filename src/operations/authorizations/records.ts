@@ -159,6 +159,8 @@ interface AuthorizationFigures {
   readonly declined: number
   /** By response code, without approvals. */
   readonly declinedBy: Record<string, number>
+  /** What approvals held, by currency, in its smallest unit. */
+  readonly approvedAmounts: Record<string, number>
 }
 
 const dayMs = 86_400_000
@@ -193,12 +195,19 @@ export async function countAnswers(
       const declines = ofStretch.filter(({ responseCode }) => !isApprovalCode(responseCode))
       const sum = (of: readonly AnswerCount[]) => of.reduce((total, { count }) => total + count, 0)
       const codes = Map.groupBy(declines, ({ responseCode }) => responseCode)
+      const held = ofStretch.filter(({ heldAmount }) => heldAmount > 0)
+      const currencies = Map.groupBy(held, ({ currencyCode }) => currencyCode)
+      const sumHeld = (of: readonly AnswerCount[]) =>
+        of.reduce((total, { heldAmount }) => total + heldAmount, 0)
       return {
         from: new Date(at * 1_000).toISOString(),
         approved: sum(ofStretch) - sum(declines),
         declined: sum(declines),
         // An interval may consist of two counts, one of which is taken now.
         declinedBy: Object.fromEntries([...codes].map(([code, those]) => [code, sum(those)])),
+        approvedAmounts: Object.fromEntries(
+          [...currencies].map(([currency, those]) => [currency, sumHeld(those)]),
+        ),
       }
     })
 }

@@ -17,60 +17,70 @@ with next as materialized (
   limit 1
 )
 select date_trunc('minute', decided_at, 'UTC') as "minute", response_code as "responseCode",
-  count(*)::float8 as "count"
+  coalesce(billing_currency_code, currency_code, '') as "currencyCode",
+  count(*)::float8 as "count",
+  coalesce(
+    sum(coalesce(approved_amount, billing_amount, amount)) filter (where payment_id is not null), 0
+  )::float8 as "heldAmount"
 from authorization_request
 where requested_at >= (select minute from next)
   and requested_at < (select minute from next) + make_interval(mins => :minutes)
   and decided_at >= :from
   and decided_at < (select minute from next) + make_interval(mins => :minutes)
   and decided_at < date_trunc('minute', now() - interval '10 seconds', 'UTC')
-group by 1, 2;
+group by 1, 2, 3;
 
 -- name: keep_authorization_counts
-insert into authorization_count (minute, response_code, count)
-select minute, response_code, count
-from unnest(:minutes::timestamptz[], :responseCodes::text[], :counts::bigint[])
-  as counted (minute, response_code, count)
-order by minute, response_code
-on conflict (minute, response_code) do update
-set count = excluded.count;
+insert into authorization_count (minute, response_code, currency_code, count, held_amount)
+select minute, response_code, currency_code, count, held_amount
+from unnest(
+  :minutes::timestamptz[], :responseCodes::text[], :currencyCodes::text[], :counts::bigint[],
+  :heldAmounts::bigint[]
+) as counted (minute, response_code, currency_code, count, held_amount)
+order by minute, response_code, currency_code
+on conflict (minute, response_code, currency_code) do update
+set count = excluded.count, held_amount = excluded.held_amount;
 
 -- Intervals begin with `:from`, and are whole minutes long.
 -- name: sum_authorization_counts
 select (extract(epoch from :from::timestamptz) + bucket * :bucketSeconds::integer)::float8
     as "from",
-  response_code as "responseCode", sum(count)::float8 as "count"
+  response_code as "responseCode", currency_code as "currencyCode",
+  sum(count)::float8 as "count", sum(held_amount)::float8 as "heldAmount"
 from (
   select floor(
       extract(epoch from minute - :from::timestamptz) / :bucketSeconds::integer
     )::integer as bucket,
-    response_code, count
+    response_code, currency_code, count, held_amount
   from authorization_count
   where minute >= :since::timestamptz and minute < :until::timestamptz
 ) as counted
-group by bucket, response_code
-order by bucket, response_code;
+group by bucket, response_code, currency_code
+order by bucket, response_code, currency_code;
 
 -- name: count_authorizations
 select (extract(epoch from :from::timestamptz) + bucket * :bucketSeconds::integer)::float8
     as "from",
-  response_code as "responseCode", count(*)::float8 as "count"
+  response_code as "responseCode", currency_code as "currencyCode",
+  count(*)::float8 as "count", coalesce(sum(held_amount), 0)::float8 as "heldAmount"
 from (
   select floor(
       extract(epoch from decided_at - :from::timestamptz) / :bucketSeconds::integer
     )::integer as bucket,
-    response_code, 1 as one
+    response_code, coalesce(billing_currency_code, currency_code, '') as currency_code,
+    case when payment_id is not null then coalesce(approved_amount, billing_amount, amount) end
+      as held_amount
   from authorization_request
   where requested_at >= :since::timestamptz - interval '1 minute'
     and requested_at < :until::timestamptz
     and decided_at >= :since and decided_at < :until
 ) as counted
-group by bucket, response_code
-order by bucket, response_code;
+group by bucket, response_code, currency_code
+order by bucket, response_code, currency_code;
 
 -- name: prune_authorization_counts
 with old as materialized (
-  select minute, response_code
+  select minute, response_code, currency_code
   from authorization_count
   where minute < (select now() - make_interval(days => :days))
   order by minute
@@ -80,5 +90,6 @@ delete from authorization_count
 using old
 where authorization_count.minute = any(array[old.minute])
   and authorization_count.response_code between old.response_code and old.response_code
+  and authorization_count.currency_code between old.currency_code and old.currency_code
   and now() - authorization_count.minute > make_interval(days => :days)
 returning authorization_count.minute;

@@ -6,7 +6,11 @@ export interface AnswerCount {
   /** The start of the interval, in seconds since 1970. */
   readonly from: number
   readonly responseCode: string
+  /** Of what the cardholder is charged; empty where the network gave no amount. */
+  readonly currencyCode: string
   readonly count: number
+  /** What the approvals held, in the smallest unit of the currency. */
+  readonly heldAmount: number
 }
 
 const declare = loadStatements(import.meta.url)
@@ -17,16 +21,16 @@ const selectNewestMinute = declare<object, { minute: Date | null }>('find_newest
 export const findNewestMinute = async (connection: Connection): Promise<Date | null> =>
   firstRow(await selectNewestMinute(connection, {}))?.minute ?? null
 
-interface MinuteCount {
+interface MinuteCount extends Omit<AnswerCount, 'from'> {
   readonly minute: Date
-  readonly responseCode: string
-  readonly count: number
 }
 
 interface MinuteCountLists {
   readonly minutes: readonly Date[]
   readonly responseCodes: readonly string[]
+  readonly currencyCodes: readonly string[]
   readonly counts: readonly number[]
+  readonly heldAmounts: readonly number[]
 }
 
 const selectMinutes = declare<{ from: Date; minutes: number }, MinuteCount>(
@@ -50,7 +54,9 @@ export const countMinutes = async (
   await upsertCounts(connection, {
     minutes: counts.map(({ minute }) => minute),
     responseCodes: counts.map(({ responseCode }) => responseCode),
+    currencyCodes: counts.map(({ currencyCode }) => currencyCode),
     counts: counts.map(({ count }) => count),
+    heldAmounts: counts.map(({ heldAmount }) => heldAmount),
   })
   return new Date(Math.max(...counts.map(({ minute }) => minute.getTime())))
 }

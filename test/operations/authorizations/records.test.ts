@@ -275,9 +275,10 @@ onEachEngine((engine) => {
   test('approvals and declines are counted by reason, from full minutes on, within bounds', async () => {
     await sql(service.database, 'delete from authorization_request where true')
     const card = await issueCard(service)
-    await ask(service, { publicToken: card.publicToken })
+    const money = { amount: 1234, currency: 'EUR' }
+    await ask(service, { publicToken: card.publicToken, ...money })
     await ask(service, pinTry(service, card))
-    await ask(service, pinTry(service, card, otherDigits(card.pin)))
+    await ask(service, { ...pinTry(service, card, otherDigits(card.pin)), ...money })
     await sql(
       service.database,
       `update authorization_request set
@@ -294,12 +295,30 @@ onEachEngine((engine) => {
       service.call('GET', `//figures/authorizations?${query}`, { as: 'admin', listener: 'private' })
     const minutes = 'from=2026-03-01T10:00:30Z&to=2026-03-01T10:02:00Z&bucket=minute'
     assert.deepEqual((await figures(minutes)).json, [
-      { from: '2026-03-01T10:00:00.000Z', approved: 2, declined: 0, declinedBy: {} },
-      { from: '2026-03-01T10:01:00.000Z', approved: 0, declined: 1, declinedBy: { 55: 1 } },
+      {
+        from: '2026-03-01T10:00:00.000Z',
+        approved: 2,
+        declined: 0,
+        declinedBy: {},
+        approvedAmounts: { EUR: 1234 },
+      },
+      {
+        from: '2026-03-01T10:01:00.000Z',
+        approved: 0,
+        declined: 1,
+        declinedBy: { 55: 1 },
+        approvedAmounts: {},
+      },
     ])
     const days = 'from=2026-02-28T00:00:00Z&to=2026-03-03T00:00:00Z&bucket=day'
     assert.deepEqual((await figures(days)).json, [
-      { from: '2026-03-01T00:00:00.000Z', approved: 2, declined: 1, declinedBy: { 55: 1 } },
+      {
+        from: '2026-03-01T00:00:00.000Z',
+        approved: 2,
+        declined: 1,
+        declinedBy: { 55: 1 },
+        approvedAmounts: { EUR: 1234 },
+      },
     ])
     // Counted behind them, as often as one likes, the figures are the same, also of records that
     // are gone; and what came since is counted beside.
@@ -309,6 +328,7 @@ onEachEngine((engine) => {
       const counted = await figures(days)
       assert.deepEqual(counted.json[0].declinedBy, { 55: 1 })
       assert.equal(counted.json[0].approved, 2)
+      assert.deepEqual(counted.json[0].approvedAmounts, { EUR: 1234 })
       await sql(
         service.database,
         `update authorization_request
@@ -316,7 +336,13 @@ onEachEngine((engine) => {
          where response_code = '55'`,
       )
       assert.deepEqual((await figures(june)).json, [
-        { from: '2026-06-01T12:00:00.000Z', approved: 0, declined: 1, declinedBy: { 55: 1 } },
+        {
+          from: '2026-06-01T12:00:00.000Z',
+          approved: 0,
+          declined: 1,
+          declinedBy: { 55: 1 },
+          approvedAmounts: {},
+        },
       ])
     }
     const over = 'from=2026-03-01T00:00:00Z&to=2026-06-02T00:00:00Z&bucket=day'

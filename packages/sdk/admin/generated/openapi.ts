@@ -1766,6 +1766,15 @@ export interface components {
             readonly declinedBy: {
                 readonly [key: string]: number;
             };
+            /**
+             * @description What approvals held, by currency (ISO 4217), in its smallest unit.
+             * @example {
+             *       "EUR": 123400
+             *     }
+             */
+            readonly approvedAmounts: {
+                readonly [key: string]: number;
+            };
         };
         readonly AuthorizationSum: {
             readonly count: number;

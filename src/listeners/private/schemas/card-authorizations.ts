@@ -27,4 +27,8 @@ export const AuthorizationFiguresSchema = Type.Object({
   declinedBy: Type.Record(Type.String(), Type.Integer(), {
     description: 'By response code (ISO 8583, field 39).',
   }),
+  approvedAmounts: Type.Record(Type.String(), Type.Integer(), {
+    description: 'What approvals held, by currency (ISO 4217), in its smallest unit.',
+    examples: [{ EUR: 123400 }],
+  }),
 })

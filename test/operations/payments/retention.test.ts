@@ -31,9 +31,8 @@ onEachEngine((engine) => {
     ]) {
       await sql(
         service.database,
-        `update ${table} set ${column} = ${column} - make_interval(days => $2)
-         where public_token = $1`,
-        [publicToken, days],
+        `update ${table} set ${column} = $2::timestamptz where public_token = $1`,
+        [publicToken, new Date(Date.now() - days * 86_400_000).toISOString()],
       )
     }
   }
@@ -63,7 +62,7 @@ onEachEngine((engine) => {
     const all = (await list('payment')).length
     await age(39)
     assert.equal(await expirePayments(service.database, 40, 100), 0)
-    await age(3)
+    await age(42)
     assert.equal(await expirePayments(service.database, 40, 1), 2)
     const retention = { eventDays: 400, attemptDays: 400, paymentDays: 40 }
     await expireRecords(service.database, retention)

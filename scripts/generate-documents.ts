@@ -229,7 +229,10 @@ const accepted = (acceptance: string | null): string =>
 /** What each message does to a payment in each state. */
 function drawPaymentRules(): string {
   const rows = paymentMessages.map((message) => {
-    const effects = paymentSituations.map((state) => paymentEffects[paymentRules[message][state]])
+    const effects = paymentSituations.map((state) => {
+      const effect = paymentRules[message][state]
+      return `\`${effect}\`: ${paymentEffects[effect]}`
+    })
     return `| \`${message}\` | ${effects.join(' | ')} |`
   })
   const states = paymentSituations.map((state) => (state === 'none' ? 'none' : `\`${state}\``))

@@ -1,7 +1,8 @@
 -- Payments: what each purchase or withdrawal holds and has moved, and the messages that changed it.
 
 -- One purchase, withdrawal or refund, however many messages it takes. Amounts are in the smallest
--- unit of currency_code, and only grow, up to 2^53 - 1.
+-- unit of currency_code, up to 2^53 - 1. They only grow; but an advice sets approved to reversed +
+-- cleared + its amount.
 --
 -- The open amount is approved - reversed - cleared, at least 0, and 0 once the payment is final or
 -- expired. The state is derived from the sums (derive_payment_state), and never stored. An approved

@@ -37,7 +37,7 @@ interface Verdicts {
 /** What a control of the draft declines. */
 interface ControlEffect extends Pick<deciding.ControlObjection, 'owner' | 'control'> {
   readonly declined: Readonly<Sum>
-  /** The part of it that was approved. */
+  /** Those that were approved as recorded. */
   readonly newlyDeclined: Readonly<Sum>
 }
 
@@ -128,7 +128,7 @@ export function beginBackTest(): BackTest {
   /** Decides an authorization that a control may decline. */
   function decideAgain(card: TestedCard, recorded: RecordedDecision, before: RecordedAnswer): void {
     const { approvedAmount, at, transaction } = recorded
-    // Only of a partial approval it is known that its terminal takes one.
+    // A record shows only for partial approvals that the terminal accepts a part.
     const isPartialAllowed = approvedAmount !== null
     const { spending } = card
     const asked = { transaction, at, isPartialAllowed, spending }

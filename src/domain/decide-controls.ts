@@ -65,7 +65,8 @@ export interface MetLimit extends spending.WindowLimit {
 
 /**
  * Decides a transaction by the controls of its card and product: the first objection is the answer
- * to the network. First lists and channels, then amounts and counts; each of the product first.
+ * to the network. First lists and channels, then limits that need no window, then windows; in each
+ * step, the product comes first.
  * @returns every objection; empty if the controls allow it.
  */
 export function decideControls(
@@ -181,7 +182,7 @@ export interface PartialApproval {
 /**
  * Finds the part of an amount that the controls of a card and product allow, where they object to
  * the whole amount.
- * @returns null if they do not, or if they object to every part.
+ * @returns null if the controls allow the whole amount, or reject every part.
  */
 export function findPartialApproval(
   inForce: ControlsInForce,
@@ -234,7 +235,7 @@ export function meetLimits(
     return declineReason === null ? [] : [{ declineReason, owner, control }]
   })
   const windows = startWindows(met, spending.findDay(at, timeZone))
-  return { most: findMost(met), objections, windows }
+  return { most: findLowestMaximum(met), objections, windows }
 }
 
 /** Lists the limits of a way to use a card, those of the product first. */
@@ -257,7 +258,7 @@ export const startWindows = (limits: readonly LimitOfPeriod[], day: string): rea
   )
 
 /** Finds the lowest limit of the amount of one transaction. */
-function findMost(met: readonly LimitOfPeriod[]): PartialApproval | null {
+function findLowestMaximum(met: readonly LimitOfPeriod[]): PartialApproval | null {
   const [most] = met
     .flatMap(({ isShadow, maximumAmount: amount, period, ...limit }) =>
       isShadow || amount === null || period !== 'transaction' ? [] : [{ amount, limit }],

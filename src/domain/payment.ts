@@ -131,8 +131,9 @@ export const paymentRules: Readonly<
   },
 }
 
-/** The sums of a payment, in the smallest unit of its currency. They only grow. */
+/** The sums of a payment, in the smallest unit of its currency. */
 interface PaymentSums {
+  /** An advice sets it to what was reversed and cleared, and its amount. The others only grow. */
   readonly approved: number
   /** What was taken back of the approved amount. */
   readonly reversed: number

@@ -55,7 +55,7 @@ create or replace function answer_authorization_several(
   is_answered boolean,
   is_reversed boolean,
   is_guessing boolean,
-  refusal text,
+  limit_code text,
   is_flagged boolean
 )
 language plpgsql
@@ -185,7 +185,7 @@ begin
         )
         else false
       end,
-      null::text as refusal, false
+      null::text as limit_code, false
     from claimed;
 end
 $function$;

@@ -19,9 +19,9 @@
 --
 -- Returns whether the key was free and no reversal overtook the transaction; otherwise the call
 -- does nothing. is_reversed: a reversal came before this approval, which the caller declines. Also
--- returns whether to report guessing now, the response code of a limit that refused, or null,
--- whether an increment is flagged, and the approved part of the amount, or null. p_now is the time
--- of the service.
+-- returns whether to report guessing now, the response code that limits or a merchant lock gave,
+-- null if they allow all, whether an increment is flagged, and the approved part of the amount, or
+-- null. p_now is the time of the service.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function answer_authorization(
@@ -68,7 +68,7 @@ create or replace function answer_authorization(
   out is_answered boolean,
   out is_reversed boolean,
   out is_guessing boolean,
-  out refusal text,
+  out limit_code text,
   out is_flagged boolean,
   out approved_amount bigint
 )
@@ -130,15 +130,15 @@ begin
     approved_amount := v_reserved.approved_amount;
     v_held_amount := coalesce(approved_amount, v_held_amount);
     if v_reserved.response_code is not null then
-      refusal := v_reserved.response_code;
-      v_response_code := refusal;
+      limit_code := v_reserved.response_code;
+      v_response_code := limit_code;
       v_event_type := case
-        when refusal = '10' then 'authorization.approved'
+        when limit_code = '10' then 'authorization.approved'
         else 'authorization.declined'
       end;
     end if;
   end if;
-  -- What an approval takes is taken here.
+  -- An increment raises a payment; any other approval that holds an amount opens one.
   if p_held_amount is not null and p_is_increment and v_response_code in ('00', '10') then
     v_raised := raise_payment(
       p_public_token, p_client_id, p_network_id, p_network_transaction_id, p_raised_payment_id,
@@ -159,7 +159,7 @@ begin
       'authorization', p_held_currency_code, v_held_amount, p_hold_expires_at
     );
   end if;
-  if refusal is not null or is_flagged then
+  if limit_code is not null or is_flagged then
     foreach v_key_hash in array coalesce(p_key_hashes, '{}') loop
       update idempotency_record
       set answer = null

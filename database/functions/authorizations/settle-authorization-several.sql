@@ -46,7 +46,7 @@ create or replace function settle_authorization_several(
   answer bytea,
   is_own boolean,
   is_reversed boolean,
-  refusal text,
+  limit_code text,
   is_flagged boolean
 )
 language plpgsql
@@ -189,7 +189,7 @@ begin
     )
     select settled.ordinal::integer, settled.remaining,
       case when settled.is_stored then settled.answer end as answer, settled.is_stored, false,
-      null::text as refusal, false
+      null::text as limit_code, false
     from settled;
 end
 $function$;

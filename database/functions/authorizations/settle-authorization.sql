@@ -25,8 +25,8 @@
 --
 -- Returns how many tries remain, null if the counter does not exist; the stored answer of the key,
 -- null if it has none; whether it is the answer of this call; whether a reversal came first; the
--- response code of a limit that refused, or null; whether an increment is flagged; and the approved
--- part of the amount, or null. p_now is the time of the service.
+-- response code that limits or a merchant lock gave, null if they allow all; whether an increment
+-- is flagged; and the approved part of the amount, or null. p_now is the time of the service.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function settle_authorization(
@@ -63,7 +63,7 @@ create or replace function settle_authorization(
   out answer bytea,
   out is_own boolean,
   out is_reversed boolean,
-  out refusal text,
+  out limit_code text,
   out is_flagged boolean,
   out approved_amount bigint
 )
@@ -86,7 +86,7 @@ declare
   v_raised record;
   v_held_amount bigint := p_held_amount;
   v_spending jsonb := p_spending;
-  -- A cluster does not allow clock functions in a change.
+  -- Citus rejects clock functions in an update.
   v_decided_at timestamptz;
 begin
   if p_event_type is not null or p_comparison = 'mismatch' then
@@ -164,15 +164,15 @@ begin
     approved_amount := v_reserved.approved_amount;
     v_held_amount := coalesce(approved_amount, v_held_amount);
     if v_reserved.response_code is not null then
-      refusal := v_reserved.response_code;
-      v_response_code := refusal;
+      limit_code := v_reserved.response_code;
+      v_response_code := limit_code;
       v_event_type := case
-        when refusal = '10' then 'authorization.approved'
+        when limit_code = '10' then 'authorization.approved'
         else 'authorization.declined'
       end;
     end if;
   end if;
-  -- What an approval takes is taken here.
+  -- An increment raises a payment; any other approval that holds an amount opens one.
   if p_held_amount is not null and v_response_code in ('00', '10') and p_is_increment then
     v_raised := raise_payment(
       p_public_token, v_card.client_id, p_network_id, p_network_transaction_id,
@@ -194,7 +194,7 @@ begin
     );
   end if;
   if p_key_hash is not null then
-    if v_is_open and refusal is null and not is_reversed and not is_flagged
+    if v_is_open and limit_code is null and not is_reversed and not is_flagged
       and remaining = p_foreseen_tries
     then
       update idempotency_record as record

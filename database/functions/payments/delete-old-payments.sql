@@ -1,9 +1,8 @@
 -- Deletes some of the payments that are over and were opened more than p_days days ago, with their
 -- messages; and some messages of that age that have no payment.
 --
--- Each is deleted by its key, so that no plan reads more than its rows. A message that waits for a
--- payment meanwhile finds none. One that came first makes the payment stay: its number of messages
--- is another one then.
+-- Each is deleted by its key, so that no plan reads more than its rows. A payment that gets a
+-- message meanwhile stays, because its message_count has changed. A later message finds no payment.
 --
 -- Returns how many payments, and messages without one, were deleted.
 create or replace function delete_old_payments(p_days integer, p_limit integer) returns integer

@@ -1,8 +1,8 @@
 -- Finds the payment that a message of a network names, and locks its row. The caller has locked the
 -- card.
 --
--- Several payments may have one network transaction id: one that may still be cleared comes first,
--- then the newest. A network names its own payments only.
+-- Several payments may have one network transaction id: one that is open or partly cleared comes
+-- first, then the newest. A network names its own payments only.
 --
 -- Returns a row of nulls if it finds no payment.
 create or replace function find_payment_to_change(
@@ -27,7 +27,7 @@ begin
     from payment
     where public_token = p_public_token and network_transaction_id = p_network_transaction_id
       and network_id = p_network_id
-    -- Written out, because a part of a table on a cluster has a row type of its own.
+    -- Not derive_payment_state: on a cluster, each shard has a row type of its own.
     order by is_final or is_expired or (cleared = 0 and approved = reversed), payment_id desc
     limit 1
     for no key update;

@@ -1,6 +1,6 @@
--- Raises the hold of a payment by an approved increment. If the payment is unknown, or can no
--- longer be cleared, the increment opens a payment of its own. The caller has locked the card, and
--- records the event.
+-- Raises the hold of a payment by an approved increment. The increment opens a payment of its own
+-- if no open or partly cleared payment is found, its currency differs, or its sum would be too
+-- large. The caller has locked the card, and records the event.
 --
 -- The increment is the authorization p_authorization_id. Its message has the same id.
 --
@@ -31,7 +31,7 @@ begin
   effect := choose_payment_effect(
     'increment', coalesce(derive_payment_state(v_payment), 'none')
   );
-  -- A sum is a whole number of every language up to 2^53 - 1.
+  -- Every language represents whole numbers up to 2^53 - 1 exactly.
   if v_payment.currency_code <> p_currency_code
     or v_payment.approved + p_amount > 9007199254740991
   then

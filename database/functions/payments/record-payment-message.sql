@@ -9,7 +9,7 @@
 -- opens expires, unless the product has days of its own; p_network_expires_at is the expiry that
 -- the network itself gives a hold, or null. p_now is the time of the service.
 --
--- Returns one of these outcomes, and what was done unless it is one of the last five:
+-- Returns one of these outcomes. The first three also return what was done, now or before:
 --   recorded: it was done now.
 --   repeated: it was done before under the same key.
 --   reused: another kind, amount or currency was recorded under the same key.
@@ -135,7 +135,7 @@ begin
     then greatest(0, coalesce(v_payment.approved - v_payment.reversed, 0) - p_amount)
     else p_amount
   end;
-  -- A sum is a whole number of every language up to 2^53 - 1.
+  -- Every language represents whole numbers up to 2^53 - 1 exactly.
   if 9007199254740991 < (
     case
       when effect in ('replace', 'reopen') then v_payment.reversed + v_payment.cleared + amount

@@ -86,13 +86,13 @@ const isPartial = (verdict: Verdict): verdict is PartialVerdict => typeof verdic
 
 /** The answer that was committed: the foreseen one, unless a limit refused it. */
 export function selectVerdict(
-  { approvedAmount, refusal }: Pick<Answered, 'approvedAmount' | 'refusal'>,
+  { approvedAmount, limitCode }: Pick<Answered, 'approvedAmount' | 'limitCode'>,
   foreseen: Verdict,
 ): Verdict {
-  if (refusal === null) return foreseen
-  if (refusal !== '10') return refusal
+  if (limitCode === null) return foreseen
+  if (limitCode !== '10') return limitCode
   if (approvedAmount === null) throw new Error('A partial approval has no amount.')
-  return { responseCode: refusal, approvedAmount }
+  return { responseCode: limitCode, approvedAmount }
 }
 
 /**
@@ -240,8 +240,8 @@ export async function answerUnspent(
   const answered = await commitUnspent(context, keyed, { traced, record, claim, isExpiryWrong })
   if (card && answered.isReversed) return answerReversed(context, keyed, traced, card)
   if (!answered.isAnswered) return null
-  const { isFlagged, refusal } = answered
-  if (record && (refusal !== null || isFlagged)) {
+  const { isFlagged, limitCode } = answered
+  if (record && (limitCode !== null || isFlagged)) {
     const { authorizationId } = record
     const lost = composeAnswer('96', card, traced, authorizationId)
     const asked = isFlagged ? toFlagged(traced) : traced
@@ -273,7 +273,7 @@ async function commitUnspent(
   try {
     if (record) return await recordUnspent(context, record, claim, isExpiryWrong)
     const isAnswered = !claim || (await answerUnknownCard(database, traced.networkId, claim))
-    const nothing = { isReversed: false, refusal: null, isFlagged: false, approvedAmount: null }
+    const nothing = { isReversed: false, limitCode: null, isFlagged: false, approvedAmount: null }
     return { isAnswered, ...nothing }
   } catch (error) {
     // The lock was that of the card or of the key: of the key, if another request has it by now.

@@ -26,8 +26,8 @@ const responseCodes = {
 export function toMessageAnswer(result: MessageResult): MessageAnswer {
   const responseCode = responseCodes[result.outcome]
   if (!('effect' in result)) return { responseCode }
-  const { amount, applied, effect, messageId, paymentId, publicToken } = result
-  const over = effect === 'release' || effect === 'record' ? amount - applied : 0
+  const { amount, applied, effect, kind, messageId, paymentId, publicToken } = result
+  const over = kind === 'reversal' && effect !== 'remember' ? amount - applied : 0
   return {
     responseCode,
     publicToken,

@@ -2,7 +2,7 @@
 
 -- name: settle_authorization
 select settled.remaining, settled.answer, settled.is_own as "isOwn",
-  settled.is_reversed as "isReversed", settled.refusal,
+  settled.is_reversed as "isReversed", settled.limit_code as "limitCode",
   settled.is_flagged as "isFlagged", settled.approved_amount::double precision as "approvedAmount"
 from settle_authorization(
   p_public_token => :publicToken,
@@ -38,7 +38,7 @@ from settle_authorization(
 
 -- name: settle_authorization_several
 select done.ordinal, done.remaining, done.answer, done.is_own as "isOwn",
-  done.is_reversed as "isReversed", done.refusal, done.is_flagged as "isFlagged",
+  done.is_reversed as "isReversed", done.limit_code as "limitCode", done.is_flagged as "isFlagged",
   null::double precision as "approvedAmount"
 from settle_authorization_several(
   p_public_tokens => :publicTokens,
@@ -128,7 +128,7 @@ cross join spend_try(
 
 -- name: answer_authorization
 select answered.is_answered as "isAnswered", answered.is_reversed as "isReversed",
-  answered.is_guessing as "isGuessing", answered.refusal, answered.is_flagged as "isFlagged",
+  answered.is_guessing as "isGuessing", answered.limit_code as "limitCode", answered.is_flagged as "isFlagged",
   answered.approved_amount::double precision as "approvedAmount"
 from answer_authorization(
   p_public_token => :publicToken,
@@ -175,7 +175,7 @@ from answer_authorization(
 
 -- name: answer_authorization_several
 select done.ordinal, done.is_answered as "isAnswered", done.is_reversed as "isReversed",
-  done.is_guessing as "isGuessing", done.refusal, done.is_flagged as "isFlagged",
+  done.is_guessing as "isGuessing", done.limit_code as "limitCode", done.is_flagged as "isFlagged",
   null::double precision as "approvedAmount"
 from answer_authorization_several(
   p_public_tokens => :publicTokens,

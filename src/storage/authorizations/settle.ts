@@ -95,8 +95,8 @@ interface Settlement {
   readonly isOwn: boolean
   /** A reversal of the transaction came first, and 94 was recorded. */
   readonly isReversed: boolean
-  /** The response code of a limit that refused the whole approval; null if none did. */
-  readonly refusal: ResponseCode | null
+  /** What limits or a merchant lock made of an approval: `10` for a part; null: they allow all. */
+  readonly limitCode: ResponseCode | null
   /** An increment opened a payment of its own, and not the named one was raised. */
   readonly isFlagged: boolean
   /** What was approved of the amount; null unless it is a part. */
@@ -236,8 +236,8 @@ export interface Answered {
   readonly isReversed: boolean
   /** Whether the number of wrong expiries exceeds the threshold, and is to be reported now. */
   readonly isGuessing: boolean
-  /** The response code of a limit that refused the whole approval; null if none did. */
-  readonly refusal: ResponseCode | null
+  /** What limits or a merchant lock made of an approval: `10` for a part; null: they allow all. */
+  readonly limitCode: ResponseCode | null
   /** An increment opened a payment of its own, and not the named one was raised. */
   readonly isFlagged: boolean
   /** What was approved of the amount; null unless it is a part. */

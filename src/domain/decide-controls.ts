@@ -213,6 +213,8 @@ export interface MetLimits {
   readonly most: PartialApproval | null
   /** The objections that depend on no other transaction. */
   readonly objections: readonly ControlObjection[]
+  /** The same of the shadow limits, which decide nothing. */
+  readonly shadowObjections: readonly ControlObjection[]
   readonly windows: readonly MetLimit[]
 }
 
@@ -227,15 +229,24 @@ export function meetLimits(
   transaction: Omit<controls.ControlledTransaction, 'merchant'>,
   at: Date,
 ): MetLimits {
-  if (!controls.isControlled(transaction)) return { most: null, objections: [], windows: [] }
+  if (!controls.isControlled(transaction)) {
+    return { most: null, objections: [], shadowObjections: [], windows: [] }
+  }
   const met = listLimits({ product, card }, transaction)
-  const objections = met.flatMap(({ isShadow, ...limit }) => {
-    const declineReason = isShadow ? null : objectToMoney(limit, transaction, currency)
-    const { control, owner } = limit
-    return declineReason === null ? [] : [{ declineReason, owner, control }]
-  })
+  const listObjections = (isShadow: boolean): readonly ControlObjection[] =>
+    met.flatMap((limit) => {
+      if (limit.isShadow !== isShadow) return []
+      const declineReason = objectToMoney(limit, transaction, currency)
+      const { control, owner } = limit
+      return declineReason === null ? [] : [{ declineReason, owner, control }]
+    })
   const windows = startWindows(met, spending.findDay(at, timeZone))
-  return { most: findLowestMaximum(met), objections, windows }
+  return {
+    most: findLowestMaximum(met),
+    objections: listObjections(false),
+    shadowObjections: listObjections(true),
+    windows,
+  }
 }
 
 /** Lists the limits of a way to use a card, those of the product first. */

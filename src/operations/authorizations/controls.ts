@@ -45,12 +45,11 @@ export function meetLimits(traced: TracedRequest, { controls }: AuthorizedCard):
   const { at, entryMode, trail, transaction } = traced
   const money = findCharge(transaction)
   const controlled = { ...transaction, entryMode, money, cashCharge: findCashCharge(transaction) }
-  const { most, objections, windows } = deciding.meetLimits(controls, controlled, at)
+  const met = deciding.meetLimits(controls, controlled, at)
+  const { most, objections, windows } = met
   const lockedBy = findLock(controls, controlled)
   const [first] = objections
-  // An increment adds to an amount that the merchant has.
-  const isPartialAllowed =
-    traced.isPartialAllowed === true && !traced.increment && mayApprovePart(transaction, entryMode)
+  const isPartialAllowed = takesPart(traced)
   const isPart =
     isPartialAllowed &&
     objections.every(({ declineReason }) => declineReason === 'amount_over_limit')
@@ -60,6 +59,7 @@ export function meetLimits(traced: TracedRequest, { controls }: AuthorizedCard):
     trail.note({ check: 'limits', result: 'failed', control, owner, responseCode })
     return { verdict: responseCode, spending: null }
   }
+  const isShadowed = noteShadow(traced, met)
   const taking = deciding.takeAmount(controlled, controls.currency)
   const lockTo = lockedBy && (transaction.merchant?.id ?? null)
   const reserved = { basis: controls.limitBasis, limits: windows, lockTo, lockedBy }
@@ -72,12 +72,29 @@ export function meetLimits(traced: TracedRequest, { controls }: AuthorizedCard):
       spending: { ...taking, amount: approvedAmount, ...reserved, ...partial, approvedAmount },
     }
   }
-  if (windows.length === 0 && lockedBy === null) return { verdict: '00', spending: null }
+  const isForeseen = windows.length > 0 || lockedBy !== null
   // Foreseen: if a limit refuses, the database replaces it.
-  trail.note({ check: 'limits', result: 'passed' })
+  if (isForeseen || isShadowed) trail.note({ check: 'limits', result: 'passed' })
+  if (!isForeseen) return { verdict: '00', spending: null }
   const foreseen = foreseeSpending(controls, windows, taking, lockTo)
   const spending = { ...taking, ...reserved, ...partial, ...(foreseen && { foreseen }) }
   return { verdict: '00', spending }
+}
+
+/** An increment adds to an amount that the merchant has: no part of it is approved. */
+const takesPart = ({ entryMode, increment, isPartialAllowed, transaction }: TracedRequest) =>
+  isPartialAllowed === true && !increment && mayApprovePart(transaction, entryMode)
+
+/**
+ * Notes the first shadow limit that objects, whatever other transactions took.
+ * @returns whether one does.
+ */
+function noteShadow({ trail }: TracedRequest, { shadowObjections }: deciding.MetLimits): boolean {
+  const [first] = shadowObjections
+  if (!first) return false
+  const { control, owner } = first
+  trail.note({ check: 'shadow', result: 'failed', control, owner })
+  return true
 }
 
 /**

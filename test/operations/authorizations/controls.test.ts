@@ -232,6 +232,42 @@ onEachEngine((engine) => {
     assert.equal(checks.at(-1).result, 'passed')
   })
 
+  test('a shadow limit of one transaction is recorded, and decides nothing', async () => {
+    const card = await restricted({
+      shadow: { limits: [{ period: 'transaction', maximumAmount: 10 }] },
+    })
+    const requests = [
+      { publicToken: card.publicToken, ...pay(11) },
+      { ...pinTry(service, card), ...pay(11) },
+      { publicToken: card.publicToken },
+    ]
+    for (const request of requests) {
+      assert.equal(await codeOf(request), '00')
+      const { checks } = await readNewest(card)
+      const [shadow, last] = checks.slice(-2)
+      assert.deepEqual([shadow.check, shadow.result], ['shadow', 'failed'])
+      assert.deepEqual([shadow.control, shadow.owner], ['limits.transaction', 'card'])
+      assert.deepEqual([last.check, last.result], ['limits', 'passed'])
+    }
+    assert.equal(await codeOf({ publicToken: card.publicToken, ...pay(10) }), '00')
+    const { checks } = await readNewest(card)
+    assert.ok(checks.every(({ check }: { check: string }) => check !== 'shadow'))
+  })
+
+  test('a shadow limit of one transaction precedes the real limit that declines', async () => {
+    const shadow = { limits: [{ period: 'transaction', maximumAmount: 10 }] }
+    const card = await restricted({ shadow, limits: [{ period: 'day', maximumAmount: 20 }] })
+    assert.equal(await codeOf({ publicToken: card.publicToken, ...pay(21) }), '61')
+    const { checks } = await readNewest(card)
+    assert.deepEqual(
+      checks.slice(-2).map(({ check, control }: Record<string, string>) => [check, control]),
+      [
+        ['shadow', 'limits.transaction'],
+        ['limits', 'limits.day'],
+      ],
+    )
+  })
+
   test('money that a card receives is not controlled', async () => {
     const card = await restricted({
       merchants: { allowed: [] },

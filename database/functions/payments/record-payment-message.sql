@@ -104,6 +104,10 @@ begin
   effect := choose_payment_effect(
     v_message, coalesce(derive_payment_state(v_payment), 'none')
   );
+  -- An advice of nothing, such as that of an account check, opens no payment.
+  if effect = 'openDecided' and p_amount = 0 then
+    effect := 'record';
+  end if;
   if p_kind = 'advice' or effect in ('force', 'forceFinal', 'credit') then
     select product.currency_code, (product.controls ->> 'holdDays')::integer
     into v_currency_code, v_hold_days

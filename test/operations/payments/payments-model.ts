@@ -108,8 +108,7 @@ function applyNew(world: ModelWorld, message: ModelMessage): string {
   const payment = findPayment(world, message)
   const kind = message.kind === 'clearing' && message.isFinal ? 'finalClearing' : message.kind
   const listed = paymentRules[kind][payment ? derivePaymentState(payment) : 'none']
-  const isNothing = kind === 'finalClearing' && message.amount === 0 && listed !== 'clearFinal'
-  const effect = isNothing ? 'record' : listed
+  const effect = message.amount === 0 ? chooseEffectOfNothing(kind, listed) : listed
   const open = payment ? deriveOpenAmount(payment) : 0
   const amount = statedAmount(message, payment, open)
   if (!payment && effect === 'record') return 'null record 0'
@@ -122,6 +121,12 @@ function applyNew(world: ModelWorld, message: ModelMessage): string {
   if (message.kind === 'increment') world.events += 1
   if (effect !== 'record') world.events += 1
   return `${payment.paymentId} ${effect} ${applied}`
+}
+
+/** A final clearing of 0 only releases a hold, and an advice of 0 opens no payment. */
+function chooseEffectOfNothing(kind: string, listed: PaymentEffect): PaymentEffect {
+  const isRecorded = kind === 'finalClearing' ? listed !== 'clearFinal' : listed === 'openDecided'
+  return isRecorded ? 'record' : listed
 }
 
 /** Counts an approval in the windows of its day and of the lifetime. */

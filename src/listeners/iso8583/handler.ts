@@ -181,6 +181,7 @@ const advise: Handler = async (services, conversation, { message }) => {
   if (!isOpen(conversation)) return reply(conversation, message, '91')
   const origin = createOrigin(services, conversation)
   const advice = messages.parseAdvice(conversation.profile, origin, message)
+  if (!advice) return reply(conversation, message, '30')
   return reply(conversation, message, await services.advices.take(advice))
 }
 

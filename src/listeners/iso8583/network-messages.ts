@@ -15,6 +15,7 @@ import {
   isPartialAllowed,
   parseAddress,
   parseRemaining,
+  parseReport,
   parseTransaction,
   selectRaise,
   selectType,
@@ -117,13 +118,16 @@ function composeContent(
   return new Secret(`ISO8583 ${readClass(mti)}\n${said}`)
 }
 
+/** Returns the advice, or null when its amount is malformed. */
 export function parseAdvice(
   profile: Profile,
   { linkName, networkId, requestId }: Origin,
   message: IsoMessage,
-): NetworkAdvice {
+): NetworkAdvice | null {
   const { fields, mti } = message
   const pan = findSentDigits(fields)
+  const transaction = parseReport(profile, fields, pan)
+  if (!transaction) return null
   return {
     networkId,
     requestId,
@@ -139,7 +143,7 @@ export function parseAdvice(
     pan: parseSentPan(fields),
     numbers: pickNumbers(fields),
     isApproved: isApproval(profile, fields['39']),
-    transaction: parseTransaction(profile, fields, pan),
+    transaction,
   }
 }
 
@@ -148,18 +152,16 @@ const isApproval = ({ version }: Profile, code = ''): boolean =>
   code === '' ||
   (version === '1993' ? code.startsWith('0') : ['00', '08', '10', '11'].includes(code))
 
-export const parseReversal = (
+/** Returns the reversal, or null when an amount of it is malformed. */
+export function parseReversal(
   profile: Profile,
   origin: Origin,
   message: IsoMessage,
-): NetworkReversal | null => {
+): NetworkReversal | null {
   const remaining = parseRemaining(profile, message.fields)
-  if (remaining === 'malformed') return null
-  return {
-    ...parseAdvice(profile, origin, message),
-    original: parseOriginal(profile.version, message.fields),
-    remaining,
-  }
+  const advice = parseAdvice(profile, origin, message)
+  if (remaining === 'malformed' || !advice) return null
+  return { ...advice, original: parseOriginal(profile.version, message.fields), remaining }
 }
 
 /** The field and form of the original data elements in each version. */

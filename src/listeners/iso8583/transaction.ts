@@ -6,6 +6,7 @@ import type { Money } from '../../domain/money.ts'
 import { holdsPanPart } from '../../domain/pan.ts'
 import type { Transaction, TransactionType } from '../../domain/transaction.ts'
 import type { Raise } from '../../operations/links/authorization-requests.ts'
+import type { ReportedTransaction } from '../../operations/links/reversals.ts'
 import type { IsoMessage } from './codec/layout.ts'
 import { findOptionalPart } from './codec/parts.ts'
 import type { Profile } from './profile-schema.ts'
@@ -30,31 +31,68 @@ export function parseTransaction(
   fields: Fields,
   pan: string,
 ): Transaction | null {
-  const { billing: converted } = profile
   const transactionType = selectType(profile, fields)
+  const charged = parseCharged(profile, fields)
+  if (transactionType === 'declined' || charged === 'malformed') return null
+  const { billing, money } = charged
+  const merchant = parseSentMerchant(profile, fields, pan)
+  const networkTransactionId = parseNetworkId(profile, fields, pan)
+  const cashbackAmount = transactionType === 'cashback' ? parseCashback(profile, fields) : null
+  // Cash is a part of the amount.
+  if (cashbackAmount !== null && cashbackAmount > (money?.amount ?? 0)) return null
+  return { transactionType, money, billing, cashbackAmount, merchant, networkTransactionId }
+}
+
+/**
+ * Reads what an advice or a reversal reports. Its amount may be less than the cash of the request,
+ * and the processing code only says what an advice does.
+ * @param pan of the card.
+ * @returns null where an amount is unreadable, or has no currency or an unknown one.
+ */
+export function parseReport(
+  profile: Profile,
+  fields: Fields,
+  pan: string,
+): ReportedTransaction | null {
+  const transactionType = selectType(profile, fields)
+  // A currency without an amount says nothing.
+  const charged = (fields['4'] ?? '') === '' ? unsaid : parseCharged(profile, fields)
+  if (charged === 'malformed') return null
+  const { billing, money } = charged
+  return {
+    transactionType: transactionType === 'declined' ? null : transactionType,
+    // Some networks send a billing amount of zeros where they convert nothing.
+    charge: billing && billing.amount > 0 ? billing : money,
+    merchant: parseSentMerchant(profile, fields, pan),
+    networkTransactionId: parseNetworkId(profile, fields, pan),
+  }
+}
+
+type ChargedAmounts = Pick<Transaction, 'money' | 'billing'>
+
+const unsaid: ChargedAmounts = { money: null, billing: null }
+
+function parseCharged(profile: Profile, fields: Fields): ChargedAmounts | 'malformed' {
+  const { billing: converted } = profile
   const money = parseAmount(fields['4'], fields['49'])
   // Some networks name the currency of the card without an amount, which says nothing.
   const billing =
     converted && fields[converted.amount]
       ? parseAmount(fields[converted.amount], fields[converted.currency])
       : null
-  if (transactionType === 'declined' || money === 'malformed' || billing === 'malformed') {
-    return null
-  }
+  if (money === 'malformed' || billing === 'malformed') return 'malformed'
   // A billing amount is that of another amount.
-  if (billing && !money) return null
+  return billing && !money ? 'malformed' : { money, billing }
+}
+
+function parseSentMerchant(profile: Profile, fields: Fields, pan: string): Merchant | null {
   const described = {
     id: fields['42'],
     terminalId: fields['41'],
     categoryCode: fields[profile.entryMode.atm.merchantField],
     ...parseLocation(profile.merchantLocation, fields['43'] ?? ''),
   }
-  const merchant = parseMerchant(described, pan)
-  const networkTransactionId = parseNetworkId(profile, fields, pan)
-  const cashbackAmount = transactionType === 'cashback' ? parseCashback(profile, fields) : null
-  // Cash is a part of the amount.
-  if (cashbackAmount !== null && cashbackAmount > (money?.amount ?? 0)) return null
-  return { transactionType, money, billing, cashbackAmount, merchant, networkTransactionId }
+  return parseMerchant(described, pan)
 }
 
 /**
@@ -147,7 +185,7 @@ export function isPartialAllowed(profile: Profile, fields: Fields): boolean {
 
 /**
  * Reads what remains of the amount after a reversal: of the billing amount, if there is one.
- * @returns null where nothing remains.
+ * @returns null where the message does not say it.
  */
 export function parseRemaining(profile: Profile, fields: Fields): Money | 'malformed' | null {
   const { billing: converted, replacement } = profile
@@ -158,10 +196,9 @@ export function parseRemaining(profile: Profile, fields: Fields): Money | 'malfo
   const amount = cut(text, replacement.amount)
   const billed = replacement.billing && cut(text, replacement.billing)
   const isConverted = converted && fields[converted.amount] && billed && !/^0*$/.test(billed)
-  const remaining = isConverted
+  return isConverted
     ? parseAmount(billed, fields[converted.currency])
     : parseAmount(amount, fields['49'])
-  return remaining === 'malformed' || remaining?.amount !== 0 ? remaining : null
 }
 
 type Location = Pick<Merchant, 'name' | 'city' | 'country'>

@@ -3,7 +3,7 @@ import type { Money } from '../../domain/money.ts'
 import type { Pan } from '../../domain/pan.ts'
 import { holdsPan } from '../../domain/pan.ts'
 import { Problem } from '../../domain/problem.ts'
-import { findCharge, type Transaction } from '../../domain/transaction.ts'
+import type { Transaction, TransactionType } from '../../domain/transaction.ts'
 import { findTokenByPan } from '../../storage/authorizations/begin.ts'
 import * as storedAdvices from '../../storage/links/advices.ts'
 import { findLink } from '../../storage/links/links.ts'
@@ -24,6 +24,15 @@ import {
 import type { LinkContext } from './links.ts'
 import * as transactions from './transactions.ts'
 
+/** What a network reports of a transaction. */
+export interface ReportedTransaction
+  extends Pick<Transaction, 'merchant' | 'networkTransactionId'> {
+  /** Null if the profile does not authorize its processing code. */
+  readonly transactionType: TransactionType | null
+  /** What the cardholder is charged; null only if the message has no amount. */
+  readonly charge: Money | null
+}
+
 /** An advice: a network reports its own decision, or a reversal. It never changes tries. */
 export interface NetworkAdvice
   extends Omit<storedAdvices.NewAdvice, 'adviceHash' | 'publicToken' | 'isMatched'> {
@@ -35,15 +44,14 @@ export interface NetworkAdvice
   readonly numbers: transactions.TransactionNumbers
   /** Whether the network approved, or did not say. */
   readonly isApproved: boolean
-  /** What was paid; null if the message does not say it. */
-  readonly transaction: Transaction | null
+  readonly transaction: ReportedTransaction
 }
 
 /** A reversal, with everything that identifies its original. */
 export interface NetworkReversal extends NetworkAdvice {
   /** Null if it names no original; an unknown part is an empty text. */
   readonly original: OriginalElements | null
-  /** What remains of the amount; null if nothing does. */
+  /** What remains of the amount; null if the message does not say it. */
   readonly remaining: Money | null
 }
 
@@ -130,11 +138,14 @@ export function createAdvices(given: AuthorizationContext): LinkAdvices {
       ...(pan === null && { card: await findCard(networkId, networkTransactionId) }),
       networkTransactionId,
     }
-    if (remaining) {
+    if (remaining && remaining.amount > 0) {
       return reversePayment(context, { ...message, money: remaining, isRemaining: true })
     }
     const whole = { ...message, isRemaining: false }
-    const reversed = await reversePayment(context, { ...whole, money: findAmount(reversal) })
+    const money = findReversed(reversal)
+    const reversed = await reversePayment(context, { ...whole, money })
+    // Nothing is nothing in every currency.
+    if (money?.amount === 0) return reversed.outcome === 'wrong_currency' ? null : reversed
     // If the network did not convert the amount again, it means all of it. A repeat of such a
     // reversal was recorded without the amount.
     return reversed.outcome === 'wrong_currency' || reversed.outcome === 'reused'
@@ -167,15 +178,18 @@ export function createAdvices(given: AuthorizationContext): LinkAdvices {
   }
 }
 
-/** What a message charges; null without an amount. */
-function findAmount({ transaction }: NetworkAdvice): Money | null {
-  const charge = transaction && findCharge(transaction)
-  return charge && charge.amount > 0 ? charge : null
+/**
+ * What a reversal takes back; null: everything. An amount of 0 takes back nothing, unless the
+ * message also says that nothing remains.
+ */
+function findReversed({ remaining, transaction }: NetworkReversal): Money | null {
+  const { charge } = transaction
+  return charge?.amount === 0 && remaining ? null : charge
 }
 
 /** The network's id of a transaction, or the one that its numbers make. */
 const findTransactionId = ({ networkId, numbers, transaction }: NetworkAdvice): string | null =>
-  transaction?.networkTransactionId ?? transactions.composeTransactionId(networkId, numbers)
+  transaction.networkTransactionId ?? transactions.composeTransactionId(networkId, numbers)
 
 const composeMessage = (advice: NetworkAdvice, panFingerprints: readonly Uint8Array[]) => ({
   networkId: advice.networkId,
@@ -193,15 +207,14 @@ async function applyAdvice(
   advice: NetworkAdvice,
   panFingerprints: readonly Uint8Array[],
 ): Promise<MessageResult | null> {
-  const { isApproved, transaction } = advice
-  const money = findAmount(advice)
-  if (!isApproved || !money || !transaction) return null
-  const { merchant, transactionType } = transaction
+  const { charge: money, merchant, transactionType } = advice.transaction
+  if (!advice.isApproved || !money) return null
+  if (transactionType === null || transactionType === 'inquiry') return null
   const message = { ...composeMessage(advice, panFingerprints), money, merchant }
-  if (transactionType === 'inquiry') return null
   if (transactionType !== 'refund' && transactionType !== 'credit') {
     return advisePayment(context, { ...message, holdExpiresAt: null })
   }
+  if (money.amount === 0) return null
   const refund = { ...message, isRefund: true, isFinal: true }
   const [refunded = null] = await clearPayments(context, [refund])
   return refunded

@@ -311,3 +311,97 @@ test('the cash of a purchase is read from the additional amounts, in the currenc
   const tooMuch = about(card, { 3: '090000', 54: '0040978D000000001201' })
   assert.equal(await ask('0200', tooMuch), '30')
 })
+
+const readOpen = async (card: IssuedCard) => (await read(card)).map(({ open }) => open)
+
+const cashBack = { 3: '090000', 4: '000000005000', 54: '0040978D000000002000' }
+
+test('a reversal of less than the cash takes back its own amount', async () => {
+  const card = await issueCard(service)
+  const bought = await buy(card, cashBack)
+  assert.equal(await ask('0420', { ...reverse(bought), 4: '000000000500' }), '00')
+  assert.deepEqual(await readOpen(card), [4500])
+})
+
+test('a reversal under another processing code takes back its own amount', async () => {
+  const card = await issueCard(service)
+  const bought = await buy(card, { 63: 'SHOP00000000002' })
+  for (const [code, open] of [
+    ['990000', 700],
+    ['310000', 200],
+  ] as const) {
+    assert.equal(await ask('0420', { ...reverse(bought), 3: code, 4: '000000000500' }), '00')
+    assert.deepEqual(await readOpen(card), [open])
+  }
+})
+
+test('a reversal or an advice whose amount is unreadable is answered 30, and changes nothing', async () => {
+  const card = await issueCard(service)
+  const bought = await buy(card)
+  const { 49: _, ...others } = bought
+  const unreadable = [others, { ...bought, 49: '000' }, { ...bought, 6: '000000000500' }]
+  for (const fields of unreadable) {
+    const sent = { ...fields, 4: '000000000500', 11: nextTrace() }
+    for (const mti of ['0120', '0220']) assert.equal(await ask(mti, sent), '30')
+    for (const mti of ['0400', '0420']) {
+      assert.equal(await ask(mti, { ...sent, 90: reverse(bought)[90] ?? '' }), '30')
+      assert.equal(await ask(mti, { ...reverse(bought, 700), ...sent, 49: '000' }), '30')
+    }
+  }
+  assert.deepEqual(await readOpen(card), [1200])
+  assert.equal(await ask('0201', bought), '00')
+})
+
+test('a reversal without an amount takes back everything, with or without a currency', async () => {
+  for (const dropped of [['4'], ['4', '49']]) {
+    const card = await issueCard(service)
+    const sent = Object.entries(reverse(await buy(card)))
+    const kept = Object.fromEntries(sent.filter(([field]) => !dropped.includes(field)))
+    assert.equal(await ask('0420', kept), '00')
+    assert.deepEqual(await readOpen(card), [0])
+  }
+})
+
+test('a reversal of 0 takes back nothing, unless it says that nothing remains', async () => {
+  const card = await issueCard(service)
+  const bought = await buy(card)
+  const nothing = { 4: '000000000000' }
+  assert.equal(await ask('0420', { ...reverse(bought), ...nothing }), '00')
+  assert.equal(await ask('0420', { ...reverse(bought), ...nothing, 49: '840' }), '00')
+  assert.deepEqual(await readOpen(card), [1200])
+  assert.equal(await ask('0420', { ...reverse(bought, 0), ...nothing }), '00')
+  assert.deepEqual(await readOpen(card), [0])
+})
+
+test('an advice of less than the cash holds its own amount', async () => {
+  const card = await issueCard(service)
+  const bought = about(card, cashBack)
+  assert.equal(await ask('0100', bought), '00')
+  assert.equal(await ask('0220', { ...bought, 4: '000000001500', 11: nextTrace() }), '00')
+  assert.deepEqual(await readOpen(card), [1500])
+})
+
+test('an advice of 0 releases the hold, and opens no payment', async () => {
+  const card = await issueCard(service)
+  const pump = about(card, { 4: '000000010000', 18: '5542', 63: 'FUEL00000000003' })
+  assert.equal(await ask('0100', pump), '00')
+  const unfuelled = { ...pump, 4: '000000000000', 11: nextTrace() }
+  for (const mti of ['0220', '0221']) assert.equal(await ask(mti, unfuelled), '00')
+  assert.deepEqual(await readOpen(card), [0])
+  const checked = { 4: '000000000000', 39: '00' }
+  assert.equal(await ask('0120', about(card, checked)), '00')
+  assert.equal(await ask('0120', about(card, { ...checked, 49: '840' })), '00')
+  assert.equal(await ask('0220', about(card, { ...checked, 3: '200000' })), '00')
+  assert.deepEqual(await readOpen(card), [0])
+})
+
+test('a billing amount of 0 beside another amount is ignored in advices and reversals', async () => {
+  const card = await issueCard(service)
+  const unbilled = { 6: '000000000000', 51: '978' }
+  const bought = await buy(card, { 63: 'SHOP00000000003' })
+  assert.equal(await ask('0420', { ...reverse(bought), ...unbilled, 4: '000000000500' }), '00')
+  assert.deepEqual(await readOpen(card), [700])
+  const advice = { ...bought, ...unbilled, 4: '000000000300', 11: nextTrace() }
+  assert.equal(await ask('0220', advice), '00')
+  assert.deepEqual(await readOpen(card), [300])
+})

@@ -81,7 +81,7 @@ test('a purchase as public packagers of Visa’s messages write it is read and u
   const question = parseRequest(profile, origin, message)
   assert.equal(question?.pan?.reveal(), '4000001234567899')
   assert.equal(question?.entryMode, 'chip')
-  assert.equal(parseAdvice(profile, origin, message).currency, '978')
+  assert.equal(parseAdvice(profile, origin, message)?.currency, '978')
   // A length of digits that its bytes do not have is no message.
   assert.throws(() => decode(profile.layout, bytesOf('0100', wireFields)))
 })

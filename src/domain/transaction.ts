@@ -98,7 +98,9 @@ export const findCharge = ({ billing, money }: Transaction): Money | null => bil
  */
 export function findCashCharge({ billing, cashbackAmount, money }: Transaction): number | null {
   if (cashbackAmount === null || !billing || !money || money.amount === 0) return cashbackAmount
-  return Math.ceil((cashbackAmount * billing.amount) / money.amount)
+  const whole = BigInt(money.amount)
+  // The product can exceed what a number holds exactly.
+  return Number((BigInt(cashbackAmount) * BigInt(billing.amount) + whole - 1n) / whole)
 }
 
 /**

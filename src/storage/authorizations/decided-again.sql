@@ -2,7 +2,7 @@
 -- controls see, in the order of their ids, which is that of their arrival. Both ends are ids, and
 -- the last row of a page is the beginning of the next one.
 --
--- "cashCharge" is that of findCashCharge (src/domain/transaction.ts).
+-- "cashCharge" is that of findCashCharge (src/domain/transaction.ts), rounded up without a fraction.
 --
 -- Row comparisons bound both ends in the index. "control" is the one that declined: only the last
 -- check can have objected.
@@ -12,10 +12,10 @@ select public_token as "publicToken", authorization_id as "authorizationId",
   entry_mode as "entryMode", transaction_type as "transactionType",
   coalesce(billing_amount, amount)::double precision as "amount",
   coalesce(billing_currency_code, currency_code) as "currency",
-  case
+  (case
     when billing_amount is null or amount = 0 then cashback_amount
-    else ceil(cashback_amount::double precision * billing_amount / amount)
-  end as "cashCharge",
+    else div(cashback_amount::numeric * billing_amount + amount - 1, amount)
+  end)::double precision as "cashCharge",
   merchant ->> 'id' as "merchantId", merchant ->> 'categoryCode' as "categoryCode",
   merchant ->> 'country' as "country", response_code as "responseCode",
   approved_amount::double precision as "approvedAmount",
@@ -36,10 +36,10 @@ select public_token as "publicToken", authorization_id as "authorizationId",
   entry_mode as "entryMode", transaction_type as "transactionType",
   coalesce(billing_amount, amount)::double precision as "amount",
   coalesce(billing_currency_code, currency_code) as "currency",
-  case
+  (case
     when billing_amount is null or amount = 0 then cashback_amount
-    else ceil(cashback_amount::double precision * billing_amount / amount)
-  end as "cashCharge",
+    else div(cashback_amount::numeric * billing_amount + amount - 1, amount)
+  end)::double precision as "cashCharge",
   merchant ->> 'id' as "merchantId", merchant ->> 'categoryCode' as "categoryCode",
   merchant ->> 'country' as "country", response_code as "responseCode",
   approved_amount::double precision as "approvedAmount",

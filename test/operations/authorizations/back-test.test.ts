@@ -245,6 +245,22 @@ onEachEngine((engine) => {
     )
   })
 
+  test('the cash of a converted amount is its exact part, as when it was authorized', async () => {
+    const card = await issueCard(service)
+    const cash = { transactionType: 'cashback', amount: 32_205_012, cashbackAmount: 16_102_506 }
+    const billing = { billingAmount: 5_468_680_492, billingCurrency: 'EUR' }
+    const request = { publicToken: card.publicToken, ...cash, currency: 'USD', ...billing }
+    assert.equal((await ask(service, request)).json.responseCode, '00')
+    const countDeclined = async (maximumAmount: number) => {
+      const limits = [{ period: 'transaction', channel: 'cashback', maximumAmount }] as const
+      const tested = { ...hour(), controls: { limits } }
+      const result = await backTestCard(service, requester, card.publicToken, tested, lasting)
+      return result.newlyDeclined.count
+    }
+    assert.equal(await countDeclined(2_734_340_246), 0)
+    assert.equal(await countDeclined(2_734_340_245), 1)
+  })
+
   test('one back-test runs at a time, and ends when its caller has gone', async () => {
     const { publicToken } = await issueCard(service)
     await record(publicToken, requester.clientId, 2_500, instant('10T00:00:00'))

@@ -191,14 +191,28 @@ export const moneyRules = [
 ]
 
 /**
- * A request with the default of its transaction type, and without an empty merchant: equal for
- * requests of the same meaning, so that a repeat may be written in another way.
+ * A request with the default of its transaction type, and without an empty merchant or what is
+ * false, which says as much as its absence: equal for requests of the same meaning, so that a
+ * repeat may be written in another way.
  */
-export const toCanonicalRequest = ({ merchant, ...request }: TransactionMembers): object => ({
+export const toCanonicalRequest = ({
+  isIncrement,
+  merchant,
+  partialAllowed,
+  ...request
+}: AskedMembers): object => ({
   ...request,
   transactionType: request.transactionType ?? 'purchase',
   ...(merchant && isMerchantKnown(merchant) && { merchant }),
+  ...(partialAllowed && { partialAllowed }),
+  ...(isIncrement && { isIncrement }),
 })
+
+/** The members of a request that can be written in several ways. */
+interface AskedMembers extends TransactionMembers {
+  readonly partialAllowed?: boolean
+  readonly isIncrement?: boolean
+}
 
 const merchantMembers = Object.keys(MerchantSchema.properties)
 

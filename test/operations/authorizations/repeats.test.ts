@@ -70,6 +70,17 @@ onEachEngine((engine) => {
     assert.equal(first.json.approved, true)
   })
 
+  test('a repeat may leave out what is false by default, and may not change its meaning', async () => {
+    const plain = question(card.pin, { amount: 100, currency: 'EUR' })
+    const written = { ...plain, partialAllowed: false, isIncrement: false }
+    const first = await send(written)
+    assert.equal(first.json.responseCode, '00')
+    const repeat = await send(plain, 1)
+    assert.deepEqual([repeat.status, repeat.text, isReplay(repeat)], [200, first.text, true])
+    const other = await send({ ...plain, partialAllowed: true })
+    assert.deepEqual([other.status, other.json.code], [422, 'idempotency_key_reused'])
+  })
+
   test('an objection before the try is remembered under the key, too', async () => {
     const unknown = { publicToken: '9999999999', entryMode: 'chip', reference: 'R-1' }
     const first = await send(unknown)

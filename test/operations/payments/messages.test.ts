@@ -225,6 +225,16 @@ onEachEngine((engine) => {
     for (const { details } of declines) assert.equal(JSON.parse(details).paymentId, undefined)
   })
 
+  test('a reversal that is remembered does nothing against a later advice', async () => {
+    const card = await issueCard(service)
+    const by = { publicToken: card.publicToken, networkTransactionId: nextId() }
+    assert.equal((await reverse(by)).effect, 'remember')
+    const advice = { ...by, ...eur(1_000), adviceId: nextId() }
+    const { effect, paymentId } = await send(service, 'advices', advice)
+    assert.equal(effect, 'openDecided')
+    assert.equal((await sums(paymentId)).open, 1_000)
+  })
+
   test('a reversal of what was declined has no effect, and declines no later purchase', async () => {
     const card = await issueCard(service)
     const wrong = { expiryDate: '2031-01' }

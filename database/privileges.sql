@@ -70,7 +70,7 @@ declare
   v_parts constant text[] := array[
     'apply_controls',
     'choose_payment_effect',
-    'compute_added_amount',
+    'compute_increment',
     'count_wrong_expiry',
     'derive_open_amount',
     'derive_payment_state',

@@ -34,7 +34,7 @@ begin
   from authorization_request as request
   where request.public_token = p_after.public_token
     and request.authorization_id = any (v_authorization_ids) and request.spending is not null
-  order by request.authorization_id
+  order by array_position(v_authorization_ids, request.authorization_id) desc
   limit 1;
   foreach v_authorization_id in array v_authorization_ids loop
     exit when coalesce(v_left, 0) = 0;

@@ -353,12 +353,16 @@ const faults: Readonly<
     to: "when 'cleared' then v_cleared else v_cleared end",
   },
   'limits whose basis changes with an increment': {
-    from: 'order by request.authorization_id\n',
-    to: 'order by request.authorization_id desc\n',
+    from: 'order by array_position(v_authorization_ids, request.authorization_id) desc',
+    to: 'order by array_position(v_authorization_ids, request.authorization_id)',
   },
   'new totals that are added': {
-    from: 'then greatest(0, p_total - (v_payment.approved - v_payment.reversed))',
-    to: 'then p_total',
+    from: 'added := greatest(0, p_amount - v_held);',
+    to: 'added := p_amount;',
+  },
+  'an increment that counts a clearing beyond the hold again': {
+    from: 'greatest(0, added - greatest(0, v_payment.cleared - v_held))',
+    to: 'added',
   },
   'a window that is chosen by the newest hold': {
     from: "continue when v_windows -> v_name ->> 'startsOn' is distinct from v_starts_on;",

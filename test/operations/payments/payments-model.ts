@@ -115,7 +115,7 @@ function applyNew(world: ModelWorld, message: ModelMessage): string {
   if (!payment || opening.has(effect)) return openPayment(world, message, effect, amount)
   const before = { ...payment }
   const applied = change(payment, effect, amount, open, world.now)
-  if (effect === 'raise') countApproval(world, payment, message, applied)
+  if (effect === 'raise') countRaise(world, before, payment, message)
   else countChange(before, payment)
   payment.messages.push(`${message.kind} ${effect} ${applied}`)
   if (message.kind === 'increment') world.events += 1
@@ -139,6 +139,17 @@ function countApproval(
   world.day = findDay(world.now)
   payment.basis ??= basis
   payment.approvals.push({ amount, day: world.day })
+}
+
+/** Counts an increment: a clearing beyond the hold was counted already, if its basis says so. */
+function countRaise(
+  world: ModelWorld,
+  before: ModelPayment,
+  payment: ModelPayment,
+  message: ModelMessage,
+): void {
+  const count = countBy[payment.basis ?? message.basis]
+  countApproval(world, payment, message, count(payment) - count(before))
 }
 
 /** What a basis counts of a payment that limits count from its approval on. */

@@ -4,6 +4,8 @@
 -- The first message of a network under a key decides. A repeat changes nothing and returns what was
 -- done first. Lock order: card, payment, authorization, spending.
 --
+-- p_is_key_shared says that advices, clearings and refunds have one list of keys.
+--
 -- p_amount is what a reversal takes back, or what remains (p_is_remaining), or null: all that is
 -- open. More than is open is never taken back. p_hold_expires_at is when a hold that this message
 -- opens expires, unless the product has days of its own; p_network_expires_at is the expiry that
@@ -25,6 +27,7 @@ create or replace function record_payment_message(
   p_message_id uuid,
   p_kind text,
   p_message_key text,
+  p_is_key_shared boolean,
   p_payment_id uuid,
   p_network_transaction_id text,
   p_amount bigint,
@@ -61,8 +64,10 @@ declare
     when p_kind = 'clearing' and p_is_final then 'finalClearing'
     else p_kind
   end;
-  -- Clearings and refunds are records of one list, and share their keys.
+  -- Clearings and refunds are records of one list, and share their keys. On a link, the processing
+  -- code of an advice tells whether it is a refund, so that its key must not depend on the kind.
   v_kinds text[] := case
+    when p_is_key_shared and p_kind <> 'reversal' then array['advice', 'clearing', 'refund']
     when p_kind in ('clearing', 'refund') then array['clearing', 'refund']
     else array[p_kind]
   end;

@@ -196,6 +196,7 @@ const composeMessage = (advice: NetworkAdvice, panFingerprints: readonly Uint8Ar
   requestId: advice.requestId,
   card: advice.pan && { pan: advice.pan, panFingerprints },
   messageKey: createHash('sha256').update(advice.key).digest('hex'),
+  isKeyShared: true,
   paymentId: null,
   networkTransactionId: findTransactionId(advice),
   reference: advice.reference,

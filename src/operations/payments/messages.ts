@@ -23,6 +23,8 @@ interface NetworkMessage {
   readonly card: AuthorizationRequest['card']
   /** The network's own key of the message, up to 64 characters: a repeat has the same. */
   readonly messageKey: string
+  /** Whether advices, clearings and refunds have one list of keys; false if absent. */
+  readonly isKeyShared?: boolean
   /** Names the payment; null: the network's transaction id does, or it is unknown. */
   readonly paymentId: string | null
   readonly networkTransactionId: string | null
@@ -158,6 +160,7 @@ async function recordMessage(
     networkId: message.networkId,
     requestId: message.requestId,
     messageKey: message.messageKey,
+    isKeyShared: message.isKeyShared ?? false,
     paymentId: message.paymentId,
     networkTransactionId: message.networkTransactionId,
     reference: message.reference,

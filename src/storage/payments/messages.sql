@@ -10,6 +10,7 @@ from record_payment_message(
   p_message_id => :messageId,
   p_kind => :kind,
   p_message_key => :messageKey,
+  p_is_key_shared => :isKeyShared,
   p_payment_id => :paymentId,
   p_network_transaction_id => :networkTransactionId,
   p_amount => :amount,

@@ -18,6 +18,8 @@ export interface PaymentMessage {
   readonly kind: NetworkMessageKind
   /** The network's own key of the message: a repeat has the same. */
   readonly messageKey: string
+  /** Whether advices, clearings and refunds have one list of keys; false if absent. */
+  readonly isKeyShared?: boolean
   /** Null: the payment is named by the network's transaction id, or is unknown. */
   readonly paymentId: string | null
   readonly networkTransactionId: string | null
@@ -56,7 +58,8 @@ export interface RefusedMessage {
 
 const declare = loadStatements(import.meta.url)
 
-type MessageValues = Omit<PaymentMessage, 'money' | 'merchant'> & {
+type MessageValues = Omit<PaymentMessage, 'money' | 'merchant' | 'isKeyShared'> & {
+  readonly isKeyShared: boolean
   readonly amount: number | null
   readonly currencyCode: string | null
   /** JSON. */
@@ -72,11 +75,12 @@ const record = declare<MessageValues, MessageRow>('record_payment_message')
 /** Records a message about a payment with its effect and its event, once. */
 export async function recordPaymentMessage(
   connection: Pick<Connection, 'query'>,
-  { merchant, money, ...message }: PaymentMessage,
+  { isKeyShared = false, merchant, money, ...message }: PaymentMessage,
 ): Promise<RecordedMessage | RefusedMessage> {
   const row = firstRow(
     await record(connection, {
       ...message,
+      isKeyShared,
       amount: money?.amount ?? null,
       currencyCode: money?.currency ?? null,
       merchant: merchant && JSON.stringify(merchant),

@@ -405,3 +405,17 @@ test('a billing amount of 0 beside another amount is ignored in advices and reve
   assert.equal(await ask('0220', advice), '00')
   assert.deepEqual(await readOpen(card), [300])
 })
+
+test('an advice under the key of another processing code is answered 94', async () => {
+  for (const [first, second] of [
+    ['000000', '200000'],
+    ['200000', '000000'],
+  ] as const) {
+    const card = await issueCard(service)
+    const advice = about(card, { 3: first, 4: '000000002000' })
+    for (const mti of ['0120', '0121']) assert.equal(await ask(mti, advice), '00')
+    const known = await read(card)
+    assert.equal(await ask('0121', { ...advice, 3: second, 4: '000000002500' }), '94')
+    assert.deepEqual(await read(card), known)
+  }
+})

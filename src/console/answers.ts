@@ -50,7 +50,7 @@ export const signedOutPage = (to: string): Page => ({
 /** Renders a failure for people. */
 export function problemPage(error: unknown, { id, log }: FastifyRequest): Page {
   const problem = error instanceof Problem ? error : new Problem('internal_error', { cause: error })
-  if (problem.status >= 500)
+  if (problem.status >= 500 && !problem.isExpected)
     log.error({ requestId: id, err: problem.cause ?? problem }, problem.title)
   const errors = problem.errors?.map(
     ({ detail, parameter, pointer }) => html`<li>${parameter ?? pointer} ${detail}</li>`,

@@ -25,6 +25,8 @@ interface ProblemCircumstances {
   readonly allow?: readonly string[] | undefined
   /** Further response headers, such as `www-authenticate`; names in lower case. */
   readonly headers?: Readonly<Record<string, string>> | undefined
+  /** Whether nothing failed, and so the log has no error. */
+  readonly isExpected?: true
   /** The cause, for the log only. */
   readonly cause?: unknown
 }
@@ -38,6 +40,8 @@ export class Problem extends Error {
   readonly title: string
   readonly detail: string | undefined
   readonly errors: readonly ProblemError[] | undefined
+  /** Whether nothing failed: a limit of the service refused. */
+  readonly isExpected: boolean
   /** The response headers of the failure; names in lower case. */
   readonly headers: Readonly<Record<string, string>>
 
@@ -53,6 +57,7 @@ export class Problem extends Error {
     this.title = kind.title
     this.detail = circumstances.detail
     this.errors = circumstances.errors
+    this.isExpected = circumstances.isExpected ?? false
     const { allow, headers, retryAfterSeconds = kind.retryAfterSeconds } = circumstances
     this.headers = {
       ...(allow && { allow: allow.join(', ') }),

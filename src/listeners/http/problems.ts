@@ -42,7 +42,7 @@ export const replyWithProblem =
     // here.
     const isGone = error.code === 'ECONNRESET' && request.raw.destroyed && !request.raw.complete
     const problem = isGone ? new Problem('malformed_request') : toProblem(error, request, formats)
-    if (problem.status >= 500) {
+    if (problem.status >= 500 && !problem.isExpected) {
       request.log.error({ requestId: request.id, err: problem.cause ?? error }, problem.title)
     }
     const before = request.caller ? request.routeOptions.config.beforeProblem : undefined

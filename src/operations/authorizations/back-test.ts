@@ -87,7 +87,8 @@ let isRunning = false
 /** Runs one back-test at a time in this process: each takes a good part of a processor. */
 async function runAlone<Result>(work: () => Promise<Result>): Promise<Result> {
   if (isRunning) {
-    throw new Problem('unavailable', { detail: 'Another back-test is running. Nothing was done.' })
+    const detail = 'Another back-test is running. Nothing was done.'
+    throw new Problem('unavailable', { detail, isExpected: true })
   }
   isRunning = true
   try {

@@ -118,17 +118,10 @@ begin
   if p_is_increment and p_held_amount is not null and p_response_code = '00' then
     v_increment := compute_increment(
       p_public_token, p_network_id, p_network_transaction_id, p_raised_payment_id, p_held_amount,
-      p_is_new_total, p_held_currency_code, p_spending ->> 'basis'
+      p_is_new_total, p_held_currency_code, p_spending
     );
     v_held_amount := v_increment.added;
-    v_spending := p_spending || jsonb_build_object(
-      'amount', v_increment.counted, 'count', least(1, v_increment.counted)
-    );
-    if p_is_new_total and p_spending ? 'cash' then
-      v_spending := v_spending || jsonb_build_object(
-        'cash', greatest(0, (p_spending ->> 'cash')::bigint - v_increment.counted_cash)
-      );
-    end if;
+    v_spending := v_increment.spending;
   end if;
   if p_spending is not null and p_response_code in ('00', '10') then
     v_reserved := reserve_spending(p_public_token, v_spending, p_checks, p_details);

@@ -1,12 +1,12 @@
--- Computes what an approved increment adds to the payment that it would raise, and what its limits
--- count. If it would open a payment of its own, both are p_amount. The caller has locked the card,
--- so that no other message is counted twice.
+-- Computes what an approved increment adds to the payment that it would raise, and what it takes
+-- from the limits: p_spending for reserve_spending, null without controls. If it would open a
+-- payment of its own, it adds p_amount, and p_spending stays. The caller has locked the card, so
+-- that no other message is counted twice.
 --
 -- With p_is_new_total, p_amount is the new total, and the increment adds the difference, at least
 -- nothing. If limits count what is open and cleared, as the first approval of the payment or else
--- p_basis says, they have counted a clearing beyond the hold already: only the rest is counted.
---
--- Returns both, and the cash that limits counted of its first approval.
+-- p_spending says, they have counted a clearing beyond the hold already: only the rest is counted.
+-- The cash of a new total is counted less the cash of the first approval.
 create or replace function compute_increment(
   p_public_token text,
   p_network_id text,
@@ -15,10 +15,9 @@ create or replace function compute_increment(
   p_amount bigint,
   p_is_new_total boolean,
   p_currency_code text,
-  p_basis text,
+  p_spending jsonb,
   out added bigint,
-  out counted bigint,
-  out counted_cash bigint
+  out spending jsonb
 )
 language plpgsql
 as $function$
@@ -27,12 +26,12 @@ declare
     p_public_token, p_network_id, p_payment_id, p_network_transaction_id
   );
   v_authorization_ids uuid[];
-  v_basis text;
+  v_first jsonb;
+  v_counted bigint;
   v_held bigint := v_payment.approved - v_payment.reversed;
 begin
   added := p_amount;
-  counted := p_amount;
-  counted_cash := 0;
+  spending := p_spending;
   if coalesce(derive_payment_state(v_payment), 'none') not in ('open', 'partlyCleared')
     or v_payment.currency_code <> p_currency_code
   then
@@ -45,20 +44,25 @@ begin
       and message.effect = 'raise'
     order by message.position desc
   ) || v_payment.payment_id;
-  select request.spending ->> 'basis', (request.spending ->> 'cash')::bigint
-  into v_basis, counted_cash
+  select request.spending into v_first
   from authorization_request as request
   where request.public_token = p_public_token
     and request.authorization_id = any (v_authorization_ids) and request.spending is not null
   order by array_position(v_authorization_ids, request.authorization_id) desc
   limit 1;
-  counted_cash := coalesce(counted_cash, 0);
   if p_is_new_total then
     added := greatest(0, p_amount - v_held);
   end if;
-  counted := case coalesce(v_basis, p_basis)
+  v_counted := case coalesce(v_first ->> 'basis', p_spending ->> 'basis')
     when 'cleared' then greatest(0, added - greatest(0, v_payment.cleared - v_held))
     else added
   end;
+  spending := p_spending || jsonb_build_object('amount', v_counted, 'count', least(1, v_counted));
+  if p_is_new_total and p_spending ? 'cash' then
+    spending := spending || jsonb_build_object(
+      'cash',
+      greatest(0, (p_spending ->> 'cash')::bigint - coalesce((v_first ->> 'cash')::bigint, 0))
+    );
+  end if;
 end
 $function$;

@@ -80,7 +80,7 @@ test('a card is found by the id of its payment, and by the id of the network', a
       merchant,
     })
   }
-  for (const search of [{ paymentId: randomUUID() }, { networkTransactionId: 'nobody' }]) {
+  for (const search of [{ paymentId: randomUUID() }, { networkTransactionId: 'UNKNOWN' }]) {
     assert.deepEqual((await support('POST', '/cards/search', search)).json, [])
   }
   const refused = await support('POST', '/cards/search', { networkTransactionId: 'a-b' })

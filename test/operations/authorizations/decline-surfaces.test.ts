@@ -14,9 +14,9 @@ import { connectSwitch, openLink, type Switch } from '../../support/switch.ts'
 import { openReceiver, type Receiver } from '../webhooks/receiver.ts'
 import { listCauses } from './declined.ts'
 
-/** A decline is the same wherever somebody reads it: of each reason, on each surface. */
+/** Every surface shows the same decline for each reason. */
 
-/** What is said of a decline, with null for what is not said. */
+/** The members of a decline; null for one that a surface does not have. */
 interface Told {
   readonly responseCode: unknown
   readonly declineReason: unknown
@@ -25,7 +25,7 @@ interface Told {
   readonly advice: unknown
   readonly retry: unknown
 }
-/** Events tell why, and leave advice to whoever reads the authorization. */
+/** Events have the reason; only reads of the authorization have advice and retry. */
 type ToldByEvent = Omit<Told, 'advice' | 'retry'>
 
 let service: ServedService
@@ -113,7 +113,7 @@ const findDelivery = (authorizationId: string) =>
     receiver.received.find(({ message }) => message.data.authorizationId === authorizationId),
   )
 
-/** Asserts that a decline is told alike by every surface on which somebody reads it. */
+/** Asserts that every surface shows the same decline. */
 async function assertSame(card: IssuedCard, expected: Told): Promise<void> {
   const { publicToken } = card
   const [newest] = (await service.call('GET', `/cards/${publicToken}/authorizations`)).json

@@ -193,24 +193,26 @@ export function findPartialApproval(
   const objections = decideControls(inForce, transaction, at, spent)
   if (objections.some(({ declineReason }) => declineReason !== 'amount_over_limit')) return null
   const timeZone = inForce.product?.timeZone ?? 'UTC'
-  const { most, windows } = meetLimits({ ...inForce, timeZone }, transaction, at)
-  const taking = takeAmount(transaction, inForce.currency)
-  if (most?.amount === 0) return null
-  const isWithin = most === null || taking.amount <= most.amount
-  const within = isWithin ? taking : { ...taking, amount: most.amount }
-  const deciding = windows.filter(({ isShadow }) => !isShadow)
-  const part = spending.findPart(spent.windows, deciding, within)
-  if (part) return part
-  const isAllowed = deciding.every(
-    (limit) => spending.findExcess(spent.windows, limit, within) === null,
+  const met = meetLimits({ ...inForce, timeZone }, transaction, at)
+  const { lowestMaximum } = met
+  const windows = met.windows.filter(({ isShadow }) => !isShadow)
+  const whole = takeAmount(transaction, inForce.currency)
+  if (lowestMaximum?.amount === 0) return null
+  // The period `transaction` leaves a part first, and windows perhaps less of it.
+  const isOverMaximum = lowestMaximum !== null && whole.amount > lowestMaximum.amount
+  const allowed = isOverMaximum ? { ...whole, amount: lowestMaximum.amount } : whole
+  const part = spending.findPart(spent.windows, windows, allowed)
+  if (part || !isOverMaximum) return part
+  const objects = windows.some(
+    (limit) => spending.findExcess(spent.windows, limit, allowed) !== null,
   )
-  return isWithin || !isAllowed ? null : most
+  return objects ? null : lowestMaximum
 }
 
 /** The limits that a transaction meets: those of its channels and those of all. */
 export interface MetLimits {
   /** The lowest limit of the amount of one transaction. */
-  readonly most: PartialApproval | null
+  readonly lowestMaximum: PartialApproval | null
   /** The objections that depend on no other transaction. */
   readonly objections: readonly ControlObjection[]
   /** The same of the shadow limits, which decide nothing. */
@@ -230,7 +232,7 @@ export function meetLimits(
   at: Date,
 ): MetLimits {
   if (!controls.isControlled(transaction)) {
-    return { most: null, objections: [], shadowObjections: [], windows: [] }
+    return { lowestMaximum: null, objections: [], shadowObjections: [], windows: [] }
   }
   const met = listLimits({ product, card }, transaction)
   const listObjections = (isShadow: boolean): readonly ControlObjection[] =>
@@ -242,7 +244,7 @@ export function meetLimits(
     })
   const windows = startWindows(met, spending.findDay(at, timeZone))
   return {
-    most: findLowestMaximum(met),
+    lowestMaximum: findLowestMaximum(met),
     objections: listObjections(false),
     shadowObjections: listObjections(true),
     windows,
@@ -270,12 +272,12 @@ export const startWindows = (limits: readonly LimitOfPeriod[], day: string): rea
 
 /** Finds the lowest limit of the amount of one transaction. */
 function findLowestMaximum(met: readonly LimitOfPeriod[]): PartialApproval | null {
-  const [most] = met
+  const [lowest] = met
     .flatMap(({ isShadow, maximumAmount: amount, period, ...limit }) =>
       isShadow || amount === null || period !== 'transaction' ? [] : [{ amount, limit }],
     )
     .toSorted((one, other) => one.amount - other.amount)
-  return most ?? null
+  return lowest ?? null
 }
 
 /** The limits of a card and of its product. */

@@ -46,40 +46,49 @@ export function meetLimits(traced: TracedRequest, { controls }: AuthorizedCard):
   const money = findCharge(transaction)
   const controlled = { ...transaction, entryMode, money, cashCharge: findCashCharge(transaction) }
   const met = deciding.meetLimits(controls, controlled, at)
-  const { most, objections, windows } = met
-  const lockedBy = findLock(controls, controlled)
-  const [first] = objections
+  const [objection] = met.objections
   const isPartialAllowed = takesPart(traced)
-  const isPart =
-    isPartialAllowed &&
-    objections.every(({ declineReason }) => declineReason === 'amount_over_limit')
-  if (first && !(isPart && most && most.amount > 0)) {
-    const { control, declineReason, owner } = first
+  const part = objection && isPartialAllowed ? findAllowedPart(met) : null
+  if (objection && !part) {
+    const { control, declineReason, owner } = objection
     const { responseCode } = declineRules[declineReason]
     trail.note({ check: 'limits', result: 'failed', control, owner, responseCode })
     return { verdict: responseCode, spending: null }
   }
   const isShadowed = noteShadow(traced, met)
+  const lockedBy = findLock(controls, controlled)
   const taking = deciding.takeAmount(controlled, controls.currency)
-  const lockTo = lockedBy && (transaction.merchant?.id ?? null)
-  const reserved = { basis: controls.limitBasis, limits: windows, lockTo, lockedBy }
-  const partial = isPartialAllowed && ({ isPartialAllowed } as const)
-  if (first && most) {
-    const { amount: approvedAmount, limit } = most
+  const spending = {
+    ...taking,
+    basis: controls.limitBasis,
+    limits: met.windows,
+    lockTo: lockedBy && (transaction.merchant?.id ?? null),
+    lockedBy,
+    ...(isPartialAllowed && ({ isPartialAllowed } as const)),
+  }
+  if (part) {
+    const { amount: approvedAmount, limit } = part
     trail.note({ check: 'limits', result: 'passed', control: limit.control, owner: limit.owner })
     return {
       verdict: { responseCode: '10', approvedAmount },
-      spending: { ...taking, amount: approvedAmount, ...reserved, ...partial, approvedAmount },
+      spending: { ...spending, amount: approvedAmount, approvedAmount },
     }
   }
-  const isForeseen = windows.length > 0 || lockedBy !== null
+  const isCounted = met.windows.length > 0 || lockedBy !== null
   // Foreseen: if a limit refuses, the database replaces it.
-  if (isForeseen || isShadowed) trail.note({ check: 'limits', result: 'passed' })
-  if (!isForeseen) return { verdict: '00', spending: null }
-  const foreseen = foreseeSpending(controls, windows, taking, lockTo)
-  const spending = { ...taking, ...reserved, ...partial, ...(foreseen && { foreseen }) }
-  return { verdict: '00', spending }
+  if (isCounted || isShadowed) trail.note({ check: 'limits', result: 'passed' })
+  if (!isCounted) return { verdict: '00', spending: null }
+  const foreseen = foreseeSpending(controls, met.windows, taking, spending.lockTo)
+  return { verdict: '00', spending: { ...spending, ...(foreseen && { foreseen }) } }
 }
+
+/** Finds the part that the limits of one transaction leave; null if another objection stands. */
+const findAllowedPart = ({ lowestMaximum, objections }: deciding.MetLimits) =>
+  lowestMaximum !== null &&
+  lowestMaximum.amount > 0 &&
+  objections.every(({ declineReason }) => declineReason === 'amount_over_limit')
+    ? lowestMaximum
+    : null
 
 /** An increment adds to an amount that the merchant has: no part of it is approved. */
 const takesPart = ({ entryMode, increment, isPartialAllowed, transaction }: TracedRequest) =>

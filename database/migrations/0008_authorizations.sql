@@ -113,6 +113,30 @@ select public_token as "publicToken", client_id as "clientId",
 from authorization_request
 where response_code is not null;
 
+-- The answered ones, as controls see them: a back-test decides them again. "cashCharge" is that of
+-- findCashCharge (src/domain/transaction.ts). "control" is the one that declined: only the last check
+-- can have objected.
+create view decided_authorization as
+select client_id as "clientId", public_token as "publicToken",
+  authorization_id as "authorizationId",
+  entry_mode as "entryMode", transaction_type as "transactionType",
+  coalesce(billing_amount, amount)::double precision as "amount",
+  coalesce(billing_currency_code, currency_code) as "currency",
+  (case
+    when billing_amount is null or amount = 0 then cashback_amount
+    else div(cashback_amount::numeric * billing_amount + amount - 1, amount)
+  end)::double precision as "cashCharge",
+  merchant ->> 'id' as "merchantId", merchant ->> 'categoryCode' as "categoryCode",
+  merchant ->> 'country' as "country", response_code as "responseCode",
+  approved_amount::double precision as "approvedAmount",
+  case
+    when response_code in ('00', '10') then null
+    when response_code = checks::jsonb -> -1 ->> 'responseCode'
+    then checks::jsonb -> -1 ->> 'control'
+  end as "control"
+from authorization_request
+where response_code is not null;
+
 -- The number of authorization requests by code and past minute: the cost of a chart depends on what
 -- it shows. The next count repeats the newest minute, which completes it.
 create table authorization_count (

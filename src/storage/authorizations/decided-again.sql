@@ -2,57 +2,26 @@
 -- controls see, in the order of their ids, which is that of their arrival. Both ends are ids, and
 -- the last row of a page is the beginning of the next one.
 --
--- "cashCharge" is that of findCashCharge (src/domain/transaction.ts), rounded up without a fraction.
---
--- Row comparisons bound both ends in the index. "control" is the one that declined: only the last
--- check can have objected.
+-- Row comparisons bound both ends in the index.
 
 -- name: list_decided_of_card
-select public_token as "publicToken", authorization_id as "authorizationId",
-  entry_mode as "entryMode", transaction_type as "transactionType",
-  coalesce(billing_amount, amount)::double precision as "amount",
-  coalesce(billing_currency_code, currency_code) as "currency",
-  (case
-    when billing_amount is null or amount = 0 then cashback_amount
-    else div(cashback_amount::numeric * billing_amount + amount - 1, amount)
-  end)::double precision as "cashCharge",
-  merchant ->> 'id' as "merchantId", merchant ->> 'categoryCode' as "categoryCode",
-  merchant ->> 'country' as "country", response_code as "responseCode",
-  approved_amount::double precision as "approvedAmount",
-  case
-    when response_code in ('00', '10') then null
-    when response_code = checks::jsonb -> -1 ->> 'responseCode'
-    then checks::jsonb -> -1 ->> 'control'
-  end as "control"
-from authorization_request
-where (public_token, authorization_id) > (:publicToken, :after::uuid)
-  and (public_token, authorization_id) < (:publicToken, :until::uuid)
-  and response_code is not null
-order by public_token, authorization_id
+select "publicToken", "authorizationId", "entryMode", "transactionType", "amount", "currency",
+  "cashCharge", "merchantId", "categoryCode", "country", "responseCode", "approvedAmount",
+  "control"
+from decided_authorization
+where ("publicToken", "authorizationId") > (:publicToken, :after::uuid)
+  and ("publicToken", "authorizationId") < (:publicToken, :until::uuid)
+order by "publicToken", "authorizationId"
 limit 1000;
 
 -- name: list_decided_of_client
-select public_token as "publicToken", authorization_id as "authorizationId",
-  entry_mode as "entryMode", transaction_type as "transactionType",
-  coalesce(billing_amount, amount)::double precision as "amount",
-  coalesce(billing_currency_code, currency_code) as "currency",
-  (case
-    when billing_amount is null or amount = 0 then cashback_amount
-    else div(cashback_amount::numeric * billing_amount + amount - 1, amount)
-  end)::double precision as "cashCharge",
-  merchant ->> 'id' as "merchantId", merchant ->> 'categoryCode' as "categoryCode",
-  merchant ->> 'country' as "country", response_code as "responseCode",
-  approved_amount::double precision as "approvedAmount",
-  case
-    when response_code in ('00', '10') then null
-    when response_code = checks::jsonb -> -1 ->> 'responseCode'
-    then checks::jsonb -> -1 ->> 'control'
-  end as "control"
-from authorization_request
-where (client_id, authorization_id) > (:clientId, :after::uuid)
-  and (client_id, authorization_id) < (:clientId, :until::uuid)
-  and response_code is not null
-order by client_id, authorization_id
+select "publicToken", "authorizationId", "entryMode", "transactionType", "amount", "currency",
+  "cashCharge", "merchantId", "categoryCode", "country", "responseCode", "approvedAmount",
+  "control"
+from decided_authorization
+where ("clientId", "authorizationId") > (:clientId, :after::uuid)
+  and ("clientId", "authorizationId") < (:clientId, :until::uuid)
+order by "clientId", "authorizationId"
 limit 1000;
 
 -- name: find_next_client

@@ -8,7 +8,7 @@ import { TimelineEntrySchema } from '../../listeners/private/schemas/cards.ts'
 import { badge, instant } from '../desk-parts.ts'
 import { listed } from '../listing.ts'
 import { path } from '../screen.ts'
-import { paymentPath, stateBadge } from './payment-parts.ts'
+import { authorizationPath, paymentPath, stateBadge } from './payment-parts.ts'
 
 export const TimelineSchema = Type.Array(TimelineEntrySchema)
 type Entry = Static<typeof TimelineEntrySchema>
@@ -144,7 +144,7 @@ function describeAuthorization(publicToken: string, event: EventFacts): Html | n
   if (typeof authorizationId !== 'string') return null
   const reason = [declineReason, control].filter((text) => typeof text === 'string').join(' · ')
   return html`<p>
-    <a href="${path`/console/cards/${publicToken}/authorizations/${authorizationId}`}">Checks</a>
+    <a href="${authorizationPath(publicToken, authorizationId)}">Checks</a>
     ${
       typeof paymentId === 'string' &&
       html`<a href="${paymentPath(publicToken, paymentId)}">Payment</a>`
@@ -208,7 +208,7 @@ function authorizationDetails(
   const { approved, authorizationId, entryMode, reference, responseCode } = authorization
   const { advice, declineReason } = authorization
   const transaction = describeTransaction(authorization)
-  const address = path`/console/cards/${publicToken}/authorizations/${authorizationId}`
+  const address = authorizationPath(publicToken, authorizationId)
   return html`${approved ? badge('Approved', 'good') : badge(`Declined ${responseCode}`, 'bad')}
     <a href="${address}">${approved ? 'Checks' : 'Reason'}</a>
     ${transaction && html`<p>${transaction}</p>`}

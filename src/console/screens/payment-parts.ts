@@ -26,6 +26,10 @@ export const stateBadge = (state: string): Html =>
 export const paymentPath = (publicToken: string, paymentId: string): string =>
   path`/console/cards/${publicToken}/payments/${paymentId}`
 
+/** Returns the address of an authorization's page. */
+export const authorizationPath = (publicToken: string, authorizationId: string): string =>
+  path`/console/cards/${publicToken}/authorizations/${authorizationId}`
+
 /** Returns the name of a merchant for a link. */
 export const merchantName = ({ id, name }: Merchant = {}): string =>
   name ?? id ?? 'Unknown merchant'

@@ -6,7 +6,7 @@ import { PaymentSchema, PaymentWithMessagesSchema } from '../../listeners/http/p
 import { instant } from '../desk-parts.ts'
 import { list, listed, pages } from '../listing.ts'
 import { path, type Screen } from '../screen.ts'
-import { merchantFacts, paymentsTable, stateBadge } from './payment-parts.ts'
+import { authorizationPath, merchantFacts, paymentsTable, stateBadge } from './payment-parts.ts'
 
 type Payment = Static<typeof PaymentWithMessagesSchema>
 type Message = Payment['messages'][number]
@@ -66,7 +66,7 @@ export const paymentScreen: Screen = {
               'Received',
               'Message',
               'Effect',
-              { title: 'Stated', isNumber: true },
+              { title: 'Amount', isNumber: true },
               { title: 'Applied', isNumber: true },
               'Reference',
             ],
@@ -74,8 +74,8 @@ export const paymentScreen: Screen = {
             'No message has changed the payment since its authorization.',
           )}
           <p class="hint">
-            Stated is the amount of the message. Applied is the amount by which the message
-            changed the payment.
+            Amount is what the message takes back, holds or moves. Applied is the amount by which
+            the message changed the payment.
           </p>
         </section>`,
     }
@@ -127,7 +127,7 @@ function facts(payment: Payment): Content {
     </dd>
     <dt>Opened</dt>
     <dd>${instant(payment.openedAt)} <p class="fine">${openings[openedBy]}</p></dd>
-    ${flagged && html`<dt>Flagged</dt><dd>The service did not decide the amount that is held.</dd>`}
+    ${flagged && html`<dt>Flagged</dt><dd>An increment opened it, or an advice held an amount again.</dd>`}
     ${payment.reference && html`<dt>Reference</dt><dd><code>${payment.reference}</code></dd>`}
     ${
       networkTransactionId &&
@@ -136,9 +136,6 @@ function facts(payment: Payment): Content {
     <dt>Payment</dt><dd><code>${paymentId}</code></dd>
   </dl>`
 }
-
-const authorizationPath = (publicToken: string, authorizationId: string): string =>
-  path`/console/cards/${publicToken}/authorizations/${authorizationId}`
 
 const messageNames: Readonly<Record<Message['message'], string>> = {
   increment: 'Increment',

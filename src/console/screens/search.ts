@@ -9,7 +9,7 @@ import { FoundCardSchema } from '../../listeners/private/schemas/cards.ts'
 import { toProblem } from '../console.ts'
 import { badge, cursorAfter, instant, statusBadge } from '../desk-parts.ts'
 import { type Act, formFields, path, type Screen, type Visit } from '../screen.ts'
-import { merchantName, paymentPath, stateBadge } from './payment-parts.ts'
+import { authorizationPath, merchantName, paymentPath, stateBadge } from './payment-parts.ts'
 
 const FoundCardsSchema = Type.Array(FoundCardSchema)
 type FoundCard = Static<typeof FoundCardSchema>
@@ -224,7 +224,7 @@ function authorizationCell(
 ): Content {
   const { advice, at, authorizationId, declineReason, reference, responseCode } = authorization
   const transaction = describeTransaction(authorization)
-  const address = path`/console/cards/${publicToken}/authorizations/${authorizationId}`
+  const address = authorizationPath(publicToken, authorizationId)
   return html`<td>
     <a href="${address}">${reference}</a>
     ${badge(responseCode, isApprovalCode(responseCode) ? 'good' : 'bad')} ${instant(at)}

@@ -32,7 +32,8 @@ export const BackTestProductControlsSchema = Type.Object(
 export const AuthorizationSumSchema = Type.Object({
   count: Type.Integer(),
   amount: Type.Integer({
-    description: 'What they charge, in the smallest unit of `currency`; others have no part in it.',
+    description:
+      'What they charge, in the smallest unit of `currency`. Other currencies are left out.',
   }),
 })
 
@@ -50,7 +51,7 @@ export const ControlEffectSchema = Type.Object({
   owner,
   control,
   declined: sum('What it declines as the first control that objects.'),
-  newlyDeclined: sum('The part of it that was approved.'),
+  newlyDeclined: sum('Those of them that were approved as recorded.'),
 })
 
 export const ChangedAuthorizationSchema = Type.Object({

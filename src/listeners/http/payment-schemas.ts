@@ -40,7 +40,10 @@ export const PaymentWithMessagesSchema = Type.Object({
       messageId: Type.String({ format: 'uuid' }),
       message: Type.Enum([...laterMessages]),
       effect: effectMember,
-      amount: Type.Integer({ description: 'As the network stated it.', examples: [1234] }),
+      amount: Type.Integer({
+        description: 'What the message takes back, holds or moves.',
+        examples: [1234],
+      }),
       applied: Type.Integer({ description: 'What it changed.', examples: [1234] }),
       isFinal: Type.Optional(
         Type.Boolean({ description: 'Of a clearing: whether no further one follows.' }),

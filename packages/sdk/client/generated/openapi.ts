@@ -770,7 +770,7 @@ export interface components {
         };
         readonly AuthorizationSum: {
             readonly count: number;
-            /** @description What they charge, in the smallest unit of `currency`; others have no part in it. */
+            /** @description What they charge, in the smallest unit of `currency`. Other currencies are left out. */
             readonly amount: number;
         };
         readonly BackTestCardControls: {
@@ -965,13 +965,13 @@ export interface components {
             /** @description What it declines as the first control that objects. */
             readonly declined: {
                 readonly count: number;
-                /** @description What they charge, in the smallest unit of `currency`; others have no part in it. */
+                /** @description What they charge, in the smallest unit of `currency`. Other currencies are left out. */
                 readonly amount: number;
             };
-            /** @description The part of it that was approved. */
+            /** @description Those of them that were approved as recorded. */
             readonly newlyDeclined: {
                 readonly count: number;
-                /** @description What they charge, in the smallest unit of `currency`; others have no part in it. */
+                /** @description What they charge, in the smallest unit of `currency`. Other currencies are left out. */
                 readonly amount: number;
             };
         };
@@ -1043,13 +1043,13 @@ export interface components {
             /** @description Approved, and declined by the draft. */
             readonly newlyDeclined: {
                 readonly count: number;
-                /** @description What they charge, in the smallest unit of `currency`; others have no part in it. */
+                /** @description What they charge, in the smallest unit of `currency`. Other currencies are left out. */
                 readonly amount: number;
             };
             /** @description Declined by a control, and approved by the draft. */
             readonly newlyApproved: {
                 readonly count: number;
-                /** @description What they charge, in the smallest unit of `currency`; others have no part in it. */
+                /** @description What they charge, in the smallest unit of `currency`. Other currencies are left out. */
                 readonly amount: number;
             };
             /** @description The controls that decline, the one with the most declines first. */
@@ -1584,7 +1584,7 @@ export interface components {
                  */
                 readonly effect: "open" | "openFlagged" | "openDecided" | "raise" | "remember" | "release" | "replace" | "reopen" | "clear" | "clearFinal" | "clearLate" | "force" | "forceFinal" | "refund" | "credit" | "expire" | "close" | "record" | "ignore";
                 /**
-                 * @description As the network stated it.
+                 * @description What the message takes back, holds or moves.
                  * @example 1234
                  */
                 readonly amount: number;

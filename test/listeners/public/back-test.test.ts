@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { backTestCard } from '../../../src/operations/authorizations/back-test.ts'
-import type { Database } from '../../../src/storage/engine/database.ts'
+import { holdStatement } from '../../support/held-statement.ts'
 import { ask, issueCard } from '../../support/network.ts'
 import { openTestService, type TestService } from '../../support/service.ts'
 
@@ -113,28 +113,17 @@ for (const [title, [members, pointer]] of Object.entries(faulty)) {
 
 test('a back-test during another one is refused, and the log has no error', async () => {
   const { publicToken } = await usedCard()
-  const reached = Promise.withResolvers<void>()
-  const held = Promise.withResolvers<void>()
-  const slow: Database = {
-    ...service.database,
-    query: async (statement, values) => {
-      if (statement.name === 'list_decided_of_card') {
-        reached.resolve()
-        await held.promise
-      }
-      return service.database.query(statement, values)
-    },
-  }
+  const slow = holdStatement(service.database, 'list_decided_of_card')
   const requester = { clientId: service.sandbox?.clientId ?? '', requestId: 'r' }
   const { from, to } = hour()
   const period = { from: new Date(from), to: new Date(to) }
   const { signal: gone } = new AbortController()
   const draft = { ...period, controls: {} }
-  const first = backTestCard({ database: slow }, requester, publicToken, draft, { gone })
-  await reached.promise
+  const first = backTestCard({ database: slow.database }, requester, publicToken, draft, { gone })
+  await slow.reached
   const before = logLines.length
   const second = await backTest(publicToken, {})
-  held.resolve()
+  slow.release()
   assert.deepEqual([second.status, second.json.code], [503, 'unavailable'])
   assert(Number(second.headers['retry-after']) >= 1)
   assert.equal((await first).recorded.approved.count, 3)

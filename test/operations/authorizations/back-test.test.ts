@@ -4,6 +4,7 @@ import type { Requester } from '../../../src/domain/client.ts'
 import { type PublicToken, parseProductId } from '../../../src/domain/identifiers.ts'
 import { backTestCard, backTestProduct } from '../../../src/operations/authorizations/back-test.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
+import { holdStatement } from '../../support/held-statement.ts'
 import { ask, type IssuedCard, issueCard, otherDigits, pinTry } from '../../support/network.ts'
 import { sql, type TestService } from '../../support/service.ts'
 import { onEachEngine } from './engines.ts'
@@ -269,22 +270,11 @@ onEachEngine((engine) => {
     const test = (gone: AbortSignal, database: Database = service.database) =>
       backTestCard({ database }, requester, publicToken, tested, { gone })
     // A database whose pages of authorizations wait.
-    const reached = Promise.withResolvers<void>()
-    const held = Promise.withResolvers<void>()
-    const slow: Database = {
-      ...service.database,
-      query: async (statement, values) => {
-        if (statement.name === 'list_decided_of_card') {
-          reached.resolve()
-          await held.promise
-        }
-        return service.database.query(statement, values)
-      },
-    }
-    const first = test(caller.signal, slow)
-    await reached.promise
+    const slow = holdStatement(service.database, 'list_decided_of_card')
+    const first = test(caller.signal, slow.database)
+    await slow.reached
     await assert.rejects(test(lasting.gone), { code: 'unavailable' })
-    held.resolve()
+    slow.release()
     caller.abort(new Error('The caller has gone.'))
     await assert.rejects(first, { message: 'The caller has gone.' })
     assert.equal((await test(lasting.gone)).recorded.approved.count, 2_500)

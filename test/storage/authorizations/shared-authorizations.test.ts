@@ -12,7 +12,7 @@ import {
   type Comparison,
   settleAuthorization,
 } from '../../../src/storage/authorizations/settle.ts'
-import type { Database } from '../../../src/storage/engine/database.ts'
+import type { Connection, Database } from '../../../src/storage/engine/database.ts'
 import { newEventId } from '../../../src/storage/events/events.ts'
 import type { Claim } from '../../../src/storage/idempotency/idempotency.ts'
 import { recordPaymentMessage } from '../../../src/storage/payments/messages.ts'
@@ -411,6 +411,20 @@ for (const { name, open, skip } of databaseEngines) {
       )
     })
 
+    const lockKey = (connection: Connection, publicToken: PublicToken, wait = '') =>
+      sql(
+        connection,
+        `select from idempotency_record where key_hash = $1 for no key update ${wait}`,
+        [hash(`key of ${publicToken}`)],
+      )
+
+    /** Resolves when a statement waits for a lock. */
+    async function untilOneWaits(): Promise<void> {
+      const waiting = `select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`
+      while ((await sql(database, waiting)).length === 0);
+    }
+
     test('keys are locked in the order of their cards, whatever the order of the callers', {
       skip: name !== 'PostgreSQL',
     }, async (t) => {
@@ -420,18 +434,10 @@ for (const { name, open, skip } of databaseEngines) {
         cards.map((each) => beginToSettle(each, makeClaim(each))),
       )
       const { settled } = await database.transaction(async (connection) => {
-        const lockKey = (publicToken: PublicToken, wait: string) =>
-          sql(
-            connection,
-            `select from idempotency_record where key_hash = $1 for no key update ${wait}`,
-            [hash(`key of ${publicToken}`)],
-          )
-        await lockKey(cards[0], '')
+        await lockKey(connection, cards[0])
         const settled = Promise.all(settlements.toReversed().map((settle) => settle('match')))
-        const waiting = `select from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock'`
-        while ((await sql(database, waiting)).length === 0);
-        await lockKey(cards[1], 'nowait')
+        await untilOneWaits()
+        await lockKey(connection, cards[1], 'nowait')
         return { settled }
       })
       assert.deepEqual(
@@ -449,15 +455,9 @@ for (const { name, open, skip } of databaseEngines) {
         cards.map((each) => beginToSettle(each, makeClaim(each))),
       )
       const { settled } = await database.transaction(async (connection) => {
-        await sql(
-          connection,
-          'select from idempotency_record where key_hash = $1 for no key update',
-          [hash(`key of ${cards[0]}`)],
-        )
+        await lockKey(connection, cards[0])
         const settled = Promise.all(settlements.map((settle) => settle('match')))
-        const waiting = `select from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock'`
-        while ((await sql(database, waiting)).length === 0);
+        await untilOneWaits()
         const reversal = await recordPaymentMessage(database, {
           publicToken: cards[1],
           networkId,

@@ -127,7 +127,10 @@ function facts(payment: Payment): Content {
     </dd>
     <dt>Opened</dt>
     <dd>${instant(payment.openedAt)} <p class="fine">${openings[openedBy]}</p></dd>
-    ${flagged && html`<dt>Flagged</dt><dd>An increment opened it, or an advice held an amount again.</dd>`}
+    ${
+      flagged &&
+      html`<dt>Flagged</dt><dd>An increment opened it, or an advice held an amount again.</dd>`
+    }
     ${payment.reference && html`<dt>Reference</dt><dd><code>${payment.reference}</code></dd>`}
     ${
       networkTransactionId &&

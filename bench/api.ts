@@ -2,7 +2,7 @@
  * Requests per second of the public listener on a PostgreSQL server, each beside a bare `node:http`
  * server with one prepared statement on the same database, in the same run: `npm run bench -- api`.
  *
- * `-- --seconds 2` makes each of the six runs of an operation shorter, `--only 'list 100'` takes
+ * `--seconds 2` makes each of the six runs of an operation shorter, `--only 'list 100'` takes
  * the operations whose name has these words in it, and `--rounds 1` measures each once.
  */
 import { randomUUID } from 'node:crypto'

@@ -2,7 +2,7 @@
  * Measures the cost of the audit log: `npm run bench -- audit`. Calls per second while acts are
  * entered, and while they are not, because the benchmark holds the lease. The processor time for
  * entering 1,000 acts per second, in this program and in the database; the bytes that the database
- * writes per act; and the time from a disclosure to its receipt. `-- --rounds 5 --seconds 5` sets
+ * writes per act; and the time from a disclosure to its receipt. `--rounds 5 --seconds 5` sets
  * the number and length of the measurements, `--parts receipts,bytes,calls,share` selects them.
  */
 import { randomUUID } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
  * How long the back-test of a product's spending controls takes with a million recorded
- * authorizations: `npm run bench -- back-test`. `-- --authorizations 1000000 --cards 20000` set the
+ * authorizations: `npm run bench -- back-test`. `--authorizations 1000000 --cards 20000` set the
  * numbers. Prints the longest time in which no other call was worked on. Compares the result with
  * that of deciding each authorization one by one.
  */

@@ -5,7 +5,7 @@
  * planned beforehand, whether or not the one before it was answered; how long it took is counted
  * from that instant, so that a stall counts for all calls that it kept waiting.
  *
- * `-- --seconds 60` makes the second part longer, `--capacity-seconds` the first, and `--rate 500`
+ * `--seconds 60` makes the second part longer, `--capacity-seconds` the first, and `--rate 500`
  * leaves the first part out. Variables of the service (`PROCESSES=2`) are handed on. Fails where a
  * call does.
  */

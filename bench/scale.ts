@@ -1,7 +1,7 @@
 /**
  * All operations on few cards and on many, in one run on one PostgreSQL server that keeps what it
  * commits, and how long each filter's pages take: `npm run bench -- scale`, with ten million cards
- * `-- --cards 10000000`. Two services take turns, so that what else the machine does meets both.
+ * `--cards 10000000`. Two services take turns, so that what else the machine does meets both.
  *
  * `--small 20000` is how many the few are, `--measured 2000` the cards that calls go round, made by
  * the service among the others; `--seconds 3 --rounds 5` how long and how often each is measured,

@@ -1,7 +1,7 @@
 /**
  * Measures scenario files: `npm run bench -- scenarios`. Runs the shipped files again and again, 200
  * scenarios in all, in a sandbox on an embedded database, twice under one seed, and fails if one
- * does not pass or if the two reports differ in a byte. `-- --count 40` runs fewer, `--seed 8` runs
+ * does not pass or if the two reports differ in a byte. `--count 40` runs fewer, `--seed 8` runs
  * them in another order.
  */
 import { type ChildProcess, spawn } from 'node:child_process'

@@ -1,7 +1,7 @@
 /**
  * How long an operator waits for each kind of search, for a card, and for pages of the console,
  * with a million cards in one PostgreSQL server that keeps what it commits: `npm run bench --
- * support-desk`, with others `-- --cards 100000`. All cards have the same last four digits and one
+ * support-desk`, with others `--cards 100000`. All cards have the same last four digits and one
  * in ten the same reference, which is the worst that a search can meet; one card has ten thousand
  * of everything. `--calls 200` is how often each is asked, one call after the other.
  */

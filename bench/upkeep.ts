@@ -1,7 +1,7 @@
 /**
  * Measures the background work of a service with many rows, and its effect on a client: `npm run
  * bench -- upkeep`. Events per second in a client's feed; the time to delete ten million old events
- * and attempts; the time to re-encrypt a million cards. `-- --events 10000000 --attempts 1000000
+ * and attempts; the time to re-encrypt a million cards. `--events 10000000 --attempts 1000000
  * --cards 100000` set the numbers.
  */
 import { setTimeout as wait } from 'node:timers/promises'

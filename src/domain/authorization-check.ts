@@ -1,8 +1,11 @@
+import type { Decider, DecisionReason } from './decision.ts'
+
 /**
  * The checks, in the order in which they run. `controls` are those without money; they cost no try.
  * `shadow` precedes the check of the controls that it would have belonged to. It and the checks of
- * the address decide nothing. `answer` belongs to repeats: whether the first request was answered
- * before it was lost with its process.
+ * the address decide nothing. `decision`: what the card's client said, or what stood in for its
+ * answer. `answer` belongs to repeats: whether the first request was answered before it was lost
+ * with its process.
  */
 export const checkNames = [
   'card',
@@ -18,6 +21,7 @@ export const checkNames = [
   'pin',
   'cvv2',
   'limits',
+  'decision',
   'answer',
 ] as const
 
@@ -44,6 +48,9 @@ export interface AuthorizationCheck {
   readonly control?: string
   /** The control's owner. */
   readonly owner?: 'product' | 'card'
+  /** Of an external decision: who decided, and why it declined. */
+  readonly decidedBy?: Decider
+  readonly reason?: DecisionReason
 }
 
 /** Reads checks as they are stored. */

@@ -33,6 +33,7 @@ export const scopeKinds = {
   'cvv.read': 'client',
   'cvv.write': 'client',
   'payments.read': 'client',
+  'decisions.write': 'client',
   'events.read': 'client',
   'webhooks.write': 'client',
   'simulator.write': 'client',

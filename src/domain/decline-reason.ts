@@ -1,13 +1,18 @@
 import type { AuthorizationCheck } from './authorization-check.ts'
 import type { DeclineCode } from './response-code.ts'
 
-/** What declines an authorization. `service`: nothing about the card did. */
+/**
+ * What declines an authorization. `client`: the card's client, when it was asked. `fallback`: what
+ * stood in for the client's answer. `service`: nothing about the card did.
+ */
 export const decliners = [
   'card',
   'product_control',
   'card_control',
   'pin',
   'cvv2',
+  'client',
+  'fallback',
   'service',
 ] as const
 
@@ -183,6 +188,44 @@ export const declineRules = {
     retry: 'later',
     advice: 'The card has been used as often as its limit allows; pay later.',
   },
+  // A client may also decline with the reasons of controls and of the card above.
+  do_not_honor: {
+    responseCode: '05',
+    declinedBy: 'client',
+    retry: 'later',
+    advice: 'Your card issuer declined the payment; ask there for the reason.',
+  },
+  insufficient_funds: {
+    responseCode: '51',
+    declinedBy: 'client',
+    retry: 'later',
+    advice: 'The balance is too low; add money or pay less.',
+  },
+  suspected_fraud: {
+    responseCode: '59',
+    declinedBy: 'client',
+    retry: 'never',
+    advice: 'The payment looks unusual; contact your card issuer.',
+  },
+  transaction_not_permitted: {
+    responseCode: '57',
+    declinedBy: 'client',
+    objection: { check: 'decision' },
+    retry: 'never',
+    advice: 'Your card issuer does not allow payments of this kind.',
+  },
+  authentication_required: {
+    responseCode: '1A',
+    declinedBy: 'client',
+    retry: 'with_other_data',
+    advice: 'Pay again and confirm the payment, such as with your PIN or in your app.',
+  },
+  decision_unavailable: {
+    responseCode: '91',
+    declinedBy: 'fallback',
+    retry: 'later',
+    advice: 'Your card issuer could not be reached; try again in a few minutes.',
+  },
   service_unavailable: {
     responseCode: '96',
     declinedBy: 'service',
@@ -194,6 +237,16 @@ export const declineRules = {
 export type DeclineReason = keyof typeof declineRules
 
 export const declineReasons = Object.keys(declineRules) as readonly DeclineReason[]
+
+/** The reasons that only a decision has, of the card's client or of what stood in for it. */
+export const decisionReasons = [
+  'do_not_honor',
+  'insufficient_funds',
+  'suspected_fraud',
+  'transaction_not_permitted',
+  'authentication_required',
+  'decision_unavailable',
+] as const satisfies readonly DeclineReason[]
 
 /** Why an authorization was declined, and what follows from it. */
 export interface Decline extends Pick<DeclineRule, 'advice' | 'retry'> {
@@ -212,6 +265,11 @@ export function explainDecline(
   checks: readonly CheckVerdict[],
 ): Decline | null {
   const last = checks.at(-1)
+  if (last?.check === 'decision' && last.reason && last.responseCode === responseCode) {
+    const { advice, retry } = declineRules[last.reason]
+    const declinedBy = last.decidedBy === 'endpoint' ? 'client' : 'fallback'
+    return { declineReason: last.reason, declinedBy, advice, retry }
+  }
   for (const declineReason of declineReasons) {
     const { advice, declinedBy, retry, ...rule }: DeclineRule = declineRules[declineReason]
     if (rule.responseCode !== responseCode || !isObjection(last, rule.objection)) continue
@@ -227,7 +285,10 @@ export function explainDecline(
   return null
 }
 
-type CheckVerdict = Pick<AuthorizationCheck, 'check' | 'result' | 'control' | 'owner'>
+type CheckVerdict = Pick<
+  AuthorizationCheck,
+  'check' | 'result' | 'control' | 'owner' | 'responseCode' | 'reason' | 'decidedBy'
+>
 
 const isObjection = (
   last: CheckVerdict | undefined,

@@ -29,6 +29,12 @@ const objections = [
   ['61', 'limits', 'failed', 'limits.day'] as const,
   ['65', 'limits', 'failed', 'singleUse'] as const,
   ['96', 'limits', 'passed'] as const,
+  ['05', 'decision', 'failed'] as const,
+  ['51', 'decision', 'failed'] as const,
+  ['57', 'decision', 'failed'] as const,
+  ['59', 'decision', 'failed'] as const,
+  ['1A', 'decision', 'failed'] as const,
+  ['91', 'decision', 'unresolved'] as const,
   ['96', 'answer', 'unresolved'] as const,
   // A reversal came first, whatever the checks came to.
   ['94', 'pin', 'passed'] as const,

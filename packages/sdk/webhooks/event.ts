@@ -24,6 +24,12 @@ type DeclineReason =
   | 'invalid_amount'
   | 'amount_over_limit'
   | 'count_over_limit'
+  | 'do_not_honor'
+  | 'insufficient_funds'
+  | 'suspected_fraud'
+  | 'transaction_not_permitted'
+  | 'authentication_required'
+  | 'decision_unavailable'
   | 'service_unavailable'
 
 interface AttemptFailed {
@@ -97,6 +103,7 @@ interface Authorization {
       | 'pin'
       | 'cvv2'
       | 'limits'
+      | 'decision'
       | 'answer'
     readonly result: 'passed' | 'failed' | 'not_given' | 'blocked' | 'unresolved'
   }[]
@@ -121,6 +128,13 @@ interface PaymentChange {
   readonly refunded: number
   /** What is still held. */
   readonly open: number
+}
+
+/** The decision endpoint that changed its state. */
+interface EndpointVersion {
+  /** Left out for the endpoint of all products. */
+  readonly productId?: number
+  readonly version: number
 }
 
 /** The details of each type of event, beside the card and the event's number. */
@@ -156,10 +170,33 @@ interface EventDetails {
   readonly 'authorization.declined': Authorization & {
     /** Why: stable, so switch on it. */
     readonly declineReason?: DeclineReason
-    readonly declinedBy?: 'card' | 'product_control' | 'card_control' | 'pin' | 'cvv2' | 'service'
+    readonly declinedBy?:
+      | 'card'
+      | 'product_control'
+      | 'card_control'
+      | 'pin'
+      | 'cvv2'
+      | 'client'
+      | 'fallback'
+      | 'service'
     /** The control that declined, such as `limits.day`. */
     readonly control?: string
   }
+  readonly 'decision.late': {
+    readonly decisionId: string
+    readonly authorizationId: string
+    /** Milliseconds after the deadline. */
+    readonly lateMs: number
+    /** What the answer said. */
+    readonly decision: 'approve' | 'decline' | 'challenge'
+    readonly amount?: number
+    readonly reason?: string
+  }
+  readonly 'decision_endpoint.degraded': EndpointVersion & {
+    /** Of the last 50 requests. */
+    readonly unanswered: number
+  }
+  readonly 'decision_endpoint.recovered': EndpointVersion & { readonly degradedSeconds: number }
   readonly 'payment.changed': PaymentChange
   /** Money moved without an authorization. */
   readonly 'payment.forced': PaymentChange

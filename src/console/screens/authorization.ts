@@ -30,6 +30,7 @@ const checkNames: Readonly<Record<Check['check'], string>> = {
   pin: 'PIN',
   cvv2: 'CVV2',
   limits: 'Spending limits',
+  decision: 'Decision of the client',
   answer: 'Answer to the first request',
 }
 
@@ -116,6 +117,8 @@ const declinerNames: Readonly<Record<(typeof decliners)[number], string>> = {
   card_control: 'A control of the card',
   pin: 'The PIN',
   cvv2: 'The CVV2',
+  client: 'The client',
+  fallback: 'What stood in for the client',
   service: 'The service',
 }
 

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { checkNames, checkResults } from '../../domain/authorization-check.ts'
 import { controlOwners } from '../../domain/decide-controls.ts'
+import { deciders } from '../../domain/decision.ts'
 import { declineReasons, decliners, retries } from '../../domain/decline-reason.ts'
 import { recordedTransactionMembers } from './transaction-members.ts'
 
@@ -23,6 +24,17 @@ export const checkMembers = {
   ),
   owner: Type.Optional(
     Type.Enum([...controlOwners], { description: 'Whose control it is.', examples: ['card'] }),
+  ),
+  decidedBy: Type.Optional(
+    Type.Enum([...deciders], {
+      description: 'Of `decision`: who decided, the endpoint of the client or what stood in.',
+    }),
+  ),
+  reason: Type.Optional(
+    Type.String({
+      description: 'Of `decision`: why it declined.',
+      examples: ['insufficient_funds'],
+    }),
   ),
 }
 

@@ -23,6 +23,7 @@ const spread: readonly SpreadTables[] = [
       'wrong_expiry',
       'payment',
       'payment_message',
+      'decision',
       'pin_envelope',
       'card_limit',
       'card_controls',
@@ -73,6 +74,9 @@ const copied: readonly string[] = [
   'link',
   'link_session',
   'link_process',
+  'decision_endpoint',
+  'decision_endpoint_state',
+  'decision_signing_key',
 ]
 
 /** Tables that are never joined to others: on the coordinator only. */

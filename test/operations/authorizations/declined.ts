@@ -1,6 +1,10 @@
 /** How each decline is caused: what happens to a card, and what is then asked about it. */
 import { randomBytes } from 'node:crypto'
-import type { DeclineReason } from '../../../src/domain/decline-reason.ts'
+import {
+  type DeclineReason,
+  decisionReasons,
+  declineReasons,
+} from '../../../src/domain/decline-reason.ts'
 import { blockPin, expireCard } from '../../support/builders.ts'
 import { cvvTry, type IssuedCard, otherDigits, pinBlock, pinTry } from '../../support/network.ts'
 import { sql, type TestService } from '../../support/service.ts'
@@ -8,6 +12,13 @@ import { cardNotPresent, purchase } from '../../support/switch.ts'
 
 /** Fields of a message of ISO 8583. */
 type Fields = Record<string, string>
+
+/** The reasons of the service's own checks. */
+type CheckedReason = Exclude<DeclineReason, (typeof decisionReasons)[number]>
+
+export const checkedReasons = declineReasons.filter(
+  (reason): reason is CheckedReason => !decisionReasons.some((name) => name === reason),
+)
 
 export interface DeclineCause {
   /** What happens to the card before. */
@@ -28,7 +39,7 @@ const money = { amount: 1_000, currency: 'EUR' }
 const limits = [{ period: 'day', maximumAmount: 999 }]
 
 /** Lists the causes of all declines by their reasons. */
-export function listCauses(service: TestService): Readonly<Record<DeclineReason, DeclineCause>> {
+export function listCauses(service: TestService): Readonly<Record<CheckedReason, DeclineCause>> {
   const put = async (path: string, body: object) => {
     const answer = await service.call('PUT', path, { body })
     if (answer.status >= 300) throw new Error(`${path}: ${answer.text}`)

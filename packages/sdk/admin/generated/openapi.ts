@@ -1727,7 +1727,7 @@ export interface components {
         readonly Authorization: {
             readonly approved: boolean;
             /** @enum {string} */
-            readonly responseCode: "00" | "03" | "10" | "13" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "61" | "62" | "65" | "75" | "78" | "86" | "94" | "96" | "N7";
+            readonly responseCode: "00" | "03" | "05" | "10" | "13" | "14" | "41" | "43" | "46" | "51" | "54" | "55" | "57" | "59" | "61" | "62" | "65" | "75" | "78" | "86" | "91" | "94" | "96" | "1A" | "N7";
             /** @description The part of `amount` that was approved, with `10`. */
             readonly approvedAmount?: number;
             /** @example 4820117360 */
@@ -2050,7 +2050,7 @@ export interface components {
              * @example amount_over_limit
              * @enum {string}
              */
-            readonly declineReason: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "service_unavailable";
+            readonly declineReason: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
             /**
              * @description Whose control it is.
              * @enum {string}
@@ -2343,13 +2343,13 @@ export interface components {
                  * @example wrong_pin
                  * @enum {string}
                  */
-                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "service_unavailable";
+                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
                 /**
                  * @description What declined. On declines only.
                  * @example pin
                  * @enum {string}
                  */
-                readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "service";
+                readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "client" | "fallback" | "service";
                 /**
                  * @description The control that declined, where one did.
                  * @example limits.day
@@ -3109,13 +3109,13 @@ export interface components {
              * @example wrong_pin
              * @enum {string}
              */
-            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "service_unavailable";
+            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
             /**
              * @description What declined. On declines only.
              * @example pin
              * @enum {string}
              */
-            readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "service";
+            readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "client" | "fallback" | "service";
             /**
              * @description The control that declined, where one did.
              * @example limits.day
@@ -3223,7 +3223,7 @@ export interface components {
                  * @description `controls`: those without money. `shadow`: controls that decide nothing; they object. `answer`: of a repeat, whose first request was lost before it was answered.
                  * @enum {string}
                  */
-                readonly check: "card" | "postal_code" | "address_line" | "status" | "expiry" | "transaction_type" | "currency" | "shadow" | "controls" | "pin_block" | "pin" | "cvv2" | "limits" | "answer";
+                readonly check: "card" | "postal_code" | "address_line" | "status" | "expiry" | "transaction_type" | "currency" | "shadow" | "controls" | "pin_block" | "pin" | "cvv2" | "limits" | "decision" | "answer";
                 /**
                  * @description `not_given`: the request had nothing to check. `blocked`: no try was left, and nothing was compared. `unresolved`: the HSM gave no answer.
                  * @enum {string}
@@ -3244,6 +3244,16 @@ export interface components {
                  * @enum {string}
                  */
                 readonly owner?: "product" | "card";
+                /**
+                 * @description Of `decision`: who decided, the endpoint of the client or what stood in.
+                 * @enum {string}
+                 */
+                readonly decidedBy?: "endpoint" | "fallback:timeout" | "fallback:error" | "rule:timeout" | "rule:error";
+                /**
+                 * @description Of `decision`: why it declined.
+                 * @example insufficient_funds
+                 */
+                readonly reason?: string;
                 /** @description From the arrival of the request. */
                 readonly afterMs: number;
                 /** @description The response code of the decline. */
@@ -3525,13 +3535,13 @@ export interface components {
                  * @example wrong_pin
                  * @enum {string}
                  */
-                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "service_unavailable";
+                readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
                 /**
                  * @description What declined. On declines only.
                  * @example pin
                  * @enum {string}
                  */
-                readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "service";
+                readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "client" | "fallback" | "service";
                 /**
                  * @description The control that declined, where one did.
                  * @example limits.day

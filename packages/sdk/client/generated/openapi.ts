@@ -738,7 +738,7 @@ export interface components {
         readonly Authorization: {
             readonly approved: boolean;
             /** @enum {string} */
-            readonly responseCode: "00" | "03" | "10" | "13" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "61" | "62" | "65" | "75" | "78" | "86" | "94" | "96" | "N7";
+            readonly responseCode: "00" | "03" | "05" | "10" | "13" | "14" | "41" | "43" | "46" | "51" | "54" | "55" | "57" | "59" | "61" | "62" | "65" | "75" | "78" | "86" | "91" | "94" | "96" | "1A" | "N7";
             /** @description The part of `amount` that was approved, with `10`. */
             readonly approvedAmount?: number;
             /** @example 4820117360 */
@@ -980,7 +980,7 @@ export interface components {
              * @example amount_over_limit
              * @enum {string}
              */
-            readonly declineReason: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "service_unavailable";
+            readonly declineReason: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
             /**
              * @description Whose control it is.
              * @enum {string}
@@ -1119,7 +1119,7 @@ export interface components {
              *       "pin.blocked"
              *     ]
              */
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired")[] | readonly "*"[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired")[] | readonly "*"[];
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
         };
@@ -1158,7 +1158,7 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired" | "*")[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "*")[];
             readonly description?: string;
             /**
              * @description `Disabled` webhooks get no messages.
@@ -1186,7 +1186,7 @@ export interface components {
             /** @description The `webhook-id` of the message. */
             readonly eventId: string;
             /** @enum {string} */
-            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired" | "webhook.ping";
+            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "webhook.ping";
             /** @enum {string} */
             readonly status: "Pending" | "Delivered" | "Failed";
             /** Format: date-time */
@@ -1245,7 +1245,7 @@ export interface components {
              */
             readonly id: string;
             /** @enum {string} */
-            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired";
+            readonly type: "card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired";
             /**
              * Format: date-time
              * @description The time of the act.
@@ -1692,13 +1692,13 @@ export interface components {
              * @example wrong_pin
              * @enum {string}
              */
-            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "service_unavailable";
+            readonly declineReason?: "card_not_activated" | "card_restricted" | "card_lost" | "card_stolen" | "card_closed" | "card_expired" | "wrong_expiry_date" | "inquiry_not_supported" | "currency_not_supported" | "merchant_category_not_allowed" | "merchant_not_allowed" | "country_not_allowed" | "channel_not_allowed" | "pin_missing" | "invalid_pin_block" | "wrong_pin" | "pin_blocked" | "wrong_cvv2" | "cvv2_blocked" | "transaction_reversed" | "invalid_amount" | "amount_over_limit" | "count_over_limit" | "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "transaction_not_permitted" | "authentication_required" | "decision_unavailable" | "service_unavailable";
             /**
              * @description What declined. On declines only.
              * @example pin
              * @enum {string}
              */
-            readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "service";
+            readonly declinedBy?: "card" | "product_control" | "card_control" | "pin" | "cvv2" | "client" | "fallback" | "service";
             /**
              * @description The control that declined, where one did.
              * @example limits.day
@@ -1803,7 +1803,7 @@ export interface components {
                  * @description `controls`: those without money. `shadow`: controls that decide nothing; they object. `answer`: of a repeat, whose first request was lost before it was answered.
                  * @enum {string}
                  */
-                readonly check: "card" | "postal_code" | "address_line" | "status" | "expiry" | "transaction_type" | "currency" | "shadow" | "controls" | "pin_block" | "pin" | "cvv2" | "limits" | "answer";
+                readonly check: "card" | "postal_code" | "address_line" | "status" | "expiry" | "transaction_type" | "currency" | "shadow" | "controls" | "pin_block" | "pin" | "cvv2" | "limits" | "decision" | "answer";
                 /**
                  * @description `not_given`: the request had nothing to check. `blocked`: no try was left, and nothing was compared. `unresolved`: the HSM gave no answer.
                  * @enum {string}
@@ -1824,6 +1824,16 @@ export interface components {
                  * @enum {string}
                  */
                 readonly owner?: "product" | "card";
+                /**
+                 * @description Of `decision`: who decided, the endpoint of the client or what stood in.
+                 * @enum {string}
+                 */
+                readonly decidedBy?: "endpoint" | "fallback:timeout" | "fallback:error" | "rule:timeout" | "rule:error";
+                /**
+                 * @description Of `decision`: why it declined.
+                 * @example insufficient_funds
+                 */
+                readonly reason?: string;
             }[];
         };
         readonly ReplaceCardControls: {
@@ -2208,7 +2218,7 @@ export interface components {
         readonly SimulatedAuthorization: {
             readonly approved: boolean;
             /** @enum {string} */
-            readonly responseCode: "00" | "03" | "10" | "13" | "14" | "41" | "43" | "46" | "54" | "55" | "57" | "61" | "62" | "65" | "75" | "78" | "86" | "94" | "96" | "N7";
+            readonly responseCode: "00" | "03" | "05" | "10" | "13" | "14" | "41" | "43" | "46" | "51" | "54" | "55" | "57" | "59" | "61" | "62" | "65" | "75" | "78" | "86" | "91" | "94" | "96" | "1A" | "N7";
             /** @description The part of `amount` that was approved, with `10`. */
             readonly approvedAmount?: number;
             /** @example 4820117360 */
@@ -2291,7 +2301,7 @@ export interface components {
              *       "pin.blocked"
              *     ]
              */
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired")[] | readonly "*"[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired")[] | readonly "*"[];
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly description?: string;
             /**
@@ -2304,7 +2314,7 @@ export interface components {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
             readonly webhookId: string;
             readonly url: string;
-            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "payment.changed" | "payment.forced" | "payment.expired" | "*")[];
+            readonly events: readonly ("card.created" | "card.status_changed" | "card.controls_changed" | "card_data.revealed" | "pin.set" | "pin.revealed" | "pin.attempt_failed" | "pin.blocked" | "pin.unblocked" | "cvv.attempt_failed" | "cvv.blocked" | "cvv.unblocked" | "authorization.approved" | "authorization.declined" | "decision.late" | "decision_endpoint.degraded" | "decision_endpoint.recovered" | "payment.changed" | "payment.forced" | "payment.expired" | "*")[];
             readonly description?: string;
             /**
              * @description `Disabled` webhooks get no messages.

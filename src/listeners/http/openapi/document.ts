@@ -17,6 +17,7 @@ const scopeDescriptions: Readonly<Record<Scope, string>> = {
   'cvv.read': 'Read the CVV status.',
   'cvv.write': 'Block and unblock the CVV.',
   'payments.read': 'Read authorizations and why they were declined.',
+  'decisions.write': 'Decide authorizations: set the endpoint, take requests and answer them.',
   'events.read': 'Read events and their receipts.',
   'webhooks.write': 'Manage webhook endpoints.',
   'simulator.write': 'Simulate authorizations, in the sandbox.',

@@ -1,5 +1,6 @@
 import Type, { type Static, type TProperties } from 'typebox'
 import { cardStatusCodes } from '../../../domain/card-status.ts'
+import { verdicts } from '../../../domain/decision.ts'
 import { type EventType, eventTypes } from '../../../domain/event-type.ts'
 import { laterMessages } from '../../../domain/payment.ts'
 import { cardTypes } from '../../../domain/product.ts'
@@ -82,6 +83,17 @@ const messageSchema = <Name extends EventType, Details extends TProperties>(
     data: Type.Object({ ...cardMembers, ...details }),
   })
 
+/**
+ * A decision endpoint that changed its state. The event belongs to the card whose authorization made it
+ * change.
+ */
+const endpointVersion = {
+  productId: Type.Optional(
+    Type.Integer({ description: 'Left out for the endpoint of all products.', examples: [1001] }),
+  ),
+  version: Type.Integer({ minimum: 1, examples: [3] }),
+}
+
 /** The body of each type of event. */
 export const messageSchemas = {
   'card.created': messageSchema('card.created', {
@@ -122,6 +134,22 @@ export const messageSchemas = {
   'authorization.declined': messageSchema('authorization.declined', {
     ...authorization,
     ...declineMembers,
+  }),
+  'decision.late': messageSchema('decision.late', {
+    decisionId: Type.String({ format: 'uuid' }),
+    authorizationId: Type.String({ format: 'uuid' }),
+    lateMs: Type.Integer({ description: 'Milliseconds after the deadline.', examples: [240] }),
+    decision: Type.Enum([...verdicts], { description: 'What the answer said.' }),
+    amount: Type.Optional(Type.Integer()),
+    reason: Type.Optional(Type.String()),
+  }),
+  'decision_endpoint.degraded': messageSchema('decision_endpoint.degraded', {
+    ...endpointVersion,
+    unanswered: Type.Integer({ description: 'Of the last 50 requests.', examples: [20] }),
+  }),
+  'decision_endpoint.recovered': messageSchema('decision_endpoint.recovered', {
+    ...endpointVersion,
+    degradedSeconds: Type.Integer({ examples: [35] }),
   }),
   'payment.changed': messageSchema('payment.changed', paymentChange),
   'payment.forced': messageSchema('payment.forced', paymentChange),

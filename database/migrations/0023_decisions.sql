@@ -1,0 +1,108 @@
+-- External decisions: the endpoints of clients, and what they were asked and answered.
+
+-- The versions of an endpoint. A change of settings makes a version; versions never change.
+create table decision_endpoint (
+  client_id text not null,
+  -- 0 for all products of the client that have no endpoint of their own.
+  product_id integer not null default 0,
+  version integer not null check (version > 0),
+  -- Null: requests go to the client's stream.
+  url text,
+  timeout_ms integer not null check (timeout_ms between 100 and 2500),
+  max_in_flight integer not null check (max_in_flight between 1 and 1000),
+  on_timeout text not null check (on_timeout in ('decline', 'approve', 'rule')),
+  on_error text not null check (on_error in ('decline', 'approve', 'rule')),
+  -- A CEL expression.
+  rule text,
+  mode text not null check (mode in ('enforce', 'shadow')),
+  sample_percent integer not null check (sample_percent between 1 and 100),
+  format text not null check (format in ('pinfold', 'thredd-ehi')),
+  created_at timestamptz not null default now(),
+  primary key (client_id, product_id, version),
+  check (rule is not null or 'rule' not in (on_timeout, on_error))
+);
+
+-- The versions in force of each endpoint; null for none.
+create table decision_endpoint_state (
+  client_id text not null,
+  product_id integer not null default 0,
+  enforced_version integer,
+  -- The version that was in force before: a rollback returns to it.
+  previous_version integer,
+  shadow_version integer,
+  -- Since when a process sends nothing but probes; null while it answers.
+  degraded_since timestamptz,
+  changed_at timestamptz not null default now(),
+  primary key (client_id, product_id)
+);
+
+-- What signs the requests to a client's endpoints. A replaced one also signs until signs_until.
+create table decision_signing_key (
+  client_id text not null,
+  key_id text not null,
+  -- The HMAC key and the Ed25519 key, sealed by the HSM.
+  sealed_keys bytea not null,
+  -- Ed25519, in base64url: clients read it.
+  public_key text not null,
+  created_at timestamptz not null default now(),
+  -- Null for the present one.
+  signs_until timestamptz,
+  primary key (client_id, key_id)
+);
+
+-- A question to a client about an authorization, with the reservation that waits for its answer.
+-- The row is written when the limits are reserved, and completed when the authorization is answered:
+-- by the process that asked, or, if that was lost, by a sweep.
+create table decision (
+  public_token text not null,
+  -- A version 7 UUID.
+  decision_id uuid not null,
+  -- Of the card, which never changes.
+  client_id text not null,
+  authorization_id uuid not null,
+  -- Among those of the card.
+  sequence integer not null check (sequence > 0),
+  -- 'authorize' decides; 'shadow' and 'replay' are only recorded.
+  purpose text not null check (purpose in ('authorize', 'shadow', 'replay')),
+  endpoint_product_id integer not null,
+  endpoint_version integer not null,
+  -- DecisionFacts (src/domain/decision.ts), as JSON.
+  facts text not null,
+  -- What an approval holds: null if nothing.
+  held_amount bigint check (held_amount >= 0),
+  held_currency_code text,
+  asked_at timestamptz not null default clock_timestamp(),
+  deadline timestamptz not null,
+  -- What a conclusion needs, as JSON (src/storage/decisions/conclude.ts); null once concluded.
+  pending text,
+  -- The first answer that came by a call of the client (POST /decisions/{id}/answer), as JSON.
+  called_answer text,
+  called_at timestamptz,
+  -- The conclusion: null until then.
+  concluded_at timestamptz,
+  decided_by text,
+  verdict text check (verdict in ('approve', 'decline', 'challenge')),
+  approved_amount bigint,
+  reason text,
+  response_code text,
+  -- Why there was no usable answer (src/domain/decision.ts).
+  error text,
+  status_code integer,
+  duration_ms integer,
+  request_hash bytea check (length(request_hash) = 32),
+  answer_hash bytea check (length(answer_hash) = 32),
+  -- The client's own, as JSON.
+  metadata text check (length(metadata) <= 2000),
+  -- What an answer said that came too late, as JSON.
+  late_answer text,
+  primary key (public_token, decision_id)
+)
+with (fillfactor = 50);
+
+create unique index decision_by_sequence on decision (public_token, sequence);
+-- A client's decisions over all its cards, newest first.
+create index decision_by_client on decision (client_id, decision_id);
+create index decision_by_authorization on decision (authorization_id, public_token);
+-- What waits for an answer: few at any time.
+create index decision_waiting on decision (deadline) where concluded_at is null;
+create index decision_by_age on decision (asked_at);

@@ -20,6 +20,8 @@ interface RunRecord {
   readonly failures: Failure[]
   /** The number of skipped tests by reason. */
   readonly leftOut: Map<string, number>
+  /** The files that run, and since when. */
+  readonly running: Map<string, number>
   /** The tests' output by the module of their process. */
   readonly output: Map<string, string>
   passed: number
@@ -42,6 +44,7 @@ export async function reportRun(
     files: new Set(files.map((file) => toRelativePath(file))),
     failures: [],
     leftOut: new Map(),
+    running: new Map(),
     output: new Map(),
     passed: 0,
     filesDone: 0,
@@ -50,25 +53,41 @@ export async function reportRun(
     const path = toRelativePath(file)
     record.output.set(path, (record.output.get(path) ?? '') + message)
   }
+  tests.on('test:dequeue', (test) => {
+    if (isFile(record, test)) record.running.set(toRelativePath(test.name), Date.now())
+  })
   tests.on('test:stdout', keepOutput)
   tests.on('test:stderr', keepOutput)
   tests.on('test:complete', (test) => {
     noteTest(record, test)
     if (isProcess(test)) printOutput(record, test, showsOutput)
     if (!isFile(record, test)) return
+    record.running.delete(toRelativePath(test.name))
     record.filesDone += 1
     printFile(record, test)
   })
+  const watch = setInterval(() => printLongRunning(record), longRunningMs)
   for await (const _ of tests) {
     // Each event is handled above.
   }
+  clearInterval(watch)
   printSummary(record, (Date.now() - startedMs) / 1000)
   const skipped = [...record.leftOut.values()].reduce((sum, count) => sum + count, 0)
   return { passed: record.passed, failed: record.failures.length, skipped }
 }
 
+/** A file that has run for longer is named, so that a run that hangs shows where. */
+const longRunningMs = 120_000
+
+function printLongRunning({ running }: RunRecord): void {
+  for (const [file, sinceMs] of running) {
+    const seconds = Math.round((Date.now() - sinceMs) / 1000)
+    if (seconds * 1000 >= longRunningMs) console.log(`  still running: ${file}, for ${seconds} s`)
+  }
+}
+
 /** Each file is reported as a test with its path as the name. */
-const isFile = ({ files }: RunRecord, { name }: EventData.TestComplete): boolean =>
+const isFile = ({ files }: RunRecord, { name }: { readonly name: string }): boolean =>
   files.has(toRelativePath(name))
 
 /** Node reports each process as a test with the path of its module as the name. */

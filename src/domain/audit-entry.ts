@@ -59,7 +59,7 @@ export const outcomesByEvent: Readonly<Record<EventType, Outcome>> = {
   'authorization.approved': 'done',
   'authorization.declined': 'refused',
   'decision.late': 'refused',
-  'decision_endpoint.degraded': 'failed',
+  'decision_endpoint.degraded': 'done',
   'decision_endpoint.recovered': 'done',
   'payment.changed': 'done',
   'payment.forced': 'done',

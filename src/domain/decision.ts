@@ -146,7 +146,7 @@ export interface ReservedDecision {
   readonly decisionId: string
   /** The number of this decision among those of its card, from 1. */
   readonly sequence: number
-  /** What an approval holds: less than the amount if limits leave a part. Null: it holds nothing. */
+  /** What an approval holds: a part of the amount if limits leave a part. Null: nothing. */
   readonly hold: Money | null
   readonly deadline: Date
 }

@@ -84,8 +84,8 @@ const messageSchema = <Name extends EventType, Details extends TProperties>(
   })
 
 /**
- * A decision endpoint that changed its state. The event belongs to the card whose authorization made it
- * change.
+ * A decision endpoint that changed its state. The event belongs to the card whose authorization
+ * made it change.
  */
 const endpointVersion = {
   productId: Type.Optional(

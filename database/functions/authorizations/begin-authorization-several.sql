@@ -59,7 +59,10 @@ create or replace function begin_authorization_several(
   try_number integer,
   epoch integer,
   remaining integer,
-  controls jsonb
+  controls jsonb,
+  product_id integer,
+  last_four text,
+  customer_reference text
 )
 language plpgsql
 as $function$
@@ -127,7 +130,8 @@ begin
               product.currency_code, card.controls_version, asked.entry_mode,
               asked.transaction_type, asked.merchant::jsonb
             )
-          end as controls
+          end as controls,
+          card.product_id, right(card.masked_pan, 4) as last_four, card.customer_reference
         from (
           select *
           from card
@@ -232,7 +236,8 @@ begin
       read.pin_key, read.cvk, read.pin_length, read.card_currency_code,
       read.pin_limit, read.pin_remaining,
       read.cvv_limit, read.cvv_remaining,
-      spent.try_number, spent.epoch, spent.remaining, read.controls
+      spent.try_number, spent.epoch, spent.remaining, read.controls, read.product_id,
+      read.last_four, read.customer_reference
     from read
     left join claimed using (ordinal)
     left join spent using (ordinal)

@@ -72,7 +72,10 @@ create or replace function begin_authorization(
   out try_number integer,
   out epoch integer,
   out remaining integer,
-  out controls jsonb
+  out controls jsonb,
+  out product_id integer,
+  out last_four text,
+  out customer_reference text
 )
 language plpgsql
 as $function$
@@ -104,10 +107,12 @@ begin
       where zone_key.client_id = p_network_id and zone_key.key_name = p_zone_key_name
         and zone_key.key_block = p_zone_key_block and zone_key.retired_at is null
     ),
-    product.controls, product.controls_version, card.controls_version
+    product.controls, product.controls_version, card.controls_version, card.product_id,
+    right(card.masked_pan, 4), card.customer_reference
   into public_token, client_id, encrypted_pan, status_code, expiry_date, pin_block, pvv, pin_key,
     cvk, pin_length, card_currency_code, pin_limit, pin_remaining, cvv_limit, cvv_remaining,
-    v_is_zone_key, v_product_controls, v_product_version, v_card_version
+    v_is_zone_key, v_product_controls, v_product_version, v_card_version, product_id, last_four,
+    customer_reference
   from card
   -- The limit keeps the planner from beginning with the cards of the product.
   cross join lateral (

@@ -8,7 +8,9 @@ select begun.outcome, begun.public_token as "publicToken", begun.client_id as "c
   begun.card_currency_code as "currencyCode",
   begun.pin_limit as "pinLimit", begun.pin_remaining as "pinRemaining",
   begun.cvv_limit as "cvvLimit", begun.cvv_remaining as "cvvRemaining",
-  begun.try_number as "tryNumber", begun.epoch, begun.remaining, begun.controls::text as "controls"
+  begun.try_number as "tryNumber", begun.epoch, begun.remaining, begun.controls::text as "controls",
+  begun.product_id as "productId", begun.last_four as "lastFour",
+  begun.customer_reference as "customerReference"
 from begin_authorization(
   p_public_token => :publicToken,
   p_pan_fingerprints => string_to_array(:panFingerprints, ',')::bytea[],
@@ -50,7 +52,8 @@ select done.ordinal, done.outcome, done.public_token as "publicToken",
   done.pin_limit as "pinLimit",
   done.pin_remaining as "pinRemaining", done.cvv_limit as "cvvLimit",
   done.cvv_remaining as "cvvRemaining", done.try_number as "tryNumber", done.epoch,
-  done.remaining, done.controls::text as "controls"
+  done.remaining, done.controls::text as "controls", done.product_id as "productId",
+  done.last_four as "lastFour", done.customer_reference as "customerReference"
 from begin_authorization_several(
   p_public_tokens => :publicTokens,
   p_pan_fingerprints => :panFingerprints,

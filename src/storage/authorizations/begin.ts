@@ -13,6 +13,10 @@ import { type TransactionColumns, toColumns } from './transaction-columns.ts'
 export interface AuthorizedCard {
   readonly publicToken: PublicToken
   readonly clientId: string
+  readonly productId: number
+  /** Of its PAN. */
+  readonly lastFour: string
+  readonly customerReference: string | null
   readonly encryptedPan: Uint8Array
   readonly statusCode: CardStatusCode
   /** `YYYY-MM-DD`. */

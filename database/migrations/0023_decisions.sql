@@ -17,6 +17,8 @@ create table decision_endpoint (
   mode text not null check (mode in ('enforce', 'shadow')),
   sample_percent integer not null check (sample_percent between 1 and 100),
   format text not null check (format in ('pinfold', 'thredd-ehi')),
+  -- The version of the interface at its registration.
+  api_version text not null,
   created_at timestamptz not null default now(),
   primary key (client_id, product_id, version),
   check (rule is not null or 'rule' not in (on_timeout, on_error))

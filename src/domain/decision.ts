@@ -87,6 +87,8 @@ export interface DecisionEndpoint extends EndpointSettings {
   readonly productId: number | null
   /** Versions of one endpoint are numbered from 1. */
   readonly version: number
+  /** The version of the interface at its registration: requests have this form for ever. */
+  readonly apiVersion: string
 }
 
 /** A limit that the transaction meets, and what was spent under it before. */

@@ -45,6 +45,12 @@ grant insert, update, delete on
   delivery_queue
 to :"service";
 
+-- Decision endpoints. Versions never change; a re-encryption replaces sealed keys.
+grant insert on decision_endpoint to :"service";
+grant insert, update on decision_endpoint_state to :"service";
+grant insert, delete on decision_signing_key to :"service";
+grant update (sealed_keys, signs_until) on decision_signing_key to :"service";
+
 -- Links.
 grant insert, update on link to :"service";
 grant insert, update, delete on link_process, link_session, network_transaction to :"service";

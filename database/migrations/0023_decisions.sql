@@ -28,8 +28,10 @@ create table decision_endpoint (
 create table decision_endpoint_state (
   client_id text not null,
   product_id integer not null default 0,
+  -- Registered, and not activated yet.
+  draft_version integer,
   enforced_version integer,
-  -- The version that was in force before: a rollback returns to it.
+  -- The version that was asked about all authorizations before: a rollback returns to it.
   previous_version integer,
   shadow_version integer,
   -- Since when a process sends nothing but probes; null while it answers.
@@ -44,13 +46,16 @@ create table decision_signing_key (
   key_id text not null,
   -- The HMAC key and the Ed25519 key, sealed by the HSM.
   sealed_keys bytea not null,
-  -- Ed25519, in base64url: clients read it.
+  -- Ed25519, in the form of Standard Webhooks (whpk_…): clients read it.
   public_key text not null,
   created_at timestamptz not null default now(),
   -- Null for the present one.
   signs_until timestamptz,
   primary key (client_id, key_id)
 );
+
+create unique index decision_signing_key_present on decision_signing_key (client_id)
+  where signs_until is null;
 
 -- A question to a client about an authorization, with the reservation that waits for its answer.
 -- The row is written when the limits are reserved, and completed when the authorization is answered:

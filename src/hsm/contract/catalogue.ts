@@ -173,7 +173,7 @@ export const keyCatalogue = {
   },
   'personal-data': {
     description:
-      'Enciphers personal data, notes, answers, webhook secrets and payloads of approvals.',
+      'Enciphers personal data, notes, answers, payloads of approvals, and keys that sign messages.',
     kind: { purpose: 'personal-data', keyUsage: 'D0', action: 'seal', ...aes256 },
     ...reEncrypted,
     columns: [
@@ -185,6 +185,7 @@ export const keyCatalogue = {
       'webhook.description',
       // After the present secrets, each of which may become a former one.
       'webhook_former_secret.secret',
+      'decision_signing_key.sealed_keys',
       ...(['approval.payload', 'approval.outcome'] as const),
     ],
     ...staysHere,

@@ -36,6 +36,7 @@ export type RecordPurpose =
   | 'answer'
   | 'sandbox'
   | 'webhook-secret'
+  | 'decision-keys'
   | 'approval'
 
 /** The formats of PIN blocks between zones (ISO 9564-1): 0, 1 and 3 under TDES, 4 under AES. */

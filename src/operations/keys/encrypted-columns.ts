@@ -1,4 +1,5 @@
 import { approvalSubject } from '../../domain/approval.ts'
+import { decisionKeysSubject } from '../../domain/decision-keys.ts'
 import { isPublicToken } from '../../domain/identifiers.ts'
 import type { KeyedColumn, KeyName } from '../../hsm/contract/catalogue.ts'
 import type { RecordPurpose } from '../../hsm/contract/hsm.ts'
@@ -189,6 +190,19 @@ export const keyedColumns: Readonly<Record<KeyedColumn, ReadPage>> = {
       async move() {
         const moved = await hsm.rewrapRecord('webhook-secret', row.webhookId, row.sealed)
         return sealedColumns.moveSealedFormerSecret(database, row, moved)
+      },
+    }))
+  },
+  async 'decision_signing_key.sealed_keys'({ database, hsm }, after, limit) {
+    const [clientId = '', keyId = ''] = after.split('\n')
+    const rows = await sealedColumns.listSealedDecisionKeys(database, { clientId, keyId }, limit)
+    return rows.map((row) => ({
+      position: `${row.clientId}\n${row.keyId}`,
+      keyVersion: hsm.readSealedVersion(row.sealed),
+      async move() {
+        const subject = decisionKeysSubject(row.clientId, row.keyId)
+        const moved = await hsm.rewrapRecord('decision-keys', subject, row.sealed)
+        return sealedColumns.moveSealedDecisionKeys(database, row, moved)
       },
     }))
   },

@@ -84,3 +84,16 @@ set secret = :after
 where client_id = :clientId and webhook_id = :webhookId and former_secret_id = :formerSecretId
   and secret = :sealed
 returning 1 as one;
+
+-- name: list_sealed_decision_keys
+select client_id as "clientId", key_id as "keyId", sealed_keys as "sealed"
+from decision_signing_key
+where (client_id, key_id) > (:clientId, :keyId)
+order by client_id, key_id
+limit :limit;
+
+-- name: move_sealed_decision_keys
+update decision_signing_key
+set sealed_keys = :after
+where client_id = :clientId and key_id = :keyId and sealed_keys = :sealed
+returning 1 as one;

@@ -175,3 +175,37 @@ export const moveSealedFormerSecret = async (
   secret: SealedFormerSecret,
   after: Uint8Array,
 ): Promise<boolean> => (await updateFormerSecret(connection, { ...secret, after })).length === 1
+
+/** Keys that sign the requests for a client's decisions. */
+interface SealedDecisionKeys {
+  readonly clientId: string
+  readonly keyId: string
+  readonly sealed: Uint8Array
+}
+
+type DecisionKeysPosition = Omit<SealedDecisionKeys, 'sealed'>
+
+const selectDecisionKeys = declare<DecisionKeysPosition & { limit: number }, SealedDecisionKeys>(
+  'list_sealed_decision_keys',
+)
+
+/** Lists some signing keys of decisions, by client and key. */
+export const listSealedDecisionKeys = (
+  connection: Connection,
+  after: DecisionKeysPosition,
+  limit: number,
+): Promise<SealedDecisionKeys[]> => selectDecisionKeys(connection, { ...after, limit })
+
+const updateDecisionKeys = declare<SealedDecisionKeys & { after: Uint8Array }>(
+  'move_sealed_decision_keys',
+)
+
+/**
+ * Stores signing keys of decisions under another key.
+ * @returns whether they were unchanged.
+ */
+export const moveSealedDecisionKeys = async (
+  connection: Connection,
+  keys: SealedDecisionKeys,
+  after: Uint8Array,
+): Promise<boolean> => (await updateDecisionKeys(connection, { ...keys, after })).length === 1

@@ -92,15 +92,6 @@ export const arrows = {
     'outbound',
     'domain',
   ],
-  'operations/decisions': [
-    'operations/acts',
-    'operations/authorizations',
-    'operations/idempotency',
-    'storage',
-    'hsm/contract',
-    'outbound',
-    'domain',
-  ],
   'operations/clients': [
     'operations/acts',
     'operations/idempotency',
@@ -168,12 +159,6 @@ export const arrows = {
   'storage/card-data': ['storage/engine', 'domain'],
   'storage/clients': ['storage/engine', 'domain'],
   'storage/products': ['storage/engine', 'domain'],
-  'storage/decisions': [
-    'storage/engine',
-    'storage/authorizations',
-    'storage/idempotency',
-    'domain',
-  ],
   'storage/webhooks': ['storage/engine', 'storage/clients', 'storage/events', 'domain'],
   'storage/links': ['storage/engine', 'domain'],
   'storage/payments': ['storage/engine', 'domain'],

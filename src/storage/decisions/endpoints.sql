@@ -52,9 +52,9 @@ from latest;
 -- name: insert_decision_endpoint
 insert into decision_endpoint
   (client_id, product_id, version, url, timeout_ms, max_in_flight, on_timeout, on_error, rule,
-    mode, sample_percent, format)
+    mode, sample_percent, format, api_version)
 values (:clientId, :productId, :version, :url, :timeoutMs, :maxInFlight, :onTimeout, :onError,
-  :rule, :mode, :samplePercent, :format);
+  :rule, :mode, :samplePercent, :format, :apiVersion);
 
 -- The draft, and the versions in force.
 -- name: list_decision_endpoint_versions
@@ -67,7 +67,7 @@ cross join lateral (
   select client_id as "clientId", product_id as "productId", version, url,
     timeout_ms as "timeoutMs", max_in_flight as "maxInFlight", on_timeout as "onTimeout",
     on_error as "onError", rule, mode, sample_percent as "samplePercent", format,
-    created_at as "createdAt"
+    api_version as "apiVersion", created_at as "createdAt"
   from decision_endpoint
   where client_id = state.client_id and product_id = state.product_id
     and version = named.version
@@ -79,7 +79,7 @@ where state.client_id = :clientId and state.product_id = :productId;
 select client_id as "clientId", product_id as "productId", version, url,
   timeout_ms as "timeoutMs", max_in_flight as "maxInFlight", on_timeout as "onTimeout",
   on_error as "onError", rule, mode, sample_percent as "samplePercent", format,
-  created_at as "createdAt"
+  api_version as "apiVersion", created_at as "createdAt"
 from decision_endpoint
 where client_id = :clientId and product_id = :productId and version = :version;
 
@@ -97,7 +97,7 @@ cross join lateral (
   select client_id as "clientId", product_id as "productId", version, url,
     timeout_ms as "timeoutMs", max_in_flight as "maxInFlight", on_timeout as "onTimeout",
     on_error as "onError", rule, mode, sample_percent as "samplePercent", format,
-    created_at as "createdAt"
+    api_version as "apiVersion", created_at as "createdAt"
   from decision_endpoint
   where client_id = state.client_id and product_id = state.product_id
     and version = named.version

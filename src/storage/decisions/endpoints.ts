@@ -50,6 +50,7 @@ interface EndpointRow extends EndpointKey {
   readonly mode: EndpointMode
   readonly samplePercent: number
   readonly format: DecisionFormat
+  readonly apiVersion: string
   readonly createdAt: Date
 }
 
@@ -71,6 +72,7 @@ const toEndpoint = (row: EndpointRow): RegisteredEndpoint => ({
   mode: row.mode,
   samplePercent: row.samplePercent,
   format: row.format,
+  apiVersion: row.apiVersion,
   createdAt: row.createdAt,
 })
 
@@ -139,12 +141,13 @@ const insertVersion = declare<Omit<EndpointRow, 'createdAt'>>('insert_decision_e
 export const insertEndpointVersion = async (
   connection: Connection,
   reference: EndpointReference,
-  version: number,
+  { apiVersion, version }: Pick<DecisionEndpoint, 'apiVersion' | 'version'>,
   { fallback, format, maxInFlight, mode, samplePercent, timeoutMs, url }: EndpointSettings,
 ): Promise<void> => {
   await insertVersion(connection, {
     ...toKey(reference),
     version,
+    apiVersion,
     url,
     timeoutMs,
     maxInFlight,

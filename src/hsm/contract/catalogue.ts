@@ -173,7 +173,8 @@ export const keyCatalogue = {
   },
   'personal-data': {
     description:
-      'Enciphers personal data, notes, answers, payloads of approvals, and keys that sign messages.',
+      'Enciphers personal data, notes, answers, webhook secrets, keys that sign decisions, and ' +
+      'payloads of approvals.',
     kind: { purpose: 'personal-data', keyUsage: 'D0', action: 'seal', ...aes256 },
     ...reEncrypted,
     columns: [

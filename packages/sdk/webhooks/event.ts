@@ -109,6 +109,39 @@ interface Authorization {
   }[]
   /** Of the try that the last check of a PIN or CVV2 spent. Counts those of its kind from 1. */
   readonly tryNumber?: number
+  /** Where the card's client was asked, also if a fallback decided. */
+  readonly decisionId?: string
+  /** Who decided, with `decisionId`. */
+  readonly decidedBy?:
+    | 'endpoint'
+    | 'fallback:timeout'
+    | 'fallback:error'
+    | 'rule:timeout'
+    | 'rule:error'
+  /** How the client was asked, with `decisionId`. */
+  readonly decision?: {
+    /** Left out for the endpoint of all products. */
+    readonly productId?: number
+    readonly endpointVersion: number
+    readonly durationMs: number
+    /** Of the answer by HTTP. */
+    readonly statusCode?: number
+    /** Why there was no usable answer. */
+    readonly error?:
+      | 'connection_failed'
+      | 'target_refused'
+      | 'bad_status'
+      | 'bad_body'
+      | 'bad_amount'
+      | 'too_large'
+      | 'too_many_in_flight'
+      | 'breaker_open'
+      | 'no_stream'
+    /** SHA-256 of the bytes of the request, in hexadecimal. */
+    readonly requestHash?: string
+    /** SHA-256 of the bytes of the answer, in hexadecimal. */
+    readonly answerHash?: string
+  }
 }
 
 interface PaymentChange {

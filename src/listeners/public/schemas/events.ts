@@ -1,6 +1,6 @@
 import Type, { type Static, type TProperties } from 'typebox'
 import { cardStatusCodes } from '../../../domain/card-status.ts'
-import { verdicts } from '../../../domain/decision.ts'
+import { askErrors, deciders, verdicts } from '../../../domain/decision.ts'
 import { type EventType, eventTypes } from '../../../domain/event-type.ts'
 import { laterMessages } from '../../../domain/payment.ts'
 import { cardTypes } from '../../../domain/product.ts'
@@ -21,6 +21,39 @@ const blocked = {
     description: 'Whether the tries are used up, or the client blocked it.',
   }),
 }
+const sha256 = (of: string) =>
+  Type.Optional(Type.String({ description: `SHA-256 of the bytes of ${of}, in hexadecimal.` }))
+
+/** Of an authorization that the card's client, or what stood in for it, decided. */
+const decisionMembers = {
+  decisionId: Type.Optional(
+    Type.String({
+      format: 'uuid',
+      description: 'Where the card’s client was asked, also if a fallback decided.',
+    }),
+  ),
+  decidedBy: Type.Optional(
+    Type.Enum([...deciders], { description: 'Who decided, with `decisionId`.' }),
+  ),
+  decision: Type.Optional(
+    Type.Object(
+      {
+        productId: Type.Optional(
+          Type.Integer({ description: 'Left out for the endpoint of all products.' }),
+        ),
+        endpointVersion: Type.Integer({ minimum: 1, examples: [3] }),
+        durationMs: Type.Integer({ description: 'How long the client was asked.' }),
+        statusCode: Type.Optional(Type.Integer({ description: 'Of the answer by HTTP.' })),
+        error: Type.Optional(
+          Type.Enum([...askErrors], { description: 'Why there was no usable answer.' }),
+        ),
+        requestHash: sha256('the request'),
+        answerHash: sha256('the answer'),
+      },
+      { description: 'How the client was asked, with `decisionId`.' },
+    ),
+  ),
+}
 const authorization = {
   authorizationId: Type.String({ format: 'uuid' }),
   responseCode: Type.String({ description: 'ISO 8583, field 39.', examples: ['55'] }),
@@ -36,6 +69,7 @@ const authorization = {
         'Of the try that the last check of a PIN or CVV2 spent. Counts those of its kind from 1.',
     }),
   ),
+  ...decisionMembers,
 }
 const paymentChange = {
   paymentId: Type.String({ format: 'uuid' }),

@@ -112,4 +112,5 @@ create index decision_by_client on decision (client_id, decision_id);
 create index decision_by_authorization on decision (authorization_id, public_token);
 -- What waits for an answer: few at any time.
 create index decision_waiting on decision (deadline) where concluded_at is null;
+create index decision_waiting_by_card on decision (public_token) where concluded_at is null;
 create index decision_by_age on decision (asked_at);

@@ -3,9 +3,9 @@
 -- It is one statement over all callers, since a function that is called for each costs the server
 -- three times as much. Each caller has another card. It waits for no card: a caller whose card is
 -- locked is left out, and so are one whose windows of limits are not as they were foreseen,
--- increments, and approvals whose reversal came first. Keys are claimed in the order of their
--- cards, as settle_authorization_several locks them, so that two calls never wait for each other's
--- keys. A wrong expiry is counted while its card is locked.
+-- increments, approvals that the card's client decides, and those whose reversal came first. Keys
+-- are claimed in the order of their cards, as settle_authorization_several locks them, so that two
+-- calls never wait for each other's keys. A wrong expiry is counted while its card is locked.
 --
 -- Returns what answer_authorization returns, for each caller's ordinal. Those left out call
 -- answer_authorization.
@@ -49,7 +49,8 @@ create or replace function answer_authorization_several(
   p_raised_payment_ids uuid[],
   p_is_new_totals boolean[],
   p_nows timestamptz[],
-  p_spendings text[]
+  p_spendings text[],
+  p_decisions text[]
 ) returns table (
   ordinal integer,
   is_answered boolean,
@@ -74,7 +75,8 @@ begin
         p_request_fingerprints, p_claim_ids, p_answers, p_transaction_hashes, p_message_class,
         p_traces, p_transmitted_ats, p_acquirers, p_mistakes, p_windows, p_event_types, p_details,
         p_held_amounts, p_held_currency_codes, p_hold_expires_ats, p_is_increments,
-        p_raised_payment_ids, p_is_new_totals, p_nows, p_spendings
+        p_raised_payment_ids, p_is_new_totals, p_nows, p_spendings,
+        p_decisions
       ) with ordinality as caller (
         public_token, client_id, authorization_id, network_id, request_id, reference, entry_mode,
         transaction_type, amount, currency_code, billing_amount, billing_currency_code,
@@ -83,7 +85,7 @@ begin
         request_fingerprint, claim_id, answer, transaction_hashes, message_class, trace,
         transmitted_at, acquirer, mistakes, window_length, event_type, details, held_amount,
         held_currency_code, hold_expires_at, is_increment, raised_payment_id, is_new_total,
-        now, spending_text, ordinal
+        now, spending_text, decision, ordinal
       )
     ),
     claimed as materialized (
@@ -114,7 +116,8 @@ begin
             and spent.windows = asked.spending #> '{foreseen,before}'
           for no key update skip locked
         ) as spent on true
-        where (asked.spending is null or not asked.spending ? 'limits' or spent.is_foreseen)
+        where asked.decision is null
+          and (asked.spending is null or not asked.spending ? 'limits' or spent.is_foreseen)
           and (asked.held_amount is null or not asked.is_increment)
         order by asked.public_token
       ) as locked

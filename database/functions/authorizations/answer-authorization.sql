@@ -17,11 +17,16 @@
 -- p_held_amount is the new total, and the difference is taken. If the increment named a payment
 -- that it does not raise, it is flagged, and the answer, which names that payment, is not stored.
 --
+-- p_decision is null unless the card's client decides approvals
+-- (src/storage/decisions/reserve.ts). An approval is then reserved only (reserve_decision): its key
+-- is claimed, what it takes from the limits is taken, and conclude_decision does the rest.
+--
 -- Returns whether the key was free and no reversal overtook the transaction; otherwise the call
 -- does nothing. is_reversed: a reversal came before this approval, which the caller declines. Also
 -- returns whether to report guessing now, the response code that limits or a merchant lock gave,
--- null if they allow all, whether an increment is flagged, and the approved part of the amount, or
--- null. p_now is the time of the service.
+-- null if they allow all, whether an increment is flagged, the approved part of the amount, or
+-- null, and what reserve_decision returns if the approval was reserved, otherwise null. p_now is the
+-- time of the service.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function answer_authorization(
@@ -65,12 +70,14 @@ create or replace function answer_authorization(
   p_is_new_total boolean,
   p_now timestamptz,
   p_spending jsonb,
+  p_decision jsonb,
   out is_answered boolean,
   out is_reversed boolean,
   out is_guessing boolean,
   out limit_code text,
   out is_flagged boolean,
-  out approved_amount bigint
+  out approved_amount bigint,
+  out reserved jsonb
 )
 language plpgsql
 as $function$
@@ -89,6 +96,7 @@ declare
   v_taken jsonb;
   v_held_amount bigint := p_held_amount;
   v_key_hash bytea;
+  v_is_reserved boolean;
 begin
   is_answered := false;
   is_flagged := false;
@@ -139,8 +147,15 @@ begin
       end;
     end if;
   end if;
+  -- The card's client decides, and conclude_decision answers.
+  v_is_reserved := p_decision is not null and v_response_code in ('00', '10');
+  if v_is_reserved then
+    reserved := reserve_decision(
+      p_public_token, p_client_id, p_authorization_id, p_decision, v_checks, v_details,
+      v_held_amount, p_held_currency_code, approved_amount, null, null
+    );
   -- An increment raises a payment; any other approval that holds an amount opens one.
-  if p_held_amount is not null and p_is_increment and v_response_code in ('00', '10') then
+  elsif p_held_amount is not null and p_is_increment and v_response_code in ('00', '10') then
     v_raised := raise_payment(
       p_public_token, p_client_id, p_network_id, p_network_transaction_id, p_raised_payment_id,
       p_authorization_id, p_request_id, p_reference, v_held_amount, p_held_currency_code,
@@ -177,10 +192,16 @@ begin
     p_public_token, p_authorization_id, p_client_id, p_network_id, p_request_id, p_reference,
     p_entry_mode, p_transaction_type, p_amount, p_currency_code, p_billing_amount,
     p_billing_currency_code, p_cashback_amount, p_merchant, p_network_transaction_id,
-    approved_amount, v_payment_id, v_response_code, v_checks,
-    (p_spending ->> 'productVersion')::integer, (p_spending ->> 'cardVersion')::integer, v_taken,
-    p_duration_ms, clock_timestamp()
+    case when not v_is_reserved then approved_amount end, v_payment_id,
+    case when not v_is_reserved then v_response_code end,
+    case when not v_is_reserved then v_checks end, (p_spending ->> 'productVersion')::integer,
+    (p_spending ->> 'cardVersion')::integer, v_taken,
+    case when not v_is_reserved then p_duration_ms end,
+    case when not v_is_reserved then clock_timestamp() end
   );
+  if v_is_reserved then
+    return;
+  end if;
   perform record_event(
     p_public_token, v_sequence, p_client_id, v_event_type, p_request_id, v_details, null, null
   );

@@ -4,9 +4,9 @@
 -- times as much. Each caller has another card. It waits for no card and omits these callers:
 -- one whose card or counter is locked, one whose try did not match or is not the only
 -- outstanding one, one whose windows of limits are not as they were foreseen, and one whose key has
--- an answer. It also omits increments, and approvals whose reversal came first. Keys are locked in
--- the order of their cards, as answer_authorization_several claims them, so that two calls never
--- wait for each other's keys.
+-- an answer. It also omits increments, approvals that the card's client decides, and those whose
+-- reversal came first. Keys are locked in the order of their cards, as answer_authorization_several
+-- claims them, so that two calls never wait for each other's keys.
 --
 -- Returns the result of settle_authorization for each caller's ordinal. Omitted callers call
 -- settle_authorization.
@@ -39,7 +39,8 @@ create or replace function settle_authorization_several(
   p_raised_payment_ids uuid[],
   p_is_new_totals boolean[],
   p_nows timestamptz[],
-  p_spendings text[]
+  p_spendings text[],
+  p_decisions text[]
 ) returns table (
   ordinal integer,
   remaining integer,
@@ -62,13 +63,13 @@ begin
         p_entry_modes, p_claimant_ids, p_claim_keys, p_claim_ids, p_answers, p_foreseen_tries,
         p_event_types, p_details, p_network_transaction_ids, p_held_amounts, p_held_currency_codes,
         p_hold_expires_ats, p_is_increments, p_raised_payment_ids, p_is_new_totals, p_nows,
-        p_spendings
+        p_spendings, p_decisions
       ) with ordinality as caller (
         public_token, authorization_id, kind, try_number, epoch, comparison, response_code, checks,
         duration_ms, network_id, request_id, reference, entry_mode, claimant_id, key_hash, claim_id,
         answer, foreseen_tries, event_type, details, network_transaction_id, held_amount,
         held_currency_code, hold_expires_at, is_increment, raised_payment_id, is_new_total, now,
-        spending_text, ordinal
+        spending_text, decision, ordinal
       )
       order by public_token
     ),
@@ -89,7 +90,7 @@ begin
           and counter.outstanding_tries = array[asked.try_number]
         for no key update skip locked
       ) as counter
-      where asked.comparison = 'match'
+      where asked.comparison = 'match' and asked.decision is null
         and (asked.held_amount is null or not asked.is_increment)
     ),
     -- The cards are locked: what follows is as it will be committed. Stores the answer if it states

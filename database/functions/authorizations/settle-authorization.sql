@@ -23,10 +23,15 @@
 -- If a reversal came before the approval, 94 is recorded, as transaction_reversed; the answer is
 -- not stored.
 --
+-- p_decision is null unless the card's client decides approvals
+-- (src/storage/decisions/reserve.ts). An approval is then reserved only (reserve_decision): what it
+-- takes from the limits is taken, and conclude_decision does the rest.
+--
 -- Returns how many tries remain, null if the counter does not exist; the stored answer of the key,
 -- null if it has none; whether it is the answer of this call; whether a reversal came first; the
 -- response code that limits or a merchant lock gave, null if they allow all; whether an increment
--- is flagged; and the approved part of the amount, or null. p_now is the time of the service.
+-- is flagged; the approved part of the amount, or null; and, what
+-- reserve_decision returns if the approval was reserved, otherwise null. p_now is the time of the service.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function settle_authorization(
@@ -59,13 +64,15 @@ create or replace function settle_authorization(
   p_is_new_total boolean,
   p_now timestamptz,
   p_spending jsonb,
+  p_decision jsonb,
   out remaining integer,
   out answer bytea,
   out is_own boolean,
   out is_reversed boolean,
   out limit_code text,
   out is_flagged boolean,
-  out approved_amount bigint
+  out approved_amount bigint,
+  out reserved jsonb
 )
 language plpgsql
 as $function$
@@ -75,6 +82,7 @@ declare
   v_settled record;
   v_first_answer bytea;
   v_is_open boolean;
+  v_is_reserved boolean;
   v_response_code text := p_response_code;
   v_event_type text := p_event_type;
   v_details text := p_details;
@@ -173,8 +181,17 @@ begin
       end;
     end if;
   end if;
+  -- The card's client decides, and conclude_decision answers.
+  v_is_reserved := p_decision is not null and v_response_code in ('00', '10');
+  if v_is_reserved then
+    reserved := reserve_decision(
+      p_public_token, v_card.client_id, p_authorization_id, p_decision, v_checks, v_details,
+      v_held_amount, p_held_currency_code, approved_amount, p_kind, remaining
+    );
+    v_response_code := null;
+    v_checks := null;
   -- An increment raises a payment; any other approval that holds an amount opens one.
-  if p_held_amount is not null and v_response_code in ('00', '10') and p_is_increment then
+  elsif p_held_amount is not null and v_response_code in ('00', '10') and p_is_increment then
     v_raised := raise_payment(
       p_public_token, v_card.client_id, p_network_id, p_network_transaction_id,
       p_raised_payment_id, p_authorization_id, p_request_id, p_reference, v_held_amount,
@@ -196,7 +213,7 @@ begin
   end if;
   if p_key_hash is not null then
     if v_is_open and limit_code is null and not is_reversed and not is_flagged
-      and remaining = p_foreseen_tries
+      and not v_is_reserved and remaining = p_foreseen_tries
     then
       update idempotency_record as record
       set answer = p_answer
@@ -209,7 +226,7 @@ begin
   if v_response_code is not null then
     v_decided_at := clock_timestamp();
   end if;
-  if p_event_type is not null then
+  if p_event_type is not null and not v_is_reserved then
     v_sequence := v_sequence + 1;
     perform record_event(
       p_public_token, v_sequence, v_card.client_id, v_event_type, p_request_id, v_details, null,
@@ -240,9 +257,11 @@ begin
     product_controls_version = (p_spending ->> 'productVersion')::integer,
     card_controls_version = (p_spending ->> 'cardVersion')::integer,
     spending = v_taken,
-    duration_ms = p_duration_ms,
+    duration_ms = case when not v_is_reserved then p_duration_ms end,
     decided_at = v_decided_at,
-    approved_amount = settle_authorization.approved_amount,
+    approved_amount = case
+      when not v_is_reserved then settle_authorization.approved_amount
+    end,
     payment_id = v_payment_id
   where request.public_token = p_public_token and request.authorization_id = p_authorization_id;
   if v_settled.restored_tries <> '{}' and v_settled.restored_tries <> array[p_try_number] then

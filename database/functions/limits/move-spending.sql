@@ -1,6 +1,7 @@
 -- Changes what an authorization has taken from the windows of its limits: a positive p_change takes
 -- more, and no limit is checked, because the network decided. A negative one gives back, but never
--- more than was taken.
+-- more than was taken. Null gives back everything, also the count of an authorization without an
+-- amount.
 --
 -- Exactly its own windows change: one that a newer window has replaced stays as it is. The count
 -- comes back when nothing of the amount is left, and is taken again with the next amount. A card
@@ -36,6 +37,7 @@ begin
   if v_taken is null or p_change < 0 and (v_taken ->> 'amount')::bigint = 0 then
     return null;
   end if;
+  -- greatest ignores null.
   v_change := greatest(p_change, - (v_taken ->> 'amount')::bigint);
   v_left := (v_taken ->> 'amount')::bigint + v_change;
   v_count := case when v_left = 0 then 0 else 1 end;

@@ -17,10 +17,11 @@
 -- the limits of one transaction leave a part only. If the windows leave less
 -- (find_partial_approval), that is taken, and the response code is 10.
 --
--- Returns what was taken, for move_spending; null if nothing. approved_amount is null unless a part
--- is approved. If a limit refuses, it returns the response code, with its reason as in
--- src/domain/decline-reason.ts in the details of the event. It also returns the checks, of which
--- the last one was foreseen to pass.
+-- Returns what was taken, for move_spending; null if nothing. It has lock if the card was locked to
+-- its merchant now, which a client's decline undoes (release_merchant_lock). approved_amount is null
+-- unless a part is approved. If a limit refuses, it returns the response code, with its reason as in
+-- src/domain/decline-reason.ts in the details of the event. It also returns the checks, of which the
+-- last one was foreseen to pass.
 create or replace function reserve_spending(
   p_public_token text,
   p_spending jsonb,
@@ -121,6 +122,9 @@ begin
     );
     if p_spending ? 'cash' then
       taken := taken || jsonb_build_object('cash', p_spending -> 'cash');
+    end if;
+    if v_known.locked_merchant is null and v_lock_to is not null then
+      taken := taken || jsonb_build_object('lock', v_lock_to);
     end if;
   end if;
   if v_decline is null and v_shadow is null and response_code is null then

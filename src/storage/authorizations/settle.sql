@@ -3,7 +3,8 @@
 -- name: settle_authorization
 select settled.remaining, settled.answer, settled.is_own as "isOwn",
   settled.is_reversed as "isReversed", settled.limit_code as "limitCode",
-  settled.is_flagged as "isFlagged", settled.approved_amount::double precision as "approvedAmount"
+  settled.is_flagged as "isFlagged", settled.approved_amount::double precision as "approvedAmount",
+  settled.reserved::text as "reserved"
 from settle_authorization(
   p_public_token => :publicToken,
   p_authorization_id => :authorizationId,
@@ -33,13 +34,14 @@ from settle_authorization(
   p_raised_payment_id => :raisedPaymentId,
   p_is_new_total => :isNewTotal,
   p_now => :now,
-  p_spending => :spending::text::jsonb
+  p_spending => :spending::text::jsonb,
+  p_decision => :decision::text::jsonb
 ) as settled;
 
 -- name: settle_authorization_several
 select done.ordinal, done.remaining, done.answer, done.is_own as "isOwn",
   done.is_reversed as "isReversed", done.limit_code as "limitCode", done.is_flagged as "isFlagged",
-  null::double precision as "approvedAmount"
+  null::double precision as "approvedAmount", null::text as "reserved"
 from settle_authorization_several(
   p_public_tokens => :publicTokens,
   p_authorization_ids => :authorizationIds,
@@ -69,7 +71,8 @@ from settle_authorization_several(
   p_raised_payment_ids => :raisedPaymentIds,
   p_is_new_totals => :isNewTotals,
   p_nows => :nows,
-  p_spendings => :spendings
+  p_spendings => :spendings,
+  p_decisions => :decisions
 ) as done;
 
 -- The PIN has matched, and its authorization continues: the CVV2's try opens the row with the
@@ -105,7 +108,8 @@ from settle_authorization(
   p_raised_payment_id => null,
   p_is_new_total => false,
   p_now => null,
-  p_spending => null
+  p_spending => null,
+  p_decision => null
 ) as settled
 cross join spend_try(
   p_public_token => :publicToken,
@@ -129,7 +133,8 @@ cross join spend_try(
 -- name: answer_authorization
 select answered.is_answered as "isAnswered", answered.is_reversed as "isReversed",
   answered.is_guessing as "isGuessing", answered.limit_code as "limitCode", answered.is_flagged as "isFlagged",
-  answered.approved_amount::double precision as "approvedAmount"
+  answered.approved_amount::double precision as "approvedAmount",
+  answered.reserved::text as "reserved"
 from answer_authorization(
   p_public_token => :publicToken,
   p_client_id => :clientId,
@@ -170,13 +175,14 @@ from answer_authorization(
   p_raised_payment_id => :raisedPaymentId,
   p_is_new_total => :isNewTotal,
   p_now => :now,
-  p_spending => :spending::text::jsonb
+  p_spending => :spending::text::jsonb,
+  p_decision => :decision::text::jsonb
 ) as answered;
 
 -- name: answer_authorization_several
 select done.ordinal, done.is_answered as "isAnswered", done.is_reversed as "isReversed",
   done.is_guessing as "isGuessing", done.limit_code as "limitCode", done.is_flagged as "isFlagged",
-  null::double precision as "approvedAmount"
+  null::double precision as "approvedAmount", null::text as "reserved"
 from answer_authorization_several(
   p_public_tokens => :publicTokens,
   p_client_ids => :clientIds,
@@ -217,7 +223,8 @@ from answer_authorization_several(
   p_raised_payment_ids => :raisedPaymentIds,
   p_is_new_totals => :isNewTotals,
   p_nows => :nows,
-  p_spendings => :spendings
+  p_spendings => :spendings,
+  p_decisions => :decisions
 ) as done;
 
 -- A request about an unknown card has no authorization row.

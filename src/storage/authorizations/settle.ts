@@ -44,6 +44,14 @@ export interface AnsweredAuthorization extends AuthorizationOrigin {
   readonly increment: Increment | null
   /** JSON, from `toSpending`; null without controls. */
   readonly spending: string | null
+  /** JSON, from `toReservation`: an approval waits for its client; null: it is answered at once. */
+  readonly decision?: string | null
+}
+
+/** What came of an approval that the card's client decides. */
+interface ReservedApproval {
+  /** For `parseReserved`; null: the authorization was answered at once. */
+  readonly reserved: string | null
 }
 
 /** The payment that an increment raises: one with this id, or that of the network's transaction. */
@@ -83,12 +91,13 @@ interface ComparedTry {
 /** An answer to store under a claim, if the stated number of tries remains. */
 export interface ForeseenAnswer extends OnlyHash {
   readonly claimId: string
-  readonly answer: Uint8Array
+  /** Null if the card's client decides. */
+  readonly answer: Uint8Array | null
   readonly remaining: number
 }
 
 /** The result of a settled authorization. */
-interface Settlement {
+interface Settlement extends ReservedApproval {
   readonly remaining: number
   /** The first stored answer of the claim; null without one, or the claim was deleted. */
   readonly answer: Uint8Array | null
@@ -107,7 +116,8 @@ type TryValues = Pick<SpentTry, 'publicToken' | 'kind' | 'tryNumber' | 'epoch'>
 
 type SettleValues = TryValues &
   HoldValues &
-  Omit<AnsweredAuthorization, 'clientId' | 'transaction' | 'hold' | 'increment'> & {
+  Omit<AnsweredAuthorization, 'clientId' | 'transaction' | 'hold' | 'increment' | 'decision'> & {
+    readonly decision: string | null
     readonly networkTransactionId: string | null
     readonly comparison: Comparison
     readonly claimantId: string | null
@@ -139,11 +149,12 @@ const tryValues = ({ epoch, kind, publicToken, tryNumber }: SpentTry): TryValues
 export async function settleAuthorization(
   database: Database,
   { comparison, spent }: ComparedTry,
-  { clientId: _, hold, increment, transaction, ...authorization }: AnsweredAuthorization,
+  { clientId: _, decision, hold, increment, transaction, ...authorization }: AnsweredAuthorization,
   keyed: ForeseenAnswer | null,
 ): Promise<Settlement> {
   const settlement = await settle(database, spent.publicToken, {
     ...authorization,
+    decision: decision ?? null,
     ...tryValues(spent),
     ...holdValues({ hold, increment }),
     networkTransactionId: transaction.networkTransactionId,
@@ -218,18 +229,19 @@ interface GuessingThreshold {
   readonly windowSeconds: number
 }
 
-type AnswerValues = Omit<AnsweredAuthorization, 'transaction' | 'hold' | 'increment'> &
+type AnswerValues = Omit<AnsweredAuthorization, 'transaction' | 'hold' | 'increment' | 'decision'> &
   HoldValues &
   OriginValues &
   ClaimValues &
   TransactionValues & {
+    readonly decision: string | null
     readonly mistakes: number | null
     /** In microseconds. */
     readonly windowLength: number | null
   }
 
 /** What came of an answer. */
-export interface Answered {
+export interface Answered extends ReservedApproval {
   /** Whether the key was free, and no reversal came first. */
   readonly isAnswered: boolean
   /** A reversal of the transaction came before this approval, and nothing was done. */
@@ -258,7 +270,7 @@ export async function answerAuthorization(
   wrongExpiry: GuessingThreshold | null = null,
 ): Promise<Answered> {
   const { authorizationId, checks, clientId, durationMs, publicToken, responseCode } = authorization
-  const { details, eventType, now, spending } = authorization
+  const { decision = null, details, eventType, now, spending } = authorization
   const answered = await answer(database, publicToken, {
     publicToken,
     clientId,
@@ -276,6 +288,7 @@ export async function answerAuthorization(
     details,
     ...holdValues(authorization),
     spending,
+    decision,
   })
   if (!answered) throw new Error('An authorization was not answered.')
   return answered

@@ -1,0 +1,243 @@
+-- Concludes a decision: the authorization is answered as the card's client, or what stood in for
+-- it, decided. The payment, the limits, the event, the record and the stored answer of the
+-- idempotency key commit together. A decision is concluded once: a second conclusion changes
+-- nothing and returns the first.
+--
+-- The caller has composed the answer for what it knows, and the call does nothing if that has
+-- changed; the outcome is then stale, and it returns what is true now:
+--   p_called_answer: the answer that the client gave by a call, which counts before all others.
+--   p_is_reversed: whether a reversal came while the client was asked.
+--   p_is_taken: whether the key of the request has another answer by now, or was deleted.
+--
+-- p_is_approved says whether the authorization is approved. It then holds p_held_amount, at most
+-- what was reserved, until p_hold_expires_at: its payment is opened, or that of an increment raised
+-- (raise_payment). What the approval does not hold, and all of a decline, goes back to the limits.
+-- An increment that was to be a new total adds what is missing to it now. If an increment named a
+-- payment that it does not raise, it is flagged, and p_flagged_answer is stored.
+--
+-- Lock order: card, decision, transaction, key, payment, authorization, spending.
+--
+-- Returns one of these outcomes, with the answer that was recorded:
+--   concluded: it was concluded now.
+--   known: it was concluded before.
+--   stale: nothing was done.
+--   unknown: no decision has this id.
+--
+-- Distributed by p_public_token, beside card.
+create or replace function conclude_decision(
+  p_public_token text,
+  p_decision_id uuid,
+  p_called_answer text,
+  p_is_reversed boolean,
+  p_is_taken boolean,
+  p_is_approved boolean,
+  p_response_code text,
+  p_approved_amount bigint,
+  p_held_amount bigint,
+  p_hold_expires_at timestamptz,
+  p_checks text,
+  p_details text,
+  p_duration_ms integer,
+  p_answer bytea,
+  p_flagged_answer bytea,
+  p_decided_by text,
+  p_verdict text,
+  p_reason text,
+  p_error text,
+  p_status_code integer,
+  p_decision_ms integer,
+  p_request_hash bytea,
+  p_answer_hash bytea,
+  p_metadata text,
+  p_now timestamptz,
+  out outcome text,
+  out called_answer text,
+  out is_reversed boolean,
+  out is_taken boolean,
+  out response_code text,
+  out approved_amount bigint,
+  out payment_id uuid,
+  out is_flagged boolean
+)
+language plpgsql
+as $function$
+#variable_conflict use_column
+declare
+  v_card card := lock_card(p_public_token);
+  v_sequence integer := v_card.last_sequence + 1;
+  v_decision decision;
+  v_request authorization_request;
+  v_pending jsonb;
+  v_claimant_id text;
+  v_key_hashes bytea[];
+  v_key_hash bytea;
+  v_claim_id uuid;
+  v_known_answer bytea;
+  v_is_increment boolean;
+  v_held_amount bigint := p_held_amount;
+  v_raised record;
+  v_details text := p_details;
+  -- Citus rejects clock functions in an update.
+  v_concluded_at timestamptz;
+begin
+  is_flagged := false;
+  select * into v_decision
+  from decision
+  where decision.public_token = p_public_token and decision.decision_id = p_decision_id
+  for no key update;
+  if not found then
+    outcome := 'unknown';
+    return;
+  end if;
+  select * into v_request
+  from authorization_request as request
+  where request.public_token = p_public_token
+    and request.authorization_id = v_decision.authorization_id;
+  if v_decision.concluded_at is not null then
+    outcome := 'known';
+    response_code := v_request.response_code;
+    approved_amount := v_request.approved_amount;
+    payment_id := v_request.payment_id;
+    return;
+  end if;
+  v_pending := v_decision.pending::jsonb;
+  called_answer := v_decision.called_answer;
+  v_is_increment := jsonb_typeof(v_pending -> 'increment') = 'object';
+  is_reversed := v_decision.held_amount is not null and not v_is_increment and (
+    is_transaction_reversed(
+      v_request.network_id,
+      string_to_array(v_pending ->> 'transactionHashes', ',')::bytea[]
+    )
+    or v_request.network_transaction_id is not null
+    and has_early_reversal(
+      p_public_token, v_request.network_id, v_request.network_transaction_id, p_now
+    )
+  );
+  is_taken := false;
+  if jsonb_typeof(v_pending -> 'claim') = 'object' then
+    v_claimant_id := v_pending #>> '{claim,clientId}';
+    v_claim_id := (v_pending #>> '{claim,claimId}')::uuid;
+    v_key_hashes := string_to_array(v_pending #>> '{claim,keyHashes}', ',')::bytea[];
+    foreach v_key_hash in array v_key_hashes loop
+      select record.answer into v_known_answer
+      from idempotency_record as record
+      where record.client_id = v_claimant_id and record.key_hash = v_key_hash
+        and record.claim_id = v_claim_id
+      for no key update;
+      is_taken := is_taken or not found or v_known_answer is not null;
+    end loop;
+  end if;
+  if called_answer is distinct from p_called_answer or is_reversed <> p_is_reversed
+    or is_taken <> p_is_taken
+  then
+    outcome := 'stale';
+    return;
+  end if;
+  outcome := 'concluded';
+  v_concluded_at := clock_timestamp();
+  response_code := p_response_code;
+  if not p_is_approved then
+    perform move_spending(p_public_token, v_decision.authorization_id, null);
+    if v_request.spending ? 'lock' then
+      perform release_merchant_lock(
+        p_public_token, v_decision.authorization_id, v_request.spending ->> 'lock',
+        v_decision.asked_at
+      );
+    end if;
+  elsif p_held_amount is not null then
+    approved_amount := p_approved_amount;
+    if (v_pending #>> '{increment,isNewTotal}')::boolean then
+      v_held_amount := least(
+        p_held_amount,
+        (compute_increment(
+          p_public_token, v_request.network_id, v_request.network_transaction_id,
+          (v_pending #>> '{increment,paymentId}')::uuid,
+          coalesce(v_request.billing_amount, v_request.amount), true,
+          v_decision.held_currency_code, null
+        )).added
+      );
+    end if;
+    if v_held_amount < v_decision.held_amount then
+      perform move_spending(
+        p_public_token, v_decision.authorization_id, v_held_amount - v_decision.held_amount
+      );
+    end if;
+    if v_is_increment then
+      v_raised := raise_payment(
+        p_public_token, v_decision.client_id, v_request.network_id,
+        v_request.network_transaction_id, (v_pending #>> '{increment,paymentId}')::uuid,
+        v_decision.authorization_id, v_request.request_id, v_request.reference, v_held_amount,
+        v_decision.held_currency_code, p_hold_expires_at
+      );
+      payment_id := (v_raised.raised).payment_id;
+      is_flagged := coalesce(
+        payment_id <> (v_pending #>> '{increment,paymentId}')::uuid, false
+      );
+      v_details := (v_details::jsonb || jsonb_build_object('paymentId', payment_id))::text;
+    else
+      payment_id := v_decision.authorization_id;
+      insert into payment (
+        public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,
+        currency_code, approved, hold_expires_at
+      )
+      values (
+        p_public_token, v_decision.authorization_id, v_decision.client_id, v_request.network_id,
+        v_request.network_transaction_id, 'authorization', v_decision.held_currency_code,
+        v_held_amount, p_hold_expires_at
+      );
+    end if;
+  end if;
+  if not is_taken then
+    foreach v_key_hash in array coalesce(v_key_hashes, '{}') loop
+      update idempotency_record as record
+      set answer = case when is_flagged then p_flagged_answer else p_answer end
+      where record.client_id = v_claimant_id and record.key_hash = v_key_hash;
+    end loop;
+  end if;
+  perform record_event(
+    p_public_token, v_sequence, v_decision.client_id,
+    case
+      when p_is_approved then 'authorization.approved'
+      else 'authorization.declined'
+    end,
+    v_request.request_id, v_details, null, null
+  );
+  if payment_id is not null and v_is_increment then
+    v_sequence := v_sequence + 1;
+    perform record_event(
+      p_public_token, v_sequence, v_decision.client_id, 'payment.changed', v_request.request_id,
+      describe_payment_change(
+        v_raised.raised, v_decision.authorization_id, 'increment', v_raised.effect, v_held_amount
+      ),
+      null, null
+    );
+  end if;
+  update card
+  set last_sequence = v_sequence
+  where card.public_token = p_public_token;
+  update authorization_request as request
+  set response_code = p_response_code,
+    checks = p_checks,
+    duration_ms = p_duration_ms,
+    decided_at = v_concluded_at,
+    approved_amount = conclude_decision.approved_amount,
+    payment_id = conclude_decision.payment_id
+  where request.public_token = p_public_token
+    and request.authorization_id = v_decision.authorization_id;
+  update decision
+  set pending = null,
+    concluded_at = v_concluded_at,
+    decided_by = p_decided_by,
+    verdict = p_verdict,
+    approved_amount = conclude_decision.approved_amount,
+    reason = p_reason,
+    response_code = p_response_code,
+    error = p_error,
+    status_code = p_status_code,
+    duration_ms = p_decision_ms,
+    request_hash = p_request_hash,
+    answer_hash = p_answer_hash,
+    metadata = p_metadata
+  where decision.public_token = p_public_token and decision.decision_id = p_decision_id;
+end
+$function$;

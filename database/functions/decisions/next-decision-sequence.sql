@@ -1,0 +1,19 @@
+-- Returns the number of the next decision of a card. The caller has locked the card.
+--
+-- The newest decision of a card is never deleted, so that no number is used twice.
+create or replace function next_decision_sequence(p_public_token text) returns integer
+language plpgsql
+as $function$
+begin
+  return coalesce(
+    (
+      select sequence
+      from decision
+      where public_token = any (array[p_public_token]) and public_token >= p_public_token
+      order by public_token desc, sequence desc
+      limit 1
+    ),
+    0
+  ) + 1;
+end
+$function$;

@@ -1,0 +1,73 @@
+-- Decisions that wait for an answer. The rules are in database/functions/decisions.
+
+-- name: conclude_decision
+select concluded.outcome, concluded.called_answer as "calledAnswer",
+  concluded.is_reversed as "isReversed", concluded.is_taken as "isTaken",
+  concluded.response_code as "responseCode",
+  concluded.approved_amount::double precision as "approvedAmount",
+  concluded.payment_id as "paymentId", concluded.is_flagged as "isFlagged"
+from conclude_decision(
+  p_public_token => :publicToken,
+  p_decision_id => :decisionId,
+  p_called_answer => :calledAnswer,
+  p_is_reversed => :isReversed,
+  p_is_taken => :isTaken,
+  p_is_approved => :isApproved,
+  p_response_code => :responseCode,
+  p_approved_amount => :approvedAmount,
+  p_held_amount => :heldAmount,
+  p_hold_expires_at => :holdExpiresAt,
+  p_checks => :checks,
+  p_details => :details,
+  p_duration_ms => :durationMs,
+  p_answer => :answer,
+  p_flagged_answer => :flaggedAnswer,
+  p_decided_by => :decidedBy,
+  p_verdict => :verdict,
+  p_reason => :reason,
+  p_error => :error,
+  p_status_code => :statusCode,
+  p_decision_ms => :decisionMs,
+  p_request_hash => :requestHash,
+  p_answer_hash => :answerHash,
+  p_metadata => :metadata,
+  p_now => :now
+) as concluded;
+
+-- Few decisions wait at any time. The list is materialized and joined row by row, so that no plan
+-- reads more than its rows.
+-- name: list_overdue_decisions
+with overdue as materialized (
+  select decision.public_token, decision.decision_id
+  from decision
+  where decision.concluded_at is null and decision.purpose = 'authorize'
+    and decision.deadline < (select clock_timestamp() - :marginMs * interval '1 millisecond')
+  order by decision.deadline
+  limit :limit
+)
+select decision.public_token as "publicToken", decision.decision_id as "decisionId",
+  decision.client_id as "clientId", decision.sequence, decision.facts, decision.pending,
+  decision.endpoint_product_id as "endpointProductId",
+  decision.endpoint_version as "endpointVersion",
+  decision.held_amount::double precision as "heldAmount",
+  decision.held_currency_code as "heldCurrencyCode", decision.deadline,
+  decision.called_answer as "calledAnswer"
+from overdue
+join decision on decision.public_token = any (array[overdue.public_token])
+  and decision.decision_id = overdue.decision_id
+where decision.concluded_at is null;
+
+-- The decision that the request with this claim waits for.
+-- name: find_pending_decision
+select decision.public_token as "publicToken", decision.decision_id as "decisionId",
+  decision.client_id as "clientId", decision.sequence, decision.facts, decision.pending,
+  decision.endpoint_product_id as "endpointProductId",
+  decision.endpoint_version as "endpointVersion",
+  decision.held_amount::double precision as "heldAmount",
+  decision.held_currency_code as "heldCurrencyCode", decision.deadline,
+  decision.called_answer as "calledAnswer"
+from decision
+where decision.public_token = :publicToken and decision.concluded_at is null
+  and decision.purpose = 'authorize'
+  and decision.pending::jsonb #>> '{claim,claimId}' = :claimId
+limit 1;

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { AddressOutcome } from '../../domain/address-check.ts'
 import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
 import { explainDecline } from '../../domain/decline-reason.ts'
@@ -21,7 +20,6 @@ import { newEventId } from '../../storage/events/events.ts'
 import {
   type Claim,
   findRememberedRequest,
-  type RememberedRequest,
   storeAnswer,
 } from '../../storage/idempotency/idempotency.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
@@ -30,6 +28,8 @@ import type {
   AuthorizationContext,
   AuthorizationRequest,
   CheckOutcome,
+  PreparedDecision,
+  ProposedApproval,
 } from './authorization.ts'
 
 type NewCheck = Omit<AuthorizationCheck, 'afterMs' | 'responseCode'> & {
@@ -235,13 +235,24 @@ export async function answerUnspent(
   traced: TracedRequest,
   { card, isExpiryWrong, result, spending = null }: Unspent,
 ): Promise<idempotency.Answer<Authorization> | null> {
-  const claim = keyed && (await answeredClaim(context, keyed, result))
-  const record = card && toAnsweredAuthorization(traced, card, result, spending)
-  const answered = await commitUnspent(context, keyed, { traced, record, claim, isExpiryWrong })
-  if (card && answered.isReversed) return answerReversed(context, keyed, traced, card)
+  if (!card) return answerUnknown(context, keyed, traced, result)
+  const foreseen = toAnsweredAuthorization(traced, card, result, spending)
+  const reserving = keyed && createClaim(keyed)
+  const approval = { card, answer: result, record: foreseen, spending }
+  const prepared = await prepareDecision(context, traced, approval, reserving)
+  const claim = prepared ? reserving : keyed && (await answeredClaim(context, keyed, result))
+  const record = { ...foreseen, decision: prepared?.reservation ?? null }
+  const answered = await waitForKey(context, keyed, () =>
+    recordUnspent(context, record, claim, isExpiryWrong),
+  )
+  if (answered.isReversed) return answerReversed(context, keyed, traced, card)
   if (!answered.isAnswered) return null
+  if (prepared && answered.reserved !== null) {
+    context.observe.checked(result)
+    return { result: await prepared.decide(answered.reserved), replayed: false }
+  }
   const { isFlagged, limitCode } = answered
-  if (record && (limitCode !== null || isFlagged)) {
+  if (limitCode !== null || isFlagged) {
     const { authorizationId } = record
     const lost = composeAnswer('96', card, traced, authorizationId)
     const asked = isFlagged ? toFlagged(traced) : traced
@@ -255,26 +266,45 @@ export async function answerUnspent(
   return { result, replayed: false }
 }
 
-/** The parts of an answer that commit together. */
-interface UnspentCommit {
-  readonly traced: TracedRequest
-  /** Null about an unknown card. */
-  readonly record: ReturnType<typeof toAnsweredAuthorization> | null
-  readonly claim: Claim | null
-  readonly isExpiryWrong: boolean
-}
-
-async function commitUnspent(
+/** Answers a request about an unknown card, which has no record. Null: its key was not free. */
+async function answerUnknown(
   context: AuthorizationContext,
   keyed: idempotency.KeyedRequest | null,
-  { claim, isExpiryWrong, record, traced }: UnspentCommit,
-): Promise<Committed> {
-  const { database } = context
+  { networkId }: TracedRequest,
+  result: Authorization,
+): Promise<idempotency.Answer<Authorization> | null> {
+  const claim = keyed && (await answeredClaim(context, keyed, result))
+  const isAnswered =
+    !claim ||
+    (await waitForKey(context, keyed, () => answerUnknownCard(context.database, networkId, claim)))
+  if (!isAnswered) return null
+  context.observe.checked(result)
+  context.observe.answered(result)
+  return { result, replayed: false }
+}
+
+/** Prepares the decision of the card's client about an approval; null if it does not decide. */
+export const prepareDecision = async (
+  { decisions }: AuthorizationContext,
+  request: TracedRequest,
+  approval: Omit<ProposedApproval, 'request' | 'claim'>,
+  claim: Claim | null,
+): Promise<PreparedDecision | null> =>
+  decisions && isApprovalCode(approval.answer.responseCode)
+    ? decisions.prepare({ request, ...approval, claim })
+    : null
+
+/**
+ * Runs what claims the key of a request.
+ * @throws `Problem` `idempotency_key_in_use`.
+ */
+async function waitForKey<Result>(
+  { database }: AuthorizationContext,
+  keyed: idempotency.KeyedRequest | null,
+  claim: () => Promise<Result>,
+): Promise<Result> {
   try {
-    if (record) return await recordUnspent(context, record, claim, isExpiryWrong)
-    const isAnswered = !claim || (await answerUnknownCard(database, traced.networkId, claim))
-    const nothing = { isReversed: false, limitCode: null, isFlagged: false, approvedAmount: null }
-    return { isAnswered, ...nothing }
+    return await claim()
   } catch (error) {
     // The lock was that of the card or of the key: of the key, if another request has it by now.
     const isInUse =
@@ -285,15 +315,13 @@ async function commitUnspent(
   }
 }
 
-type Committed = Omit<Answered, 'isGuessing'>
-
 /** Records an answer, and counts and reports a wrong expiry. */
 async function recordUnspent(
   { database, observe }: AuthorizationContext,
   record: AnsweredAuthorization & Pick<AuthorizationRequest, 'entryMode'>,
   claim: Claim | null,
   isExpiryWrong: boolean,
-): Promise<Committed> {
+): Promise<Answered> {
   const threshold = isExpiryWrong ? guessing : null
   const answered = await answerAuthorization(database, record, claim, threshold)
   if (isExpiryWrong && answered.isAnswered) {
@@ -355,49 +383,4 @@ export async function storeFirstAnswer(
   }
   observe.answered(first)
   return { result: first, replayed: false }
-}
-
-/** How long a repeat waits for the answer of the first request. */
-const waitMs = 2_000
-const lookEveryMs = 100
-/** After this time, a request without an answer was lost with its process. */
-const lostAfterSeconds = 30
-
-/**
- * Answers a request whose key was not free with the answer of the first request. It spends nothing
- * and approves nothing (docs/reference/authorizations.md, "Repeats").
- * @param card null if the request's card is unknown.
- * @throws `Problem` `idempotency_key_reused`, `idempotency_key_in_use`.
- */
-export async function answerRepeat(
-  context: AuthorizationContext,
-  keyed: idempotency.KeyedRequest,
-  request: AuthorizationRequest,
-  card: AuthorizedCard | null,
-): Promise<idempotency.Answer<Authorization>> {
-  const { answer, claimId } = await awaitFirst(context, keyed)
-  if (answer) return idempotency.replayAnswer(context.hsm, keyed, { answer, claimId })
-  // The first result was lost with its process, and so was its record.
-  const repeat = traceRequest(request, context.now())
-  const lost = composeAnswer('96', card, repeat, newEventId())
-  const kept = await storeFirstAnswer(context, { keyed, claimId, lost }, lost)
-  if (!kept.replayed && card) {
-    repeat.trail.note({ check: 'answer', result: 'unresolved', responseCode: '96' })
-    await answerAuthorization(context.database, toAnsweredAuthorization(repeat, card, lost), null)
-  }
-  return { ...kept, replayed: true }
-}
-
-/** Waits until the first request has an answer or counts as lost. */
-async function awaitFirst(
-  { database }: AuthorizationContext,
-  keyed: idempotency.KeyedRequest,
-): Promise<RememberedRequest> {
-  for (let waitedMs = 0; waitedMs < waitMs; waitedMs += lookEveryMs) {
-    const remembered = await idempotency.findRemembered(database, keyed)
-    if (!remembered) throw new Problem('idempotency_key_reused')
-    if (remembered.answer || remembered.ageSeconds >= lostAfterSeconds) return remembered
-    await wait(lookEveryMs)
-  }
-  throw new Problem('idempotency_key_in_use')
 }

@@ -8,9 +8,12 @@ import type { Pan } from '../../domain/pan.ts'
 import { responseCodes } from '../../domain/response-code.ts'
 import type { Transaction } from '../../domain/transaction.ts'
 import { type Hsm, type PinBlockFormat, pinBlockFormats } from '../../hsm/contract/hsm.ts'
-import type { Increment } from '../../storage/authorizations/settle.ts'
+import type { NewSpending } from '../../storage/authorizations/applied-controls.ts'
+import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
+import type { AnsweredAuthorization, Increment } from '../../storage/authorizations/settle.ts'
 import type { WrongExpiry } from '../../storage/authorizations/wrong-expiries.ts'
 import type { Database } from '../../storage/engine/database.ts'
+import type { Claim } from '../../storage/idempotency/idempotency.ts'
 import type { ZoneKeyRow } from '../../storage/keys/zone-keys.ts'
 
 const CheckOutcomeSchema = Type.Object({
@@ -67,6 +70,47 @@ export interface AuthorizationContext {
   /** The current instant, for expiry dates. */
   now(): Date
   readonly observe: AuthorizationObserver
+  /** Absent where no client decides. */
+  readonly decisions?: ExternalDecisions
+}
+
+/**
+ * Clients that decide authorizations (docs/reference/decisions.md). Only what all checks approve is
+ * put to them.
+ */
+export interface ExternalDecisions {
+  /** Prepares the reservation of an approval. Returns null if the card's client does not decide. */
+  prepare(approval: ProposedApproval): Promise<PreparedDecision | null>
+  /**
+   * Concludes the decision that the request with this claim waits for, if its time is over: its
+   * process was lost.
+   * @returns whether there was such a decision.
+   */
+  concludeOverdue(publicToken: PublicToken, claimId: string): Promise<boolean>
+}
+
+/** An approval before it is answered. */
+export interface ProposedApproval {
+  readonly request: AuthorizationRequest
+  readonly card: AuthorizedCard
+  /** The answer, and its record, as the checks foresee them. */
+  readonly answer: Authorization
+  readonly record: AnsweredAuthorization & Pick<AuthorizationRequest, 'entryMode'>
+  /** What it takes from limits; null if nothing. */
+  readonly spending: NewSpending | null
+  /** The claim of the request's key; null without one. */
+  readonly claim: Claim | null
+}
+
+/** A decision that is put to the card's client once its approval is reserved. */
+export interface PreparedDecision {
+  /** What `settleAuthorization` and `answerAuthorization` reserve. */
+  readonly reservation: string
+  /**
+   * Asks the client, and concludes.
+   * @param reserved what they returned.
+   */
+  decide(reserved: string): Promise<Authorization>
 }
 
 /**

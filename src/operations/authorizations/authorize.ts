@@ -15,7 +15,6 @@ import { newEventId } from '../../storage/events/events.ts'
 import { findRememberedRequest } from '../../storage/idempotency/idempotency.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import {
-  answerRepeat,
   answerUnspent,
   composeAnswer,
   createClaim,
@@ -33,6 +32,7 @@ import {
   type PresentedPinBlock,
   presentPinBlock,
 } from './present.ts'
+import { answerRepeat } from './repeats.ts'
 
 /**
  * Answers a card network with the first objection, or approves if no check objects. A try is spent

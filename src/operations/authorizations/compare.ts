@@ -16,11 +16,14 @@ import {
   settleMatchAndSpend,
 } from '../../storage/authorizations/settle.ts'
 import { newEventId } from '../../storage/events/events.ts'
+import type { Claim } from '../../storage/idempotency/idempotency.ts'
 import * as idempotency from '../idempotency/idempotency.ts'
 import {
   type AnswerClaim,
   composeAnswer,
+  createClaim,
   type Outcomes,
+  prepareDecision,
   selectVerdict,
   storeFirstAnswer,
   type TracedRequest,
@@ -219,9 +222,21 @@ async function settleAndAnswer(
   // The number of remaining tries if no other request tries the card at the same time.
   const foreseen = { match: limit, mismatch: remaining, unresolved: remaining + 1 }[comparison]
   const foreseenAnswer = answer(foreseen, foreseenVerdict)
-  const sealed = await sealForeseen(context, answerClaim, foreseen, foreseenAnswer)
-  const record = toAnsweredAuthorization(traced, card, foreseenAnswer, limits?.spending)
-  const settled = await settleAuthorization(database, { spent, comparison }, record, sealed)
+  const spending = limits?.spending ?? null
+  const record = toAnsweredAuthorization(traced, card, foreseenAnswer, spending)
+  const approval = { card, answer: foreseenAnswer, record, spending }
+  const reserving = claimOf(answerClaim)
+  const prepared = await prepareDecision(context, traced, approval, reserving)
+  const sealed = prepared
+    ? openAnswer(reserving, foreseen)
+    : await sealForeseen(context, answerClaim, foreseen, foreseenAnswer)
+  const decision = prepared?.reservation ?? null
+  const tried = { spent, comparison }
+  const settled = await settleAuthorization(database, tried, { ...record, decision }, sealed)
+  if (prepared && settled.reserved !== null) {
+    observe.checked(answer(settled.remaining, foreseenVerdict))
+    return { result: await prepared.decide(settled.reserved), replayed: false }
+  }
   const verdict = settled.isReversed ? '94' : selectVerdict(settled, foreseenVerdict)
   const asked = settled.isFlagged ? toFlagged(traced) : traced
   const result = answer(settled.remaining, verdict, asked)
@@ -235,6 +250,20 @@ async function settleAndAnswer(
   observe.answered(result)
   return { result, replayed: false }
 }
+
+/** The claim of a request's key, as it was made when the try was spent; null without a key. */
+const claimOf = ({ claimId, keyed }: AnswerClaim): Claim | null =>
+  keyed && claimId !== null ? createClaim(keyed, claimId) : null
+
+/** Names the key of an approval that the card's client decides: its answer is not known yet. */
+const openAnswer = (claim: Claim | null, remaining: number): ForeseenAnswer | null =>
+  claim && {
+    clientId: claim.clientId,
+    keyHash: claim.keyHashes[0],
+    claimId: claim.claimId,
+    answer: null,
+    remaining,
+  }
 
 /**
  * Seals the answer for the case that no concurrent request changes the remaining tries, and that no

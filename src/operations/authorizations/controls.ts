@@ -7,6 +7,7 @@ import { findCashCharge, findCharge, mayApprovePart } from '../../domain/transac
 import type { AppliedControls, NewSpending } from '../../storage/authorizations/applied-controls.ts'
 import type { AuthorizedCard } from '../../storage/authorizations/begin.ts'
 import type { TracedRequest, Verdict } from './answer.ts'
+import type { AuthorizationRequest } from './authorization.ts'
 
 /**
  * Notes the controls without money, which begin_authorization applied before it spent a try.
@@ -91,7 +92,12 @@ const findAllowedPart = ({ lowestMaximum, objections }: deciding.MetLimits) =>
     : null
 
 /** An increment adds to an amount that the merchant has: no part of it is approved. */
-const takesPart = ({ entryMode, increment, isPartialAllowed, transaction }: TracedRequest) =>
+export const takesPart = ({
+  entryMode,
+  increment,
+  isPartialAllowed,
+  transaction,
+}: AuthorizationRequest): boolean =>
   isPartialAllowed === true && !increment && mayApprovePart(transaction, entryMode)
 
 /**

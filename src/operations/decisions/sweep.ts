@@ -1,0 +1,52 @@
+import { listOverdueDecisions, type WaitingDecision } from '../../storage/decisions/conclude.ts'
+import { composePinfoldRequest } from './compose-request.ts'
+import { type ConcludeContext, conclude } from './conclude.ts'
+import { standIn } from './decided.ts'
+import { applyRule } from './rule.ts'
+import { composeWaitingRequest } from './waiting-request.ts'
+
+/** How long after its deadline a decision counts as lost with its process. */
+const lostAfterMs = 2_000
+
+/** The decisions that one run concludes at once. */
+const decisionsAtOnce = 20
+
+/** Whether the process that asked was lost: it concludes soon after the deadline. */
+export const isOverdue = ({ deadline }: WaitingDecision): boolean =>
+  Date.now() > deadline.getTime() + lostAfterMs
+
+/** Concludes a decision whose process was lost: by what the client said by a call, or instead. */
+export async function concludeLost(
+  context: ConcludeContext,
+  waiting: WaitingDecision,
+): Promise<void> {
+  const { fallback } = waiting.pending
+  const decided = standIn(fallback, 'timeout', (rule) =>
+    applyRule(rule, composePinfoldRequest(composeWaitingRequest(waiting))),
+  )
+  const durationMs = Math.max(0, waiting.deadline.getTime() - Date.parse(waiting.facts.requestedAt))
+  await conclude(context, waiting, {
+    decided,
+    asked: { error: null, durationMs, statusCode: null, requestHash: null, answerHash: null },
+  })
+}
+
+/**
+ * Concludes decisions whose process was lost. Several processes may do so at once: each decision is
+ * concluded once.
+ * @param stop ends it between two steps.
+ * @param onError receives the error of one decision, which the next run tries again.
+ */
+export async function sweepDecisions(
+  context: ConcludeContext,
+  onError: (error: unknown) => void,
+  stop: AbortSignal = new AbortController().signal,
+): Promise<void> {
+  while (!stop.aborted) {
+    const overdue = await listOverdueDecisions(context.database, lostAfterMs, decisionsAtOnce)
+    const concluded = await Promise.allSettled(overdue.map((each) => concludeLost(context, each)))
+    const failed = concluded.filter((each) => each.status === 'rejected')
+    for (const { reason } of failed) onError(reason)
+    if (failed.length > 0 || overdue.length < decisionsAtOnce) return
+  }
+}

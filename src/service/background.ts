@@ -13,6 +13,7 @@ import { createFollower, createSigner } from '../operations/audit-log/sign.ts'
 import { countAnswered } from '../operations/authorizations/records.ts'
 import { sweep } from '../operations/cards/status.ts'
 import { recordLostBlocks } from '../operations/cards/tries.ts'
+import { sweepDecisions } from '../operations/decisions/sweep.ts'
 import { longestRestMs } from '../operations/events/publish.ts'
 import type { KeyContext } from '../operations/keys/keys.ts'
 import { advanceKeys, followKeys } from '../operations/keys/rotate.ts'
@@ -52,7 +53,7 @@ export function startBackground(
   { audit: { erasureLeastDays: leastDays, retentionDays }, tlsRefreshMs }: BackgroundSettings,
   log: Logger,
 ): Background {
-  const { audit, delivering, issuing, keys, tls } = service
+  const { audit, authorizing, delivering, issuing, keys, tls } = service
   const delivery = startDelivery(delivering)
   const context = { ...issuing, database }
   const jobs = startJobs(
@@ -69,6 +70,17 @@ export function startBackground(
         everyMs: 30_000,
         failure: 'answers to card networks could not be counted',
         run: (stop) => countAnswered(context, stop),
+      },
+      // A process that is lost while a client decides leaves the authorization without an answer.
+      {
+        everyMs: 1_000,
+        failure: 'decisions of lost processes could not be concluded',
+        run: (stop) =>
+          sweepDecisions(
+            { ...authorizing, database },
+            (err) => log.warn({ err }, 'the decision of a lost process could not be concluded'),
+            stop,
+          ),
       },
       ...keyJobs(keys),
       {

@@ -64,6 +64,7 @@ export interface Service {
   readonly publicServer: Server
   readonly privateServer: Server
   readonly issuing: CardDataContext
+  readonly authorizing: AuthorizationContext
   readonly delivering: DeliveryContext
   readonly keys: KeyContext
   readonly audit: AuditLogContext
@@ -224,6 +225,7 @@ export async function createService(
     publicServer,
     privateServer,
     issuing,
+    authorizing,
     delivering,
     keys,
     audit,

@@ -1,6 +1,6 @@
 -- Returns the number of the next decision of a card. The caller has locked the card.
 --
--- The newest decision of a card is never deleted, so that no number is used twice.
+-- The numbers of a card ascend as long as it has decisions that are not deleted yet.
 create or replace function next_decision_sequence(p_public_token text) returns integer
 language plpgsql
 as $function$

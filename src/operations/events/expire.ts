@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expireCounts } from '../../storage/authorizations/counts.ts'
 import { expireAuthorizations } from '../../storage/authorizations/records.ts'
+import { expireDecisions } from '../../storage/decisions/retention.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import { claimLease } from '../../storage/engine/leases.ts'
 import {
@@ -38,7 +39,7 @@ const stepSize = 500
 export interface Retention {
   /** Events, in the outbox and in the feeds, and settled deliveries. */
   readonly eventDays: number
-  /** Authorizations, with their spent tries. */
+  /** Authorizations, with their spent tries and decisions. */
   readonly attemptDays: number
   /** Payments that are over, with their messages. */
   readonly paymentDays: number
@@ -106,6 +107,7 @@ export async function expireRecords(
     })
   })
   await seeTo(() => untilNone(stop, () => expireAuthorizations(database, attemptDays, stepSize)))
+  await seeTo(() => untilNone(stop, () => expireDecisions(database, attemptDays, stepSize)))
   await seeTo(() => untilNone(stop, () => expirePayments(database, paymentDays, stepSize)))
   await seeTo(() => untilNone(stop, () => expireCounts(database, attemptDays, stepSize)))
   await seeTo(() => expireStreams(database))

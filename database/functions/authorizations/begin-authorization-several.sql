@@ -62,7 +62,8 @@ create or replace function begin_authorization_several(
   controls jsonb,
   product_id integer,
   last_four text,
-  customer_reference text
+  customer_reference text,
+  has_decision_endpoint boolean
 )
 language plpgsql
 as $function$
@@ -131,7 +132,12 @@ begin
               asked.transaction_type, asked.merchant::jsonb
             )
           end as controls,
-          card.product_id, right(card.masked_pan, 4) as last_four, card.customer_reference
+          card.product_id, right(card.masked_pan, 4) as last_four, card.customer_reference,
+          exists (
+            select
+            from decision_endpoint_state as state
+            where state.client_id = any (array[card.client_id])
+          ) as has_decision_endpoint
         from (
           select *
           from card
@@ -237,7 +243,7 @@ begin
       read.pin_limit, read.pin_remaining,
       read.cvv_limit, read.cvv_remaining,
       spent.try_number, spent.epoch, spent.remaining, read.controls, read.product_id,
-      read.last_four, read.customer_reference
+      read.last_four, read.customer_reference, read.has_decision_endpoint
     from read
     left join claimed using (ordinal)
     left join spent using (ordinal)

@@ -21,6 +21,8 @@
 --   stale_zone_key: the zone key was retired or replaced.
 --   taken: the key was not free, or a reversal overtook the transaction.
 -- controls is what apply_controls returns; null if neither the card nor its product has controls.
+-- has_decision_endpoint says whether the card's client has registered an endpoint, in force or not:
+-- all others take no further read.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function begin_authorization(
@@ -75,7 +77,8 @@ create or replace function begin_authorization(
   out controls jsonb,
   out product_id integer,
   out last_four text,
-  out customer_reference text
+  out customer_reference text,
+  out has_decision_endpoint boolean
 )
 language plpgsql
 as $function$
@@ -108,11 +111,15 @@ begin
         and zone_key.key_block = p_zone_key_block and zone_key.retired_at is null
     ),
     product.controls, product.controls_version, card.controls_version, card.product_id,
-    right(card.masked_pan, 4), card.customer_reference
+    right(card.masked_pan, 4), card.customer_reference, exists (
+      select
+      from decision_endpoint_state as state
+      where state.client_id = any (array[card.client_id])
+    )
   into public_token, client_id, encrypted_pan, status_code, expiry_date, pin_block, pvv, pin_key,
     cvk, pin_length, card_currency_code, pin_limit, pin_remaining, cvv_limit, cvv_remaining,
     v_is_zone_key, v_product_controls, v_product_version, v_card_version, product_id, last_four,
-    customer_reference
+    customer_reference, has_decision_endpoint
   from card
   -- The limit keeps the planner from beginning with the cards of the product.
   cross join lateral (

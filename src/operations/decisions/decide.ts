@@ -37,7 +37,8 @@ export interface DecisionContext extends ConcludeContext {
 export function createDecisions(context: DecisionContext): ExternalDecisions {
   return {
     async prepare(approval) {
-      const { clientId, productId } = approval.card
+      const { clientId, hasDecisionEndpoint, productId } = approval.card
+      if (!hasDecisionEndpoint) return null
       const inForce = await context.registry.find(clientId, productId)
       const endpoint = inForce && selectEndpoint(inForce, approval.record.authorizationId)
       return endpoint && prepareDecision(context, approval, endpoint)

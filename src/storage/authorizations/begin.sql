@@ -10,7 +10,8 @@ select begun.outcome, begun.public_token as "publicToken", begun.client_id as "c
   begun.cvv_limit as "cvvLimit", begun.cvv_remaining as "cvvRemaining",
   begun.try_number as "tryNumber", begun.epoch, begun.remaining, begun.controls::text as "controls",
   begun.product_id as "productId", begun.last_four as "lastFour",
-  begun.customer_reference as "customerReference"
+  begun.customer_reference as "customerReference",
+  begun.has_decision_endpoint as "hasDecisionEndpoint"
 from begin_authorization(
   p_public_token => :publicToken,
   p_pan_fingerprints => string_to_array(:panFingerprints, ',')::bytea[],
@@ -53,7 +54,8 @@ select done.ordinal, done.outcome, done.public_token as "publicToken",
   done.pin_remaining as "pinRemaining", done.cvv_limit as "cvvLimit",
   done.cvv_remaining as "cvvRemaining", done.try_number as "tryNumber", done.epoch,
   done.remaining, done.controls::text as "controls", done.product_id as "productId",
-  done.last_four as "lastFour", done.customer_reference as "customerReference"
+  done.last_four as "lastFour", done.customer_reference as "customerReference",
+  done.has_decision_endpoint as "hasDecisionEndpoint"
 from begin_authorization_several(
   p_public_tokens => :publicTokens,
   p_pan_fingerprints => :panFingerprints,

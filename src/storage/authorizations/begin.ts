@@ -17,6 +17,8 @@ export interface AuthorizedCard {
   /** Of its PAN. */
   readonly lastFour: string
   readonly customerReference: string | null
+  /** Whether its client has registered an endpoint for decisions, in force or not. */
+  readonly hasDecisionEndpoint: boolean
   readonly encryptedPan: Uint8Array
   readonly statusCode: CardStatusCode
   /** `YYYY-MM-DD`. */

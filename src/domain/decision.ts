@@ -168,6 +168,7 @@ export interface DecisionAnswer {
 
 /** Why an endpoint gave no usable answer in time. */
 export const askErrors = [
+  'signing_failed',
   'connection_failed',
   'target_refused',
   'bad_status',

@@ -1,6 +1,6 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import { isIP } from 'node:net'
+import { isIP, type Socket } from 'node:net'
 import type { AddressPolicy } from './address-policy.ts'
 import { guardedLookup, type ResolveHost, TargetRefused } from './resolve-host.ts'
 import { parseHost, parsePort } from './target-url.ts'
@@ -21,13 +21,15 @@ interface OutboundCall {
   readonly body?: string
   /** Aborts the call and the reading of its answer. */
   readonly signal: AbortSignal
+  /** Called with the connection of the call, which may not be connected yet. */
+  readonly onSocket?: (socket: Socket) => void
 }
 
 /**
  * Calls a checked address and follows no redirect.
  * @throws `TargetRefused` when the rules refuse it; Node's errors of the connection.
  */
-type GuardedRequest = (url: URL, call: OutboundCall) => Promise<IncomingMessage>
+export type GuardedRequest = (url: URL, call: OutboundCall) => Promise<IncomingMessage>
 
 /** Shorter than a server's keep-alive time, so that no connection is used while it closes. */
 const idleMs = 3_000
@@ -45,7 +47,7 @@ export function guardedRequests(rules: OutboundRules): GuardedRequest {
       ...(rules.ca !== undefined && { ca: rules.ca }),
     }),
   }
-  return async (url, { body, headers, method, signal }) => {
+  return async (url, { body, headers, method, onSocket, signal }) => {
     const isSafe = url.protocol === 'https:'
     const isOther = !isSafe && (rules.httpsOnly || url.protocol !== 'http:')
     const host = parseHost(url)
@@ -61,6 +63,7 @@ export function guardedRequests(rules: OutboundRules): GuardedRequest {
         lookup: guardedLookup(rules.resolve, rules.judgeAddress, parsePort(url)),
         headers: { ...headers, 'accept-encoding': 'identity', 'user-agent': 'Pinfold' },
       })
+      if (onSocket) sent.once('socket', onSocket)
       sent.once('response', resolve)
       sent.once('error', reject)
       // An unexpected 101 ends the request without either event. After an answer, this has no

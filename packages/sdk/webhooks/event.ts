@@ -128,6 +128,7 @@ interface Authorization {
     readonly statusCode?: number
     /** Why there was no usable answer. */
     readonly error?:
+      | 'signing_failed'
       | 'connection_failed'
       | 'target_refused'
       | 'bad_status'

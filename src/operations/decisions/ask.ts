@@ -1,13 +1,189 @@
-import type { AskOutcome, DecisionEndpoint } from '../../domain/decision.ts'
+import { hash } from 'node:crypto'
+import type {
+  AskError,
+  AskOutcome,
+  DecisionAnswer,
+  DecisionEndpoint,
+  DecisionPurpose,
+} from '../../domain/decision.ts'
+import type { OutboundRules } from '../../outbound/guarded-request.ts'
+import type { Admitted, BreakerChange } from './breaker.ts'
 import type { DecisionRequest } from './compose-request.ts'
+import { type Exchange, type ExchangeResult, runExchange } from './exchange.ts'
+import { formats } from './formats.ts'
+import { createLanes, type Lane } from './lanes.ts'
+import type { DecisionSigner } from './signing.ts'
 
 /** Asks the endpoints of clients by HTTP. */
 export interface Asker {
   /**
    * Resolves with the answer, or with the reason why there is none: at the deadline at the latest.
    * Never rejects.
+   * @param endpoint one with a URL.
    */
   ask(endpoint: DecisionEndpoint, request: DecisionRequest): Promise<AskOutcome>
-  /** Aborts what is in flight, and closes the connections. */
-  close(): Promise<void>
+  load(): AskerLoad
+  /** Aborts everything that is on its way. */
+  close(): void
+}
+
+/** What an asker does at a moment. */
+export interface AskerLoad {
+  /** Requests that wait for an answer. */
+  readonly inFlight: number
+  /** Requests after their deadline, whose answers are awaited to be reported. */
+  readonly overdue: number
+  /** Endpoints that are sent nothing but probes. */
+  readonly openBreakers: number
+}
+
+/** An answer that came after its deadline. */
+export interface LateAnswer {
+  readonly answer: DecisionAnswer
+  readonly answerHash: Uint8Array
+  readonly lateMs: number
+}
+
+/** Receives what an asker notices. */
+export interface AskObserver {
+  asked(purpose: DecisionPurpose, outcome: AskOutcome): void
+  answeredLate(request: DecisionRequest, late: LateAnswer): void
+  breakerChanged(endpoint: DecisionEndpoint, request: DecisionRequest, change: BreakerChange): void
+}
+
+interface AskerOptions {
+  readonly rules: OutboundRules
+  readonly signer: Pick<DecisionSigner, 'signDecision'>
+  /** Whether requests say that they come from a sandbox. */
+  readonly isSandbox: boolean
+  readonly observe: AskObserver
+}
+
+/** How long an answer is awaited after its deadline. */
+const overdueMostMs = 10_000
+
+/** How many answers of a lane are awaited after their deadline; the others are cut off. */
+const overdueMost = 32
+
+export function createAsker({ isSandbox, observe, rules, signer }: AskerOptions): Asker {
+  const lanes = createLanes(rules)
+  const running = new Set<Exchange>()
+
+  async function ask(endpoint: DecisionEndpoint, request: DecisionRequest): Promise<AskOutcome> {
+    const startedMs = performance.now()
+    const lane = lanes.find(endpoint, request.purpose)
+    const refuse = (error: AskError | null): AskOutcome => {
+      const outcome = composeOutcome(startedMs, null, { ...noResult, error })
+      observe.asked(request.purpose, outcome)
+      return outcome
+    }
+    const leftMs = Math.min(request.reserved.deadline.getTime() - Date.now(), endpoint.timeoutMs)
+    if (leftMs <= 0) return refuse(null)
+    if (lane.inFlight >= endpoint.maxInFlight) return refuse('too_many_in_flight')
+    const admitted = lane.breaker.admit()
+    if (admitted === null) return refuse('breaker_open')
+    const exchange: Exchange = {
+      endpoint,
+      request,
+      body: formats[endpoint.format].compose(request),
+      startedMs,
+      deadlineMs: startedMs + leftMs,
+      abort: new AbortController(),
+      isSent: false,
+      statusCode: null,
+    }
+    running.add(exchange)
+    lane.inFlight += 1
+    const ended = runExchange(exchange, { send: lane.request, signer, isSandbox })
+    const result = await beforeDeadline(exchange, ended)
+    lane.inFlight -= 1
+    if (result === null) void awaitOverdue(exchange, lane, ended)
+    else running.delete(exchange)
+    const outcome = composeOutcome(startedMs, exchange, result ?? overdueResult(exchange))
+    settleBreaker(exchange, lane, admitted, outcome)
+    observe.asked(request.purpose, outcome)
+    return outcome
+  }
+
+  function settleBreaker(
+    { endpoint, request }: Exchange,
+    { breaker }: Lane,
+    admitted: Admitted,
+    outcome: AskOutcome,
+  ): void {
+    const change = breaker.settle(admitted, isAnswered(outcome))
+    if (change && request.purpose === 'authorize') observe.breakerChanged(endpoint, request, change)
+  }
+
+  /** Reports an answer that still comes. What was not sent by now never is. */
+  async function awaitOverdue(
+    exchange: Exchange,
+    lane: Lane,
+    ended: Promise<ExchangeResult>,
+  ): Promise<void> {
+    const { abort, deadlineMs, isSent, request } = exchange
+    if (!isSent || lane.overdue >= overdueMost) abort.abort()
+    lane.overdue += 1
+    const timer = setTimeout(() => abort.abort(), overdueMostMs)
+    const { answer, answerHash } = await ended
+    clearTimeout(timer)
+    lane.overdue -= 1
+    running.delete(exchange)
+    if (answer === null || answerHash === null) return
+    const lateMs = Math.ceil(performance.now() - deadlineMs)
+    observe.answeredLate(request, { answer, answerHash, lateMs })
+  }
+
+  return {
+    ask,
+    load() {
+      const all = lanes.list()
+      return {
+        inFlight: all.reduce((sum, { inFlight }) => sum + inFlight, 0),
+        overdue: all.reduce((sum, { overdue }) => sum + overdue, 0),
+        openBreakers: all.filter(({ breaker }) => breaker.isOpen()).length,
+      }
+    },
+    close() {
+      for (const { abort } of running) abort.abort()
+    },
+  }
+}
+
+const noResult: ExchangeResult = { answer: null, error: null, answerHash: null }
+
+/** After the deadline: a status that is no answer is known without its body. */
+const overdueResult = ({ statusCode }: Exchange): ExchangeResult =>
+  statusCode === null || statusCode === 200 ? noResult : { ...noResult, error: 'bad_status' }
+
+const composeOutcome = (
+  startedMs: number,
+  exchange: Exchange | null,
+  result: ExchangeResult,
+): AskOutcome => ({
+  ...result,
+  durationMs: performance.now() - startedMs,
+  statusCode: exchange?.statusCode ?? null,
+  requestHash: exchange?.isSent ? hash('sha256', exchange.body, 'buffer') : null,
+})
+
+/** @returns null if the deadline comes first. */
+async function beforeDeadline(
+  { deadlineMs }: Exchange,
+  ended: Promise<ExchangeResult>,
+): Promise<ExchangeResult | null> {
+  const { promise: late, resolve } = Promise.withResolvers<null>()
+  const timer = setTimeout(() => resolve(null), deadlineMs - performance.now())
+  const result = await Promise.race([ended, late])
+  clearTimeout(timer)
+  return performance.now() > deadlineMs ? null : result
+}
+
+/** Errors that tell that nobody answers. Others are answers, if useless ones. */
+const unanswered: readonly (AskError | null)[] = ['connection_failed', 'target_refused']
+
+/** Whether somebody answered: a gateway's status of 500 or more says that nobody does. */
+function isAnswered({ answer, error, statusCode }: AskOutcome): boolean {
+  if (error === 'bad_status') return statusCode !== null && statusCode < 500
+  return answer !== null || (error !== null && !unanswered.includes(error))
 }

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
+import { test } from 'node:test'
+import { isDecisionSigned, openDecisionEndpoint } from '../../support/decision-endpoint.ts'
+import { openAsker, secret } from './asking.ts'
+
+test('a request is signed, and says its deadline, its version, its trace and its sandbox', async () => {
+  const endpoint = await openDecisionEndpoint()
+  const decisionId = '0193b1a0-0000-7000-8000-000000000002'
+  const outcome = await openAsker().ask(endpoint.url, { decisionId })
+  const [received] = endpoint.received
+  assert.ok(received)
+  assert.ok(isDecisionSigned(secret, received))
+  const { headers } = received
+  assert.equal(headers['webhook-id'], decisionId)
+  assert.equal(headers['decision-deadline'], received.body.deadline)
+  assert.match(String(headers['decision-deadline']), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  assert.equal(headers['api-version'], '2026-11-20')
+  assert.equal(headers.traceparent, '00-0193b1a0000070008000000000000001-8000000000000002-01')
+  assert.equal(headers.sandbox, 'true')
+  assert.equal(headers['decision-attempt'], '1')
+  assert.equal(headers['content-type'], 'application/json')
+  assert.deepEqual(outcome.requestHash, hash('sha256', received.bytes, 'buffer'))
+  assert.deepEqual(outcome.answerHash, hash('sha256', '{"decision":"approve"}', 'buffer'))
+  assert.equal(outcome.statusCode, 200)
+  assert.equal(outcome.answer?.decision, 'approve')
+})
+
+test('a request outside a sandbox does not say that it is one, and needs https', async () => {
+  const endpoint = await openDecisionEndpoint()
+  await openAsker({}, false).ask(endpoint.url)
+  assert.equal('sandbox' in (endpoint.received[0]?.headers ?? {}), false)
+  const refused = await openAsker({ httpsOnly: true }).ask(endpoint.url)
+  assert.equal(refused.error, 'target_refused')
+  assert.equal(endpoint.received.length, 1)
+})
+
+test('an endpoint in the format thredd-ehi is asked and understood in it', async () => {
+  const endpoint = await openDecisionEndpoint(({ body }) => ({
+    Acknowledgement: '1',
+    Responsestatus: body.Bill_Amt === -12.5 ? '51' : '00',
+  }))
+  const { answer } = await openAsker().ask(endpoint.url, { format: 'thredd-ehi' })
+  assert.deepEqual([answer?.decision, answer?.reason], ['decline', 'insufficient_funds'])
+})
+
+test('connections are kept and used again', async () => {
+  const endpoint = await openDecisionEndpoint()
+  const { ask } = openAsker()
+  for (let turn = 0; turn < 20; turn += 1) await ask(endpoint.url)
+  assert.equal(endpoint.received.length, 20)
+  assert.equal(endpoint.connections(), 1)
+})
+
+test('a request whose time is over is not sent', async () => {
+  const endpoint = await openDecisionEndpoint()
+  const outcome = await openAsker().ask(endpoint.url, { timeoutMs: 0 })
+  assert.deepEqual([outcome.error, outcome.answer, outcome.requestHash], [null, null, null])
+  assert.equal(endpoint.received.length, 0)
+})
+
+test('nothing is in flight after its answer, or after everything is aborted', async () => {
+  const endpoint = await openDecisionEndpoint()
+  const { ask, asker } = openAsker()
+  await Promise.all(Array.from({ length: 10 }, () => ask(endpoint.url)))
+  assert.deepEqual(asker.load(), { inFlight: 0, overdue: 0, openBreakers: 0 })
+  endpoint.answer = () => undefined
+  const hanging = ask(endpoint.url, { timeoutMs: 2_500 })
+  while (endpoint.received.length < 11) await new Promise((resolve) => setTimeout(resolve, 5))
+  assert.equal(asker.load().inFlight, 1)
+  asker.close()
+  assert.equal((await hanging).error, 'connection_failed')
+  assert.equal(asker.load().inFlight, 0)
+})

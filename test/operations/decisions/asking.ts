@@ -1,0 +1,81 @@
+import { createHmac, randomUUID } from 'node:crypto'
+import type { AskOutcome, DecisionEndpoint, DecisionPurpose } from '../../../src/domain/decision.ts'
+import { type Asker, createAsker, type LateAnswer } from '../../../src/operations/decisions/ask.ts'
+import type { BreakerChange } from '../../../src/operations/decisions/breaker.ts'
+import type { DecisionRequest } from '../../../src/operations/decisions/compose-request.ts'
+import { addressPolicy } from '../../../src/outbound/address-policy.ts'
+import type { OutboundRules } from '../../../src/outbound/guarded-request.ts'
+import { atEndOfFile } from '../../support/end-of-file.ts'
+import { someEndpoint, someFacts } from './requests.ts'
+
+/** An asker without a service, on the loopback of this machine. */
+
+export const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+
+export type AskedSide = {
+  asker: Asker
+  asked: { purpose: DecisionPurpose; outcome: AskOutcome }[]
+  late: (LateAnswer & { request: DecisionRequest })[]
+  changes: (BreakerChange & { endpoint: DecisionEndpoint })[]
+  ask: (url: string, members?: AskMembers) => Promise<AskOutcome>
+}
+
+export type AskMembers = Partial<DecisionEndpoint> & {
+  decisionId?: string
+  purpose?: DecisionPurpose
+  partialAllowed?: boolean
+}
+
+const loopback = addressPolicy({ allowCidrs: ['127.0.0.0/8'], ownPorts: [], ports: null })
+
+export const openAsker = (rules: Partial<OutboundRules> = {}, isSandbox = true): AskedSide => {
+  const side: Omit<AskedSide, 'asker' | 'ask'> = { asked: [], late: [], changes: [] }
+  const asker = createAsker({
+    rules: {
+      judgeAddress: loopback,
+      resolve: async () => ['127.0.0.1'],
+      httpsOnly: false,
+      ...rules,
+    },
+    isSandbox,
+    signer: {
+      signDecision: async (_clientId, id, at, body) => {
+        const timestamp = String(Math.floor(at.getTime() / 1_000))
+        const signed = createHmac('sha256', Buffer.alloc(32, 7)).update(
+          `${id}.${timestamp}.${body}`,
+        )
+        return {
+          'webhook-id': id,
+          'webhook-timestamp': timestamp,
+          'webhook-signature': `v1,${signed.digest('base64')}`,
+        }
+      },
+    },
+    observe: {
+      asked: (purpose, outcome) => side.asked.push({ purpose, outcome }),
+      answeredLate: (request, late) => side.late.push({ ...late, request }),
+      breakerChanged: (endpoint, _request, change) => side.changes.push({ ...change, endpoint }),
+    },
+  })
+  atEndOfFile(() => asker.close())
+  return {
+    ...side,
+    asker,
+    ask: (
+      url,
+      { decisionId = randomUUID(), partialAllowed, purpose = 'authorize', ...members } = {},
+    ) => {
+      const endpoint = someEndpoint({ url, ...members })
+      return asker.ask(endpoint, {
+        facts: someFacts(partialAllowed === undefined ? {} : { partialAllowed }),
+        reserved: {
+          decisionId,
+          sequence: 1,
+          hold: { amount: 1_250, currency: 'EUR' },
+          deadline: new Date(Date.now() + endpoint.timeoutMs),
+        },
+        purpose,
+      })
+    },
+  }
+}

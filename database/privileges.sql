@@ -38,6 +38,7 @@ grant insert, update, delete on authorization_count to :"service";
 -- Event streams and deliveries.
 grant insert, update, delete on
   event_stream,
+  decision_stream,
   webhook,
   webhook_former_secret,
   delivery,
@@ -50,6 +51,9 @@ grant insert on decision_endpoint to :"service";
 grant insert, update on decision_endpoint_state to :"service";
 grant insert, delete on decision_signing_key to :"service";
 grant update (sealed_keys, signs_until) on decision_signing_key to :"service";
+
+-- Which stream of its client takes a request. The rest of a decision is written by functions.
+grant update (taken_by) on decision to :"service";
 
 -- Links.
 grant insert, update on link to :"service";

@@ -85,6 +85,8 @@ create table decision (
   -- The first answer that came by a call of the client (POST /decisions/{id}/answer), as JSON.
   called_answer text,
   called_at timestamptz,
+  -- The stream that the request was sent on; null: it waits for one, or goes to a URL.
+  taken_by uuid,
   -- The conclusion: null until then.
   concluded_at timestamptz,
   decided_by text,
@@ -113,4 +115,35 @@ create index decision_by_authorization on decision (authorization_id, public_tok
 -- What waits for an answer: few at any time.
 create index decision_waiting on decision (deadline) where concluded_at is null;
 create index decision_waiting_by_card on decision (public_token) where concluded_at is null;
+-- What the streams of a client may take.
+create index decision_offered on decision (client_id, deadline)
+where concluded_at is null and called_answer is null and taken_by is null;
+-- Answers that came by a call, until the process that waits for one concludes its decision.
+create index decision_called on decision (decision_id)
+where called_answer is not null and concluded_at is null;
+-- A client's decisions by who decided, newest first.
+create index decision_by_decider on decision (client_id, purpose, decided_by, decision_id);
 create index decision_by_age on decision (asked_at);
+
+-- Decisions as clients read them.
+create view described_decision as
+select public_token as "publicToken", decision_id as "decisionId", client_id as "clientId",
+  authorization_id as "authorizationId", sequence, purpose,
+  endpoint_product_id as "endpointProductId", endpoint_version as "endpointVersion", facts,
+  held_amount::double precision as "heldAmount", held_currency_code as "heldCurrencyCode",
+  asked_at as "askedAt", deadline, concluded_at as "concludedAt", decided_by as "decidedBy",
+  verdict, approved_amount::double precision as "approvedAmount", reason,
+  response_code as "responseCode", error, status_code as "statusCode",
+  duration_ms as "durationMs", encode(request_hash, 'hex') as "requestHash",
+  encode(answer_hash, 'hex') as "answerHash", metadata, called_answer as "calledAnswer",
+  called_at as "calledAt", late_answer as "lateAnswer"
+from decision;
+
+-- The open streams of clients, ten slots for each. A slot whose lease has expired is free.
+create table decision_stream (
+  client_id text not null,
+  slot integer not null check (slot > 0),
+  holder uuid not null,
+  leased_until timestamptz not null,
+  primary key (client_id, slot)
+);

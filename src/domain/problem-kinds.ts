@@ -173,6 +173,22 @@ export const problemKinds = {
       'another payload, perhaps of another approval. Nothing was approved. Read the approval ' +
       'again, check its payload, and send its payloadHash.',
   },
+  decision_answered: {
+    status: 409,
+    title: 'The decision was answered before.',
+    explanation:
+      'The first answer to a decision counts, by whatever way it came; the detail names it. ' +
+      'This answer changed nothing. If the first one says what you decided, an earlier call of ' +
+      'yours arrived, and nothing needs to be done.',
+  },
+  decision_over: {
+    status: 409,
+    title: 'The answer came too late.',
+    explanation:
+      'The deadline of the decision has passed, or its fallback decided before. This answer ' +
+      'changed nothing. The first late answer is reported as the event decision.late. Read the ' +
+      'decision to see what was answered to the card network.',
+  },
   idempotency_key_in_use: {
     status: 409,
     title: 'A request with this Idempotency-Key is still running.',

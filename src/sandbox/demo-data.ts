@@ -22,6 +22,7 @@ const clientScopes = [
   'cvv.read',
   'cvv.write',
   'payments.read',
+  'decisions.write',
   'events.read',
   'webhooks.write',
   'simulator.write',

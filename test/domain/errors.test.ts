@@ -21,6 +21,8 @@ const contract = {
     'approval_over',
     'approval_stale',
     'payload_hash_mismatch',
+    'decision_answered',
+    'decision_over',
     'idempotency_key_in_use',
   ],
   413: ['body_too_large'],

@@ -25,6 +25,7 @@ declare
     'client_assertion',
     'component_entry',
     'console_session',
+    'decision_stream',
     'event_stream',
     'feed_head',
     'hsm_key',

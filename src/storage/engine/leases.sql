@@ -23,6 +23,9 @@ delete from lease;
 -- name: free_event_streams
 delete from event_stream;
 
+-- name: free_decision_streams
+delete from decision_stream;
+
 -- name: free_delivery_queues
 update delivery_queue
 set holder = null, leased_until = '-infinity', due_at = now()

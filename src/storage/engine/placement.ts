@@ -39,6 +39,7 @@ const spread: readonly SpreadTables[] = [
       'published_event',
       'audit_feed',
       'event_stream',
+      'decision_stream',
       'webhook',
       'webhook_former_secret',
       'delivery',

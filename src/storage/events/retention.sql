@@ -22,3 +22,7 @@ select delete_old_feed_events(
 -- name: prune_event_streams
 delete from event_stream
 where leased_until < now() - interval '1 hour';
+
+-- name: prune_decision_streams
+delete from decision_stream
+where leased_until < now() - interval '1 hour';

@@ -69,8 +69,10 @@ export const expireFeed = async (
 }
 
 const deleteEndedStreams = declare('prune_event_streams')
+const deleteEndedDecisionStreams = declare('prune_decision_streams')
 
 /** Releases the slots of streams that ended without releasing them. */
 export const expireStreams = async (connection: Connection): Promise<void> => {
   await deleteEndedStreams(connection, {})
+  await deleteEndedDecisionStreams(connection, {})
 }

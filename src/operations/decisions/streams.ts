@@ -1,0 +1,340 @@
+import { randomUUID } from 'node:crypto'
+import { Problem } from '../../domain/problem.ts'
+import type { DecisionKey } from '../../storage/decisions/calls.ts'
+import * as stored from '../../storage/decisions/streams.ts'
+import type { Database } from '../../storage/engine/database.ts'
+import type { CalledAnswers } from './calls.ts'
+
+/** The maximum number of open streams of a client, over all processes. */
+const streamsMax = 10
+const leaseSeconds = 30
+/** How often the rights of the clients are checked again. */
+const renewEveryMs = 10_000
+const pollMs = 25
+/** An embedded database has one process: offers tell of every request. */
+const embeddedPollMs = 1_000
+const heartbeatMs = 15_000
+/** The requests that are taken at once. */
+const requestsMost = 100
+/** A stream whose last request was not answered takes only what no other stream has taken. */
+const patienceMs = 200
+
+/** A request as it is sent: the exact body, with the headers that it would have by HTTP. */
+export interface StreamedRequest {
+  readonly decisionId: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Composes and signs a request. The same row gives the same body in every process. */
+export type ComposeRow = (row: stored.WaitingRow) => Promise<StreamedRequest>
+
+/** An open stream of a client. */
+export interface DecisionStream {
+  /** Requests as they come, in batches; an empty batch is a keep-alive. */
+  readonly requests: AsyncIterable<readonly StreamedRequest[]>
+  /** Ends it: the iteration finishes. Another stream gets what is not answered. */
+  end(): void
+}
+
+/** The streams that this process serves. */
+export interface DecisionStreams {
+  /**
+   * Tells the streams of this process that a request of a client waits: a committed, unconcluded
+   * row. Streams of other processes see it within a poll.
+   */
+  offer(clientId: string): void
+  /** Whether a stream has taken a request, in any process. */
+  isTaken(request: DecisionKey): Promise<boolean>
+  /** @throws `Problem` `rate_limited` if the client has the maximum number of streams. */
+  open(clientId: string, expiresAt: Date): Promise<DecisionStream>
+  /** Ends all streams, and opens no more. */
+  close(): Promise<void>
+}
+
+interface StreamContext {
+  readonly database: Database
+  readonly answers: Pick<CalledAnswers, 'wait'>
+  readonly compose: ComposeRow
+  /** Receives errors of what will be repeated. */
+  readonly onError: (error: unknown) => void
+}
+
+export function createDecisionStreams(
+  context: StreamContext,
+  { renewMs = renewEveryMs } = {},
+): DecisionStreams {
+  const { database, onError } = context
+  const streams = new Set<OpenStream>()
+  const watch = watchRequests(context, streams, renewMs)
+  let isClosed = false
+  return {
+    offer(clientId) {
+      for (const stream of streams) if (stream.clientId === clientId) return watch.lookNow()
+    },
+    async isTaken(request) {
+      return (await stored.findRequestProgress(database, request)).isTaken
+    },
+    async open(clientId, expiresAt) {
+      if (isClosed) throw new Problem('unavailable')
+      const stream = createStream(clientId, await claimSlot(database, clientId), expiresAt)
+      if (isClosed) {
+        await stored.releaseStream(database, clientId, stream.holder)
+        throw new Problem('unavailable')
+      }
+      streams.add(stream)
+      watch.start()
+      const finish = async () => {
+        if (!streams.delete(stream)) return
+        stream.ended.abort()
+        await leaveRequests(context, stream).catch(onError)
+        watch.lookNow()
+      }
+      const end = () => {
+        endStream(stream)
+        // The iteration may never have begun.
+        void finish()
+      }
+      return { requests: readOn(stream, watch.lookNow, finish), end }
+    },
+    async close() {
+      isClosed = true
+      for (const stream of streams) endStream(stream)
+      await watch.stop()
+    },
+  }
+}
+
+interface OpenStream {
+  readonly clientId: string
+  /** The holder of the slot's lease, and of the requests that it has taken. */
+  readonly holder: string
+  readonly expiresAt: Date
+  /** What its reader gets next. */
+  ready: StreamedRequest[]
+  /** What it has taken, and what is neither answered nor late. */
+  readonly unanswered: Map<string, DecisionKey>
+  /** Whether its last request was not answered. */
+  isSilent: boolean
+  isOver: boolean
+  readonly ended: AbortController
+  /** Ends the wait of its reader. Null: its reader does not wait, and so it takes nothing. */
+  notify: (() => void) | null
+}
+
+const createStream = (clientId: string, holder: string, expiresAt: Date): OpenStream => ({
+  clientId,
+  holder,
+  expiresAt,
+  ready: [],
+  unanswered: new Map(),
+  isSilent: false,
+  isOver: false,
+  ended: new AbortController(),
+  notify: null,
+})
+
+function endStream(stream: OpenStream): void {
+  stream.isOver = true
+  stream.notify?.()
+}
+
+/**
+ * @returns the holder of the slot.
+ * @throws `Problem` `rate_limited` if none is free.
+ */
+async function claimSlot(database: Database, clientId: string): Promise<string> {
+  const holder = randomUUID()
+  const lease = { slots: streamsMax, seconds: leaseSeconds }
+  // If two claim a slot at once, one gets it, and the other looks for the next one.
+  for (let attempt = 0; attempt <= streamsMax; attempt += 1) {
+    if (await stored.claimStream(database, clientId, holder, lease)) return holder
+  }
+  throw new Problem('rate_limited', {
+    detail: `The limit of ${streamsMax} open streams of a client is reached.`,
+    retryAfterSeconds: leaseSeconds,
+  })
+}
+
+/** Leaves to other streams what a stream has taken, and releases its slot. */
+async function leaveRequests({ database }: StreamContext, stream: OpenStream): Promise<void> {
+  const { clientId, holder, unanswered } = stream
+  if (unanswered.size > 0) {
+    await stored.giveRequestsBack(database, [...unanswered.values()], holder)
+  }
+  await stored.releaseStream(database, clientId, holder)
+}
+
+/** Passes on what the stream has taken, until the stream or its time ends. */
+async function* readOn(
+  stream: OpenStream,
+  lookNow: () => void,
+  finish: () => Promise<void>,
+): AsyncGenerator<readonly StreamedRequest[]> {
+  try {
+    while (!stream.isOver && Date.now() < stream.expiresAt.getTime()) {
+      const requests = stream.ready
+      stream.ready = []
+      if (requests.length > 0) yield requests
+      else if (!(await waitForRequests(stream, lookNow))) yield []
+    }
+  } finally {
+    await finish()
+  }
+}
+
+/**
+ * Waits for requests. Only a stream that waits takes any: a slow reader has what it can read.
+ * @returns false when a keep-alive is due.
+ */
+function waitForRequests(stream: OpenStream, lookNow: () => void): Promise<boolean> {
+  return new Promise((resolve) => {
+    const settle = (hasRequests: boolean) => {
+      clearTimeout(timer)
+      stream.notify = null
+      resolve(hasRequests)
+    }
+    const waitMs = Math.max(0, Math.min(heartbeatMs, stream.expiresAt.getTime() - Date.now()))
+    const timer = setTimeout(() => settle(false), waitMs)
+    stream.notify = () => settle(true)
+    lookNow()
+  })
+}
+
+/** Looks for requests of all streams together. */
+function watchRequests(
+  context: StreamContext,
+  streams: ReadonlySet<OpenStream>,
+  renewMs: number,
+): { start(): void; lookNow(): void; stop(): Promise<void> } {
+  const { database, onError } = context
+  const restMs = database.load === null ? embeddedPollMs : pollMs
+  let looking: Promise<void> | null = null
+  let isLookDue = false
+  let isStopped = false
+  let timer: NodeJS.Timeout | null = null
+  let renewAtMs = 0
+  const look = async (): Promise<void> => {
+    if (performance.now() >= renewAtMs) {
+      renewAtMs = performance.now() + renewMs
+      await renewSlots(database, streams)
+    }
+    await passRequestsOn(context, streams)
+  }
+  const run = () => {
+    if (timer) clearTimeout(timer)
+    timer = null
+    isLookDue = false
+    looking = look()
+      .catch(onError)
+      .finally(() => {
+        looking = null
+        if (isStopped || streams.size === 0) return
+        if (isLookDue) run()
+        else timer = setTimeout(run, restMs)
+      })
+  }
+  return {
+    start() {
+      if (timer === null && looking === null && !isStopped) timer = setTimeout(run, restMs)
+    },
+    lookNow() {
+      if (isStopped || streams.size === 0) return
+      if (looking) isLookDue = true
+      else run()
+    },
+    async stop() {
+      isStopped = true
+      if (timer) clearTimeout(timer)
+      await looking
+    },
+  }
+}
+
+/**
+ * A client without the right to decide loses its streams; so does one whose slot was taken over.
+ */
+async function renewSlots(database: Database, streams: ReadonlySet<OpenStream>): Promise<void> {
+  const leased = [...streams]
+  const holders = leased.map(({ holder }) => holder)
+  const renewed = await stored.renewStreams(database, holders, leaseSeconds)
+  for (const stream of leased) if (!renewed.has(stream.holder)) endStream(stream)
+}
+
+/** Takes waiting requests for the streams that can send them. */
+async function passRequestsOn(
+  context: StreamContext,
+  streams: ReadonlySet<OpenStream>,
+): Promise<void> {
+  const waiting = [...streams].filter(({ isOver, notify }) => !isOver && notify !== null)
+  const clientIds = [...new Set(waiting.map(({ clientId }) => clientId))]
+  if (clientIds.length === 0) return
+  const rows = await stored.listWaitingRequests(context.database, clientIds, requestsMost)
+  const chosen = new Map<OpenStream, stored.WaitingRow[]>()
+  for (const row of rows) {
+    const stream = chooseStream(waiting, chosen, row)
+    if (stream) chosen.set(stream, [...(chosen.get(stream) ?? []), row])
+  }
+  await Promise.all([...chosen].map(([stream, some]) => sendOn(context, stream, some)))
+}
+
+/** Chooses the stream with the fewest unanswered requests, and a silent one at last. */
+function chooseStream(
+  streams: readonly OpenStream[],
+  chosen: ReadonlyMap<OpenStream, readonly unknown[]>,
+  { ageMs, clientId }: stored.WaitingRow,
+): OpenStream | null {
+  const load = (stream: OpenStream) =>
+    stream.unanswered.size + (chosen.get(stream)?.length ?? 0) + (stream.isSilent ? 1e6 : 0)
+  const [best] = streams
+    .filter((stream) => stream.clientId === clientId)
+    .filter(({ isSilent }) => !isSilent || ageMs >= patienceMs)
+    .toSorted((a, b) => load(a) - load(b))
+  return best ?? null
+}
+
+async function sendOn(
+  context: StreamContext,
+  stream: OpenStream,
+  rows: readonly stored.WaitingRow[],
+): Promise<void> {
+  const { compose, database } = context
+  const taken = await stored.takeRequests(database, rows, stream.holder)
+  const own = rows.filter(({ decisionId }) => taken.has(decisionId))
+  for (const row of own) stream.unanswered.set(row.decisionId, row)
+  try {
+    const composed = await Promise.all(own.map(compose))
+    stream.ready.push(...composed)
+  } catch (error) {
+    for (const row of own) stream.unanswered.delete(row.decisionId)
+    await stored.giveRequestsBack(database, own, stream.holder)
+    throw error
+  }
+  for (const row of own) void watchAnswer(context, stream, row)
+  // It may have ended meanwhile, after it gave back what it had taken until then.
+  if (stream.ended.signal.aborted) {
+    await stored.giveRequestsBack(database, own, stream.holder)
+  }
+  stream.notify?.()
+}
+
+/** Notes whether a request is answered in time. */
+async function watchAnswer(
+  { answers, database, onError }: StreamContext,
+  stream: OpenStream,
+  row: stored.WaitingRow,
+): Promise<void> {
+  const leftMs = Math.max(0, row.deadline.getTime() - Date.now())
+  const isOver = AbortSignal.any([AbortSignal.timeout(leftMs), stream.ended.signal])
+  const answer = await answers.wait(row.decisionId, isOver)
+  if (stream.ended.signal.aborted) return
+  stream.unanswered.delete(row.decisionId)
+  try {
+    // An answer that was concluded at once in another process shows in the row only.
+    const isAnswered =
+      answer !== null || (await stored.findRequestProgress(database, row)).isAnswered
+    stream.isSilent = !isAnswered
+  } catch (error) {
+    onError(error)
+  }
+}

@@ -1,0 +1,144 @@
+import type { DecisionFormat, DecisionPurpose } from '../../domain/decision.ts'
+import type { PublicToken } from '../../domain/identifiers.ts'
+import { type Connection, firstRow } from '../engine/database.ts'
+import { loadStatements } from '../engine/statements.ts'
+import type { DecisionKey } from './calls.ts'
+
+/** A request that no stream of its client has taken yet. */
+export interface WaitingRow extends DecisionKey {
+  readonly clientId: string
+  readonly sequence: number
+  readonly purpose: DecisionPurpose
+  /** `DecisionFacts`, as JSON. */
+  readonly facts: string
+  readonly heldAmount: number | null
+  readonly heldCurrencyCode: string | null
+  readonly deadline: Date
+  /** 0 for the endpoint of all products. */
+  readonly endpointProductId: number
+  readonly endpointVersion: number
+  readonly format: DecisionFormat
+  readonly apiVersion: string
+  /** How long it has waited. */
+  readonly ageMs: number
+}
+
+const declare = loadStatements(import.meta.url)
+
+const selectWaiting = declare<{ clientIds: readonly string[]; limit: number }, WaitingRow>(
+  'list_waiting_requests',
+)
+
+/** Lists requests that wait for a stream of one of these clients, the most urgent first. */
+export const listWaitingRequests = (
+  connection: Connection,
+  clientIds: readonly string[],
+  limit: number,
+): Promise<WaitingRow[]> => selectWaiting(connection, { clientIds, limit })
+
+interface RequestKeys {
+  readonly publicTokens: readonly PublicToken[]
+  readonly decisionIds: readonly string[]
+  readonly holder: string
+}
+
+const toKeys = (requests: readonly DecisionKey[], holder: string): RequestKeys => ({
+  publicTokens: requests.map(({ publicToken }) => publicToken),
+  decisionIds: requests.map(({ decisionId }) => decisionId),
+  holder,
+})
+
+const takeRows = declare<RequestKeys, { decisionId: string }>('take_requests')
+
+/**
+ * Takes requests for a stream. Of several streams that take one, one gets it.
+ * @returns the ids of those that it got.
+ */
+export async function takeRequests(
+  connection: Connection,
+  requests: readonly DecisionKey[],
+  holder: string,
+): Promise<ReadonlySet<string>> {
+  const rows = await takeRows(connection, toKeys(requests, holder))
+  return new Set(rows.map(({ decisionId }) => decisionId))
+}
+
+const returnRows = declare<RequestKeys>('give_requests_back')
+
+/** Leaves the unanswered requests of a stream to another one. */
+export async function giveRequestsBack(
+  connection: Connection,
+  requests: readonly DecisionKey[],
+  holder: string,
+): Promise<void> {
+  await returnRows(connection, toKeys(requests, holder))
+}
+
+interface RequestProgress {
+  /** Whether a stream has taken the request. */
+  readonly isTaken: boolean
+  /** Whether an answer came by a call. */
+  readonly isAnswered: boolean
+}
+
+const selectProgress = declare<DecisionKey, RequestProgress>('find_request_progress')
+
+/** Returns how far a request has come that goes to a stream. */
+export const findRequestProgress = async (
+  connection: Connection,
+  { decisionId, publicToken }: DecisionKey,
+): Promise<RequestProgress> =>
+  firstRow(await selectProgress(connection, { publicToken, decisionId })) ?? {
+    isTaken: false,
+    isAnswered: false,
+  }
+
+interface StreamClaim {
+  readonly clientId: string
+  readonly holder: string
+  readonly seconds: number
+  readonly slots: number
+}
+
+const claimSlot = declare<StreamClaim>('claim_decision_stream')
+
+/**
+ * Claims one of a client's slots for a stream. Of several concurrent claims of a slot, one
+ * succeeds.
+ * @returns whether it succeeded.
+ */
+export const claimStream = async (
+  connection: Connection,
+  clientId: string,
+  holder: string,
+  { seconds, slots }: { readonly seconds: number; readonly slots: number },
+): Promise<boolean> =>
+  firstRow(await claimSlot(connection, { clientId, holder, seconds, slots })) !== null
+
+const renewSlots = declare<{ holders: readonly string[]; seconds: number }, { holder: string }>(
+  'renew_decision_streams',
+)
+
+/**
+ * Renews the slots of streams whose clients may still decide.
+ * @returns the holders whose slots were renewed.
+ */
+export async function renewStreams(
+  connection: Connection,
+  holders: readonly string[],
+  seconds: number,
+): Promise<ReadonlySet<string>> {
+  const rows = await renewSlots(connection, { holders, seconds })
+  return new Set(rows.map(({ holder }) => holder))
+}
+
+const deleteSlot = declare<{ clientId: string; holder: string }>('release_decision_stream')
+
+/** Releases the slot of a stream that has ended. */
+export async function releaseStream(
+  connection: Connection,
+  clientId: string,
+  holder: string,
+): Promise<void> {
+  await deleteSlot(connection, { clientId, holder })
+}

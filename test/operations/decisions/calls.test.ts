@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { before, suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { PublicToken } from '../../../src/domain/identifiers.ts'
+import {
+  answerByCall,
+  type CalledAnswers,
+  createCalledAnswers,
+} from '../../../src/operations/decisions/calls.ts'
+import type { Database } from '../../../src/storage/engine/database.ts'
+import { databaseEngines } from '../../support/engines.ts'
+import { openTestService, sql } from '../../support/service.ts'
+import { beginWaiting, registerStreamEndpoint, type WaitingOptions } from './trials.ts'
+
+const fail = (error: unknown) => {
+  throw error
+}
+const requester = { clientId: 'demo-client', requestId: 'request-1' }
+
+for (const { name, open, skip } of databaseEngines) {
+  suite(`answers by calls on ${name}`, { skip }, () => {
+    let database: Database
+    let publicToken: PublicToken
+    let answers: CalledAnswers
+    before(async () => {
+      database = await open()
+      const service = await openTestService({ database })
+      publicToken = (await service.createCard()).publicToken
+      await registerStreamEndpoint(database)
+      answers = createCalledAnswers(database, fail)
+    })
+
+    const begin = (options: Omit<WaitingOptions, 'publicToken'> = {}) =>
+      beginWaiting(database, { publicToken, ...options })
+    const answer = (decisionId: string, body: object, clientId = 'demo-client') =>
+      answerByCall({ database, answers }, { ...requester, clientId }, decisionId, {
+        body,
+        bytes: Buffer.from(JSON.stringify(body)),
+      })
+
+    test('an answer by a call reaches who waits for it in this process at once', async () => {
+      const { decisionId } = await begin()
+      const waiting = answers.wait(decisionId, AbortSignal.timeout(5_000))
+      await answer(decisionId, { decision: 'approve', amount: 1_000, metadata: { order: 7 } })
+      const answered = await waiting
+      assert.equal(answered?.answer.amount, 1_000)
+      assert.equal(answered?.answer.metadata, '{"order":7}')
+      assert.equal(answered?.answerHash.length, 32)
+    })
+
+    test('an answer is not lost that comes before the wait for it', async () => {
+      const { decisionId } = await begin()
+      await answer(decisionId, { decision: 'decline', reason: 'suspected_fraud' })
+      const answered = await answers.wait(decisionId, AbortSignal.timeout(1_000))
+      assert.equal(answered?.answer.reason, 'suspected_fraud')
+    })
+
+    test('the first of many answers at once counts, and every other one is told which', async () => {
+      const { decisionId } = await begin()
+      const amounts = Array.from({ length: 10 }, (_, at) => 100 + at)
+      const all = await Promise.allSettled(
+        amounts.map((amount) => answer(decisionId, { decision: 'approve', amount })),
+      )
+      const accepted = all.filter((one) => one.status === 'fulfilled')
+      assert.equal(accepted.length, 1)
+      const [first] = accepted
+      const refused = all.filter((one) => one.status === 'rejected').map(({ reason }) => reason)
+      assert.ok(
+        refused.every(({ code, detail }) => {
+          const isNamed = detail === `The first answer was approve ${first?.value.amount}.`
+          return code === 'decision_answered' && isNamed
+        }),
+      )
+    })
+
+    test('an answer after the deadline changes nothing and is kept as late', async () => {
+      const { decisionId } = await begin({ timeoutMs: 1 })
+      await sleep(5)
+      await assert.rejects(answer(decisionId, { decision: 'approve' }), { code: 'decision_over' })
+      await assert.rejects(answer(decisionId, { decision: 'decline' }), { code: 'decision_over' })
+      const [row] = await sql<{ called: string | null; late: string }>(
+        database,
+        `select called_answer as called, late_answer as late from decision
+         where decision_id = $1::uuid`,
+        [decisionId],
+      )
+      assert.equal(row?.called, null)
+      assert.equal(JSON.parse(row?.late ?? '').decision, 'approve')
+    })
+
+    test("another client's decision does not exist", async () => {
+      const { decisionId } = await begin()
+      const refused = answer(decisionId, { decision: 'approve' }, 'demo-other-client')
+      await assert.rejects(refused, { code: 'not_found' })
+      for (const id of [randomUUID(), 'x', `${decisionId} `]) {
+        await assert.rejects(answer(id, { decision: 'approve' }), { code: 'not_found' })
+      }
+    })
+
+    test('an amount outside of the hold, or a part where none is allowed, is refused', async () => {
+      const whole = await begin({ facts: { partialAllowed: false } })
+      const part = await begin()
+      for (const amount of [0, -1, 1_251, 1.5, '1250', 2 ** 53]) {
+        const refused = answer(part.decisionId, { decision: 'approve', amount })
+        await assert.rejects(refused, { code: 'validation_failed' }, String(amount))
+      }
+      const refused = answer(whole.decisionId, { decision: 'approve', amount: 1_249 })
+      await assert.rejects(refused, { code: 'validation_failed' })
+      await answer(whole.decisionId, { decision: 'approve', amount: 1_250 })
+      const nothing = await begin({ hold: null })
+      await assert.rejects(answer(nothing.decisionId, { decision: 'approve', amount: 1 }))
+      await answer(nothing.decisionId, { decision: 'approve' })
+    })
+
+    test('a wait ends with its signal, and with the process', async () => {
+      const { decisionId } = await begin()
+      assert.equal(await answers.wait(decisionId, AbortSignal.timeout(10)), null)
+      const others = createCalledAnswers(database, fail)
+      const waiting = others.wait(decisionId, AbortSignal.timeout(60_000))
+      await others.close()
+      assert.equal(await waiting, null)
+    })
+
+    test('an answer reaches who waits for it in another process', {
+      skip: name === 'PGlite',
+    }, async () => {
+      const { decisionId } = await begin()
+      const others = createCalledAnswers(database, fail)
+      const waiting = others.wait(decisionId, AbortSignal.timeout(5_000))
+      const startMs = performance.now()
+      await answer(decisionId, { decision: 'challenge' })
+      assert.equal((await waiting)?.answer.decision, 'challenge')
+      assert.ok(performance.now() - startMs < 1_000)
+      await others.close()
+    })
+  })
+}

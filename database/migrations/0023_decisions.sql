@@ -54,6 +54,8 @@ create table decision_signing_key (
   primary key (client_id, key_id)
 );
 
+create index decision_signing_key_by_end on decision_signing_key (signs_until)
+  where signs_until is not null;
 create unique index decision_signing_key_present on decision_signing_key (client_id)
   where signs_until is null;
 

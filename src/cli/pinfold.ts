@@ -11,6 +11,7 @@ import { cardCommands, simulateCommand } from './commands/cards.ts'
 import { clientCommands } from './commands/clients.ts'
 import { createCompletionCommand } from './commands/completion.ts'
 import { controlCommands, productControlCommands } from './commands/controls.ts'
+import { decisionCommands } from './commands/decisions.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { eventsCommand } from './commands/events.ts'
 import { initCommand } from './commands/init.ts'
@@ -65,6 +66,7 @@ const groups = [
       ...cvvCommands,
       ...authorizationCommands,
       ...paymentCommands,
+      ...decisionCommands,
     ],
   },
   { title: 'Events', commands: [eventsCommand, triggerCommand, webhookCommand] },

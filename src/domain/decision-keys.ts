@@ -47,7 +47,7 @@ export class DecisionKeys extends Secret<string> {
 }
 
 /** New keys, and the public half of the second one in the form of Standard Webhooks. */
-interface GeneratedDecisionKeys {
+export interface GeneratedDecisionKeys {
   readonly keys: DecisionKeys
   readonly publicKey: string
 }

@@ -120,6 +120,14 @@ export const problemKinds = {
       'the request does not undo the change of another operator. Read the controls, and send the ' +
       'change with their version.',
   },
+  decision_version_conflict: {
+    status: 409,
+    title: 'The decision endpoint has no version for this.',
+    explanation:
+      'Activation needs a draft, which must not change while it is pinged. A rollback needs a ' +
+      'previous version; a second rollback has none. The detail names what is missing. Nothing ' +
+      'was changed. Read the endpoint, which shows its versions.',
+  },
   pin_not_revealable: {
     status: 409,
     title: 'The PIN of this card cannot be shown.',
@@ -236,6 +244,15 @@ export const problemKinds = {
     explanation:
       'No active product with this productId is granted to your client; errors points to it. ' +
       'List the products and choose one of them.',
+  },
+  decision_ping_failed: {
+    status: 422,
+    title: 'The decision endpoint did not answer the ping rightly.',
+    explanation:
+      'Before a draft is put in force, a signed ping goes to it. It must be answered in time, with ' +
+      'status 200 and a JSON object that repeats the challenge. The detail names what was wrong: ' +
+      'the status, the body, the time or the connection. The draft was not put in force. Correct ' +
+      'the endpoint and activate it again.',
   },
   weak_pin: {
     status: 422,

@@ -26,6 +26,7 @@ import { expireWrongExpiries } from '../storage/authorizations/wrong-expiries.ts
 import { expirePinEnvelopes } from '../storage/cards/changes.ts'
 import { expireLimits } from '../storage/cards/limits.ts'
 import { expireAssertions } from '../storage/clients/assertions.ts'
+import { expireSigningKeys } from '../storage/decisions/signing-keys.ts'
 import type { Connection, Database } from '../storage/engine/database.ts'
 import { claimLease, releaseLease } from '../storage/engine/leases.ts'
 import { shortenLog, vacuumTables } from '../storage/engine/vacuum.ts'
@@ -196,6 +197,7 @@ export async function expireOneTimeRecords(
     () => expireTransactions(connection, stepSize),
     () => expireAdvices(connection, stepSize),
     () => expireSessions(connection, stepSize),
+    () => expireSigningKeys(connection, stepSize),
     () => deleteOldApprovals(connection, stepSize),
   ]
   for (const deleteStep of deletions) {

@@ -40,6 +40,7 @@ import { createAuthentication, registerAdministrators } from './authentication.t
 import type { Config } from './config/config.ts'
 import { createConsole, listSandboxOperators } from './console.ts'
 import { createIssuing, createKeyManagement } from './contexts.ts'
+import { createDecisionEndpoints } from './decisions.ts'
 import { createDelivering } from './delivery.ts'
 import { createDemo } from './demo.ts'
 import { createDocuments } from './documents.ts'
@@ -146,6 +147,7 @@ export async function createService(
     allowsPlain: config.allowsPlainLinks,
   })
   const { delivering, faultOfTarget } = createDelivering(config, { ...cards, rests }, registry, log)
+  const decisionEndpoints = createDecisionEndpoints(config, databases, hsm)
   const limiters = createLimiters(config, peers && sharedLimits(peers))
   const common = {
     ...commonOptions(config, issuing, metrics, log),
@@ -174,6 +176,7 @@ export async function createService(
       delivering.observe.faulted(error, 'open streams could not be served'),
     ),
     faultOfTarget,
+    decisionEndpoints,
     authorizationServer,
     simulate: sandbox ? simulate : null,
     paymentSimulator: sandbox ? createPaymentSimulator(simulating) : null,
@@ -199,6 +202,8 @@ export async function createService(
     async forget() {
       authentication.forget()
       authorizing.zoneKeys.clear()
+      decisionEndpoints.registry.forget()
+      decisionEndpoints.signer.forget()
       await links.forget()
     },
   })

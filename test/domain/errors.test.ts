@@ -14,6 +14,7 @@ const contract = {
     'card_closed',
     'card_status_conflict',
     'controls_version_conflict',
+    'decision_version_conflict',
     'pin_not_revealable',
     'key_in_use',
     'snapshot_unusable',
@@ -31,6 +32,7 @@ const contract = {
   422: [
     'validation_failed',
     'product_not_available',
+    'decision_ping_failed',
     'weak_pin',
     'invalid_session_key',
     'invalid_encrypted_pin',

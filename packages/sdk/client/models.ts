@@ -55,6 +55,12 @@ export type SimulateClearing = Schemas['SimulateClearing']
 export type SimulateRefund = Schemas['SimulateRefund']
 /** What a message did to its payment. */
 export type MessageResult = Schemas['MessageResult']
+/** Where a client decides its authorizations: its draft, and the versions in force. */
+export type DecisionEndpoint = Schemas['DecisionEndpoint']
+export type DecisionEndpointVersion = Schemas['EndpointVersion']
+export type SetDecisionEndpoint = Schemas['PutDecisionEndpoint']
+export type RegisteredDecisionEndpoint = Schemas['RegisteredDecisionEndpoint']
+export type RotatedDecisionKeys = Schemas['RotatedDecisionKeys']
 export type CreateWebhook = Schemas['CreateWebhook']
 /** `secret` is absent in the answer to a repeat; then rotate it. */
 export type CreatedWebhook = Schemas['CreatedWebhook']

@@ -10,6 +10,7 @@ import {
   products,
 } from './resources/cards.ts'
 import { type Controls, controls } from './resources/controls.ts'
+import { type DecisionEndpoints, decisionEndpoint } from './resources/decision-endpoint.ts'
 import { type Events, events } from './resources/events.ts'
 import { type Payments, payments } from './resources/payments.ts'
 import { type Cvvs, cvvs, type Pins, pins, type Simulator, simulator } from './resources/pins.ts'
@@ -27,6 +28,7 @@ export interface Pinfold {
   readonly cvvs: Cvvs
   readonly authorizations: Authorizations
   readonly payments: Payments
+  readonly decisionEndpoint: DecisionEndpoints
   readonly cardData: CardDataRelay
   readonly events: Events
   readonly webhooks: Webhooks
@@ -58,6 +60,7 @@ export function createPinfold(options: PinfoldOptions): Pinfold {
     cvvs: cvvs(calls),
     authorizations: authorizations(calls),
     payments: payments(calls),
+    decisionEndpoint: decisionEndpoint(calls),
     cardData: cardData(calls),
     events: events(calls, transport),
     webhooks: webhooks(calls),

@@ -41,6 +41,10 @@ export class ControlsVersionConflict extends Problem {
   declare readonly code: 'controls_version_conflict'
 }
 
+export class DecisionVersionConflict extends Problem {
+  declare readonly code: 'decision_version_conflict'
+}
+
 export class PinNotRevealable extends Problem {
   declare readonly code: 'pin_not_revealable'
 }
@@ -67,6 +71,10 @@ export class ValidationFailed extends Problem {
 
 export class ProductNotAvailable extends Problem {
   declare readonly code: 'product_not_available'
+}
+
+export class DecisionPingFailed extends Problem {
+  declare readonly code: 'decision_ping_failed'
 }
 
 export class WeakPin extends Problem {
@@ -108,6 +116,7 @@ export const problemClasses = {
   card_closed: CardClosed,
   card_status_conflict: CardStatusConflict,
   controls_version_conflict: ControlsVersionConflict,
+  decision_version_conflict: DecisionVersionConflict,
   pin_not_revealable: PinNotRevealable,
   idempotency_key_in_use: IdempotencyKeyInUse,
   body_too_large: BodyTooLarge,
@@ -115,6 +124,7 @@ export const problemClasses = {
   misdirected_request: MisdirectedRequest,
   validation_failed: ValidationFailed,
   product_not_available: ProductNotAvailable,
+  decision_ping_failed: DecisionPingFailed,
   weak_pin: WeakPin,
   invalid_session_key: InvalidSessionKey,
   invalid_encrypted_pin: InvalidEncryptedPin,

@@ -15,6 +15,7 @@ import {
   cardControlRoutes,
   explainControlsRoute,
 } from './routes/controls.ts'
+import { decisionEndpointRoutes } from './routes/decision-endpoint.ts'
 import * as deliveryRoutes from './routes/deliveries.ts'
 import { type DemoSite, demoRoutes } from './routes/demo.ts'
 import { listEventsRoute } from './routes/events.ts'
@@ -62,6 +63,7 @@ const routes = [
   backTestControlsRoute,
   authorizationRoutes,
   paymentRoutes,
+  decisionEndpointRoutes,
   listEventsRoute,
   webhookRoutes.createWebhookRoute,
   webhookRoutes.listWebhooksRoute,

@@ -23,5 +23,15 @@ set signs_until = now() + interval '24 hours'
 where client_id = :clientId and signs_until is null;
 
 -- name: expire_decision_signing_keys
+with old as (
+  select client_id, key_id
+  from decision_signing_key
+  where signs_until <= now()
+  order by signs_until
+  limit :limit
+)
 delete from decision_signing_key
-where signs_until <= now();
+using old
+where decision_signing_key.client_id = old.client_id
+  and decision_signing_key.key_id = old.key_id
+returning decision_signing_key.key_id as "keyId";

@@ -48,9 +48,11 @@ export async function replaceSigningKey(
   await insertKey(connection, { clientId, keyId, publicKey, sealedKeys })
 }
 
-const deleteExpired = declare('expire_decision_signing_keys')
+const deleteExpired = declare<{ limit: number }, { keyId: string }>('expire_decision_signing_keys')
 
-/** Deletes the keys that no longer sign. */
-export const expireSigningKeys = async (connection: Connection): Promise<void> => {
-  await deleteExpired(connection, {})
-}
+/**
+ * Deletes at most `limit` keys that no longer sign.
+ * @returns their number.
+ */
+export const expireSigningKeys = async (connection: Connection, limit: number): Promise<number> =>
+  (await deleteExpired(connection, { limit })).length

@@ -9,8 +9,10 @@ import { computeKeyCheckValue } from '../../../src/hsm/keys/key-check.ts'
 import { composeHeader } from '../../../src/hsm/keys/key-purposes.ts'
 import { publishBatch } from '../../../src/operations/events/publish.ts'
 import { newProduct } from '../../operations/clients/administer.ts'
+import { answerPing, putInForce, setEndpoint } from '../../operations/decisions/endpoint-service.ts'
 import { enterAll } from '../../support/audit.ts'
 import { activateKey, client } from '../../support/builders.ts'
+import { openDecisionEndpoint } from '../../support/decision-endpoint.ts'
 import { openWithRoutes, type Route } from '../../support/routes.ts'
 import {
   type Answer,
@@ -281,6 +283,25 @@ const samples: Readonly<Record<string, () => Promise<Sample>>> = {
     const { publicToken } = await service.createCard()
     const body = { publicToken, networkTransactionId: 'N1', amount: 500, currency: 'EUR' }
     return { path: '/simulator/increments', body }
+  },
+  [`PUT ${base}/decision-endpoint`]: async () => ({
+    path: '/decision-endpoint',
+    body: { url: 'https://decide.example.com/' },
+  }),
+  [`POST ${base}/decision-endpoint/activate`]: async () => {
+    const { url } = await openDecisionEndpoint(answerPing)
+    await setEndpoint(service, { url })
+    return { path: '/decision-endpoint/activate' }
+  },
+  [`POST ${base}/decision-endpoint/rollback`]: async () => {
+    const { url } = await openDecisionEndpoint(answerPing)
+    await putInForce(service, { url })
+    await putInForce(service, { url, timeoutMs: 2_000 })
+    return { path: '/decision-endpoint/rollback' }
+  },
+  [`POST ${base}/decision-endpoint/rotate-secret`]: async () => {
+    await setEndpoint(service, { url: 'https://decide.example.com/' })
+    return { path: '/decision-endpoint/rotate-secret' }
   },
   [`POST ${base}/webhooks`]: async () => ({
     path: '/webhooks',

@@ -369,6 +369,94 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/thr/processor/decision-endpoint": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read the decision endpoint
+         * @description The draft, and the versions in force, each with its settings.
+         */
+        readonly get: operations["findDecisionEndpoint"];
+        /**
+         * Register a draft of the decision endpoint
+         * @description Nothing is sent to it before it is activated. Settings that are registered already make no version. The answer to the first registration shows the `secret`.
+         */
+        readonly put: operations["setDecisionEndpoint"];
+        readonly post?: never;
+        /**
+         * Remove the decision endpoint
+         * @description Nobody is asked from then on. Its versions stay on record.
+         */
+        readonly delete: operations["removeDecisionEndpoint"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/decision-endpoint/activate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Put the draft of the decision endpoint in force
+         * @description A signed ping goes to it first, which it must answer with status 200 and the same `challenge`, within its time-out.
+         */
+        readonly post: operations["activateDecisionEndpoint"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/decision-endpoint/rollback": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Put the previous version in force
+         * @description At once, without a ping. What it replaces becomes the draft.
+         */
+        readonly post: operations["rollBackDecisionEndpoint"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/decision-endpoint/rotate-secret": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Change the keys that sign requests for decisions
+         * @description Only this answer shows the new `secret`. For 24 hours the former keys also sign every request. At most five times in 24 hours.
+         */
+        readonly post: operations["rotateDecisionSecret"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/thr/processor/events": {
         readonly parameters: {
             readonly query?: never;
@@ -1180,6 +1268,32 @@ export interface components {
              */
             readonly secret?: string;
         };
+        readonly DecisionEndpoint: {
+            /** @description Null: for all products without an endpoint of their own. */
+            readonly productId: number | null;
+            readonly draft: components["schemas"]["EndpointVersion"] | null;
+            readonly enforced: components["schemas"]["EndpointVersion"] | null;
+            readonly previous: components["schemas"]["EndpointVersion"] | null;
+            readonly shadow: components["schemas"]["EndpointVersion"] | null;
+            /** @description Since when too few requests are answered, so that the fallback decides at once. */
+            readonly degradedSince: string | null;
+            /** Format: date-time */
+            readonly changedAt: string;
+            /** @description The keys that sign each request, the present one first. */
+            readonly signingKeys: readonly {
+                /** @example dk_4kR0v1b2Q8xZ */
+                readonly keyId: string;
+                /**
+                 * @description Ed25519, in the form of Standard Webhooks.
+                 * @example whpk_kNRgSd0vC2vD8sjDt7X1fHkIm2p9X2m0GkvqL9hX3eQ=
+                 */
+                readonly publicKey: string;
+                /** Format: date-time */
+                readonly createdAt: string;
+                /** @description Null for the present key. */
+                readonly signsUntil: string | null;
+            }[];
+        };
         readonly Delivery: {
             /** @example 1042 */
             readonly deliveryId: string;
@@ -1237,6 +1351,49 @@ export interface components {
             readonly jwe: string;
         };
         readonly EmptyBody: Record<string, never>;
+        readonly EndpointVersion: {
+            /** @description Counts from 1. */
+            readonly version: number;
+            /** @description Where requests are sent. Outside the sandbox it must be https and public. Null: to the stream. */
+            readonly url: string | null;
+            /** @description The time for an answer. Default: 1500. */
+            readonly timeoutMs: number;
+            /** @description How many requests may wait for an answer at once. Default: 100. */
+            readonly maxInFlight: number;
+            readonly fallback: {
+                /**
+                 * @description When no answer came in time. Default: `decline`.
+                 * @enum {string}
+                 */
+                readonly onTimeout: "decline" | "approve" | "rule";
+                /**
+                 * @description When an answer cannot be used. Default: `decline`.
+                 * @enum {string}
+                 */
+                readonly onError: "decline" | "approve" | "rule";
+                /** @description A CEL expression over the request; true approves. Required by the kind `rule`. */
+                readonly rule: string | null;
+            };
+            /**
+             * @description `enforce`: the answer counts. `shadow`: it is recorded only. Default: `enforce`.
+             * @enum {string}
+             */
+            readonly mode: "enforce" | "shadow";
+            /** @description The share of authorizations that are asked about, in percent. Default: 100. */
+            readonly sample: number;
+            /**
+             * @description The form of requests and answers. Default: `pinfold`.
+             * @enum {string}
+             */
+            readonly format: "pinfold" | "thredd-ehi";
+            /**
+             * @description The version of this interface at the registration. Requests keep its form.
+             * @example 2026-11-20
+             */
+            readonly apiVersion: string;
+            /** Format: date-time */
+            readonly createdAt: string;
+        };
         readonly Event: {
             /**
              * Format: uuid
@@ -1672,6 +1829,42 @@ export interface components {
             /** @example 3 */
             readonly cvvTryLimit: number;
         };
+        /** @description Absent members get their default. */
+        readonly PutDecisionEndpoint: {
+            /** @description Where requests are sent. Outside the sandbox it must be https and public. Null: to the stream. */
+            readonly url?: string | null;
+            /** @description The time for an answer. Default: 1500. */
+            readonly timeoutMs?: number;
+            /** @description How many requests may wait for an answer at once. Default: 100. */
+            readonly maxInFlight?: number;
+            /** @description What stands in for an answer. */
+            readonly fallback?: {
+                /**
+                 * @description When no answer came in time. Default: `decline`.
+                 * @enum {string}
+                 */
+                readonly onTimeout?: "decline" | "approve" | "rule";
+                /**
+                 * @description When an answer cannot be used. Default: `decline`.
+                 * @enum {string}
+                 */
+                readonly onError?: "decline" | "approve" | "rule";
+                /** @description A CEL expression over the request; true approves. Required by the kind `rule`. */
+                readonly rule?: string | null;
+            };
+            /**
+             * @description `enforce`: the answer counts. `shadow`: it is recorded only. Default: `enforce`.
+             * @enum {string}
+             */
+            readonly mode?: "enforce" | "shadow";
+            /** @description The share of authorizations that are asked about, in percent. Default: 100. */
+            readonly sample?: number;
+            /**
+             * @description The form of requests and answers. Default: `pinfold`.
+             * @enum {string}
+             */
+            readonly format?: "pinfold" | "thredd-ehi";
+        };
         readonly Queued: {
             /** @description The `webhook-id` of the message. */
             readonly eventId: string;
@@ -1836,6 +2029,37 @@ export interface components {
                 readonly reason?: string;
             }[];
         };
+        readonly RegisteredDecisionEndpoint: {
+            /** @description Null: for all products without an endpoint of their own. */
+            readonly productId: number | null;
+            readonly draft: components["schemas"]["EndpointVersion"] | null;
+            readonly enforced: components["schemas"]["EndpointVersion"] | null;
+            readonly previous: components["schemas"]["EndpointVersion"] | null;
+            readonly shadow: components["schemas"]["EndpointVersion"] | null;
+            /** @description Since when too few requests are answered, so that the fallback decides at once. */
+            readonly degradedSince: string | null;
+            /** Format: date-time */
+            readonly changedAt: string;
+            /** @description The keys that sign each request, the present one first. */
+            readonly signingKeys: readonly {
+                /** @example dk_4kR0v1b2Q8xZ */
+                readonly keyId: string;
+                /**
+                 * @description Ed25519, in the form of Standard Webhooks.
+                 * @example whpk_kNRgSd0vC2vD8sjDt7X1fHkIm2p9X2m0GkvqL9hX3eQ=
+                 */
+                readonly publicKey: string;
+                /** Format: date-time */
+                readonly createdAt: string;
+                /** @description Null for the present key. */
+                readonly signsUntil: string | null;
+            }[];
+            /**
+             * @description The HMAC secret. Shown once, and never in a replayed answer.
+             * @example whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD
+             */
+            readonly secret?: string;
+        };
         readonly ReplaceCardControls: {
             /**
              * @description The present version, which is replaced: 0 before the first one.
@@ -1884,6 +2108,27 @@ export interface components {
         readonly Replaying: {
             /** Format: date-time */
             readonly since: string;
+        };
+        readonly RotatedDecisionKeys: {
+            /** @description The keys that sign each request, the present one first. */
+            readonly signingKeys: readonly {
+                /** @example dk_4kR0v1b2Q8xZ */
+                readonly keyId: string;
+                /**
+                 * @description Ed25519, in the form of Standard Webhooks.
+                 * @example whpk_kNRgSd0vC2vD8sjDt7X1fHkIm2p9X2m0GkvqL9hX3eQ=
+                 */
+                readonly publicKey: string;
+                /** Format: date-time */
+                readonly createdAt: string;
+                /** @description Null for the present key. */
+                readonly signsUntil: string | null;
+            }[];
+            /**
+             * @description The HMAC secret. Shown once, and never in a replayed answer.
+             * @example whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD
+             */
+            readonly secret?: string;
         };
         readonly RotatedSecret: {
             /** @example 5f0c1d52-8f0e-4d5a-9a53-0c6a1a3b7c11 */
@@ -4186,6 +4431,585 @@ export interface operations {
             readonly 404: components["responses"]["NotFound"];
             readonly 421: components["responses"]["MisdirectedRequest"];
             readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly findDecisionEndpoint: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The endpoint of this product; without it, the one for all products.
+                 * @example 1001
+                 */
+                readonly productId?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "productId": null,
+                     *       "draft": null,
+                     *       "enforced": {
+                     *         "version": 3,
+                     *         "url": "https://client.example/decide",
+                     *         "timeoutMs": 1000,
+                     *         "maxInFlight": 100,
+                     *         "fallback": {
+                     *           "onTimeout": "decline",
+                     *           "onError": "decline",
+                     *           "rule": null
+                     *         },
+                     *         "mode": "enforce",
+                     *         "sample": 100,
+                     *         "format": "pinfold",
+                     *         "apiVersion": "2026-11-20",
+                     *         "createdAt": "2026-11-20T08:00:00.000Z"
+                     *       },
+                     *       "previous": {
+                     *         "version": 2,
+                     *         "url": "https://client.example/decide",
+                     *         "timeoutMs": 1500,
+                     *         "maxInFlight": 100,
+                     *         "fallback": {
+                     *           "onTimeout": "decline",
+                     *           "onError": "decline",
+                     *           "rule": null
+                     *         },
+                     *         "mode": "enforce",
+                     *         "sample": 100,
+                     *         "format": "pinfold",
+                     *         "apiVersion": "2026-11-20",
+                     *         "createdAt": "2026-11-20T08:00:00.000Z"
+                     *       },
+                     *       "shadow": null,
+                     *       "degradedSince": null,
+                     *       "changedAt": "2026-11-20T08:00:00.000Z",
+                     *       "signingKeys": [
+                     *         {
+                     *           "keyId": "dk_4kR0v1b2Q8xZ",
+                     *           "publicKey": "whpk_kNRgSd0vC2vD8sjDt7X1fHkIm2p9X2m0GkvqL9hX3eQ=",
+                     *           "createdAt": "2026-11-20T08:00:00.000Z",
+                     *           "signsUntil": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["DecisionEndpoint"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly setDecisionEndpoint: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The endpoint of this product; without it, the one for all products.
+                 * @example 1001
+                 */
+                readonly productId?: string;
+            };
+            readonly header?: {
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "url": "https://client.example/decide",
+                 *       "timeoutMs": 1000,
+                 *       "fallback": {
+                 *         "onTimeout": "decline",
+                 *         "onError": "decline"
+                 *       }
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["PutDecisionEndpoint"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "productId": null,
+                     *       "draft": null,
+                     *       "enforced": {
+                     *         "version": 3,
+                     *         "url": "https://client.example/decide",
+                     *         "timeoutMs": 1000,
+                     *         "maxInFlight": 100,
+                     *         "fallback": {
+                     *           "onTimeout": "decline",
+                     *           "onError": "decline",
+                     *           "rule": null
+                     *         },
+                     *         "mode": "enforce",
+                     *         "sample": 100,
+                     *         "format": "pinfold",
+                     *         "apiVersion": "2026-11-20",
+                     *         "createdAt": "2026-11-20T08:00:00.000Z"
+                     *       },
+                     *       "previous": {
+                     *         "version": 2,
+                     *         "url": "https://client.example/decide",
+                     *         "timeoutMs": 1500,
+                     *         "maxInFlight": 100,
+                     *         "fallback": {
+                     *           "onTimeout": "decline",
+                     *           "onError": "decline",
+                     *           "rule": null
+                     *         },
+                     *         "mode": "enforce",
+                     *         "sample": 100,
+                     *         "format": "pinfold",
+                     *         "apiVersion": "2026-11-20",
+                     *         "createdAt": "2026-11-20T08:00:00.000Z"
+                     *       },
+                     *       "shadow": null,
+                     *       "degradedSince": null,
+                     *       "changedAt": "2026-11-20T08:00:00.000Z",
+                     *       "signingKeys": [
+                     *         {
+                     *           "keyId": "dk_4kR0v1b2Q8xZ",
+                     *           "publicKey": "whpk_kNRgSd0vC2vD8sjDt7X1fHkIm2p9X2m0GkvqL9hX3eQ=",
+                     *           "createdAt": "2026-11-20T08:00:00.000Z",
+                     *           "signsUntil": null
+                     *         }
+                     *       ],
+                     *       "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["RegisteredDecisionEndpoint"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 409: components["responses"]["IdempotencyKeyInUse"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             *
+             *     `product_not_available`: This card product is not available.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly removeDecisionEndpoint: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The endpoint of this product; without it, the one for all products.
+                 * @example 1001
+                 */
+                readonly productId?: string;
+                /** @description Ends the shadow version only. */
+                readonly mode?: "shadow";
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description No content. */
+            readonly 204: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly activateDecisionEndpoint: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The endpoint of this product; without it, the one for all products.
+                 * @example 1001
+                 */
+                readonly productId?: string;
+            };
+            readonly header?: {
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                /** @example {} */
+                readonly "application/json": components["schemas"]["EmptyBody"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "productId": null,
+                     *       "draft": null,
+                     *       "enforced": {
+                     *         "version": 3,
+                     *         "url": "https://client.example/decide",
+                     *         "timeoutMs": 1000,
+                     *         "maxInFlight": 100,
+                     *         "fallback": {
+                     *           "onTimeout": "decline",
+                     *           "onError": "decline",
+                     *           "rule": null
+                     *         },
+                     *         "mode": "enforce",
+                     *         "sample": 100,
+                     *         "format": "pinfold",
+                     *         "apiVersion": "2026-11-20",
+                     *         "createdAt": "2026-11-20T08:00:00.000Z"
+                     *       },
+                     *       "previous": {
+                     *         "version": 2,
+                     *         "url": "https://client.example/decide",
+                     *         "timeoutMs": 1500,
+                     *         "maxInFlight": 100,
+                     *         "fallback": {
+                     *           "onTimeout": "decline",
+                     *           "onError": "decline",
+                     *           "rule": null
+                     *         },
+                     *         "mode": "enforce",
+                     *         "sample": 100,
+                     *         "format": "pinfold",
+                     *         "apiVersion": "2026-11-20",
+                     *         "createdAt": "2026-11-20T08:00:00.000Z"
+                     *       },
+                     *       "shadow": null,
+                     *       "degradedSince": null,
+                     *       "changedAt": "2026-11-20T08:00:00.000Z",
+                     *       "signingKeys": [
+                     *         {
+                     *           "keyId": "dk_4kR0v1b2Q8xZ",
+                     *           "publicKey": "whpk_kNRgSd0vC2vD8sjDt7X1fHkIm2p9X2m0GkvqL9hX3eQ=",
+                     *           "createdAt": "2026-11-20T08:00:00.000Z",
+                     *           "signsUntil": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["DecisionEndpoint"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            /**
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             *
+             *     `decision_version_conflict`: The decision endpoint has no version for this.
+             */
+            readonly 409: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             *
+             *     `decision_ping_failed`: The decision endpoint did not answer the ping rightly.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly rollBackDecisionEndpoint: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The endpoint of this product; without it, the one for all products.
+                 * @example 1001
+                 */
+                readonly productId?: string;
+            };
+            readonly header?: {
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                /** @example {} */
+                readonly "application/json": components["schemas"]["EmptyBody"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "productId": null,
+                     *       "draft": null,
+                     *       "enforced": {
+                     *         "version": 3,
+                     *         "url": "https://client.example/decide",
+                     *         "timeoutMs": 1000,
+                     *         "maxInFlight": 100,
+                     *         "fallback": {
+                     *           "onTimeout": "decline",
+                     *           "onError": "decline",
+                     *           "rule": null
+                     *         },
+                     *         "mode": "enforce",
+                     *         "sample": 100,
+                     *         "format": "pinfold",
+                     *         "apiVersion": "2026-11-20",
+                     *         "createdAt": "2026-11-20T08:00:00.000Z"
+                     *       },
+                     *       "previous": {
+                     *         "version": 2,
+                     *         "url": "https://client.example/decide",
+                     *         "timeoutMs": 1500,
+                     *         "maxInFlight": 100,
+                     *         "fallback": {
+                     *           "onTimeout": "decline",
+                     *           "onError": "decline",
+                     *           "rule": null
+                     *         },
+                     *         "mode": "enforce",
+                     *         "sample": 100,
+                     *         "format": "pinfold",
+                     *         "apiVersion": "2026-11-20",
+                     *         "createdAt": "2026-11-20T08:00:00.000Z"
+                     *       },
+                     *       "shadow": null,
+                     *       "degradedSince": null,
+                     *       "changedAt": "2026-11-20T08:00:00.000Z",
+                     *       "signingKeys": [
+                     *         {
+                     *           "keyId": "dk_4kR0v1b2Q8xZ",
+                     *           "publicKey": "whpk_kNRgSd0vC2vD8sjDt7X1fHkIm2p9X2m0GkvqL9hX3eQ=",
+                     *           "createdAt": "2026-11-20T08:00:00.000Z",
+                     *           "signsUntil": null
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["DecisionEndpoint"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            /**
+             * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
+             *
+             *     `decision_version_conflict`: The decision endpoint has no version for this.
+             */
+            readonly 409: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Retry-After": components["headers"]["Retry-After"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly rotateDecisionSecret: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /** @description Any 1 to 255 visible ASCII characters, new for each new request. A repeat with the same key returns the first 2xx answer for 24 hours, and has no second effect. */
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                /** @example {} */
+                readonly "application/json": components["schemas"]["EmptyBody"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "signingKeys": [
+                     *         {
+                     *           "keyId": "dk_4kR0v1b2Q8xZ",
+                     *           "publicKey": "whpk_kNRgSd0vC2vD8sjDt7X1fHkIm2p9X2m0GkvqL9hX3eQ=",
+                     *           "createdAt": "2026-11-20T08:00:00.000Z",
+                     *           "signsUntil": null
+                     *         }
+                     *       ],
+                     *       "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["RotatedDecisionKeys"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 409: components["responses"]["IdempotencyKeyInUse"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            /**
+             * @description `validation_failed`: The request has members that are not valid.
+             *
+             *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
+             */
+            readonly 422: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             readonly 429: components["responses"]["RateLimited"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];

@@ -13,21 +13,24 @@ export interface ChangeOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined
 }
 
+/** Options, and the query of an operation. */
+type Queried<Options> = Options & { readonly query?: QueryValues | undefined }
+
 /** Calls by the operation's name in the document, which defines the types. */
 export interface Calls {
-  get<Id extends OperationId>(path: Path, options?: CallOptions): Promise<Result<Id>>
+  get<Id extends OperationId>(path: Path, options?: Queried<CallOptions>): Promise<Result<Id>>
   post<Id extends OperationId>(
     path: Path,
     body: Body<Id> | undefined,
-    options?: ChangeOptions,
+    options?: Queried<ChangeOptions>,
   ): Promise<Result<Id>>
   put<Id extends OperationId>(
     path: Path,
     body: Body<Id>,
-    options?: ChangeOptions,
+    options?: Queried<ChangeOptions>,
   ): Promise<Result<Id>>
   /** Not repeated: a repeat could not be distinguished from a deletion of something unknown. */
-  delete(path: Path, options?: CallOptions): Promise<void>
+  delete(path: Path, options?: Queried<CallOptions>): Promise<void>
   /** Discloses data: repeated only after a refusal before any disclosure. */
   reveal<Id extends OperationId>(
     path: Path,
@@ -65,7 +68,10 @@ export function createCalls({ send }: Transport): Calls {
 }
 
 /** Uses one key for all attempts of a call; a caller's own key can outlive this process. */
-export function keyed({ idempotencyKey = crypto.randomUUID(), ...options }: ChangeOptions = {}) {
+export function keyed({
+  idempotencyKey = crypto.randomUUID(),
+  ...options
+}: Queried<ChangeOptions> = {}) {
   if (!/^[\x21-\x7e]{1,255}$/.test(idempotencyKey)) {
     const detail = 'idempotencyKey must have 1 to 255 visible ASCII characters.'
     throw new CallFailed('invalid_argument', { detail })

@@ -28,6 +28,37 @@ const webhook = {
   createdAt,
 }
 
+const endpointVersion = {
+  version: 3,
+  url: 'https://client.example/decide',
+  timeoutMs: 1000,
+  maxInFlight: 100,
+  fallback: { onTimeout: 'decline', onError: 'decline', rule: null },
+  mode: 'enforce',
+  sample: 100,
+  format: 'pinfold',
+  apiVersion: '2026-11-20',
+  createdAt,
+}
+const signingKeys = [
+  {
+    keyId: 'dk_4kR0v1b2Q8xZ',
+    publicKey: 'whpk_kNRgSd0vC2vD8sjDt7X1fHkIm2p9X2m0GkvqL9hX3eQ=',
+    createdAt,
+    signsUntil: null,
+  },
+]
+const decisionEndpoint = {
+  productId: null,
+  draft: null,
+  enforced: endpointVersion,
+  previous: { ...endpointVersion, version: 2, timeoutMs: 1500 },
+  shadow: null,
+  degradedSince: null,
+  changedAt: createdAt,
+  signingKeys,
+}
+
 const paymentId = '01a207f1-05bc-71f8-97ce-911aef6582b9'
 const messageId = '01a207f2-05bc-71f8-97ce-911aef6582b9'
 const payment = {
@@ -200,6 +231,11 @@ export const answerExamples: Readonly<Record<string, unknown>> = {
       data: { publicToken, sequence: 7, blockedBy: 'tries' },
     },
   ],
+  findDecisionEndpoint: decisionEndpoint,
+  setDecisionEndpoint: { ...decisionEndpoint, secret },
+  activateDecisionEndpoint: decisionEndpoint,
+  rollBackDecisionEndpoint: decisionEndpoint,
+  rotateDecisionSecret: { signingKeys, secret },
   createWebhook: { ...webhook, secret },
   listWebhooks: [webhook],
   findWebhook: webhook,

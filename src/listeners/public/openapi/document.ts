@@ -10,6 +10,7 @@ import * as recorded from '../schemas/authorizations.ts'
 import * as cardData from '../schemas/card-data.ts'
 import * as cards from '../schemas/cards.ts'
 import * as controls from '../schemas/controls.ts'
+import * as decisionEndpoint from '../schemas/decision-endpoint.ts'
 import { EventSchema } from '../schemas/events.ts'
 import * as payments from '../schemas/payments.ts'
 import * as webhooks from '../schemas/webhooks.ts'
@@ -50,6 +51,7 @@ export const publicDescription = (
     PaymentWithMessagesSchema,
     ...paymentSimulator,
     MessageResultSchema,
+    ...decisionEndpoint,
     ...webhooks,
     EventSchema,
   },
@@ -64,6 +66,7 @@ export const publicDescription = (
     { name: 'Controls', description: 'What a card may be used for, and how much it may spend.' },
     { name: 'Authorizations', description: 'Why cards were approved and declined.' },
     { name: 'Payments', description: 'What cards hold, and what has moved.' },
+    { name: 'Decisions', description: 'Deciding authorizations yourself, in real time.' },
     { name: 'Events', description: 'Events of the cards.' },
     { name: 'Webhooks', description: 'Delivery of events to your endpoints.' },
     {

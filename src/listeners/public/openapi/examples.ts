@@ -4,6 +4,7 @@ import type { AskedSimulation } from '../routes/simulator.ts'
 import type { GetCardDataBody } from '../schemas/card-data.ts'
 import type * as cardSchemas from '../schemas/cards.ts'
 import type * as controlSchemas from '../schemas/controls.ts'
+import type { PutDecisionEndpointBody } from '../schemas/decision-endpoint.ts'
 import type { CreateWebhookBody, ReplaySchema, UpdateWebhookBody } from '../schemas/webhooks.ts'
 
 const createCard: cardSchemas.CreateCardBody = {
@@ -53,6 +54,11 @@ const backTestCardControls: Static<typeof controlSchemas.BackTestCardControlsSch
   merchantCategories: { blocked: ['7995'] },
   limits: [{ period: 'day', maximumAmount: 30_000 }],
 }
+const setDecisionEndpoint: PutDecisionEndpointBody = {
+  url: 'https://client.example/decide',
+  timeoutMs: 1_000,
+  fallback: { onTimeout: 'decline', onError: 'decline' },
+}
 const createWebhook: CreateWebhookBody = {
   url: 'https://client.example/pinfold',
   events: ['pin.blocked', 'cvv.blocked'],
@@ -79,6 +85,10 @@ export const bodyExamples: Readonly<Record<string, object>> = {
   simulateAdvice: { ...named, amount: 3150, currency: 'EUR' },
   simulateClearing: { ...named, amount: 1234, currency: 'EUR' },
   simulateRefund: { ...named, amount: 1234, currency: 'EUR' },
+  setDecisionEndpoint,
+  activateDecisionEndpoint: {},
+  rollBackDecisionEndpoint: {},
+  rotateDecisionSecret: {},
   createWebhook,
   updateWebhook,
   rotateWebhookSecret: {},

@@ -10,6 +10,7 @@ import {
   CardNotFound,
   type CreateCard,
   createPinfold,
+  DecisionVersionConflict,
   type Delivery,
   InsufficientScope,
   type Pinfold,
@@ -21,7 +22,9 @@ import {
 } from '../../../../packages/sdk/client/client.ts'
 import { fetchKeys, requestCardData, sealPin } from '../../../../packages/sdk/device/device.ts'
 import { createSigner } from '../../../../src/operations/audit-log/sign.ts'
+import { answerPing } from '../../../operations/decisions/endpoint-service.ts'
 import { enterAll } from '../../../support/audit.ts'
+import { openDecisionEndpoint } from '../../../support/decision-endpoint.ts'
 import { withoutIds } from '../../../support/identifiers.ts'
 import { openServedService, type ServedService } from '../../../support/served-service.ts'
 import { strongPins } from '../../../support/service.ts'
@@ -142,6 +145,22 @@ test('every operation of the document has its method, which the service understa
   const { deliveryId } = await deliveryOf(webhookId, 'card.created')
   await pinfold.webhooks.resend(webhookId, deliveryId)
   await pinfold.webhooks.delete(webhookId)
+
+  const { decisionEndpoint } = pinfold
+  const { url: decideUrl } = await openDecisionEndpoint(answerPing)
+  assert.match((await decisionEndpoint.set({ url: decideUrl })).secret ?? '', /^whsec_/)
+  assert.equal((await decisionEndpoint.activate()).enforced?.version, 1)
+  await decisionEndpoint.set({ url: decideUrl, timeoutMs: 2_000 })
+  await decisionEndpoint.activate()
+  assert.equal((await decisionEndpoint.rollback()).enforced?.version, 1)
+  assert.equal((await decisionEndpoint.get()).draft?.version, 2)
+  assert.match((await decisionEndpoint.rotateSecret()).secret ?? '', /^whsec_/)
+  const { productId } = product
+  await decisionEndpoint.set({ url: decideUrl }, { productId })
+  assert.equal((await decisionEndpoint.get({ productId })).productId, productId)
+  await decisionEndpoint.remove({ productId })
+  await assert.rejects(decisionEndpoint.rollback({ productId }), DecisionVersionConflict)
+  await decisionEndpoint.remove()
 
   const keys = await fetchKeys(service.sandbox.baseUrl)
   const request = await requestCardData(keys, publicToken)

@@ -1,0 +1,118 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { DecisionEndpoint } from '../../domain/decision.ts'
+import { toMembers } from '../../domain/members.ts'
+import { Problem } from '../../domain/problem.ts'
+import { guardedRequests, type OutboundRules } from '../../outbound/guarded-request.ts'
+import { TargetRefused } from '../../outbound/resolve-host.ts'
+import type { DecisionSigner } from './signing.ts'
+
+/** An answer with any status, or the fault of the call in one sentence. */
+export type PingAnswer =
+  | { readonly status: number; readonly text: string }
+  | { readonly fault: string }
+
+/** Sends a ping to the URL of an endpoint. It takes the time-out of the endpoint at most. */
+export type PostPing = (
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  timeoutMs: number,
+) => Promise<PingAnswer>
+
+/** The dependencies of pings. */
+export interface PingContext {
+  readonly signer: DecisionSigner
+  readonly postPing: PostPing
+}
+
+/**
+ * Sends a signed ping to an endpoint, which proves that its client runs it and that it verifies and
+ * answers in time.
+ * @throws `Problem` `decision_ping_failed` with what was wrong.
+ */
+export async function pingEndpoint(
+  { postPing, signer }: PingContext,
+  { apiVersion, clientId, timeoutMs, url }: DecisionEndpoint,
+): Promise<void> {
+  if (url === null) throw refusePing('No stream of the client is open.')
+  const challenge = randomBytes(16).toString('base64url')
+  const body = JSON.stringify({ type: 'decision.ping', challenge })
+  const signature = await signer.signDecision(clientId, randomUUID(), new Date(), body)
+  const answer = await postPing(url, { ...signature, 'api-version': apiVersion }, body, timeoutMs)
+  const fault = 'fault' in answer ? answer.fault : findFault(answer, challenge)
+  if (fault !== null) throw refusePing(fault)
+}
+
+const refusePing = (detail: string): Problem => new Problem('decision_ping_failed', { detail })
+
+/** Returns the fault of an answer in one sentence, or null. */
+function findFault(
+  { status, text }: { readonly status: number; readonly text: string },
+  challenge: string,
+): string | null {
+  if (status >= 300 && status < 400) {
+    return `The endpoint answered with the status ${status}. Redirects are not followed.`
+  }
+  if (status !== 200) return `The endpoint answered with the status ${status} instead of 200.`
+  if (text.length > answerBytesMax) {
+    return `The body of the answer exceeds ${answerBytesMax} bytes.`
+  }
+  const members = parseObject(text)
+  if (members === null) return 'The body of the answer is not a JSON object.'
+  if (members.challenge === undefined) return 'The answer has no member challenge.'
+  return members.challenge === challenge ? null : 'The answer has another challenge than the ping.'
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? toMembers(value) : null
+  } catch {
+    return null
+  }
+}
+
+const answerBytesMax = 4_096
+
+/** Creates the function that posts pings to checked addresses. */
+export function createPingPost(rules: OutboundRules): PostPing {
+  const request = guardedRequests(rules)
+  return async (url, headers, body, timeoutMs) => {
+    const signal = AbortSignal.timeout(timeoutMs)
+    try {
+      const response = await request(new URL(url), {
+        method: 'POST',
+        headers: {
+          ...headers,
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+        },
+        body,
+        signal,
+      })
+      const chunks: Buffer[] = []
+      let lengthBytes = 0
+      for await (const chunk of response as AsyncIterable<Buffer>) {
+        chunks.push(chunk)
+        lengthBytes += chunk.length
+        if (lengthBytes > answerBytesMax) break
+      }
+      if (!response.complete) response.destroy()
+      return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }
+    } catch (error) {
+      return { fault: describeFailure(error, signal, timeoutMs) }
+    }
+  }
+}
+
+/** Says why there was no answer. The code of an error holds nothing of the receiver's. */
+function describeFailure(error: unknown, signal: AbortSignal, timeoutMs: number): string {
+  if (signal.aborted) return `The endpoint did not answer within ${timeoutMs} ms.`
+  if (error instanceof TargetRefused) return `The address was not called: ${error.message}.`
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'no answer'
+  if (code === 'ECONNREFUSED') return 'The endpoint refused the connection.'
+  if (/CERT|TLS|SSL|ISSUER|EPROTO|SIGNATURE/.test(code)) {
+    return `TLS with the endpoint failed (${code}).`
+  }
+  return `The connection to the endpoint failed (${code}).`
+}

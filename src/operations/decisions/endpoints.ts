@@ -51,9 +51,10 @@ export async function registerEndpoint(
   request: RepeatableRequest | null,
 ): Promise<Answer<RegisteredRecord>> {
   const { clientId } = requester
+  // Before the transaction, which an embedded database runs alone.
+  if (productId !== null) await requireProduct(context.database, clientId, productId)
   const generated = generateDecisionKeys()
   const answer = await once(context, request, async (connection) => {
-    if (productId !== null) await requireProduct(context.database, clientId, productId)
     const reference = { clientId, productId }
     const hasNewKeys = await storeFirstKeys(connection, context.hsm, clientId, generated)
     await storeDraft(connection, requester, reference, registration)

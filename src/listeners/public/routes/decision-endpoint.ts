@@ -5,6 +5,7 @@ import { Problem, type ProblemError, validationFailed } from '../../../domain/pr
 import type { WebhookSecret } from '../../../domain/webhook-secret.ts'
 import * as endpoints from '../../../operations/decisions/endpoints.ts'
 import { rotateDecisionKeys } from '../../../operations/decisions/rotate-keys.ts'
+import { checkRule } from '../../../operations/decisions/rule.ts'
 import type { RepeatableRequest } from '../../../operations/idempotency/idempotency.ts'
 import { markReplay, repeatable } from '../../http/repeatable.ts'
 import { apiVersion } from '../../http/request.ts'
@@ -252,6 +253,8 @@ function findFaults(
   if (needsRule && fallback.rule === null) {
     faults.push({ pointer: '/fallback/rule', detail: 'must be given for the kind rule' })
   }
+  const ofRule = fallback.rule === null ? null : checkRule(fallback.rule)
+  if (ofRule !== null) faults.push({ pointer: '/fallback/rule', detail: ofRule })
   return faults
 }
 

@@ -249,9 +249,9 @@ export const problemKinds = {
     status: 422,
     title: 'The decision endpoint did not answer the ping rightly.',
     explanation:
-      'Before a draft is put in force, a signed ping goes to it. It must be answered in time, with ' +
-      'status 200 and a JSON object that repeats the challenge. The detail names what was wrong: ' +
-      'the status, the body, the time or the connection. The draft was not put in force. Correct ' +
+      'Before a draft is put in force, a signed ping goes to it. It must be answered in time, ' +
+      'with status 200 and a JSON object that repeats the challenge. The detail names what was ' +
+      'wrong: the status, the body, the time or the connection. The draft was not put in force. Correct ' +
       'the endpoint and activate it again.',
   },
   weak_pin: {

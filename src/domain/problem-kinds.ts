@@ -251,8 +251,8 @@ export const problemKinds = {
     explanation:
       'Before a draft is put in force, a signed ping goes to it. It must be answered in time, ' +
       'with status 200 and a JSON object that repeats the challenge. The detail names what was ' +
-      'wrong: the status, the body, the time or the connection. The draft was not put in force. Correct ' +
-      'the endpoint and activate it again.',
+      'wrong: the status, the body, the time or the connection. The draft was not put in force. ' +
+      'Correct the endpoint and activate it again.',
   },
   weak_pin: {
     status: 422,

@@ -65,6 +65,7 @@ export async function runService(
           background.stop(),
           service.links.stop(),
         ])
+        service.deciding.asker.close()
         // During a database outage, the service stops without this record.
         const recorded = recordProcessStop(database, service.keys.processId).catch((err: unknown) =>
           log.warn({ err }, 'the stop could not be recorded'),

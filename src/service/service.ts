@@ -40,7 +40,13 @@ import { createAuthentication, registerAdministrators } from './authentication.t
 import type { Config } from './config/config.ts'
 import { createConsole, listSandboxOperators } from './console.ts'
 import { createIssuing, createKeyManagement } from './contexts.ts'
-import { createDecisionEndpoints } from './decisions.ts'
+import {
+  askObserver,
+  createDeciding,
+  createDecisionEndpoints,
+  type Deciding,
+  watchAsker,
+} from './decisions.ts'
 import { createDelivering } from './delivery.ts'
 import { createDemo } from './demo.ts'
 import { createDocuments } from './documents.ts'
@@ -66,6 +72,7 @@ export interface Service {
   readonly privateServer: Server
   readonly issuing: CardDataContext
   readonly authorizing: AuthorizationContext
+  readonly deciding: Deciding
   readonly delivering: DeliveryContext
   readonly keys: KeyContext
   readonly audit: AuditLogContext
@@ -126,13 +133,18 @@ export async function createService(
   watchApprovals(registry, { database })
   watchAdmissions(registry, admissions)
 
-  const authorizing: AuthorizationContext = {
+  const decisionEndpoints = createDecisionEndpoints(config, databases, hsm)
+  const undecided = {
     database: databases.networks,
     hsm,
     zoneKeys: createZoneKeyCache(),
     now: clock.now,
     observe: authorizingObserver(registry, log),
   }
+  const observeAsks = askObserver(registry, log)
+  const deciding = createDeciding(config, undecided, decisionEndpoints, observeAsks)
+  watchAsker(registry, deciding.asker)
+  const authorizing: AuthorizationContext = { ...undecided, decisions: deciding.decisions }
   const tls = openTls(config, registry, log)
   const links = createLinks({
     databases,
@@ -147,7 +159,6 @@ export async function createService(
     allowsPlain: config.allowsPlainLinks,
   })
   const { delivering, faultOfTarget } = createDelivering(config, { ...cards, rests }, registry, log)
-  const decisionEndpoints = createDecisionEndpoints(config, databases, hsm)
   const limiters = createLimiters(config, peers && sharedLimits(peers))
   const common = {
     ...commonOptions(config, issuing, metrics, log),
@@ -231,6 +242,7 @@ export async function createService(
     privateServer,
     issuing,
     authorizing,
+    deciding,
     delivering,
     keys,
     audit,

@@ -186,6 +186,7 @@ export const openTestService = async (options: TestServiceOptions = {}): Promise
   const close = onClose(async () => {
     await service.links.stop()
     await Promise.all([service.publicServer.close(), service.privateServer.close()])
+    service.deciding.asker.close()
   })
   const tokens = new Map<string, Promise<string>>()
   const token: TestService['token'] = (scope, as = 'client') => {

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { cvvTry, type IssuedCard, issueCard, otherDigits, pinTry } from '../../../support/network.ts'
+import {
+  cvvTry,
+  type IssuedCard,
+  issueCard,
+  otherDigits,
+  pinTry,
+} from '../../../support/network.ts'
 import type { TestService } from '../../../support/service.ts'
 import { onEachEngine } from '../../authorizations/engines.ts'
 import {

@@ -8,6 +8,7 @@ import type { CardReference } from '../hsm/contract/card.ts'
 import type {
   Authorization,
   AuthorizationContext,
+  AuthorizationRequest,
   EntryMode,
 } from '../operations/authorizations/authorization.ts'
 import { authorize } from '../operations/authorizations/authorize.ts'
@@ -18,7 +19,8 @@ import { findZoneKey } from '../storage/keys/zone-keys.ts'
 import { simulatorNetwork, simulatorZoneKey } from './demo-data.ts'
 
 /** The caller of the simulator: a client with its own cards, or an operator with any card. */
-type SimulatorCaller = Pick<Requester, 'requestId'> & { readonly clientId: string | null }
+type SimulatorCaller = Pick<Requester, 'requestId'> &
+  Pick<AuthorizationRequest, 'onWaiting'> & { readonly clientId: string | null }
 
 /** The request that the simulator sends for a card. */
 interface Simulation extends TransactionMembers {
@@ -41,7 +43,7 @@ interface Simulation extends TransactionMembers {
 export const createSimulator =
   (context: AuthorizationContext) =>
   async (
-    { clientId, requestId }: SimulatorCaller,
+    { clientId, onWaiting = () => undefined, requestId }: SimulatorCaller,
     { partialAllowed, pin, publicToken, ...simulation }: Simulation,
     request: RepeatableRequest | null,
   ): Promise<Answer<Authorization>> => {
@@ -56,6 +58,7 @@ export const createSimulator =
     const asked = {
       networkId,
       requestId,
+      onWaiting,
       card: { publicToken },
       entryMode: entryMode ?? (pin === undefined ? 'ecommerce' : 'chip'),
       reference: 'SIMULATOR',

@@ -65,16 +65,17 @@ export function createLinks({
   const { background, networks } = databases
   const admission = admissions.network
   const macs = createMacs({ ...keys, database: networks })
-  const admit = async (networkId: string): Promise<() => void> => {
-    const leave = await admission?.enter(networkId)
+  const admit = async (networkId: string) => {
+    const yieldTurn = (await admission?.enter(networkId)) ?? (() => undefined)
     try {
       const leaveGate = await gate?.enter()
-      return () => {
+      const leave = () => {
         leaveGate?.()
-        leave?.()
+        yieldTurn()
       }
+      return { yieldTurn, leave }
     } catch (error) {
-      leave?.()
+      yieldTurn()
       throw error
     }
   }

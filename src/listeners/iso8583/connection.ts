@@ -114,8 +114,11 @@ const inFlightMax = { link: 64, all: 256 } as const
 interface QueueOptions {
   readonly load: SharedLoad
   readonly work: LinkWork
-  /** Begins a frame, which runs until the promise resolves; null if there is nothing to do. */
-  begin(frame: ReceivedFrame): Promise<void> | null
+  /**
+   * Begins a frame, which runs until the promise resolves; null if there is nothing to do.
+   * @param release called when the frame waits for a card's client: it then counts in no limit.
+   */
+  begin(frame: ReceivedFrame, release: () => void): Promise<void> | null
   /** Sets whether the connection is read. */
   read(isWanted: boolean): void
 }
@@ -127,13 +130,19 @@ export function createQueue({ begin, load, read, work }: QueueOptions) {
   let begun = 0
   let inFlight = 0
   const count = (step: 1 | -1) => {
-    inFlight += step
     work.inFlight += step
     load.inFlight += step
   }
-  const done = () => {
-    count(-1)
-    for (const goOn of [...load.waiting]) goOn()
+  /** Counts a frame until the returned function is called, once or more often. */
+  const enter = (): (() => void) => {
+    let isCounted = true
+    count(1)
+    return () => {
+      if (!isCounted) return
+      isCounted = false
+      count(-1)
+      for (const goOn of [...load.waiting]) goOn()
+    }
   }
   const pump = () => {
     const already = begun
@@ -141,10 +150,15 @@ export function createQueue({ begin, load, read, work }: QueueOptions) {
       const next = waiting[begun]
       if (!next) break
       begun += 1
-      const doing = begin(next)
+      let leave: (() => void) | null = null
+      const doing = begin(next, () => leave?.())
       if (!doing) continue
-      count(1)
-      void doing.finally(done)
+      inFlight += 1
+      leave = enter()
+      void doing.finally(() => {
+        inFlight -= 1
+        leave?.()
+      })
     }
     const isIdle = begun === waiting.length
     // A connection that had its turn goes to the end, so that none waits forever.

@@ -26,8 +26,15 @@ export interface LinkServices {
    * Resolves when a request may begin.
    * @throws `Problem` if it has waited too long.
    */
-  admit(networkId: string): Promise<() => void>
+  admit(networkId: string): Promise<AdmittedRequest>
   newRequestId(): string
+}
+
+/** A request that has begun. Each function may be called once or more often. */
+interface AdmittedRequest {
+  /** Called when the request waits for a card's client: others take its turn meanwhile. */
+  yieldTurn(): void
+  leave(): void
 }
 
 /** A connection as the handlers of its messages see it. */
@@ -45,6 +52,8 @@ interface Received {
   readonly bytes: Uint8Array
   /** The time of its arrival. */
   readonly at: number
+  /** Called when it waits for a card's client: it then counts in no limit of its link. */
+  readonly release: () => void
 }
 
 /** The result of a message. */
@@ -151,14 +160,21 @@ const authorize: Handler = async (services, conversation, received) => {
   const origin = createOrigin(services, conversation)
   const request = messages.parseRequest(profile, origin, message)
   if (!request) return reply(conversation, message, '30')
-  const leave = await services.admit(link.networkId).catch((error: unknown) => {
+  const admitted = await services.admit(link.networkId).catch((error: unknown) => {
     if (error instanceof Problem && error.code === 'unavailable') return null
     throw error
   })
-  if (!leave) return late
+  if (!admitted) return late
+  const onWaiting = () => {
+    admitted.yieldTurn()
+    received.release()
+  }
   try {
     if (isLate(received) || conversation.isEnded) return late
-    const { authorization, outcome, replayed } = await services.authorizer.authorize(request)
+    const { authorization, outcome, replayed } = await services.authorizer.authorize({
+      ...request,
+      onWaiting,
+    })
     const shown = authorization ? composeResults(profile, showAsked(request, authorization)) : {}
     const approval = authorization?.approved && {
       38: messages.computeApprovalCode(origin, message),
@@ -166,7 +182,7 @@ const authorize: Handler = async (services, conversation, received) => {
     }
     return { ...reply(conversation, message, outcome, { ...shown, ...approval }), replayed }
   } finally {
-    leave()
+    admitted.leave()
   }
 }
 

@@ -315,8 +315,9 @@ function answering(
   async function answer(
     { at, header, message: bytes }: connections.ReceivedFrame,
     message: IsoMessage,
+    release: () => void,
   ): Promise<void> {
-    const handled = await handle(services, talk, { message, bytes, at })
+    const handled = await handle(services, talk, { message, bytes, at, release })
     if (handled.outcome === 'late') {
       observe.failed(link.linkName, 'deadline')
       return
@@ -329,21 +330,25 @@ function answering(
     count(['mac'], isForged)
   }
 
-  async function take(frame: connections.ReceivedFrame, message: IsoMessage): Promise<void> {
-    if (readFunction(message.mti) !== 'answer') return answer(frame, message)
+  async function take(
+    frame: connections.ReceivedFrame,
+    message: IsoMessage,
+    release: () => void,
+  ): Promise<void> {
+    if (readFunction(message.mti) !== 'answer') return answer(frame, message, release)
     const isRight = await hasRightMac(talk.macParts, message, frame.message)
     count(['mac'], !isRight)
     if (isRight) settle(message)
   }
 
-  return (frame) => {
+  return (frame, release) => {
     if (talk.isEnded) return null
     const faulted = (error: unknown) => observe.faulted(link.linkName, error)
     const read = decoded(profile, frame.message)
     if (read instanceof CodecError) return refuse(frame, read)?.catch(faulted) ?? null
     count(['message', 'unreadable'], false)
     const ready = before ?? Promise.resolve()
-    const taken = ready.then(() => take(frame, read)).catch(faulted)
+    const taken = ready.then(() => take(frame, read, release)).catch(faulted)
     if (changesConversation(profile, read)) {
       const settled = taken.finally(() => {
         if (before === settled) before = null

@@ -284,15 +284,24 @@ async function answerUnknown(
 }
 
 /** Prepares the decision of the card's client about an approval; null if it does not decide. */
-export const prepareDecision = async (
+export async function prepareDecision(
   { decisions }: AuthorizationContext,
   request: TracedRequest,
   approval: Omit<ProposedApproval, 'request' | 'claim'>,
   claim: Claim | null,
-): Promise<PreparedDecision | null> =>
-  decisions && isApprovalCode(approval.answer.responseCode)
-    ? decisions.prepare({ request, ...approval, claim })
-    : null
+): Promise<PreparedDecision | null> {
+  if (!decisions || !isApprovalCode(approval.answer.responseCode)) return null
+  const prepared = await decisions.prepare({ request, ...approval, claim })
+  return (
+    prepared && {
+      ...prepared,
+      decide(reserved) {
+        request.onWaiting?.()
+        return prepared.decide(reserved)
+      },
+    }
+  )
+}
 
 /**
  * Runs what claims the key of a request.

@@ -165,6 +165,11 @@ export interface AuthorizationRequest {
   /** To be compared with that of the card. */
   readonly cardholderAddress?: GivenAddress
   readonly cvv2?: Cvv2
+  /**
+   * Called when the request begins to wait for the card's client, once or more often. It then needs
+   * none of the capacity that requests of its network share.
+   */
+  readonly onWaiting?: () => void
 }
 
 /** A PAN, with its fingerprints if they are known: one for each version of their key. */

@@ -31,7 +31,7 @@ export async function answerRepeat(
   request: AuthorizationRequest,
   card: AuthorizedCard | null,
 ): Promise<idempotency.Answer<Authorization>> {
-  const { answer, claimId } = await awaitFirst(context, keyed, card)
+  const { answer, claimId } = await awaitFirst(context, keyed, request, card)
   if (answer) return idempotency.replayAnswer(context.hsm, keyed, { answer, claimId })
   // The first result was lost with its process, and so was its record.
   const repeat = traceRequest(request, context.now())
@@ -48,6 +48,7 @@ export async function answerRepeat(
 async function awaitFirst(
   context: AuthorizationContext,
   keyed: idempotency.KeyedRequest,
+  request: AuthorizationRequest,
   card: AuthorizedCard | null,
 ): Promise<RememberedRequest> {
   for (let waitedMs = 0; waitedMs < decidedWithinMs; waitedMs += lookEveryMs) {
@@ -55,7 +56,7 @@ async function awaitFirst(
     if (remembered.answer) return remembered
     const isLost = remembered.ageSeconds >= lostAfterSeconds
     const isLate = waitedMs >= waitMs && waitedMs % concludeEveryMs === 0
-    if ((isLost || isLate) && !(await isDecisionWaiting(context, card, remembered))) {
+    if ((isLost || isLate) && !(await isDecisionWaiting(context, request, card, remembered))) {
       // It may have been concluded after the key was read.
       const now = context.decisions ? await findFirst(context, keyed) : remembered
       if (now.answer || isLost) return now
@@ -67,12 +68,17 @@ async function awaitFirst(
 }
 
 /** Whether the card's client decides the first request. A decision whose time is over ends. */
-const isDecisionWaiting = async (
+async function isDecisionWaiting(
   { decisions }: AuthorizationContext,
+  { onWaiting }: AuthorizationRequest,
   card: AuthorizedCard | null,
   { claimId }: RememberedRequest,
-): Promise<boolean> =>
-  card !== null && decisions ? decisions.concludeOverdue(card.publicToken, claimId) : false
+): Promise<boolean> {
+  if (card === null || !decisions) return false
+  const isWaiting = await decisions.concludeOverdue(card.publicToken, claimId)
+  if (isWaiting) onWaiting?.()
+  return isWaiting
+}
 
 async function findFirst(
   { database }: AuthorizationContext,

@@ -128,6 +128,7 @@ export function authorizeRoute({ app, authorizing }: PrivateApi): void {
           ...(cvv2 !== undefined && { cvv2: new Cvv2(cvv2) }),
           networkId: requireCaller(request).clientId,
           requestId: request.id,
+          onWaiting: () => request.inFlight?.leave(),
         },
         repeatable(request, { bearsSecret: true, body: toCanonicalRequest(request.body) }),
       )

@@ -152,7 +152,9 @@ export function paymentSimulatorRoutes(
       const { paymentId = null, ...members } = request.body
       const simulation = { ...members, increment: { paymentId } }
       const repeat = repeatable(request)
-      return markReplay(reply, await simulate(createRequester(request), simulation, repeat))
+      const onWaiting = () => request.inFlight?.leave()
+      const caller = { ...createRequester(request), onWaiting }
+      return markReplay(reply, await simulate(caller, simulation, repeat))
     },
   )
 

@@ -50,7 +50,7 @@ interface Simulation extends Omit<AskedSimulation, 'pin' | 'cvv'> {
 
 /** Acts as the card network, in a sandbox only. */
 export type Simulate = (
-  caller: Requester,
+  caller: Requester & { readonly onWaiting?: () => void },
   simulation: Simulation,
   request: RepeatableRequest | null,
 ) => Promise<Answer<Authorization>>
@@ -86,7 +86,9 @@ export function simulatorRoute({ app, base }: PublicApi, simulate: Simulate): vo
       }
       const canonical = toCanonicalRequest(request.body)
       const repeat = repeatable(request, { bearsSecret: true, body: canonical })
-      return markReplay(reply, await simulate(createRequester(request), simulation, repeat))
+      const onWaiting = () => request.inFlight?.leave()
+      const caller = { ...createRequester(request), onWaiting }
+      return markReplay(reply, await simulate(caller, simulation, repeat))
     },
   )
 }

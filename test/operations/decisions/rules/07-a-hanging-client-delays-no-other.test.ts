@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { approve, hang, openDecisionEndpoint } from '../../../support/decision-endpoint.ts'
+import { openAsker } from '../asking.ts'
+
+test('beyond maxInFlight the fallback counts at once, and the endpoint gets no more', async () => {
+  const endpoint = await openDecisionEndpoint(hang)
+  const { ask, asker } = openAsker()
+  const settings = { timeoutMs: 400, maxInFlight: 5 }
+  const running = Array.from({ length: 5 }, () => ask(endpoint.url, settings))
+  const beyond = await Promise.all(Array.from({ length: 50 }, () => ask(endpoint.url, settings)))
+  assert.ok(beyond.every(({ error }) => error === 'too_many_in_flight'))
+  assert.ok(beyond.every(({ durationMs }) => durationMs < 50))
+  assert.equal(asker.load().inFlight, 5)
+  await Promise.all(running)
+  assert.equal(endpoint.received.length, 5)
+})
+
+test('a thousand requests that hang at one client leave the requests of another alone', async () => {
+  const hanging = await openDecisionEndpoint(hang)
+  const answering = await openDecisionEndpoint(approve)
+  const { ask, asker } = openAsker()
+  const settings = { timeoutMs: 2_500, maxInFlight: 1_000, clientId: 'hanging' }
+  const waiting = Array.from({ length: 1_000 }, () => ask(hanging.url, settings))
+  while (hanging.received.length < 1_000) await new Promise((resolve) => setTimeout(resolve, 10))
+  assert.equal(asker.load().inFlight, 1_000)
+  const slowest = { durationMs: 0 }
+  for (let turn = 0; turn < 100; turn += 1) {
+    const { answer, durationMs } = await ask(answering.url, { clientId: 'answering' })
+    assert.equal(answer?.decision, 'approve')
+    slowest.durationMs = Math.max(slowest.durationMs, durationMs)
+  }
+  assert.ok(slowest.durationMs < 100, `${slowest.durationMs} ms`)
+  const outcomes = await Promise.all(waiting)
+  assert.ok(outcomes.every(({ answer, error }) => answer === null && error === null))
+})
+
+test('of the requests after their deadline few stay open, and none for long', async () => {
+  const endpoint = await openDecisionEndpoint(hang)
+  const { ask, asker } = openAsker()
+  const settings = { timeoutMs: 300, maxInFlight: 1_000 }
+  await Promise.all(Array.from({ length: 200 }, () => ask(endpoint.url, settings)))
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  assert.equal(asker.load().overdue, 32)
+  assert.equal(asker.load().inFlight, 0)
+})

@@ -19,7 +19,6 @@ export type { EndpointRecord }
 
 /** The dependencies of the operations on decision endpoints. */
 export interface EndpointContext extends PingContext {
-  readonly database: Database
   readonly hsm: Hsm
   readonly registry: EndpointRegistry
 }

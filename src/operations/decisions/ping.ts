@@ -4,6 +4,8 @@ import { toMembers } from '../../domain/members.ts'
 import { Problem } from '../../domain/problem.ts'
 import { guardedRequests, type OutboundRules } from '../../outbound/guarded-request.ts'
 import { TargetRefused } from '../../outbound/resolve-host.ts'
+import { hasOpenStream } from '../../storage/decisions/endpoints.ts'
+import type { Database } from '../../storage/engine/database.ts'
 import type { DecisionSigner } from './signing.ts'
 
 /** An answer with any status, or the fault of the call in one sentence. */
@@ -21,20 +23,25 @@ export type PostPing = (
 
 /** The dependencies of pings. */
 export interface PingContext {
+  readonly database: Database
   readonly signer: DecisionSigner
   readonly postPing: PostPing
 }
 
 /**
- * Sends a signed ping to an endpoint, which proves that its client runs it and that it verifies and
- * answers in time.
+ * Sends a signed ping to an endpoint, which proves that its client runs it and that it answers in
+ * time. An endpoint without a URL needs an open stream instead.
  * @throws `Problem` `decision_ping_failed` with what was wrong.
  */
 export async function pingEndpoint(
-  { postPing, signer }: PingContext,
+  { database, postPing, signer }: PingContext,
   { apiVersion, clientId, timeoutMs, url }: DecisionEndpoint,
 ): Promise<void> {
-  if (url === null) throw refusePing('No stream of the client is open.')
+  if (url === null) {
+    // A stream is opened by the client with its own token, which proves as much as a signature.
+    if (await hasOpenStream(database, clientId)) return
+    throw refusePing('The client has no open stream.')
+  }
   const challenge = randomBytes(16).toString('base64url')
   const body = JSON.stringify({ type: 'decision.ping', challenge })
   const signature = await signer.signDecision(clientId, randomUUID(), new Date(), body)

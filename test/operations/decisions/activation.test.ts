@@ -193,3 +193,25 @@ const assertNoDraft = async (fresh: TestService): Promise<void> => {
   assert.equal(again.json.detail, 'The endpoint has no draft.')
   assert.equal(endpoint.received.length, 1)
 }
+
+test('an endpoint without a URL is put in force while the client has an open stream', async () => {
+  const fresh = await openTestService()
+  await setEndpoint(fresh, {})
+  const refused = await activate(fresh)
+  assert.deepEqual([refused.status, refused.json.detail], [422, 'The client has no open stream.'])
+  const lease = (seconds: number) =>
+    sql(
+      fresh.database,
+      `insert into decision_stream (client_id, slot, holder, leased_until)
+      values ('demo-client', 1, $1::uuid, now() + make_interval(secs => $2))
+      on conflict (client_id, slot) do update set leased_until = excluded.leased_until
+      returning slot`,
+      [randomUUID(), seconds],
+    )
+  await lease(-1)
+  assert.equal((await activate(fresh)).status, 422)
+  await lease(30)
+  const activated = await activate(fresh)
+  assert.equal(activated.status, 200, activated.text)
+  assert.equal(activated.json.enforced.url, null)
+})

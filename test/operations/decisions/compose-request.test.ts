@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { composePinfoldRequest } from '../../../src/operations/decisions/compose-request.ts'
 import { someRequest } from './requests.ts'
@@ -60,4 +61,47 @@ test('a request has no member that it was not given the right to name', () => {
     composePinfoldRequest({ ...request, facts: more }),
     composePinfoldRequest({ ...request, facts }),
   )
+})
+
+/** The names of all members, with those within them. */
+const listMembers = (value: unknown, path = ''): string[] => {
+  if (Array.isArray(value)) return value.flatMap((each) => listMembers(each, `${path}[]`))
+  if (typeof value !== 'object' || value === null) return [path]
+  return Object.entries(value).flatMap(([name, member]) => listMembers(member, `${path}.${name}`))
+}
+
+test('the reference shows each member of a request', async () => {
+  const page = await readFile(
+    new URL('../../../docs/reference/decisions.md', import.meta.url),
+    'utf8',
+  )
+  const [, shown = ''] = /```json\n(\{\n {2}"decisionId".*?)```/s.exec(page) ?? []
+  const money = { amount: 1, currency: 'EUR' }
+  const { card, network } = someRequest().facts
+  const whole = someRequest({
+    card: { ...card, customerReference: 'customer-7' },
+    paymentId: '0193b1a0-0000-7000-8000-000000000009',
+    amounts: { billing: money, transaction: money, cashback: money },
+    merchant: {
+      id: 'SHOP-1',
+      terminalId: 'TERM0001',
+      name: 'Corner Shop',
+      city: 'Berlin',
+      country: 'DEU',
+      categoryCode: '5411',
+    },
+    network: { ...network, transactionId: 'MCC6805611127' },
+    limits: [
+      {
+        owner: 'card',
+        control: 'limits.day',
+        maximumAmount: 1,
+        maximumCount: 1,
+        spentAmount: 0,
+        spentCount: 0,
+      },
+    ],
+  })
+  const composed = JSON.parse(composePinfoldRequest(whole))
+  assert.deepEqual(listMembers(JSON.parse(shown)), listMembers(composed))
 })

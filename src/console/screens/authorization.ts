@@ -180,11 +180,21 @@ function transactionFacts(found: Authorization): Content {
   </dl>`
 }
 
+const deciderNames: Readonly<Record<NonNullable<Check['decidedBy']>, string>> = {
+  endpoint: 'The endpoint of the client decided',
+  'fallback:timeout': 'The client did not answer in time',
+  'fallback:error': 'The client gave no usable answer',
+  'rule:timeout': 'The client did not answer in time: its rule decided',
+  'rule:error': 'The client gave no usable answer: its rule decided',
+}
+
 function checkRow(check: Check): Content {
   const [word, tone] = verdicts[check.result]
   const { afterMs, cardStatusCode = '', remainingTries, responseCode, tryNumber } = check
-  const { control, owner } = check
+  const { control, decidedBy, owner, reason } = check
   const details = [
+    decidedBy !== undefined && deciderNames[decidedBy],
+    reason,
     control !== undefined && `${control} of the ${owner}`,
     isCardStatusCode(cardStatusCode) && `The card was ${cardStatuses[cardStatusCode].description}`,
     tryNumber !== undefined && `try ${tryNumber}`,

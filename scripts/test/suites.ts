@@ -47,6 +47,11 @@ const suites: Readonly<Record<string, Suite>> = {
     },
     record: recordClusterRun,
   },
+  /** More processes that are killed while clients decide than in `npm test`. */
+  decisions: {
+    files: () => ['test/operations/decisions/killed.test.ts'],
+    env: { DECISION_KILLS: '1000' },
+  },
   failover: { files: () => ['test/service/failover.test.ts'], env: { FAILOVERS: '10' } },
   fuzz: { files: () => ['test/fuzz/fuzz.test.ts'], env: { FUZZ_RUNS: '20000' } },
   /**

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
-import { before, test } from 'node:test'
+import { before, suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createPinfold, type Pinfold } from '../../../packages/sdk/client/client.ts'
 import { type DeclineReason, declineRules } from '../../../src/domain/decline-reason.ts'
 import { type Browser, openBrowser } from '../../support/browser.ts'
-import { ask, type IssuedCard, issueCard } from '../../support/network.ts'
+import { ask, type IssuedCard, issueCard, pinTry } from '../../support/network.ts'
 import { openServedService, type ServedService } from '../../support/served-service.ts'
-import { connectSwitch, openLink, type Switch } from '../../support/switch.ts'
+import { connectSwitch, openLink, purchase, type Switch } from '../../support/switch.ts'
+import { type Deciding, letClientDecide } from '../decisions/deciding.ts'
 import { openReceiver, type Receiver } from '../webhooks/receiver.ts'
-import { checkedReasons, listCauses } from './declined.ts'
+import { checkedReasons, decisionCauses, listCauses } from './declined.ts'
 
 /** Every surface shows the same decline for each reason. */
 
@@ -198,4 +199,34 @@ test('a control of the product is named as such on every surface', async () => {
   const expected = expect('country_not_allowed', 'product')
   assert.equal(json.responseCode, expected.responseCode)
   await assertSame(card, expected)
+})
+
+suite('declines by a decision', () => {
+  let deciding: Deciding
+  before(async () => {
+    deciding = await letClientDecide(service, { timeoutMs: 300 })
+  })
+
+  for (const [title, { answer, ...said }] of Object.entries(decisionCauses)) {
+    const { declineReason, declinedBy, responseCode } = said
+    const { advice, retry } = declineRules[declineReason]
+    const expected = { responseCode, declineReason, declinedBy, control: null, advice, retry }
+
+    test(`${title} of a client reads the same after a network's request`, async () => {
+      deciding.answerBy(answer)
+      const card = await issueCard(service)
+      const { json } = await ask(service, pinTry(service, card))
+      assert.equal(json.responseCode, responseCode)
+      await assertSame(card, expected)
+    })
+
+    test(`${title} of a client reads the same after a message of ISO 8583`, async () => {
+      deciding.answerBy(answer)
+      const card = await issueCard(service)
+      const { fields } = await wire.ask('0200', purchase(service, card))
+      assert.equal(fields['39'], responseCode)
+      assert.equal(fields['38'], undefined, 'no approval code')
+      await assertSame(card, expected)
+    })
+  }
 })

@@ -1,11 +1,20 @@
-/** How each decline is caused: what happens to a card, and what is then asked about it. */
+/**
+ * How each decline is caused: what happens to a card and what is then asked about it, or what its
+ * client decides.
+ */
 import { randomBytes } from 'node:crypto'
+import {
+  type ClientDeclineReason,
+  clientDeclineCodes,
+  type DecisionReason,
+} from '../../../src/domain/decision.ts'
 import {
   type DeclineReason,
   decisionReasons,
   declineReasons,
 } from '../../../src/domain/decline-reason.ts'
 import { blockPin, expireCard } from '../../support/builders.ts'
+import type { DecisionBehaviour } from '../../support/decision-endpoint.ts'
 import { cvvTry, type IssuedCard, otherDigits, pinBlock, pinTry } from '../../support/network.ts'
 import { sql, type TestService } from '../../support/service.ts'
 import { cardNotPresent, purchase } from '../../support/switch.ts'
@@ -19,6 +28,56 @@ type CheckedReason = Exclude<DeclineReason, (typeof decisionReasons)[number]>
 export const checkedReasons = declineReasons.filter(
   (reason): reason is CheckedReason => !decisionReasons.some((name) => name === reason),
 )
+
+/** A decline by the card's client, or by what stands in for its answer. */
+export interface DecisionCause {
+  readonly answer: DecisionBehaviour
+  readonly declineReason: DeclineReason
+  readonly responseCode: string
+  readonly declinedBy: 'client' | 'fallback'
+}
+
+const decideDecline = (
+  members: object,
+  declineReason: DecisionReason,
+  responseCode: string,
+): DecisionCause => ({
+  answer: () => ({ decision: 'decline', ...members }),
+  declineReason,
+  responseCode,
+  declinedBy: 'client',
+})
+
+const unavailable = {
+  declineReason: 'decision_unavailable',
+  responseCode: '91',
+  declinedBy: 'fallback',
+} as const
+
+/** Lists the causes of all declines by a decision. */
+export const decisionCauses: Readonly<Record<string, DecisionCause>> = {
+  ...Object.fromEntries(
+    (Object.keys(clientDeclineCodes) as ClientDeclineReason[]).map((reason) => [
+      reason,
+      decideDecline({ reason }, reason, clientDeclineCodes[reason]),
+    ]),
+  ),
+  'no reason': decideDecline({}, 'do_not_honor', '05'),
+  'a response code alone': decideDecline({ responseCode: '51' }, 'insufficient_funds', '51'),
+  'a reason with another response code': decideDecline(
+    { reason: 'suspected_fraud', responseCode: '05' },
+    'suspected_fraud',
+    '05',
+  ),
+  'a challenge': {
+    answer: () => ({ decision: 'challenge' }),
+    declineReason: 'authentication_required',
+    responseCode: '1A',
+    declinedBy: 'client',
+  },
+  'an error': { answer: () => 500, ...unavailable },
+  'a time-out': { answer: () => undefined, ...unavailable },
+}
 
 export interface DeclineCause {
   /** What happens to the card before. */

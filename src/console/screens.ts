@@ -4,6 +4,7 @@ import { auditLogScreen, succeedLogAct } from './screens/audit-log.ts'
 import { authorizationScreen } from './screens/authorization.ts'
 import { cardActs, cardScreen } from './screens/card.ts'
 import { clientScreen, clientsScreen, grantProductAct, switchClientAct } from './screens/clients.ts'
+import { decisionEndpointsScreen } from './screens/decision-endpoints.ts'
 import { disclosuresScreen, receiptScreen } from './screens/disclosures.ts'
 import { homeScreen } from './screens/home.ts'
 import { keysScreen, retireKeyAct, rotateKeyAct } from './screens/keys.ts'
@@ -36,6 +37,7 @@ const everywhere: readonly Screen[] = [
   limitsScreen,
   clientsScreen,
   clientScreen,
+  decisionEndpointsScreen,
   networksScreen,
   linkScreen,
   keysScreen,

@@ -112,6 +112,11 @@ const facts = (client: Client): Content =>
         client.controlledBy.length > 0 &&
         html`<dt>Could act as it</dt><dd>${client.controlledBy.join(', ')}</dd>`
       }
+      ${
+        client.kind === 'client' &&
+        html`<dt>Decisions</dt>
+          <dd><a href="${path`/console/clients/${client.clientId}/decisions`}">endpoint</a></dd>`
+      }
     </dl>
   </section>`
 

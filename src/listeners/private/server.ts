@@ -22,6 +22,7 @@ import {
   enterComponentRoute,
   openComponentEntryRoute,
 } from './routes/component-entries.ts'
+import { watchedEndpointsRoute } from './routes/decision-endpoints.ts'
 import { disclosureReceiptRoute, listDisclosuresRoute } from './routes/disclosures.ts'
 import { figureRoutes } from './routes/figures.ts'
 import { healthRoute } from './routes/health.ts'
@@ -98,6 +99,7 @@ const routes = [
   clientRoutes.rotateClientSecretRoute,
   clientRoutes.confirmClientRoute,
   productRoutes.grantRoutes,
+  watchedEndpointsRoute,
   listZonesRoute,
   createZoneRoute,
   retireZoneRoute,

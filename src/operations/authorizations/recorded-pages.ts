@@ -57,7 +57,7 @@ export function toIdRange({ from, to }: Period): stored.IdRange {
 }
 
 /** Returns a UUID before those of version 7 of an instant or a later one (RFC 9562, 5.7). */
-function toFirstId(at: Date): string {
+export function toFirstId(at: Date): string {
   const time = Math.max(0, at.getTime()).toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`
 }

@@ -60,6 +60,7 @@ const seenBy: Readonly<Record<string, readonly Role[]>> = {
   '/console/limits': deskAndAudit,
   '/console/clients': deskAndAudit,
   '/console/clients/:clientId': deskAndAudit,
+  '/console/clients/:clientId/decisions': deskAndAudit,
   '/console/networks': deskAndAudit,
   '/console/networks/links/:linkName': deskAndAudit,
   '/console/keys': ['key-officer', 'security-officer', 'auditor', 'developer'],

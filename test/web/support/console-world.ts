@@ -1,7 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { listScreens } from '../../../src/console/screens.ts'
+import { answerPing, putInForce } from '../../operations/decisions/endpoint-service.ts'
 import { openReceiver } from '../../operations/webhooks/receiver.ts'
 import { openBrowser } from '../../support/browser.ts'
+import { openDecisionEndpoint } from '../../support/decision-endpoint.ts'
+import { ask, issueCard } from '../../support/network.ts'
 import { type Console, issueDeclinedCard, linkOf } from './console.ts'
 
 /** Markup that does something wherever it is not shown as the text that it is. */
@@ -41,6 +44,7 @@ export const openWorld = async (service: Console, text: string | null): Promise<
     authorizationReference: card.reference,
   })
   const payment = await payAndClear(service, card.publicToken, text ?? 'Corner Bakery')
+  await decideElsewhere(service, text)
   const { approvalId } = await askForAdministrator(
     service,
     'second-admin',
@@ -137,3 +141,21 @@ export const askForAdministrator = (service: Console, clientId: string, clientNa
       ],
     },
   })
+
+/** A client that decides its authorizations: an endpoint in force that failed, and a shadow. */
+async function decideElsewhere(service: Console, text: string | null): Promise<void> {
+  const endpoint = await openDecisionEndpoint(answerPing)
+  const query = text === null ? '' : `?${text}`
+  await putInForce(service, { url: `${endpoint.url}${query}` })
+  await putInForce(service, {
+    url: `${endpoint.url}${query}`,
+    timeoutMs: 800,
+    fallback: { onTimeout: 'rule', onError: 'decline', rule: 'amounts.hold.amount < 5000' },
+  })
+  await putInForce(service, { url: endpoint.url, mode: 'shadow', sample: 10 })
+  const { publicToken } = await issueCard(service)
+  for (const answer of [answerPing, answerPing, answerPing, () => 500]) {
+    endpoint.answer = answer
+    await ask(service, { publicToken, entryMode: 'ecommerce', amount: 1_999, currency: 'EUR' })
+  }
+}

@@ -1,0 +1,150 @@
+import type { Static } from 'typebox'
+import { type Content, html } from '../../listeners/http/html.ts'
+import { ClientSchema } from '../../listeners/private/schemas/clients.ts'
+import {
+  type WatchedEndpointSchema,
+  WatchedEndpointsSchema,
+} from '../../listeners/private/schemas/decision-endpoints.ts'
+import { badge, instant } from '../desk-parts.ts'
+import { listed } from '../listing.ts'
+import { path, type Screen } from '../screen.ts'
+
+type Endpoints = Static<typeof WatchedEndpointsSchema>
+type Endpoint = Static<typeof WatchedEndpointSchema>
+type Version = NonNullable<Endpoint['enforced']>
+type Failure = Endpoints['failures'][number]
+
+/** Where a client decides its authorizations, and how that goes. */
+export const decisionEndpointsScreen: Screen = {
+  path: '/console/clients/:clientId/decisions',
+  access: ['admin', 'support.read'],
+  navigation: null,
+  async show(visit) {
+    const { clientId = '' } = visit.params
+    const [client, found] = await Promise.all([
+      visit.read(path`/clients/${clientId}`, ClientSchema),
+      visit.read(path`/clients/${clientId}/decision-endpoints`, WatchedEndpointsSchema),
+    ])
+    const clientUrl = path`/console/clients/${clientId}`
+    return {
+      title: `Decisions of ${client.clientName}`,
+      body: html`<p><a href="${clientUrl}">${client.clientName}</a></p>
+        <live-region id="decisions">
+          ${
+            found.endpoints.length === 0
+              ? html`<p class="empty">The client has no decision endpoint. It registers one with
+                PUT /decision-endpoint on the public listener.</p>`
+              : found.endpoints.map(renderEndpoint)
+          }
+          ${renderHour(found)}
+          <h2>Last failures</h2>
+          ${listed(
+            'Last failures',
+            ['When', 'Card', 'Decided by', 'Reason', { title: 'Time', isNumber: true }],
+            found.failures.map(renderFailure),
+            'No failure in the last hour.',
+          )}
+        </live-region>`,
+    }
+  },
+}
+
+function renderEndpoint(endpoint: Endpoint): Content {
+  const { changedAt, degradedSince, productId } = endpoint
+  const versions = (['enforced', 'shadow', 'previous', 'draft'] as const).flatMap((name) => {
+    const version = endpoint[name]
+    return version === null ? [] : [renderVersion(name, version)]
+  })
+  const title = productId === null ? 'All products' : `Product ${productId}`
+  return html`<section aria-label="${title}">
+    <h2>${title}</h2>
+    <p>${renderState(endpoint)} ${
+      degradedSince !== null && html`since ${instant(degradedSince)}`
+    } <span class="fine">changed ${instant(changedAt)}</span></p>
+    ${listed(
+      title,
+      [
+        'Version',
+        'Target',
+        { title: 'Time-out', isNumber: true },
+        { title: 'In flight', isNumber: true },
+        { title: 'Sample', isNumber: true },
+        'Fallback',
+        'Format',
+        'Registered',
+      ],
+      versions,
+      'It has no version in force.',
+    )}
+  </section>`
+}
+
+function renderState({ degradedSince, enforced, shadow }: Endpoint): Content {
+  if (degradedSince !== null) return badge('Degraded', 'bad')
+  if (enforced !== null) return badge('Decides', 'good')
+  return shadow === null ? badge('Not in force') : badge('Shadow only', 'warn')
+}
+
+const renderVersion = (name: string, version: Version): Content => {
+  const { fallback, timeoutMs } = version
+  return html`<tr>
+    <th scope="row">${version.version} <span class="fine">${name}</span></th>
+    <td>${version.url === null ? 'the stream' : html`<code>${version.url}</code>`}</td>
+    <td class="number">${timeoutMs} ms</td>
+    <td class="number">${version.maxInFlight}</td>
+    <td class="number">${version.sample} %</td>
+    <td>
+      late: ${fallback.onTimeout}, error: ${fallback.onError}
+      ${fallback.rule !== null && html`<p class="fine"><code>${fallback.rule}</code></p>`}
+    </td>
+    <td>${version.format}</td>
+    <td>${instant(version.createdAt)}</td>
+  </tr>`
+}
+
+function renderHour({ lastHour }: Endpoints): Content {
+  const { decidedBy, decisions, p50Ms, p99Ms } = lastHour
+  return html`<h2>Last hour</h2>
+    ${
+      decisions === 0
+        ? html`<p class="empty">Nobody was asked in the last hour.</p>`
+        : html`<dl>
+            <dt>Decisions</dt><dd>${decisions}</dd>
+            <dt>Half within</dt><dd>${formatMs(p50Ms)}</dd>
+            <dt>99 % within</dt><dd>${formatMs(p99Ms)}</dd>
+            ${decidedBy.map(
+              (each) =>
+                html`<dt>${deciderNames[each.decidedBy]}</dt>
+                <dd>${formatShare(each.decisions, decisions)}
+                  <span class="fine">${each.decisions}</span></dd>`,
+            )}
+          </dl>`
+    }`
+}
+
+const formatMs = (value: number | null): string =>
+  value === null ? 'unknown' : `${Math.round(value)} ms`
+
+const formatShare = (part: number, whole: number): string =>
+  `${((100 * part) / whole).toFixed(1)} %`
+
+const deciderNames: Readonly<Record<Failure['decidedBy'], string>> = {
+  endpoint: 'By the endpoint',
+  'fallback:timeout': 'By the fallback, late',
+  'fallback:error': 'By the fallback, error',
+  'rule:timeout': 'By the rule, late',
+  'rule:error': 'By the rule, error',
+}
+
+function renderFailure(failure: Failure): Content {
+  const { askedAt, authorizationId, decidedBy, durationMs, error, publicToken } = failure
+  const of = path`/console/cards/${publicToken}/authorizations/${authorizationId}`
+  const reason = error === null ? 'no answer in time' : error.replaceAll('_', ' ')
+  return html`<tr>
+    <th scope="row"><a href="${of}">${instant(askedAt)}</a></th>
+    <td>${publicToken}</td>
+    <td>${deciderNames[decidedBy]}</td>
+    <td>${reason} ${failure.statusCode}</td>
+    <td class="number">${durationMs === null ? '' : `${durationMs} ms`}</td>
+  </tr>`
+}

@@ -56,13 +56,14 @@ function renderEndpoint(endpoint: Endpoint): Content {
     return version === null ? [] : [renderVersion(name, version)]
   })
   const title = productId === null ? 'All products' : `Product ${productId}`
-  return html`<section aria-label="${title}">
-    <h2>${title}</h2>
+  const id = `endpoint-${productId ?? 'all'}`
+  return html`<section aria-labelledby="${id}">
+    <h2 id="${id}">${title}</h2>
     <p>${renderState(endpoint)} ${
       degradedSince !== null && html`since ${instant(degradedSince)}`
     } <span class="fine">changed ${instant(changedAt)}</span></p>
     ${listed(
-      title,
+      `Versions: ${title}`,
       [
         'Version',
         'Target',
@@ -104,7 +105,8 @@ const renderVersion = (name: string, version: Version): Content => {
 
 function renderHour({ lastHour }: Endpoints): Content {
   const { decidedBy, decisions, p50Ms, p99Ms } = lastHour
-  return html`<h2>Last hour</h2>
+  return html`<section aria-labelledby="hour">
+    <h2 id="hour">Last hour</h2>
     ${
       decisions === 0
         ? html`<p class="empty">Nobody was asked in the last hour.</p>`
@@ -115,11 +117,12 @@ function renderHour({ lastHour }: Endpoints): Content {
             ${decidedBy.map(
               (each) =>
                 html`<dt>${deciderNames[each.decidedBy]}</dt>
-                <dd>${formatShare(each.decisions, decisions)}
-                  <span class="fine">${each.decisions}</span></dd>`,
+                <dd>${each.decisions} <span class="fine">${formatShare(each.decisions, decisions)}
+                  </span></dd>`,
             )}
           </dl>`
-    }`
+    }
+  </section>`
 }
 
 const formatMs = (value: number | null): string =>

@@ -150,7 +150,7 @@ async function decideElsewhere(service: Console, text: string | null): Promise<v
   await putInForce(service, {
     url: `${endpoint.url}${query}`,
     timeoutMs: 800,
-    fallback: { onTimeout: 'rule', onError: 'decline', rule: 'amounts.hold.amount < 5000' },
+    fallback: { onTimeout: 'rule', onError: 'decline', rule: 'request.amounts.hold.amount < 5000' },
   })
   await putInForce(service, { url: endpoint.url, mode: 'shadow', sample: 10 })
   const { publicToken } = await issueCard(service)

@@ -784,6 +784,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/clients/{clientId}/decision-endpoints": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read a client's decision endpoints
+         * @description The versions in force with their settings, who decided in the last hour and how fast, and the last failures.
+         */
+        readonly get: operations["listDecisionEndpoints"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/zones": {
         readonly parameters: {
             readonly query?: never;
@@ -7202,6 +7222,160 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listDecisionEndpoints: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly clientId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": {
+                        readonly endpoints: readonly {
+                            /** @description Null: for all products without an endpoint of their own. */
+                            readonly productId: number | null;
+                            readonly draft: {
+                                readonly version: number;
+                                readonly url: string | null;
+                                readonly timeoutMs: number;
+                                readonly maxInFlight: number;
+                                readonly fallback: {
+                                    /** @enum {string} */
+                                    readonly onTimeout: "decline" | "approve" | "rule";
+                                    /** @enum {string} */
+                                    readonly onError: "decline" | "approve" | "rule";
+                                    readonly rule: string | null;
+                                };
+                                /** @enum {string} */
+                                readonly mode: "enforce" | "shadow";
+                                readonly sample: number;
+                                /** @enum {string} */
+                                readonly format: "pinfold" | "thredd-ehi";
+                                readonly apiVersion: string;
+                                /** Format: date-time */
+                                readonly createdAt: string;
+                            } | null;
+                            readonly enforced: {
+                                readonly version: number;
+                                readonly url: string | null;
+                                readonly timeoutMs: number;
+                                readonly maxInFlight: number;
+                                readonly fallback: {
+                                    /** @enum {string} */
+                                    readonly onTimeout: "decline" | "approve" | "rule";
+                                    /** @enum {string} */
+                                    readonly onError: "decline" | "approve" | "rule";
+                                    readonly rule: string | null;
+                                };
+                                /** @enum {string} */
+                                readonly mode: "enforce" | "shadow";
+                                readonly sample: number;
+                                /** @enum {string} */
+                                readonly format: "pinfold" | "thredd-ehi";
+                                readonly apiVersion: string;
+                                /** Format: date-time */
+                                readonly createdAt: string;
+                            } | null;
+                            readonly previous: {
+                                readonly version: number;
+                                readonly url: string | null;
+                                readonly timeoutMs: number;
+                                readonly maxInFlight: number;
+                                readonly fallback: {
+                                    /** @enum {string} */
+                                    readonly onTimeout: "decline" | "approve" | "rule";
+                                    /** @enum {string} */
+                                    readonly onError: "decline" | "approve" | "rule";
+                                    readonly rule: string | null;
+                                };
+                                /** @enum {string} */
+                                readonly mode: "enforce" | "shadow";
+                                readonly sample: number;
+                                /** @enum {string} */
+                                readonly format: "pinfold" | "thredd-ehi";
+                                readonly apiVersion: string;
+                                /** Format: date-time */
+                                readonly createdAt: string;
+                            } | null;
+                            readonly shadow: {
+                                readonly version: number;
+                                readonly url: string | null;
+                                readonly timeoutMs: number;
+                                readonly maxInFlight: number;
+                                readonly fallback: {
+                                    /** @enum {string} */
+                                    readonly onTimeout: "decline" | "approve" | "rule";
+                                    /** @enum {string} */
+                                    readonly onError: "decline" | "approve" | "rule";
+                                    readonly rule: string | null;
+                                };
+                                /** @enum {string} */
+                                readonly mode: "enforce" | "shadow";
+                                readonly sample: number;
+                                /** @enum {string} */
+                                readonly format: "pinfold" | "thredd-ehi";
+                                readonly apiVersion: string;
+                                /** Format: date-time */
+                                readonly createdAt: string;
+                            } | null;
+                            readonly degradedSince: string | null;
+                            /** Format: date-time */
+                            readonly changedAt: string;
+                        }[];
+                        /** @description Of the newest 10 000 decisions of the last hour at most. */
+                        readonly lastHour: {
+                            readonly decisions: number;
+                            readonly p50Ms: number | null;
+                            readonly p99Ms: number | null;
+                            readonly decidedBy: readonly {
+                                /** @enum {string} */
+                                readonly decidedBy: "endpoint" | "fallback:timeout" | "fallback:error" | "rule:timeout" | "rule:error";
+                                readonly decisions: number;
+                            }[];
+                        };
+                        /** @description The last 20 of the hour that no endpoint decided, newest first. */
+                        readonly failures: readonly {
+                            readonly decisionId: string;
+                            readonly publicToken: string;
+                            readonly authorizationId: string;
+                            /** @enum {string} */
+                            readonly decidedBy: "endpoint" | "fallback:timeout" | "fallback:error" | "rule:timeout" | "rule:error";
+                            readonly error: string | null;
+                            readonly statusCode: number | null;
+                            readonly durationMs: number | null;
+                            /** Format: date-time */
+                            readonly askedAt: string;
+                            /** @description Null: for all products without an endpoint of their own. */
+                            readonly productId: number | null;
+                            readonly version: number;
+                        }[];
+                    };
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["RateLimited"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];

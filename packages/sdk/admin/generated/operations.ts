@@ -45,6 +45,7 @@ export const operationTable = {
   listCardTimeline: { method: 'GET', path: '/cards/{publicToken}/timeline', calls: 'pages' },
   listClients: { method: 'GET', path: '/clients', calls: 'pages' },
   listComponentEntries: { method: 'GET', path: '/component-entries', calls: 'pages' },
+  listDecisionEndpoints: { method: 'GET', path: '/clients/{clientId}/decision-endpoints', calls: 'reads' },
   listDisclosures: { method: 'GET', path: '/disclosures', calls: 'pages' },
   listKeyActs: { method: 'GET', path: '/keys/acts', calls: 'pages' },
   listKeys: { method: 'GET', path: '/keys', calls: 'pages' },

@@ -39,6 +39,12 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizat
     help: 'Cards with more than 10 wrong expiries from one network within a day.',
     registers,
   })
+  const decisions = new Counter({
+    name: 'pinfold_decisions_total',
+    help: 'Authorizations that clients, or what stood in for them, decided.',
+    labelNames: ['decided_by', 'error'],
+    registers,
+  })
   const faults = new Counter({
     name: 'pinfold_hsm_faults_total',
     help: 'Checks without an answer of the HSM.',
@@ -59,6 +65,9 @@ export function authorizingObserver(registry: Registry, log: Logger): Authorizat
       if (!isGuessing) return
       guessing.inc()
       log.warn({ networkId, publicToken }, 'a network guesses at the expiry of a card')
+    },
+    decided(decidedBy, error) {
+      decisions.inc({ decided_by: decidedBy, error: error ?? 'none' })
     },
     hsmFaulted(err) {
       faults.inc()

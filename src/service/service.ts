@@ -40,13 +40,8 @@ import { createAuthentication, registerAdministrators } from './authentication.t
 import type { Config } from './config/config.ts'
 import { createConsole, listSandboxOperators } from './console.ts'
 import { createIssuing, createKeyManagement } from './contexts.ts'
-import {
-  askObserver,
-  createDeciding,
-  createDecisionEndpoints,
-  type Deciding,
-  watchAsker,
-} from './decisions.ts'
+import { askObserver, watchAsker } from './decision-observer.ts'
+import { createDeciding, createDecisionEndpoints, type Deciding } from './decisions.ts'
 import { createDelivering } from './delivery.ts'
 import { createDemo } from './demo.ts'
 import { createDocuments } from './documents.ts'
@@ -141,7 +136,7 @@ export async function createService(
     now: clock.now,
     observe: authorizingObserver(registry, log),
   }
-  const observeAsks = askObserver(registry, log)
+  const observeAsks = askObserver(registry, database, log)
   const deciding = createDeciding(config, undecided, decisionEndpoints, observeAsks)
   watchAsker(registry, deciding.asker)
   const authorizing: AuthorizationContext = { ...undecided, decisions: deciding.decisions }

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import Type, { type Static } from 'typebox'
 import { addressResults, type GivenAddress } from '../../domain/address-check.ts'
 import type { Cvv2 } from '../../domain/cvv2.ts'
+import type { AskError, Decider } from '../../domain/decision.ts'
 import { type EntryMode, entryModes } from '../../domain/entry-mode.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import type { Pan } from '../../domain/pan.ts'
@@ -137,6 +138,8 @@ export interface AuthorizationObserver {
   expiryWrong(
     wrong: WrongExpiry & Pick<AuthorizationRequest, 'entryMode'> & { isGuessing: boolean },
   ): void
+  /** A client, or what stood in for its answer, decided. */
+  decided(decidedBy: Decider, error: AskError | null): void
   /** The HSM gave no answer. */
   hsmFaulted(error: unknown): void
 }

@@ -51,7 +51,10 @@ export async function conclude(
       continue
     }
     const answer = composeAnswer(pending, concluded)
-    if (concluded.outcome === 'concluded') context.observe.answered(answer)
+    if (concluded.outcome === 'concluded') {
+      context.observe.decided(conclusion.decidedBy, conclusion.error)
+      context.observe.answered(answer)
+    }
     return answer
   }
   throw new Error('A decision could not be concluded.')

@@ -39,6 +39,7 @@ const operations = (faults: {
   observe: {
     answered: () => undefined,
     checked: () => undefined,
+    decided: () => undefined,
     expiryWrong: () => undefined,
     hsmFaulted: () => undefined,
   },

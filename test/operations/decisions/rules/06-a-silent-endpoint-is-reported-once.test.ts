@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { before, test } from 'node:test'
+import { hang } from '../../../support/decision-endpoint.ts'
+import { issueCard } from '../../../support/network.ts'
+import { sql, type TestService } from '../../../support/service.ts'
+import { until } from '../../../support/until.ts'
+import { onEachEngine } from '../../authorizations/engines.ts'
+import { buy, type Deciding, letClientDecide, purchaseOf } from '../deciding.ts'
+
+onEachEngine((engine) => {
+  let services: readonly [TestService, TestService]
+  let deciding: Deciding
+  before(async () => {
+    const opened = await engine.open()
+    services = opened.services
+    deciding = await letClientDecide(services[0], { timeoutMs: 500 })
+  })
+
+  const listChanges = async () =>
+    (
+      await sql<{ type: string; details: string; publicToken: string }>(
+        services[0].database,
+        `select type, details, public_token as "publicToken" from event
+         where type like 'decision_endpoint.%' order by occurred_at`,
+      )
+    ).map(({ details, ...event }) => ({ ...event, details: JSON.parse(details) }))
+
+  test('two processes whose requests are not answered report it once, and its end once', async () => {
+    const cards = await Promise.all(Array.from({ length: 4 }, () => issueCard(services[0])))
+    const buyOne = async (at: number) => {
+      const card = cards[at % cards.length]
+      assert.ok(card)
+      return (await buy(services[at % 2] ?? services[0], card, purchaseOf(100))).json.responseCode
+    }
+    assert.equal(await buyOne(0), '00')
+    assert.deepEqual(await listChanges(), [], 'an endpoint that answers has not recovered')
+
+    deciding.answerBy(hang)
+    for (let turn = 0; turn < 5; turn += 1) {
+      const codes = await Promise.all(Array.from({ length: 12 }, (_, at) => buyOne(at)))
+      assert.ok(codes.every((code) => code === '91'))
+    }
+    await until(async () => (await listChanges()).length > 0)
+    const asked = deciding.asked.length
+    const startedMs = performance.now()
+    assert.equal(await buyOne(0), '91')
+    assert.equal(await buyOne(1), '91')
+    assert.ok(performance.now() - startedMs < 450, 'nobody waits for the endpoint')
+    assert.equal(deciding.asked.length, asked, 'nothing is sent')
+    const [degraded, ...more] = await listChanges()
+    assert.deepEqual(more, [])
+    assert.equal(degraded?.type, 'decision_endpoint.degraded')
+    assert.deepEqual(degraded?.details, { version: 1, unanswered: 20 })
+    assert.ok(cards.some(({ publicToken }) => publicToken === degraded?.publicToken))
+
+    deciding.answerBy(() => ({ decision: 'approve' }))
+    await until(async () => (await buyOne(0)) === '00')
+    await until(async () => (await buyOne(1)) === '00')
+    await until(async () => (await listChanges()).length > 1)
+    const [, recovered, ...rest] = await listChanges()
+    assert.deepEqual(rest, [])
+    assert.equal(recovered?.type, 'decision_endpoint.recovered')
+    assert.equal(recovered?.details.version, 1)
+    assert.ok(recovered?.details.degradedSeconds >= 4)
+    const [state] = await sql<{ since: Date | null }>(
+      services[0].database,
+      'select degraded_since as since from decision_endpoint_state',
+    )
+    assert.equal(state?.since, null)
+  })
+})

@@ -123,8 +123,9 @@ where concluded_at is null and called_answer is null and taken_by is null;
 -- Answers that came by a call, until the process that waits for one concludes its decision.
 create index decision_called on decision (decision_id)
 where called_answer is not null and concluded_at is null;
--- A client's decisions by who decided, newest first.
-create index decision_by_decider on decision (client_id, purpose, decided_by, decision_id);
+-- The same by their purpose, and by who decided.
+create index decision_by_purpose on decision (client_id, purpose, decision_id);
+create index decision_by_decider on decision (client_id, decided_by, decision_id);
 create index decision_by_age on decision (asked_at);
 
 -- Decisions as clients read them.

@@ -187,7 +187,11 @@ export const arrows = {
   'examples/demo': ['web', 'packages'],
   'packages/audit': [],
   'packages/sdk/admin': ['packages/sdk/client'],
-  'packages/sdk/client': ['packages/audit', 'packages/sdk/webhooks/event.ts'],
+  'packages/sdk/client': [
+    'packages/audit',
+    'packages/sdk/webhooks/event.ts',
+    'packages/sdk/webhooks/decision.ts',
+  ],
   'packages/sdk/device': [],
   'packages/sdk/webhooks': [],
   'packages/card-element': ['packages/sdk/device'],

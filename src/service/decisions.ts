@@ -1,11 +1,16 @@
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import type { AuthorizationContext } from '../operations/authorizations/authorization.ts'
 import { type Asker, type AskObserver, createAsker } from '../operations/decisions/ask.ts'
+import { createClientAsker } from '../operations/decisions/ask-client.ts'
+import { createCalledAnswers } from '../operations/decisions/calls.ts'
+import { composeRows } from '../operations/decisions/compose-row.ts'
 import { createDecisions } from '../operations/decisions/decide.ts'
+import type { DecidingContext } from '../operations/decisions/deciding.ts'
 import type { EndpointContext } from '../operations/decisions/endpoints.ts'
 import { createPingPost } from '../operations/decisions/ping.ts'
 import { createEndpointRegistry } from '../operations/decisions/registry.ts'
 import { createDecisionSigner } from '../operations/decisions/signing.ts'
+import { createDecisionStreams } from '../operations/decisions/streams.ts'
 import { nameServers } from '../outbound/resolve-host.ts'
 import { simulatorNetwork } from '../sandbox/demo-data.ts'
 import type { Databases } from '../storage/engine/database.ts'
@@ -30,22 +35,29 @@ export const createDecisionEndpoints = (
 export interface Deciding {
   readonly asker: Asker
   readonly decisions: NonNullable<AuthorizationContext['decisions']>
+  /** What clients do with decisions by their own calls. */
+  readonly calls: DecidingContext
 }
 
 /** Lets the clients of cards decide the authorizations of this context. */
 export function createDeciding(
   config: Config,
   authorizing: Omit<AuthorizationContext, 'decisions'>,
-  { registry, signer }: Pick<EndpointContext, 'registry' | 'signer'>,
+  { database, registry, signer }: Pick<EndpointContext, 'database' | 'registry' | 'signer'>,
   observe: AskObserver,
+  onError: (error: unknown) => void,
 ): Deciding {
   const rules = { ...targetRules(config), resolve: nameServers() }
   const asker = createAsker({ rules, signer, isSandbox: config.sandbox, observe })
+  const answers = createCalledAnswers(authorizing.database, onError)
+  const compose = composeRows({ signer, isSandbox: config.sandbox })
+  const streams = createDecisionStreams({ database, answers, compose, onError })
+  const ask = createClientAsker({ asker, answers, streams })
   const decisions = createDecisions({
     ...authorizing,
     registry,
-    ask: asker.ask,
+    ask,
     isSimulator: (networkId) => networkId === simulatorNetwork.clientId,
   })
-  return { asker, decisions }
+  return { asker, decisions, calls: { database, registry, answers, streams, ask } }
 }

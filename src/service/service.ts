@@ -137,7 +137,9 @@ export async function createService(
     observe: authorizingObserver(registry, log),
   }
   const observeAsks = askObserver(registry, database, log)
-  const deciding = createDeciding(config, undecided, decisionEndpoints, observeAsks)
+  const deciding = createDeciding(config, undecided, decisionEndpoints, observeAsks, (err) =>
+    log.warn({ err }, 'requests for decisions could not be served'),
+  )
   watchAsker(registry, deciding.asker)
   const authorizing: AuthorizationContext = { ...undecided, decisions: deciding.decisions }
   const tls = openTls(config, registry, log)
@@ -183,6 +185,7 @@ export async function createService(
     ),
     faultOfTarget,
     decisionEndpoints,
+    deciding: deciding.calls,
     authorizationServer,
     simulate: sandbox ? simulate : null,
     paymentSimulator: sandbox ? createPaymentSimulator(simulating) : null,

@@ -1,6 +1,9 @@
 /** The types of requests and answers, by their names in the service's document. */
+import type { DecisionAnswer, DecisionRequest } from '../webhooks/decision.ts'
 import type { PinfoldEvent } from '../webhooks/event.ts'
 import type { components } from './generated/openapi.ts'
+
+export type { DecisionAnswer, DecisionRequest }
 
 type Schemas = components['schemas']
 
@@ -61,6 +64,12 @@ export type DecisionEndpointVersion = Schemas['EndpointVersion']
 export type SetDecisionEndpoint = Schemas['PutDecisionEndpoint']
 export type RegisteredDecisionEndpoint = Schemas['RegisteredDecisionEndpoint']
 export type RotatedDecisionKeys = Schemas['RotatedDecisionKeys']
+export type AcceptedAnswer = Schemas['AcceptedAnswer']
+/** A decision as it is read later: who decided, and when. */
+export type RecordedDecision = Schemas['RecordedDecision']
+export type DecisionWithRequest = Schemas['DecisionWithRequest']
+/** What was decided, and what an endpoint answers now. */
+export type DecisionReplay = Schemas['DecisionReplay']
 export type CreateWebhook = Schemas['CreateWebhook']
 /** `secret` is absent in the answer to a repeat; then rotate it. */
 export type CreatedWebhook = Schemas['CreatedWebhook']

@@ -11,6 +11,7 @@ import {
 } from './resources/cards.ts'
 import { type Controls, controls } from './resources/controls.ts'
 import { type DecisionEndpoints, decisionEndpoint } from './resources/decision-endpoint.ts'
+import { type Decisions, decisions } from './resources/decisions.ts'
 import { type Events, events } from './resources/events.ts'
 import { type Payments, payments } from './resources/payments.ts'
 import { type Cvvs, cvvs, type Pins, pins, type Simulator, simulator } from './resources/pins.ts'
@@ -30,6 +31,7 @@ export interface Pinfold {
   readonly payments: Payments
   readonly decisionEndpoint: DecisionEndpoints
   readonly cardData: CardDataRelay
+  readonly decisions: Decisions
   readonly events: Events
   readonly webhooks: Webhooks
   readonly simulator: Simulator
@@ -62,6 +64,7 @@ export function createPinfold(options: PinfoldOptions): Pinfold {
     payments: payments(calls),
     decisionEndpoint: decisionEndpoint(calls),
     cardData: cardData(calls),
+    decisions: decisions(calls, transport),
     events: events(calls, transport),
     webhooks: webhooks(calls),
     simulator: simulator(calls),

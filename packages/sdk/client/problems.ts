@@ -45,6 +45,14 @@ export class DecisionVersionConflict extends Problem {
   declare readonly code: 'decision_version_conflict'
 }
 
+export class DecisionAnswered extends Problem {
+  declare readonly code: 'decision_answered'
+}
+
+export class DecisionOver extends Problem {
+  declare readonly code: 'decision_over'
+}
+
 export class PinNotRevealable extends Problem {
   declare readonly code: 'pin_not_revealable'
 }
@@ -117,6 +125,8 @@ export const problemClasses = {
   card_status_conflict: CardStatusConflict,
   controls_version_conflict: ControlsVersionConflict,
   decision_version_conflict: DecisionVersionConflict,
+  decision_answered: DecisionAnswered,
+  decision_over: DecisionOver,
   pin_not_revealable: PinNotRevealable,
   idempotency_key_in_use: IdempotencyKeyInUse,
   body_too_large: BodyTooLarge,

@@ -23,9 +23,23 @@ export async function verifyWebhook(
   headers: WebhookHeaders,
   body: string,
   secret: string,
-  { now = () => new Date(), toleranceSeconds = 300 }: VerifyOptions = {},
+  options: VerifyOptions = {},
 ): Promise<PinfoldMessage> {
   const key = await importSecret(secret)
+  await verifySignature(headers, body, key, options)
+  return parseBody(body)
+}
+
+/**
+ * Verifies the time and a signature of a message.
+ * @throws WebhookError
+ */
+export async function verifySignature(
+  headers: WebhookHeaders,
+  body: string,
+  key: SignatureKey,
+  { now = () => new Date(), toleranceSeconds = 300 }: VerifyOptions,
+): Promise<void> {
   const id = requireHeader(headers, 'webhook-id')
   const timestamp = requireHeader(headers, 'webhook-timestamp')
   const signature = requireHeader(headers, 'webhook-signature')
@@ -36,7 +50,6 @@ export async function verifyWebhook(
   if (!(await isSignedBy(key, signedContent(id, timestamp, body), signature))) {
     throw new WebhookError('invalid_signature')
   }
-  return parse(body)
 }
 
 function requireHeader(headers: WebhookHeaders, name: string): string {
@@ -51,9 +64,10 @@ const hasGet = (headers: WebhookHeaders): headers is { get(name: string): string
 const findMember = (headers: Readonly<Record<string, unknown>>, name: string): unknown =>
   Object.entries(headers).find(([each]) => each.toLowerCase() === name)?.[1]
 
-function parse(body: string): PinfoldMessage {
+/** Parses a verified body. @throws WebhookError */
+export function parseBody<Body extends object>(body: string): Body {
   try {
-    return JSON.parse(body) as PinfoldMessage
+    return JSON.parse(body) as Body
   } catch {
     throw new WebhookError('malformed_body')
   }
@@ -81,43 +95,62 @@ export async function signTestWebhook(
 }
 
 /** A key of Web Crypto, in any runtime. */
-type HmacKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
+type WebCryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
-const algorithm = { name: 'HMAC', hash: 'SHA-256' } as const
+/** A key that verifies the signatures of one form. */
+export interface SignatureKey {
+  readonly algorithm: 'HMAC' | 'Ed25519'
+  /** A signature in the header: the first group is its base64. */
+  readonly pattern: RegExp
+  readonly key: WebCryptoKey
+}
+
+const hmac = { name: 'HMAC', hash: 'SHA-256' } as const
+const hmacPattern = /^v1,([A-Za-z0-9+/]{43}=)$/
 
 /** Imports the key in a secret. @throws WebhookError `invalid_secret`, `no_web_crypto`. */
-async function importSecret(secret: string): Promise<HmacKey> {
+export async function importSecret(secret: string): Promise<SignatureKey> {
   const [, text] = /^whsec_([A-Za-z0-9+/]{32,88}={0,2})$/.exec(secret) ?? []
   if (text === undefined) throw new WebhookError('invalid_secret')
+  const key = await requireSubtle().importKey('raw', decodeBase64(text), hmac, false, [
+    'sign',
+    'verify',
+  ])
+  return { algorithm: 'HMAC', pattern: hmacPattern, key }
+}
+
+/** Returns Web Crypto. @throws WebhookError `no_web_crypto`. */
+export function requireSubtle(): typeof crypto.subtle {
   const { crypto: known }: { readonly crypto?: { readonly subtle?: object } } = globalThis
   if (!known?.subtle) throw new WebhookError('no_web_crypto')
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
-  return crypto.subtle.importKey('raw', bytes, algorithm, false, ['sign', 'verify'])
+  return crypto.subtle
 }
+
+export const decodeBase64 = (text: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
 
 /** Composes the signed text (Standard Webhooks 1.0.0). */
 const signedContent = (id: string, timestamp: string, body: string) =>
   new TextEncoder().encode(`${id}.${timestamp}.${body}`)
 
 /** Signs a message. @returns base64. */
-async function sign(key: HmacKey, content: Uint8Array<ArrayBuffer>): Promise<string> {
+async function sign({ key }: SignatureKey, content: Uint8Array<ArrayBuffer>): Promise<string> {
   const signature = await crypto.subtle.sign('HMAC', key, content)
   return btoa(String.fromCharCode(...new Uint8Array(signature)))
 }
 
 /** Whether one of the signatures in a header matches this key. Compared in constant time. */
 async function isSignedBy(
-  key: HmacKey,
+  { algorithm, key, pattern }: SignatureKey,
   content: Uint8Array<ArrayBuffer>,
   header: string,
 ): Promise<boolean> {
   const given = header.split(' ').flatMap((part) => {
-    const [, text] = /^v1,([A-Za-z0-9+/]{43}=)$/.exec(part) ?? []
+    const [, text] = pattern.exec(part) ?? []
     return text === undefined ? [] : [text]
   })
   for (const text of given) {
-    const signature = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
-    if (await crypto.subtle.verify('HMAC', key, signature, content)) return true
+    if (await crypto.subtle.verify(algorithm, key, decodeBase64(text), content)) return true
   }
   return false
 }
@@ -129,6 +162,7 @@ const messages = {
   invalid_secret:
     'The secret must be whsec_ and base64 on one line. A file may end with a line break that ' +
     'is not part of the secret.',
+  invalid_public_key: 'The public key must be whpk_ and the base64 of 32 bytes.',
   no_web_crypto:
     'This runtime has no Web Cryptography (crypto.subtle). Node has it from version 20, a page ' +
     'over https or on localhost.',

@@ -29,6 +29,8 @@ declare module 'fastify' {
     readonly notRepeatable?: string
     /** Whether a call without a body is malformed. */
     readonly bodyRequired?: boolean
+    /** Whether the exact bytes of the body are kept for the route. */
+    readonly keepsBody?: boolean
     /**
      * Members of a body that are ciphertext. Every fault of such a member has the same answer, from
      * the operation.

@@ -44,6 +44,16 @@ export function parseTraceId(headers: IncomingHttpHeaders): string | null {
   return traceId && !holdsPan(traceId) && !/^[0-9]+$/.test(traceId) ? traceId : null
 }
 
+const bodies = new WeakMap<object, Uint8Array>()
+
+/** Keeps the exact bytes of a body, for routes that record their hash. */
+export function keepBody(request: object, bytes: Uint8Array): void {
+  bodies.set(request, bytes)
+}
+
+/** Returns the exact bytes of the body of a request whose route keeps them. */
+export const findBody = (request: object): Uint8Array => bodies.get(request) ?? new Uint8Array()
+
 type RawHeaders = Pick<IncomingMessage, 'headers' | 'rawHeaders'>
 
 /** Counts a header by its name in lower case: of two, Node.js passes on only one. */

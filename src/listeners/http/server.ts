@@ -138,6 +138,7 @@ function acceptJsonOnly(app: FastifyInstance): void {
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) => {
       if (request.headers['content-encoding']) throw unsupportedMediaType(request.headers)
+      if (request.routeOptions.config.keepsBody) requests.keepBody(request, body)
       return requests.parseJsonBody(body)
     },
   )

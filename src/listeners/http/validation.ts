@@ -207,6 +207,7 @@ export const stringPatterns = {
   email: '^[^\\s@]+@[^\\s@]+$',
   currencyCode: '^[A-Z]{3}$',
   pageLimit: '^([1-9][0-9]?|100)$',
+  versionNumber: '^[1-9][0-9]{0,8}$',
   cursor: '^[A-Za-z0-9_-]+$',
   eventTypes: `^(${eventTypeNames})(,(${eventTypeNames}))*$`,
   coordinate: '^[A-Za-z0-9_-]{43}$',
@@ -232,6 +233,7 @@ const sentences: Readonly<Record<keyof typeof stringPatterns, string>> = {
   email: 'must be an e-mail address',
   currencyCode: 'must be three capital letters',
   pageLimit: 'must be a whole number from 1 to 100',
+  versionNumber: 'must be a whole number from 1',
   cursor: 'must come from a Link header',
   eventTypes: `must be types of events, separated by commas: ${eventTypes.join(', ')}`,
   coordinate:

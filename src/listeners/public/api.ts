@@ -4,6 +4,7 @@ import { isPublicToken, isUuid, type PublicToken } from '../../domain/identifier
 import { Problem } from '../../domain/problem.ts'
 import type { AuditLogContext } from '../../operations/audit-log/audit-log.ts'
 import type { CardDataContext } from '../../operations/card-data/card-data.ts'
+import type { DecidingContext } from '../../operations/decisions/deciding.ts'
 import type { EndpointContext } from '../../operations/decisions/endpoints.ts'
 import type { EventStreams } from '../../operations/events/streams.ts'
 import { requireCaller } from '../http/authentication.ts'
@@ -18,6 +19,7 @@ export interface PublicApi {
   /** The URL of this service, which its answers contain. */
   readonly baseUrl: string
   readonly eventStreams: EventStreams
+  readonly deciding: DecidingContext
   readonly audit: AuditLogContext
   readonly decisionEndpoints: EndpointContext
   /** Returns the fault of an address that a client wants called, or null. */

@@ -16,6 +16,7 @@ import {
   explainControlsRoute,
 } from './routes/controls.ts'
 import { decisionEndpointRoutes } from './routes/decision-endpoint.ts'
+import * as decisionRoutes from './routes/decisions.ts'
 import * as deliveryRoutes from './routes/deliveries.ts'
 import { type DemoSite, demoRoutes } from './routes/demo.ts'
 import { listEventsRoute } from './routes/events.ts'
@@ -64,6 +65,11 @@ const routes = [
   authorizationRoutes,
   paymentRoutes,
   decisionEndpointRoutes,
+  decisionRoutes.listDecisionsRoute,
+  decisionRoutes.streamDecisionsRoute,
+  decisionRoutes.findDecisionRoute,
+  decisionRoutes.answerDecisionRoute,
+  decisionRoutes.replayDecisionRoute,
   listEventsRoute,
   webhookRoutes.createWebhookRoute,
   webhookRoutes.listWebhooksRoute,

@@ -64,9 +64,17 @@ const mayRetry = ({ abort, deadlineMs, startedMs }: Exchange, error: unknown): b
   !abort.signal.aborted &&
   deadlineMs - performance.now() >= retryShare * (deadlineMs - startedMs)
 
-async function composeHeaders(
-  { body, endpoint, request }: Exchange,
-  { isSandbox, signer }: ExchangeOptions,
+/** What the headers of a request depend on. */
+interface Headed {
+  readonly body: string
+  readonly endpoint: Pick<DecisionEndpoint, 'apiVersion' | 'clientId'>
+  readonly request: DecisionRequest
+}
+
+/** Composes the headers of a request, by whatever way it is sent. */
+export async function composeHeaders(
+  { body, endpoint, request }: Headed,
+  { isSandbox, signer }: Pick<ExchangeOptions, 'isSandbox' | 'signer'>,
 ): Promise<Readonly<Record<string, string>>> {
   const { facts, reserved } = request
   const { decisionId } = reserved

@@ -457,6 +457,106 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/thr/processor/decisions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List decisions
+         * @description What your endpoint was asked and who decided, newest first: of all cards or of one, for one purpose, by one decider.
+         */
+        readonly get: operations["listDecisions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/decisions/stream": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Take requests for decisions on a stream
+         * @description Server-sent events for endpoints without a URL: first what waits, then each request as it comes, until the access token expires. `data` is JSON with the exact `body` and its `headers`. Several streams share the requests. Answer by `answerDecision`.
+         */
+        readonly get: operations["streamDecisions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/decisions/{decisionId}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Read a decision
+         * @description What your endpoint was asked, what it answered, and who decided.
+         */
+        readonly get: operations["findDecision"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/decisions/{decisionId}/answer": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Answer a decision
+         * @description For a request from the stream, or in place of the answer by HTTP. The first answer counts. One after the deadline changes nothing, and is reported as `decision.late`.
+         */
+        readonly post: operations["answerDecision"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/thr/processor/decisions/{decisionId}/replay": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Ask again about a past decision
+         * @description Sends the stored facts to the endpoint in force, or to one of its versions, and returns both outcomes. The request says that it is a replay. It changes nothing.
+         */
+        readonly post: operations["replayDecision"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/thr/processor/events": {
         readonly parameters: {
             readonly query?: never;
@@ -789,6 +889,15 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        readonly AcceptedAnswer: {
+            /** Format: uuid */
+            readonly decisionId: string;
+            /**
+             * @description `challenge` declines, and asks for the authentication of the cardholder.
+             * @enum {string}
+             */
+            readonly decision: "approve" | "decline" | "challenge";
+        };
         readonly Address: {
             /** @description Must not contain control characters, unpaired surrogates or a card number. */
             readonly addressLine1: string;
@@ -1268,6 +1377,35 @@ export interface components {
              */
             readonly secret?: string;
         };
+        readonly DecisionAnswer: {
+            /**
+             * @description `challenge` declines, and asks for the authentication of the cardholder.
+             * @enum {string}
+             */
+            readonly decision: "approve" | "decline" | "challenge";
+            /**
+             * @description The part that is approved, if `partialAllowed`. Without it: all of the hold.
+             * @example 1000
+             */
+            readonly amount?: number;
+            /**
+             * @description Of a decline. Default: `do_not_honor`.
+             * @example insufficient_funds
+             * @enum {string}
+             */
+            readonly reason?: "do_not_honor" | "insufficient_funds" | "suspected_fraud" | "amount_over_limit" | "count_over_limit" | "card_restricted" | "merchant_not_allowed" | "transaction_not_permitted";
+            /**
+             * @description Of a decline, in place of that of the reason.
+             * @enum {string}
+             */
+            readonly responseCode?: "05" | "51" | "59" | "61" | "65" | "62" | "03" | "57";
+            /** @description Of an approval, at most 31 days ahead. */
+            readonly holdExpiresAt?: string;
+            /** @description Your own, up to 2,000 characters of JSON. */
+            readonly metadata?: {
+                readonly [key: string]: unknown;
+            };
+        };
         readonly DecisionEndpoint: {
             /** @description Null: for all products without an endpoint of their own. */
             readonly productId: number | null;
@@ -1293,6 +1431,213 @@ export interface components {
                 /** @description Null for the present key. */
                 readonly signsUntil: string | null;
             }[];
+        };
+        readonly DecisionReplay: {
+            readonly original: components["schemas"]["DecisionWithRequest"];
+            readonly replay: components["schemas"]["DecisionWithRequest"];
+        };
+        readonly DecisionRequest: {
+            /** Format: uuid */
+            readonly decisionId: string;
+            /**
+             * @description `shadow` and `replay` decide nothing.
+             * @enum {string}
+             */
+            readonly purpose: "authorize" | "shadow" | "replay";
+            /** @description Whether it came from the sandbox's simulator. */
+            readonly simulated: boolean;
+            /** Format: date-time */
+            readonly deadline: string;
+            /** Format: date-time */
+            readonly requestedAt: string;
+            /** @description Counts the decisions of the card from 1. */
+            readonly sequence: number;
+            readonly card: {
+                /** @example 4820117360 */
+                readonly publicToken: string;
+                /** @example 1001 */
+                readonly productId: number;
+                /**
+                 * @description Yours, of the card.
+                 * @example C-1
+                 */
+                readonly customerReference?: string;
+                /** @example 1234 */
+                readonly lastFour: string;
+            };
+            /** Format: uuid */
+            readonly authorizationId: string;
+            /** Format: uuid */
+            readonly paymentId?: string;
+            /** @enum {string} */
+            readonly step: "authorization" | "increment";
+            /** @enum {string} */
+            readonly transactionType: "purchase" | "cash" | "cashback" | "quasiCash" | "refund" | "funding" | "credit" | "inquiry";
+            readonly amounts: {
+                readonly billing?: {
+                    /**
+                     * @description In the smallest unit.
+                     * @example 1234
+                     */
+                    readonly amount: number;
+                    /** @example EUR */
+                    readonly currency: string;
+                };
+                readonly transaction?: {
+                    /**
+                     * @description In the smallest unit.
+                     * @example 1234
+                     */
+                    readonly amount: number;
+                    /** @example EUR */
+                    readonly currency: string;
+                };
+                readonly cashback?: {
+                    /**
+                     * @description In the smallest unit.
+                     * @example 1234
+                     */
+                    readonly amount: number;
+                    /** @example EUR */
+                    readonly currency: string;
+                };
+                readonly hold?: {
+                    /**
+                     * @description In the smallest unit.
+                     * @example 1234
+                     */
+                    readonly amount: number;
+                    /** @example EUR */
+                    readonly currency: string;
+                };
+            };
+            readonly partialAllowed: boolean;
+            /** @enum {string} */
+            readonly entryMode: "chip" | "contactless" | "magstripe" | "atm" | "ecommerce" | "moto";
+            readonly cardPresent: boolean;
+            readonly merchant?: {
+                /** @example 000000012345678 */
+                readonly id?: string;
+                /** @example TERM0001 */
+                readonly terminalId?: string;
+                /** @example Corner Bakery */
+                readonly name?: string;
+                /** @example Madrid */
+                readonly city?: string;
+                /**
+                 * @description ISO 3166-1 alpha-3.
+                 * @example ESP
+                 */
+                readonly country?: string;
+                /**
+                 * @description ISO 18245.
+                 * @example 5462
+                 */
+                readonly categoryCode?: string;
+            };
+            readonly network: {
+                /** @example demo-network */
+                readonly networkId: string;
+                /** @example 512345678901 */
+                readonly reference: string;
+                /** @example MCC123456 */
+                readonly transactionId?: string;
+            };
+            readonly checks: readonly {
+                readonly check: string;
+                readonly result: string;
+            }[];
+            readonly limits: readonly {
+                /** @enum {string} */
+                readonly owner: "product" | "card";
+                /** @example limits.day */
+                readonly control: string;
+                readonly maximumAmount?: number;
+                readonly maximumCount?: number;
+                readonly spentAmount: number;
+                readonly spentCount: number;
+            }[];
+        };
+        readonly DecisionWithRequest: {
+            /** Format: uuid */
+            readonly decisionId: string;
+            /** @enum {string} */
+            readonly purpose: "authorize" | "shadow" | "replay";
+            /** @example 4820117360 */
+            readonly publicToken: string;
+            /** @description Counts the decisions of the card from 1. */
+            readonly sequence: number;
+            /** Format: uuid */
+            readonly authorizationId: string;
+            readonly endpoint: {
+                /** @description Left out for the endpoint of all products. */
+                readonly productId?: number;
+                readonly version: number;
+            };
+            readonly hold?: {
+                /**
+                 * @description In the smallest unit.
+                 * @example 1234
+                 */
+                readonly amount: number;
+                /** @example EUR */
+                readonly currency: string;
+            };
+            /** Format: date-time */
+            readonly askedAt: string;
+            /** Format: date-time */
+            readonly deadline: string;
+            /**
+             * Format: date-time
+             * @description Left out while it waits.
+             */
+            readonly decidedAt?: string;
+            /**
+             * @description The endpoint, or what stood in. Left out if a trial had no answer.
+             * @enum {string}
+             */
+            readonly decidedBy?: "endpoint" | "fallback:timeout" | "fallback:error" | "rule:timeout" | "rule:error";
+            /**
+             * @description `challenge` declines, and asks for the authentication of the cardholder.
+             * @enum {string}
+             */
+            readonly decision?: "approve" | "decline" | "challenge";
+            /** @description Of the amount, if only a part. */
+            readonly amount?: number;
+            /** @example insufficient_funds */
+            readonly reason?: string;
+            /** @example 51 */
+            readonly responseCode?: string;
+            /**
+             * @description Why there was no usable answer.
+             * @enum {string}
+             */
+            readonly error?: "timeout" | "signing_failed" | "connection_failed" | "target_refused" | "bad_status" | "bad_body" | "bad_amount" | "too_large" | "too_many_in_flight" | "breaker_open" | "no_stream";
+            /** @description Of the answer by HTTP. */
+            readonly statusCode?: number;
+            /** @description From asking to the answer. */
+            readonly durationMs?: number;
+            /** @description SHA-256 of the exact bytes of the request. */
+            readonly requestHash?: string;
+            /** @description SHA-256 of the exact bytes of the answer. */
+            readonly answerHash?: string;
+            /** @description Your own, up to 2,000 characters of JSON. */
+            readonly metadata?: {
+                readonly [key: string]: unknown;
+            };
+            /** @description The first answer after the deadline. It changed nothing. */
+            readonly lateAnswer?: {
+                /**
+                 * @description `challenge` declines, and asks for the authentication of the cardholder.
+                 * @enum {string}
+                 */
+                readonly decision: "approve" | "decline" | "challenge";
+                /** @description Of the amount, if only a part. */
+                readonly amount?: number;
+                readonly reason?: string;
+                readonly responseCode?: string;
+            };
+            readonly request: components["schemas"]["DecisionRequest"];
         };
         readonly Delivery: {
             /** @example 1042 */
@@ -2028,6 +2373,86 @@ export interface components {
                  */
                 readonly reason?: string;
             }[];
+        };
+        readonly RecordedDecision: {
+            /** Format: uuid */
+            readonly decisionId: string;
+            /** @enum {string} */
+            readonly purpose: "authorize" | "shadow" | "replay";
+            /** @example 4820117360 */
+            readonly publicToken: string;
+            /** @description Counts the decisions of the card from 1. */
+            readonly sequence: number;
+            /** Format: uuid */
+            readonly authorizationId: string;
+            readonly endpoint: {
+                /** @description Left out for the endpoint of all products. */
+                readonly productId?: number;
+                readonly version: number;
+            };
+            readonly hold?: {
+                /**
+                 * @description In the smallest unit.
+                 * @example 1234
+                 */
+                readonly amount: number;
+                /** @example EUR */
+                readonly currency: string;
+            };
+            /** Format: date-time */
+            readonly askedAt: string;
+            /** Format: date-time */
+            readonly deadline: string;
+            /**
+             * Format: date-time
+             * @description Left out while it waits.
+             */
+            readonly decidedAt?: string;
+            /**
+             * @description The endpoint, or what stood in. Left out if a trial had no answer.
+             * @enum {string}
+             */
+            readonly decidedBy?: "endpoint" | "fallback:timeout" | "fallback:error" | "rule:timeout" | "rule:error";
+            /**
+             * @description `challenge` declines, and asks for the authentication of the cardholder.
+             * @enum {string}
+             */
+            readonly decision?: "approve" | "decline" | "challenge";
+            /** @description Of the amount, if only a part. */
+            readonly amount?: number;
+            /** @example insufficient_funds */
+            readonly reason?: string;
+            /** @example 51 */
+            readonly responseCode?: string;
+            /**
+             * @description Why there was no usable answer.
+             * @enum {string}
+             */
+            readonly error?: "timeout" | "signing_failed" | "connection_failed" | "target_refused" | "bad_status" | "bad_body" | "bad_amount" | "too_large" | "too_many_in_flight" | "breaker_open" | "no_stream";
+            /** @description Of the answer by HTTP. */
+            readonly statusCode?: number;
+            /** @description From asking to the answer. */
+            readonly durationMs?: number;
+            /** @description SHA-256 of the exact bytes of the request. */
+            readonly requestHash?: string;
+            /** @description SHA-256 of the exact bytes of the answer. */
+            readonly answerHash?: string;
+            /** @description Your own, up to 2,000 characters of JSON. */
+            readonly metadata?: {
+                readonly [key: string]: unknown;
+            };
+            /** @description The first answer after the deadline. It changed nothing. */
+            readonly lateAnswer?: {
+                /**
+                 * @description `challenge` declines, and asks for the authentication of the cardholder.
+                 * @enum {string}
+                 */
+                readonly decision: "approve" | "decline" | "challenge";
+                /** @description Of the amount, if only a part. */
+                readonly amount?: number;
+                readonly reason?: string;
+                readonly responseCode?: string;
+            };
         };
         readonly RegisteredDecisionEndpoint: {
             /** @description Null: for all products without an endpoint of their own. */
@@ -5010,6 +5435,474 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly listDecisions: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description 1 to 100; default 100. */
+                readonly limit?: number;
+                /** @description From the `Link` header of the previous page. */
+                readonly cursor?: string;
+                /** @description Of one card. */
+                readonly publicToken?: string;
+                readonly purpose?: "authorize" | "shadow" | "replay";
+                readonly decidedBy?: "endpoint" | "fallback:timeout" | "fallback:error" | "rule:timeout" | "rule:error";
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "decisionId": "01a207f3-05bc-71f8-97ce-911aef6582b9",
+                     *         "purpose": "authorize",
+                     *         "publicToken": "4820117360",
+                     *         "sequence": 7,
+                     *         "authorizationId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
+                     *         "endpoint": {
+                     *           "version": 3
+                     *         },
+                     *         "hold": {
+                     *           "amount": 1234,
+                     *           "currency": "EUR"
+                     *         },
+                     *         "askedAt": "2026-11-20T08:00:00.000Z",
+                     *         "deadline": "2026-11-20T08:00:01.500Z",
+                     *         "decidedAt": "2026-11-20T08:00:00.042Z",
+                     *         "decidedBy": "endpoint",
+                     *         "decision": "decline",
+                     *         "reason": "insufficient_funds",
+                     *         "responseCode": "51",
+                     *         "statusCode": 200,
+                     *         "durationMs": 42
+                     *       }
+                     *     ]
+                     */
+                    readonly "application/json": readonly components["schemas"]["RecordedDecision"][];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly streamDecisions: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "text/event-stream": string;
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly findDecision: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description From a request, a list of decisions or an event. */
+                readonly decisionId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "decisionId": "01a207f3-05bc-71f8-97ce-911aef6582b9",
+                     *       "purpose": "authorize",
+                     *       "publicToken": "4820117360",
+                     *       "sequence": 7,
+                     *       "authorizationId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
+                     *       "endpoint": {
+                     *         "version": 3
+                     *       },
+                     *       "hold": {
+                     *         "amount": 1234,
+                     *         "currency": "EUR"
+                     *       },
+                     *       "askedAt": "2026-11-20T08:00:00.000Z",
+                     *       "deadline": "2026-11-20T08:00:01.500Z",
+                     *       "decidedAt": "2026-11-20T08:00:00.042Z",
+                     *       "decidedBy": "endpoint",
+                     *       "decision": "decline",
+                     *       "reason": "insufficient_funds",
+                     *       "responseCode": "51",
+                     *       "statusCode": 200,
+                     *       "durationMs": 42,
+                     *       "request": {
+                     *         "decisionId": "01a207f3-05bc-71f8-97ce-911aef6582b9",
+                     *         "purpose": "authorize",
+                     *         "simulated": false,
+                     *         "deadline": "2026-11-20T08:00:01.500Z",
+                     *         "requestedAt": "2026-11-20T08:00:00.000Z",
+                     *         "sequence": 7,
+                     *         "card": {
+                     *           "publicToken": "4820117360",
+                     *           "productId": 1001,
+                     *           "customerReference": "C-1",
+                     *           "lastFour": "1234"
+                     *         },
+                     *         "authorizationId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
+                     *         "step": "authorization",
+                     *         "transactionType": "purchase",
+                     *         "amounts": {
+                     *           "transaction": {
+                     *             "amount": 1234,
+                     *             "currency": "EUR"
+                     *           },
+                     *           "hold": {
+                     *             "amount": 1234,
+                     *             "currency": "EUR"
+                     *           }
+                     *         },
+                     *         "partialAllowed": false,
+                     *         "entryMode": "chip",
+                     *         "cardPresent": true,
+                     *         "merchant": {
+                     *           "id": "000000012345678",
+                     *           "name": "Corner Bakery",
+                     *           "categoryCode": "5462"
+                     *         },
+                     *         "network": {
+                     *           "networkId": "demo-network",
+                     *           "reference": "512345678901"
+                     *         },
+                     *         "checks": [
+                     *           {
+                     *             "check": "card",
+                     *             "result": "passed"
+                     *           }
+                     *         ],
+                     *         "limits": []
+                     *       }
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["DecisionWithRequest"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly answerDecision: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description From a request, a list of decisions or an event. */
+                readonly decisionId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                /**
+                 * @example {
+                 *       "decision": "decline",
+                 *       "reason": "insufficient_funds"
+                 *     }
+                 */
+                readonly "application/json": components["schemas"]["DecisionAnswer"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "decisionId": "01a207f3-05bc-71f8-97ce-911aef6582b9",
+                     *       "decision": "decline"
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["AcceptedAnswer"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["NotFound"];
+            /**
+             * @description `decision_answered`: The decision was answered before.
+             *
+             *     `decision_over`: The answer came too late.
+             */
+            readonly 409: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly replayDecision: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Of the endpoint that was asked; without it, what is in force now.
+                 * @example 3
+                 */
+                readonly version?: string;
+            };
+            readonly header?: never;
+            readonly path: {
+                /** @description From a request, a list of decisions or an event. */
+                readonly decisionId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: {
+            readonly content: {
+                /** @example {} */
+                readonly "application/json": components["schemas"]["EmptyBody"];
+            };
+        };
+        readonly responses: {
+            /** @description OK */
+            readonly 200: {
+                headers: {
+                    readonly "X-Request-Id": components["headers"]["X-Request-Id"];
+                    readonly "Api-Version": components["headers"]["Api-Version"];
+                    readonly RateLimit: components["headers"]["RateLimit"];
+                    readonly "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "original": {
+                     *         "decisionId": "01a207f3-05bc-71f8-97ce-911aef6582b9",
+                     *         "purpose": "authorize",
+                     *         "publicToken": "4820117360",
+                     *         "sequence": 7,
+                     *         "authorizationId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
+                     *         "endpoint": {
+                     *           "version": 3
+                     *         },
+                     *         "hold": {
+                     *           "amount": 1234,
+                     *           "currency": "EUR"
+                     *         },
+                     *         "askedAt": "2026-11-20T08:00:00.000Z",
+                     *         "deadline": "2026-11-20T08:00:01.500Z",
+                     *         "decidedAt": "2026-11-20T08:00:00.042Z",
+                     *         "decidedBy": "endpoint",
+                     *         "decision": "decline",
+                     *         "reason": "insufficient_funds",
+                     *         "responseCode": "51",
+                     *         "statusCode": 200,
+                     *         "durationMs": 42,
+                     *         "request": {
+                     *           "decisionId": "01a207f3-05bc-71f8-97ce-911aef6582b9",
+                     *           "purpose": "authorize",
+                     *           "simulated": false,
+                     *           "deadline": "2026-11-20T08:00:01.500Z",
+                     *           "requestedAt": "2026-11-20T08:00:00.000Z",
+                     *           "sequence": 7,
+                     *           "card": {
+                     *             "publicToken": "4820117360",
+                     *             "productId": 1001,
+                     *             "customerReference": "C-1",
+                     *             "lastFour": "1234"
+                     *           },
+                     *           "authorizationId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
+                     *           "step": "authorization",
+                     *           "transactionType": "purchase",
+                     *           "amounts": {
+                     *             "transaction": {
+                     *               "amount": 1234,
+                     *               "currency": "EUR"
+                     *             },
+                     *             "hold": {
+                     *               "amount": 1234,
+                     *               "currency": "EUR"
+                     *             }
+                     *           },
+                     *           "partialAllowed": false,
+                     *           "entryMode": "chip",
+                     *           "cardPresent": true,
+                     *           "merchant": {
+                     *             "id": "000000012345678",
+                     *             "name": "Corner Bakery",
+                     *             "categoryCode": "5462"
+                     *           },
+                     *           "network": {
+                     *             "networkId": "demo-network",
+                     *             "reference": "512345678901"
+                     *           },
+                     *           "checks": [
+                     *             {
+                     *               "check": "card",
+                     *               "result": "passed"
+                     *             }
+                     *           ],
+                     *           "limits": []
+                     *         }
+                     *       },
+                     *       "replay": {
+                     *         "decisionId": "01a207f3-05bc-71f8-97ce-911aef6582b9",
+                     *         "purpose": "authorize",
+                     *         "publicToken": "4820117360",
+                     *         "sequence": 7,
+                     *         "authorizationId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
+                     *         "endpoint": {
+                     *           "version": 3
+                     *         },
+                     *         "hold": {
+                     *           "amount": 1234,
+                     *           "currency": "EUR"
+                     *         },
+                     *         "askedAt": "2026-11-20T08:00:00.000Z",
+                     *         "deadline": "2026-11-20T08:00:01.500Z",
+                     *         "decidedAt": "2026-11-20T08:00:00.042Z",
+                     *         "decidedBy": "endpoint",
+                     *         "decision": "decline",
+                     *         "reason": "insufficient_funds",
+                     *         "responseCode": "51",
+                     *         "statusCode": 200,
+                     *         "durationMs": 42,
+                     *         "request": {
+                     *           "decisionId": "01a207f3-05bc-71f8-97ce-911aef6582b9",
+                     *           "purpose": "authorize",
+                     *           "simulated": false,
+                     *           "deadline": "2026-11-20T08:00:01.500Z",
+                     *           "requestedAt": "2026-11-20T08:00:00.000Z",
+                     *           "sequence": 7,
+                     *           "card": {
+                     *             "publicToken": "4820117360",
+                     *             "productId": 1001,
+                     *             "customerReference": "C-1",
+                     *             "lastFour": "1234"
+                     *           },
+                     *           "authorizationId": "01a207f1-05bc-71f8-97ce-911aef6582b9",
+                     *           "step": "authorization",
+                     *           "transactionType": "purchase",
+                     *           "amounts": {
+                     *             "transaction": {
+                     *               "amount": 1234,
+                     *               "currency": "EUR"
+                     *             },
+                     *             "hold": {
+                     *               "amount": 1234,
+                     *               "currency": "EUR"
+                     *             }
+                     *           },
+                     *           "partialAllowed": false,
+                     *           "entryMode": "chip",
+                     *           "cardPresent": true,
+                     *           "merchant": {
+                     *             "id": "000000012345678",
+                     *             "name": "Corner Bakery",
+                     *             "categoryCode": "5462"
+                     *           },
+                     *           "network": {
+                     *             "networkId": "demo-network",
+                     *             "reference": "512345678901"
+                     *           },
+                     *           "checks": [
+                     *             {
+                     *               "check": "card",
+                     *               "result": "passed"
+                     *             }
+                     *           ],
+                     *           "limits": []
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    readonly "application/json": components["schemas"]["DecisionReplay"];
+                };
+            };
+            readonly 400: components["responses"]["MalformedRequest"];
+            readonly 401: components["responses"]["Unauthenticated"];
+            readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 413: components["responses"]["BodyTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 421: components["responses"]["MisdirectedRequest"];
+            readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["RateLimited"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];

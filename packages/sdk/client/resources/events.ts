@@ -56,7 +56,7 @@ export interface FollowOptions {
 /**
  * The service sends a heartbeat every 15 seconds: after three missing ones, the connection is lost.
  */
-const usualSilenceMs = 45_000
+export const usualSilenceMs = 45_000
 
 /** Follows events while it is read, over several connections, without gaps or repeats. */
 async function* followEvents(
@@ -120,7 +120,7 @@ const streamCall = (lastId: string | undefined): Call => ({
 })
 
 /** Yields the text of a stream. Silence or the signal ends it. @throws CallFailed */
-async function* readText(
+export async function* readText(
   { body, headers, status }: OpenAnswer,
   timeoutMs: number,
   signal: CallOptions['signal'],

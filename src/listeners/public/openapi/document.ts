@@ -11,6 +11,7 @@ import * as cardData from '../schemas/card-data.ts'
 import * as cards from '../schemas/cards.ts'
 import * as controls from '../schemas/controls.ts'
 import * as decisionEndpoint from '../schemas/decision-endpoint.ts'
+import * as decisions from '../schemas/decisions.ts'
 import { EventSchema } from '../schemas/events.ts'
 import * as payments from '../schemas/payments.ts'
 import * as webhooks from '../schemas/webhooks.ts'
@@ -52,6 +53,7 @@ export const publicDescription = (
     ...paymentSimulator,
     MessageResultSchema,
     ...decisionEndpoint,
+    ...decisions,
     ...webhooks,
     EventSchema,
   },

@@ -5,6 +5,7 @@ import type { GetCardDataBody } from '../schemas/card-data.ts'
 import type * as cardSchemas from '../schemas/cards.ts'
 import type * as controlSchemas from '../schemas/controls.ts'
 import type { PutDecisionEndpointBody } from '../schemas/decision-endpoint.ts'
+import type { DecisionAnswerBody } from '../schemas/decisions.ts'
 import type { CreateWebhookBody, ReplaySchema, UpdateWebhookBody } from '../schemas/webhooks.ts'
 
 const createCard: cardSchemas.CreateCardBody = {
@@ -54,6 +55,7 @@ const backTestCardControls: Static<typeof controlSchemas.BackTestCardControlsSch
   merchantCategories: { blocked: ['7995'] },
   limits: [{ period: 'day', maximumAmount: 30_000 }],
 }
+const answerDecision: DecisionAnswerBody = { decision: 'decline', reason: 'insufficient_funds' }
 const setDecisionEndpoint: PutDecisionEndpointBody = {
   url: 'https://client.example/decide',
   timeoutMs: 1_000,
@@ -89,6 +91,8 @@ export const bodyExamples: Readonly<Record<string, object>> = {
   activateDecisionEndpoint: {},
   rollBackDecisionEndpoint: {},
   rotateDecisionSecret: {},
+  answerDecision,
+  replayDecision: {},
   createWebhook,
   updateWebhook,
   rotateWebhookSecret: {},

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Type from 'typebox'
 import { isEventType } from '../../../domain/event-type.ts'
@@ -7,6 +6,7 @@ import { parameterFault, validationFailed } from '../../../domain/problem.ts'
 import { type EventFilter, listEvents } from '../../../operations/events/events.ts'
 import type { EventStream, EventStreams } from '../../../operations/events/streams.ts'
 import { requireCaller as authenticatedCaller } from '../../http/authentication.ts'
+import { sendEventStream } from '../../http/event-stream.ts'
 import { linkNext, parseLimit } from '../../http/pages.ts'
 import { createRequester, type PublicApi } from '../api.ts'
 import { EventSchema, ListEventsQuerySchema } from '../schemas/events.ts'
@@ -47,11 +47,6 @@ export function listEventsRoute({ app, base, eventStreams, issuing }: PublicApi)
   )
 }
 
-/** A stream ends when its token expires; one that is not read must be ended. */
-const graceMs = 5_000
-/** A timer with a longer time fires at once. */
-const longestTimerMs = 2 ** 31 - 1
-
 async function stream(
   streams: EventStreams,
   request: FastifyRequest,
@@ -65,44 +60,13 @@ async function stream(
   }
   const after = lastEventId ?? filter.after
   const opened = await streams.open(clientId, { ...filter, after }, expiresAt)
-  const lines = Readable.from(composeLines(opened), { objectMode: false, highWaterMark: 65_536 })
-  endWithReader(opened, request, reply, expiresAt)
-  return (
-    reply
-      .header('content-type', 'text/event-stream; charset=utf-8')
-      .header('x-accel-buffering', 'no')
-      // The end of the stream closes the connection: an open one would delay the stop of the
-      // service.
-      .header('connection', 'close')
-      .send(lines)
-  )
-}
-
-/**
- * Disconnects a reader that has gone, or that no longer reads when its token expires, and frees its
- * slot.
- */
-function endWithReader(
-  opened: EventStream,
-  { raw: { socket } }: FastifyRequest,
-  { raw: response }: FastifyReply,
-  expiresAt: Date,
-): void {
-  const end = () => {
-    clearTimeout(expiry)
-    socket.off('close', end)
-    response.off('close', end)
-    opened.end()
-  }
-  const leftMs = Math.min(expiresAt.getTime() + graceMs - Date.now(), longestTimerMs)
-  const expiry = setTimeout(() => {
-    end()
-    socket.destroy()
-  }, leftMs)
-  socket.once('close', end)
-  response.once('close', end)
-  // The reader disconnected while the stream was opened: no event will report it.
-  if (socket.destroyed || response.destroyed) end()
+  const lines = composeLines(opened)
+  return sendEventStream(request, reply, {
+    lines,
+    expiresAt,
+    bufferBytes: 65_536,
+    end: () => opened.end(),
+  })
 }
 
 /**

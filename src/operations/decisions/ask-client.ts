@@ -1,0 +1,78 @@
+import { hash } from 'node:crypto'
+import type { AskOutcome, DecisionEndpoint } from '../../domain/decision.ts'
+import type { Asker } from './ask.ts'
+import type { CalledAnswer, CalledAnswers } from './calls.ts'
+import type { DecisionRequest } from './compose-request.ts'
+import { formats } from './formats.ts'
+import type { DecisionStreams } from './streams.ts'
+
+interface ClientAskerOptions {
+  readonly asker: Pick<Asker, 'ask'>
+  readonly answers: Pick<CalledAnswers, 'wait'>
+  readonly streams: Pick<DecisionStreams, 'offer' | 'isTaken'>
+}
+
+/** Asks a client in the way that its endpoint says, and resolves at the deadline at the latest. */
+export type AskClient = (
+  endpoint: DecisionEndpoint,
+  request: DecisionRequest,
+) => Promise<AskOutcome>
+
+/**
+ * Asks by HTTP, or on the streams of the client. In both ways the answer may also come by a call:
+ * the first usable one counts.
+ */
+export function createClientAsker({ answers, asker, streams }: ClientAskerOptions): AskClient {
+  return async (endpoint, request) => {
+    const ended = new AbortController()
+    const startedMs = performance.now()
+    const called = answers
+      .wait(request.reserved.decisionId, ended.signal)
+      .then((answer) => answer && composeOutcome(endpoint, request, startedMs, answer, null))
+    try {
+      if (endpoint.url === null) return await waitForStream(endpoint, request, startedMs, called)
+      const posted = asker.ask(endpoint, request)
+      const first = await Promise.race([called, posted])
+      // A useless answer by HTTP ends the wait: the fallback does not wait for the deadline.
+      return first ?? (await posted)
+    } finally {
+      ended.abort()
+    }
+  }
+
+  async function waitForStream(
+    endpoint: DecisionEndpoint,
+    request: DecisionRequest,
+    startedMs: number,
+    called: Promise<AskOutcome | null>,
+  ): Promise<AskOutcome> {
+    const { facts, reserved } = request
+    const { promise: late, resolve } = Promise.withResolvers<null>()
+    const leftMs = Math.max(0, reserved.deadline.getTime() - Date.now())
+    const timer = setTimeout(() => resolve(null), leftMs)
+    streams.offer(endpoint.clientId)
+    const outcome = await Promise.race([called, late])
+    clearTimeout(timer)
+    if (outcome) return outcome
+    const key = { publicToken: facts.card.publicToken, decisionId: reserved.decisionId }
+    // Without an answer of the database, the time ran out.
+    const isTaken = await streams.isTaken(key).catch(() => true)
+    return composeOutcome(endpoint, request, startedMs, null, isTaken ? null : 'no_stream')
+  }
+}
+
+const composeOutcome = (
+  endpoint: DecisionEndpoint,
+  request: DecisionRequest,
+  startedMs: number,
+  answered: CalledAnswer | null,
+  error: 'no_stream' | null,
+): AskOutcome => ({
+  answer: answered?.answer ?? null,
+  error,
+  durationMs: performance.now() - startedMs,
+  statusCode: null,
+  requestHash:
+    error === null ? hash('sha256', formats[endpoint.format].compose(request), 'buffer') : null,
+  answerHash: answered?.answerHash ?? null,
+})

@@ -1,0 +1,37 @@
+import type { DecisionFacts } from '../../domain/decision.ts'
+import type { WaitingRow } from '../../storage/decisions/streams.ts'
+import type { DecisionRequest } from './compose-request.ts'
+import { composeHeaders } from './exchange.ts'
+import { formats } from './formats.ts'
+import type { DecisionSigner } from './signing.ts'
+import type { ComposeRow } from './streams.ts'
+
+interface RowOptions {
+  readonly signer: Pick<DecisionSigner, 'signDecision'>
+  readonly isSandbox: boolean
+}
+
+/** What a request is composed of, in whatever process. */
+type RequestRow = Pick<
+  WaitingRow,
+  'decisionId' | 'sequence' | 'purpose' | 'facts' | 'heldAmount' | 'heldCurrencyCode' | 'deadline'
+>
+
+/** Composes and signs a request for a stream, as it would be posted to a URL. */
+export const composeRows =
+  ({ isSandbox, signer }: RowOptions): ComposeRow =>
+  async (row) => {
+    const request = toRequest(row)
+    const body = formats[row.format].compose(request)
+    const signed = await composeHeaders({ body, request, endpoint: row }, { signer, isSandbox })
+    const headers = { ...signed, 'content-type': 'application/json', 'decision-attempt': '1' }
+    return { decisionId: row.decisionId, headers, body }
+  }
+
+/** Reads the request of a stored decision. */
+export function toRequest(row: RequestRow): DecisionRequest {
+  const { deadline, decisionId, heldAmount, heldCurrencyCode: currency, purpose, sequence } = row
+  const hold = heldAmount === null || currency === null ? null : { amount: heldAmount, currency }
+  const facts = JSON.parse(row.facts) as DecisionFacts
+  return { facts, reserved: { decisionId, sequence, hold, deadline }, purpose }
+}

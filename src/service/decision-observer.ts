@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Asker, AskObserver } from '../operations/decisions/ask.ts'
+import type { ShadowObserver } from '../operations/decisions/shadow.ts'
 import { recordLateAnswer } from '../storage/decisions/calls.ts'
 import { recordEndpointState } from '../storage/decisions/endpoint-state.ts'
 import type { Database } from '../storage/engine/database.ts'
@@ -10,7 +11,11 @@ import type { Database } from '../storage/engine/database.ts'
  * label names a client.
  * @param database for the records, which nobody waits for.
  */
-export function askObserver(registry: Registry, database: Database, log: Logger): AskObserver {
+export function askObserver(
+  registry: Registry,
+  database: Database,
+  log: Logger,
+): AskObserver & Pick<ShadowObserver, 'compared'> {
   const registers = [registry]
   const requests = new Counter({
     name: 'pinfold_decision_requests_total',
@@ -30,6 +35,12 @@ export function askObserver(registry: Registry, database: Database, log: Logger)
     help: 'Answers of clients that came after their deadline.',
     registers,
   })
+  const shadows = new Counter({
+    name: 'pinfold_decision_shadows_total',
+    help: 'Answers of shadow versions, by how they compare with what was answered.',
+    labelNames: ['result'],
+    registers,
+  })
   const record = (recording: Promise<unknown>, what: string): void => {
     recording.catch((err: unknown) => log.warn({ err }, `${what} could not be recorded`))
   }
@@ -37,6 +48,9 @@ export function askObserver(registry: Registry, database: Database, log: Logger)
     asked(purpose, { answer, durationMs, error }) {
       requests.inc({ purpose, outcome: answer?.decision ?? error ?? 'timeout' })
       seconds.observe({ purpose }, durationMs / 1_000)
+    },
+    compared(result) {
+      shadows.inc({ result })
     },
     answeredLate({ facts, purpose, reserved }, { answer, answerHash }) {
       late.inc()

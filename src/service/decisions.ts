@@ -9,6 +9,7 @@ import type { DecidingContext } from '../operations/decisions/deciding.ts'
 import type { EndpointContext } from '../operations/decisions/endpoints.ts'
 import { createPingPost } from '../operations/decisions/ping.ts'
 import { createEndpointRegistry } from '../operations/decisions/registry.ts'
+import { createShadows, type ShadowObserver, type Shadows } from '../operations/decisions/shadow.ts'
 import { createDecisionSigner } from '../operations/decisions/signing.ts'
 import { createDecisionStreams } from '../operations/decisions/streams.ts'
 import { nameServers } from '../outbound/resolve-host.ts'
@@ -35,6 +36,9 @@ export const createDecisionEndpoints = (
 export interface Deciding {
   readonly asker: Asker
   readonly decisions: NonNullable<AuthorizationContext['decisions']>
+  /** It also asks shadow versions, after the answers that it observes. */
+  readonly observe: AuthorizationContext['observe']
+  readonly shadows: Shadows
   /** What clients do with decisions by their own calls. */
   readonly calls: DecidingContext
 }
@@ -44,20 +48,32 @@ export function createDeciding(
   config: Config,
   authorizing: Omit<AuthorizationContext, 'decisions'>,
   { database, registry, signer }: Pick<EndpointContext, 'database' | 'registry' | 'signer'>,
-  observe: AskObserver,
+  observeAsks: AskObserver & Pick<ShadowObserver, 'compared'>,
   onError: (error: unknown) => void,
 ): Deciding {
   const rules = { ...targetRules(config), resolve: nameServers() }
-  const asker = createAsker({ rules, signer, isSandbox: config.sandbox, observe })
+  const asker = createAsker({ rules, signer, isSandbox: config.sandbox, observe: observeAsks })
   const answers = createCalledAnswers(authorizing.database, onError)
   const compose = composeRows({ signer, isSandbox: config.sandbox })
   const streams = createDecisionStreams({ database, answers, compose, onError })
   const ask = createClientAsker({ asker, answers, streams })
+  const { compared } = observeAsks
+  const shadows = createShadows({ database, ask, observe: { compared, faulted: onError } })
+  const observe: AuthorizationContext['observe'] = {
+    ...authorizing.observe,
+    answered(authorization) {
+      authorizing.observe.answered(authorization)
+      shadows.answered(authorization)
+    },
+  }
   const decisions = createDecisions({
     ...authorizing,
+    observe,
     registry,
     ask,
+    shadows,
     isSimulator: (networkId) => networkId === simulatorNetwork.clientId,
   })
-  return { asker, decisions, calls: { database, registry, answers, streams, ask } }
+  const calls = { database, registry, answers, streams, ask }
+  return { asker, decisions, observe, shadows, calls }
 }

@@ -141,7 +141,8 @@ export async function createService(
     log.warn({ err }, 'requests for decisions could not be served'),
   )
   watchAsker(registry, deciding.asker)
-  const authorizing: AuthorizationContext = { ...undecided, decisions: deciding.decisions }
+  const { decisions, observe } = deciding
+  const authorizing: AuthorizationContext = { ...undecided, observe, decisions }
   const tls = openTls(config, registry, log)
   const links = createLinks({
     databases,

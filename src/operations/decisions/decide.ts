@@ -19,8 +19,14 @@ import { takesPart } from '../authorizations/controls.ts'
 import { composePinfoldRequest, type DecisionRequest } from './compose-request.ts'
 import { type ConcludeContext, conclude, type FoundDecision } from './conclude.ts'
 import { acceptAnswer, standIn } from './decided.ts'
-import { type EndpointRegistry, selectEndpoint } from './registry.ts'
+import {
+  type EndpointRegistry,
+  type EndpointsInForce,
+  isInSample,
+  selectEndpoint,
+} from './registry.ts'
 import { applyRule } from './rule.ts'
+import type { Shadows } from './shadow.ts'
 import { concludeLost, isOverdue } from './sweep.ts'
 import { composeWaitingRequest } from './waiting-request.ts'
 
@@ -29,6 +35,7 @@ export interface DecisionContext extends ConcludeContext {
   readonly registry: Pick<EndpointRegistry, 'find'>
   /** Asks the card's client, and resolves at the deadline at the latest. */
   readonly ask: (endpoint: DecisionEndpoint, request: DecisionRequest) => Promise<AskOutcome>
+  readonly shadows: Pick<Shadows, 'expect'>
   /** Whether the sandbox's simulator is this network. */
   readonly isSimulator: (networkId: string) => boolean
 }
@@ -40,8 +47,7 @@ export function createDecisions(context: DecisionContext): ExternalDecisions {
       const { clientId, hasDecisionEndpoint, productId } = approval.card
       if (!hasDecisionEndpoint) return null
       const inForce = await context.registry.find(clientId, productId)
-      const endpoint = inForce && selectEndpoint(inForce, approval.record.authorizationId)
-      return endpoint && prepareDecision(context, approval, endpoint)
+      return inForce && prepareInForce(context, approval, inForce)
     },
     async concludeOverdue(publicToken: PublicToken, claimId: string) {
       const waiting = await findPendingDecision(context.database, publicToken, claimId)
@@ -51,14 +57,42 @@ export function createDecisions(context: DecisionContext): ExternalDecisions {
   }
 }
 
+/** Prepares the decision, and what the shadow version is asked once the network has its answer. */
+function prepareInForce(
+  context: DecisionContext,
+  approval: ProposedApproval,
+  inForce: EndpointsInForce,
+): PreparedDecision | null {
+  const { authorizationId, durationMs, hold } = approval.record
+  const endpoint = selectEndpoint(inForce, authorizationId)
+  const isShadowed = inForce.shadow !== null && isInSample(inForce.shadow, authorizationId)
+  const shadow = isShadowed ? inForce.shadow : null
+  if (!endpoint && !shadow) return null
+  const facts = composeFacts(context, approval, Date.now() - durationMs)
+  const expectShadow = (amount: number | null): void => {
+    if (!shadow) return
+    const held = amount === null || !hold ? null : { amount, currency: hold.currency }
+    context.shadows.expect({ endpoint: shadow, facts, hold: held, isDecided: endpoint !== null })
+  }
+  if (endpoint) return prepareDecision(context, approval, { endpoint, facts, expectShadow })
+  expectShadow(hold?.amount ?? null)
+  return null
+}
+
+interface Question {
+  readonly endpoint: DecisionEndpoint
+  readonly facts: DecisionFacts
+  /** @param amount what an approval holds. */
+  expectShadow(amount: number | null): void
+}
+
 function prepareDecision(
   context: DecisionContext,
   approval: ProposedApproval,
-  endpoint: DecisionEndpoint,
+  { endpoint, expectShadow, facts }: Question,
 ): PreparedDecision {
   const { answer, claim, record } = approval
-  const arrivedAtMs = Date.now() - record.durationMs
-  const facts = composeFacts(context, approval, arrivedAtMs)
+  const arrivedAtMs = Date.parse(facts.requestedAt)
   const decisionId = newEventId()
   const deadline = new Date(Date.now() + endpoint.timeoutMs)
   const reservation = toReservation({
@@ -79,6 +113,7 @@ function prepareDecision(
     reservation,
     async decide(text) {
       const { heldAmount, pending, sequence } = parseReserved(text)
+      expectShadow(heldAmount)
       const waiting: WaitingDecision = {
         publicToken: record.publicToken,
         decisionId,

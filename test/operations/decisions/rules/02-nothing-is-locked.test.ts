@@ -210,6 +210,7 @@ onEachEngine((engine) => {
       },
       ask: () => new Promise(() => undefined),
       isSimulator: () => false,
+      shadows: { expect: () => undefined },
     })
     return { ...service.authorizing, decisions: lost }
   }

@@ -53,6 +53,15 @@ import { deleteRetiredFingerprints } from '../../src/storage/cards/keys-of-cards
 import { expireLimits } from '../../src/storage/cards/limits.ts'
 import { findTries } from '../../src/storage/cards/tries.ts'
 import { expireAssertions } from '../../src/storage/clients/assertions.ts'
+import {
+  concludeDecision,
+  findPendingDecision,
+  listOverdueDecisions,
+  type NewConclusion,
+} from '../../src/storage/decisions/conclude.ts'
+import { expireDecisions } from '../../src/storage/decisions/retention.ts'
+import { expireSigningKeys } from '../../src/storage/decisions/signing-keys.ts'
+import { claimStream as claimDecisionStream } from '../../src/storage/decisions/streams.ts'
 import type {
   Connection,
   Database,
@@ -244,6 +253,42 @@ const decided = {
   increment: null,
   spending: null,
 } as const
+/** An approval that its client decides. */
+const decision = JSON.stringify({
+  decisionId: claimId,
+  endpointProductId: 0,
+  endpointVersion: 1,
+  facts: '{}',
+  deadline: new Date().toISOString(),
+  pending: { answer: {} },
+})
+const conclusion: NewConclusion = {
+  publicToken: token,
+  decisionId: md5Uuid('waiting 7900'),
+  calledAnswer: null,
+  isReversed: false,
+  isTaken: false,
+  isApproved: true,
+  responseCode: '00',
+  approvedAmount: null,
+  heldAmount: null,
+  holdExpiresAt: null,
+  checks: '[]',
+  details: '{}',
+  durationMs: 1,
+  answer: null,
+  flaggedAnswer: null,
+  decidedBy: 'endpoint',
+  verdict: 'approve',
+  reason: null,
+  error: null,
+  statusCode: 200,
+  decisionMs: 1,
+  requestHash: null,
+  answerHash: null,
+  metadata: null,
+  now: new Date(),
+}
 /** The payment of a card whose hold is due. */
 const dueHold = md5Uuid('open 7900')
 const reversal: PaymentMessage = {
@@ -323,6 +368,19 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
     expireFeed(database, clientId, { days: 30, limit, after: '0', beforeDay: null }),
   (database, limit) => expireAuthorizations(database, 30, limit),
   (database, limit) => expirePayments(database, 30, limit),
+  (database, limit) => expireDecisions(database, 30, limit),
+  (database, limit) => expireSigningKeys(database, limit),
+  (database) => claimDecisionStream(database, 'client-7', holder, { slots: 10, seconds: 60 }),
+  (database, limit) => listOverdueDecisions(database, 0, limit),
+  (database) => findPendingDecision(database, token, claimId),
+  ...[true, false].map(
+    (isApproved) => (database: Database) =>
+      concludeDecision(database, { ...conclusion, isApproved }).catch(() => null),
+  ),
+  (database) =>
+    answerAuthorization(database, { ...decided, responseCode: '00', decision }, null).catch(
+      () => null,
+    ),
   (database) => listDecidedOfCard(database, token, allIds),
   (database, limit) => listDecidedOfClient(database, clientId, someIds(limit)),
   (database) => findNextClient(database, 'client-7'),

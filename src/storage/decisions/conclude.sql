@@ -34,17 +34,8 @@ from conclude_decision(
   p_now => :now
 ) as concluded;
 
--- Few decisions wait at any time. The list is materialized and joined row by row, so that no plan
--- reads more than its rows.
+-- Few decisions wait at any time.
 -- name: list_overdue_decisions
-with overdue as materialized (
-  select decision.public_token, decision.decision_id
-  from decision
-  where decision.concluded_at is null and decision.purpose = 'authorize'
-    and decision.deadline < (select clock_timestamp() - :marginMs * interval '1 millisecond')
-  order by decision.deadline
-  limit :limit
-)
 select decision.public_token as "publicToken", decision.decision_id as "decisionId",
   decision.client_id as "clientId", decision.sequence, decision.facts, decision.pending,
   decision.endpoint_product_id as "endpointProductId",
@@ -52,10 +43,11 @@ select decision.public_token as "publicToken", decision.decision_id as "decision
   decision.held_amount::double precision as "heldAmount",
   decision.held_currency_code as "heldCurrencyCode", decision.deadline,
   decision.called_answer as "calledAnswer"
-from overdue
-join decision on decision.public_token = any (array[overdue.public_token])
-  and decision.decision_id = overdue.decision_id
-where decision.concluded_at is null;
+from decision
+where decision.concluded_at is null and decision.purpose = 'authorize'
+  and decision.deadline < (select clock_timestamp() - :marginMs * interval '1 millisecond')
+order by decision.deadline
+limit :limit;
 
 -- The decision that the request with this claim waits for.
 -- name: find_pending_decision

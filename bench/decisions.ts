@@ -203,7 +203,7 @@ async function measureBulkhead(
   show('another client, alone', await measureAt(service, other, otherPerSecond, seconds))
   const figures: Record<string, number> = {}
   for (const [name, address] of [
-    ['answered at once', url],
+    ['answered at once', `${url}?after=0`],
     ['hanging', `${url}?after=${hangMs}`],
   ] as const) {
     await letDecide(service, hanging, address)

@@ -4,6 +4,8 @@ import { asClient } from '../connection/connection.ts'
 import type { ServiceConnection } from '../connection/requests.ts'
 import { readJsonFile } from '../files.ts'
 import { line } from '../output.ts'
+import { listenCommand } from './decision-listen.ts'
+import { decisionRecordCommands } from './decision-records.ts'
 
 interface EndpointVersion {
   readonly version: number
@@ -172,7 +174,11 @@ const endpointCommands: readonly cli.Command[] = [
 ]
 
 /** The decisions of a client on its authorizations. */
-export const decisionCommands: readonly cli.Command[] = [...endpointCommands]
+export const decisionCommands: readonly cli.Command[] = [
+  ...decisionRecordCommands,
+  listenCommand,
+  ...endpointCommands,
+]
 
 function pathOf(
   call: cli.Call,

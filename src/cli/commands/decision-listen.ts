@@ -1,0 +1,167 @@
+import { resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { eventBlocks } from '../../../packages/sdk/client/resources/events.ts'
+import type { DecisionAnswer, DecisionRequest } from '../../../packages/sdk/webhooks/webhooks.ts'
+import * as cli from '../command.ts'
+import { asClient } from '../connection/connection.ts'
+import type { Open, ServiceConnection } from '../connection/requests.ts'
+import { line, print, printBeside } from '../output.ts'
+import { followEvents } from './events.ts'
+
+/** The module of a client: its rule, and what it does with events. */
+interface Rule {
+  default(request: DecisionRequest): unknown
+  onEvent?(event: unknown): unknown
+}
+
+/** What tells a balance that a hold has changed, or that an approval did not come about. */
+const eventTypes = 'authorization.declined,payment.changed,payment.expired'
+
+export const listenCommand: cli.Command = {
+  words: 'decisions listen',
+  summary: 'decides by a module on this machine, until it is stopped',
+  description:
+    'The default export of the module gets each request and returns the answer. A named export\n' +
+    'onEvent gets the events after it: declines, and changes of payments. If the rule fails, it\n' +
+    'prints why, and the fallback of the endpoint decides.',
+  options: {
+    exec: { type: 'string', value: 'FILE', help: 'the module, such as ./rule.mjs' },
+    count: { type: 'string', value: 'N', help: 'ends after this number of decisions' },
+    replay: {
+      type: 'string',
+      value: 'IDS',
+      help: 'tries the rule on past decisions, separated by commas, and ends',
+    },
+  },
+  connection: cli.clientConnection,
+  example: 'pinfold decisions listen --exec ./rule.mjs',
+  run: (call) =>
+    asClient(call, async (service) => {
+      const rule = await loadRule(cli.findText(call, 'exec'))
+      const ids = cli.findText(call, 'replay')
+      if (ids === undefined) await listen(service, call, rule)
+      else await tryOn(service, rule, ids.split(','))
+      return null
+    }),
+}
+
+async function loadRule(file: string | undefined): Promise<Rule> {
+  if (file === undefined)
+    throw new cli.UsageError('--exec FILE is needed: the module that decides.')
+  const rule = (await import(pathToFileURL(resolve(file)).href)) as Partial<Rule>
+  if (typeof rule.default !== 'function') {
+    throw new cli.UsageError(`${file} has no function as its default export.`)
+  }
+  return rule as Rule
+}
+
+/** Tries a rule on the requests of past decisions. Nothing is sent. */
+async function tryOn({ ask, base }: ServiceConnection, rule: Rule, ids: string[]): Promise<void> {
+  for (const id of ids) {
+    const path = `${base}/decisions/${encodeURIComponent(id.trim())}`
+    type Past = { readonly decision?: string; readonly request: DecisionRequest }
+    const { decision = 'unanswered', request } = await ask<Past>('GET', path)
+    await print(await describe(rule, { ...request, purpose: 'replay' }, `was ${decision}  `))
+  }
+}
+
+const describe = async (rule: Rule, request: DecisionRequest, prefix: string): Promise<string> => {
+  const startedMs = performance.now()
+  try {
+    const answer = (await rule.default(request)) as DecisionAnswer
+    return composeLine(request, `${prefix}${describeAnswer(answer)}`, startedMs)
+  } catch (error) {
+    return composeLine(request, `${prefix}the rule failed: ${describeError(error)}`, startedMs)
+  }
+}
+
+/** Decides what comes on the stream, each request by itself. */
+async function listen(service: ServiceConnection, call: cli.Call, rule: Rule): Promise<void> {
+  const { open } = service
+  if (!open) throw new cli.Unreachable('No server is running here. Run pinfold start first.')
+  const most = cli.parseNumber(call, 'count') ?? Number.POSITIVE_INFINITY
+  const { onEvent } = rule
+  if (onEvent) void follow(service, call, onEvent)
+  const deciding: Promise<void>[] = []
+  for await (const request of followRequests(open, `${service.base}/decisions/stream`)) {
+    deciding.push(decide(service, rule, request))
+    if (deciding.length >= most) break
+    if (deciding.length % 1_000 === 0) await Promise.all(deciding)
+  }
+  await Promise.all(deciding)
+  if (onEvent) process.exit(cli.exitCodes.done)
+}
+
+async function follow(
+  service: ServiceConnection,
+  call: cli.Call,
+  onEvent: (event: unknown) => unknown,
+): Promise<void> {
+  const options = { ...call.options, count: undefined }
+  await followEvents(service, { ...call, options }, eventTypes, async (event) => {
+    try {
+      await onEvent(JSON.parse(event))
+    } catch (error) {
+      printBeside(`onEvent failed: ${describeError(error)}`)
+    }
+  }).catch((error: unknown) => printBeside(`Events are not followed: ${describeError(error)}`))
+}
+
+async function decide(
+  { ask, base }: ServiceConnection,
+  rule: Rule,
+  request: DecisionRequest,
+): Promise<void> {
+  const startedMs = performance.now()
+  try {
+    const answer = (await rule.default(request)) as DecisionAnswer
+    const path = `${base}/decisions/${request.decisionId}/answer`
+    await ask('POST', path, answer)
+    await print(composeLine(request, describeAnswer(answer), startedMs))
+  } catch (error) {
+    const text = `not answered: ${describeError(error)} The fallback decides.`
+    await print(composeLine(request, text, startedMs))
+  }
+}
+
+/** The pauses before reconnecting; the last one repeats. */
+const pausesMs = [100, 200, 500, 1_000, 2_000]
+
+/** Yields the requests of successive streams. A refusal is final. */
+async function* followRequests(open: Open, path: string): AsyncGenerator<DecisionRequest> {
+  let hasBegun = false
+  for (let failures = 0; ; failures += 1) {
+    try {
+      const { body } = await open(path, { accept: 'text/event-stream' })
+      printBeside('Waiting for requests.')
+      const text = body?.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
+      for await (const { data } of eventBlocks(text ?? new ReadableStream<string>())) {
+        failures = 0
+        hasBegun = true
+        if (data !== undefined) yield JSON.parse(JSON.parse(data).body)
+      }
+    } catch (error) {
+      const isFinal = error instanceof cli.Refused || error instanceof cli.UsageError
+      if (isFinal || (!hasBegun && failures >= pausesMs.length)) throw error
+    }
+    printBeside('The stream ended and is being opened again.')
+    await wait(pausesMs[Math.min(failures, pausesMs.length - 1)])
+  }
+}
+
+const describeAnswer = (answer: DecisionAnswer): string =>
+  [answer?.decision, answer?.reason, answer?.amount].filter((part) => part !== undefined).join(' ')
+
+const describeError = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)
+
+function composeLine(
+  { amounts, card, merchant }: DecisionRequest,
+  outcome: string,
+  startedMs: number,
+): string {
+  const hold = amounts.hold ? `${amounts.hold.amount} ${amounts.hold.currency}` : '-'
+  const took = (performance.now() - startedMs).toFixed(1)
+  return line`${card.publicToken}  ${hold}  ${merchant?.name ?? '-'}  ${outcome}  ${took} ms`
+}

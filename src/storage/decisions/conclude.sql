@@ -34,7 +34,8 @@ from conclude_decision(
   p_now => :now
 ) as concluded;
 
--- Few decisions wait at any time.
+-- Few decisions wait at any time. The lower bound makes the planner read the index of those that
+-- wait, also while it believes that the table is empty.
 -- name: list_overdue_decisions
 select decision.public_token as "publicToken", decision.decision_id as "decisionId",
   decision.client_id as "clientId", decision.sequence, decision.facts, decision.pending,
@@ -46,6 +47,7 @@ select decision.public_token as "publicToken", decision.decision_id as "decision
 from decision
 where decision.concluded_at is null and decision.purpose = 'authorize'
   and decision.deadline < (select clock_timestamp() - :marginMs * interval '1 millisecond')
+  and decision.deadline > timestamptz '-infinity'
 order by decision.deadline
 limit :limit;
 

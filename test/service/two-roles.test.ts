@@ -14,7 +14,9 @@ import type { Database, Statement } from '../../src/storage/engine/database.ts'
 import { readFunctionFiles } from '../../src/storage/engine/functions.ts'
 import { protectedTables } from '../../src/storage/engine/privileges.ts'
 import { pinfold } from '../cli/run-pinfold.ts'
+import { answerPing, putInForce } from '../operations/decisions/endpoint-service.ts'
 import { enterAll, signAll } from '../support/audit.ts'
+import { openDecisionEndpoint } from '../support/decision-endpoint.ts'
 import { listDeclaredStatements } from '../support/declared-statements.ts'
 import { ask, cvvTry, issueCard, otherDigits, pinTry } from '../support/network.ts'
 import { openPostgres } from '../support/postgres.ts'
@@ -139,6 +141,23 @@ suite('a role that owns the schema, and one that serves', { skip: postgres.leftO
     const { json } = await service.call('POST', '/webhooks', { body: webhook })
     const ping = await service.call('POST', `/webhooks/${json.webhookId}/ping`)
     assert.ok(ping.status < 300, ping.text)
+  })
+
+  test('a decision endpoint is registered and activated, and its versions never change', async () => {
+    const endpoint = await openDecisionEndpoint(answerPing)
+    await putInForce(service, { url: endpoint.url })
+    const path = '/decision-endpoint/rotate-secret'
+    assert.equal((await service.call('POST', path)).status, 200)
+    await expireOneTimeRecords(database, new Date())
+    for (const text of [
+      'update decision_endpoint set url = url',
+      'delete from decision_endpoint',
+      'delete from decision_endpoint_state',
+      'update decision_signing_key set public_key = public_key',
+    ]) {
+      await assert.rejects(database.script(text), { code: '42501' }, text)
+    }
+    assert.equal((await service.call('DELETE', '/decision-endpoint')).status, 204)
   })
 
   test('what goes by itself works: events, slices, the audit log, what is old', async () => {

@@ -59,6 +59,16 @@ import {
   listOverdueDecisions,
   type NewConclusion,
 } from '../../src/storage/decisions/conclude.ts'
+import {
+  countEndpointVersions,
+  listEndpointsInForce,
+  listEndpointVersions,
+} from '../../src/storage/decisions/endpoints.ts'
+import {
+  countDeciders,
+  listFailedDecisions,
+  measureDecisions,
+} from '../../src/storage/decisions/figures.ts'
 import { expireDecisions } from '../../src/storage/decisions/retention.ts'
 import { expireSigningKeys } from '../../src/storage/decisions/signing-keys.ts'
 import { claimStream as claimDecisionStream } from '../../src/storage/decisions/streams.ts'
@@ -344,6 +354,14 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => expireTransactions(database, limit),
   (database, limit) => expireAdvices(database, limit),
   (database, limit) => expireSessions(database, limit),
+  (database, limit) => expireSigningKeys(database, limit),
+  (database) => listEndpointsInForce(database, clientId, productId),
+  (database) => listEndpointVersions(database, { clientId, productId }),
+  (database, limit) => countEndpointVersions(database, { clientId, productId }, limit),
+  (database, limit) => measureDecisions(database, { clientId, after: allIds.after, limit }),
+  (database, limit) => countDeciders(database, { clientId, after: allIds.after, limit }),
+  (database, limit) =>
+    listFailedDecisions(database, { clientId, after: allIds.after, limit }, limit),
   (database) => findSession(database, sessionHash),
   (database) => seeSession(database, sessionHash),
   (database) => endSession(database, sessionHash),

@@ -170,7 +170,15 @@ test('a body that says nothing needed may be left out, others may not', () => {
   const needed = operations.filter(([, { requestBody }]) => requestBody?.required === false)
   assert.deepEqual(
     needed.map(([, { operationId }]) => operationId),
-    ['unblockPin', 'rotateWebhookSecret', 'pingWebhook', 'resendDelivery'],
+    [
+      'unblockPin',
+      'activateDecisionEndpoint',
+      'rollBackDecisionEndpoint',
+      'rotateDecisionSecret',
+      'rotateWebhookSecret',
+      'pingWebhook',
+      'resendDelivery',
+    ],
   )
 })
 

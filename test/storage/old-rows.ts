@@ -107,7 +107,7 @@ const fills = (to: Due): string[] => [
      network_transaction_id, effect, amount, applied, currency_code, received_at)
    select ${token}, md5('message ' || n)::uuid, md5('closed ' || n)::uuid, 1, 'clearing', 'network',
      'message ' || n, 'C-' || n, 'clearFinal', 100, 100, 'EUR', ${switches.payment_message[to]} from ${numbers}`,
-  // An endpoint with many versions, and many decisions of its client.
+  // An endpoint with many versions.
   `insert into decision_endpoint (client_id, product_id, version, timeout_ms, max_in_flight, on_timeout, on_error,
      mode, sample_percent, format, api_version)
    select '${clientId}', ${productId}, n, 1500, 100, 'decline', 'decline', 'enforce', 100, 'pinfold', '2026-11-20'
@@ -117,10 +117,6 @@ const fills = (to: Due): string[] => [
    select case n when ${productId} then '${clientId}' else 'client-' || n end, n, 7900, 7899, 7898, 7897 from ${numbers}`,
   `insert into decision_signing_key (client_id, key_id, sealed_keys, public_key, signs_until)
    select 'client-' || n, 'dk_' || n, '', 'whpk_', ${switches.decision_signing_key[to]} from ${numbers}`,
-  `insert into decision (public_token, decision_id, client_id, authorization_id, sequence, purpose,
-     endpoint_product_id, endpoint_version, facts, deadline, concluded_at, decided_by, duration_ms)
-   select ${token}, md5(n::text)::uuid, '${clientId}', md5(n::text)::uuid, 1, 'authorize', ${productId}, 7899, '{}',
-     now(), now(), 'fallback:timeout', 1500 from ${numbers}`,
   `insert into authorization_count (minute, response_code, count)
    select ${switches.authorization_count[to]}, response_code, 1
    from (select n::text as response_code from ${numbers}) as numbered`,

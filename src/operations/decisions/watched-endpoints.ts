@@ -1,4 +1,6 @@
 import type { Decider } from '../../domain/decision.ts'
+import { Problem } from '../../domain/problem.ts'
+import { findClient } from '../../storage/clients/clients.ts'
 import * as figures from '../../storage/decisions/figures.ts'
 import type { Connection } from '../../storage/engine/database.ts'
 import { toFirstId } from '../authorizations/recorded-pages.ts'
@@ -37,11 +39,15 @@ const decisionsMost = 10_000
 const failuresMost = 20
 const hourMs = 3_600_000
 
-/** Reads the endpoints of a client, and its decisions of the last hour. */
+/**
+ * Reads the endpoints of a client, and its decisions of the last hour.
+ * @throws `Problem` `not_found` for an unknown client.
+ */
 export async function watchEndpoints(
   { database }: { readonly database: Connection },
   clientId: string,
 ): Promise<WatchedEndpoints> {
+  if (!(await findClient(database, clientId))) throw new Problem('not_found')
   const after = toFirstId(new Date(Date.now() - hourMs))
   const recent = { clientId, after, limit: decisionsMost }
   const products = await figures.listEndpointProducts(database, clientId, endpointsMost)

@@ -1,12 +1,13 @@
 -- What operators see of a client's decisions. Ids are ordered by time: each statement reads the
--- newest :limit of them, at most.
+-- newest :limit of them, at most. Row comparisons bound both ends in the index.
 
 -- name: measure_decisions
 with recent as materialized (
   select purpose, decided_by, duration_ms
   from decision
-  where client_id = :clientId and decision_id >= :after::uuid
-  order by decision_id desc
+  where (client_id, decision_id) >= (:clientId, :after::uuid)
+    and (client_id, decision_id) <= (:clientId, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+  order by client_id desc, decision_id desc
   limit :limit
 )
 select count(*)::integer as "decisions",
@@ -19,8 +20,9 @@ where purpose = 'authorize' and decided_by is not null;
 with recent as materialized (
   select purpose, decided_by
   from decision
-  where client_id = :clientId and decision_id >= :after::uuid
-  order by decision_id desc
+  where (client_id, decision_id) >= (:clientId, :after::uuid)
+    and (client_id, decision_id) <= (:clientId, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+  order by client_id desc, decision_id desc
   limit :limit
 )
 select decided_by as "decidedBy", count(*)::integer as "decisions"
@@ -34,8 +36,9 @@ with recent as materialized (
   select decision_id, public_token, authorization_id, purpose, decided_by, error, status_code,
     duration_ms, asked_at, endpoint_product_id, endpoint_version
   from decision
-  where client_id = :clientId and decision_id >= :after::uuid
-  order by decision_id desc
+  where (client_id, decision_id) >= (:clientId, :after::uuid)
+    and (client_id, decision_id) <= (:clientId, 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+  order by client_id desc, decision_id desc
   limit :limit
 )
 select decision_id as "decisionId", public_token as "publicToken",

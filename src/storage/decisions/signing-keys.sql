@@ -32,6 +32,6 @@ with old as (
 )
 delete from decision_signing_key
 using old
-where decision_signing_key.client_id = old.client_id
-  and decision_signing_key.key_id = old.key_id
+where decision_signing_key.client_id = any(array[old.client_id])
+  and decision_signing_key.key_id = any(array[old.key_id])
 returning decision_signing_key.key_id as "keyId";

@@ -175,6 +175,7 @@ test('a body that says nothing needed may be left out, others may not', () => {
       'activateDecisionEndpoint',
       'rollBackDecisionEndpoint',
       'rotateDecisionSecret',
+      'replayDecision',
       'rotateWebhookSecret',
       'pingWebhook',
       'resendDelivery',

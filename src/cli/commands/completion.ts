@@ -53,6 +53,8 @@ function listFirstWords(commands: readonly cli.Command[]): readonly Candidate[] 
 /** Places after the first word: verbs of a noun, and options of a command. */
 function listPlaces(commands: readonly cli.Command[]): {
   readonly verbs: readonly Place[]
+  /** Third words, after two. */
+  readonly acts: readonly Place[]
   readonly options: readonly Place[]
 } {
   const nouns = new Set(
@@ -60,10 +62,15 @@ function listPlaces(commands: readonly cli.Command[]): {
   )
   const verbs = [...nouns].map((noun = '') => ({
     after: noun,
-    candidates: commands
-      .filter(({ words }) => words.startsWith(`${noun} `))
-      .map(({ summary, words }) => ({ word: words.slice(noun.length + 1), help: summary })),
+    candidates: listNext(commands, noun),
   }))
+  const groups = new Set(
+    commands
+      .map(({ words }) => words.split(' '))
+      .filter((words) => words.length === 3)
+      .map(([noun, group]) => `${noun} ${group}`),
+  )
+  const acts = [...groups].map((after) => ({ after, candidates: listNext(commands, after) }))
   const options = commands.map((command) => ({
     after: command.words,
     candidates: Object.entries(cli.listOptions(command)).map(([name, { help }]) => ({
@@ -71,7 +78,18 @@ function listPlaces(commands: readonly cli.Command[]): {
       help,
     })),
   }))
-  return { verbs, options }
+  return { verbs, acts, options }
+}
+
+/** Lists the next words of commands that begin so, each once. */
+function listNext(commands: readonly cli.Command[], after: string): Candidate[] {
+  const next = new Map<string, string>()
+  for (const { summary, words } of commands) {
+    if (!words.startsWith(`${after} `)) continue
+    const [word = ''] = words.slice(after.length + 1).split(' ')
+    if (!next.has(word)) next.set(word, summary)
+  }
+  return [...next].map(([word, help]) => ({ word, help }))
 }
 
 const overviewOptions: readonly Candidate[] = [
@@ -86,19 +104,23 @@ const listWords = (candidates: readonly Candidate[]): string =>
   quote(candidates.map(({ word }) => word).join(' '))
 
 function composeBash(commands: readonly cli.Command[]): string {
-  const { options, verbs } = listPlaces(commands)
+  const { acts, options, verbs } = listPlaces(commands)
   const arms = (places: readonly Place[]) =>
     places.map(({ after, candidates }) => `    ${quote(after)}) words=${listWords(candidates)} ;;`)
-  const [one, two] = [1, 2].map((count) =>
+  const [one, two, three] = [1, 2, 3].map((count) =>
     options.filter(({ after }) => after.split(' ').length === count),
   )
   return `# bash completion of pinfold
 _pinfold() {
-  local typed=\${COMP_WORDS[COMP_CWORD]} noun=\${COMP_WORDS[1]} verb=\${COMP_WORDS[2]} words=
+  local typed=\${COMP_WORDS[COMP_CWORD]} noun=\${COMP_WORDS[1]} verb=\${COMP_WORDS[2]}
+  local act=\${COMP_WORDS[3]} words=
   case $COMP_CWORD in
     1) words=${listWords([...listFirstWords(commands), ...overviewOptions])} ;;
     2) case $noun in
 ${arms(verbs).join('\n')}
+    esac ;;
+    3) case "$noun $verb" in
+${arms(acts).join('\n')}
     esac ;;
   esac
   if [[ $COMP_CWORD -ge 2 && $typed == -* ]]; then
@@ -108,6 +130,9 @@ ${arms(one ?? []).join('\n')}
     case "$noun $verb" in
 ${arms(two ?? []).join('\n')}
     esac
+    case "$noun $verb $act" in
+${arms(three ?? []).join('\n')}
+    esac
   fi
   COMPREPLY=($(compgen -W "$words" -- "$typed"))
 }
@@ -115,22 +140,25 @@ complete -o default -F _pinfold pinfold`
 }
 
 function composeZsh(commands: readonly cli.Command[]): string {
-  const { options, verbs } = listPlaces(commands)
+  const { acts, options, verbs } = listPlaces(commands)
   const list = (candidates: readonly Candidate[]) =>
     candidates.map(({ help, word }) => quote(`${word}:${help.replaceAll(':', '\\:')}`)).join(' ')
   const arms = (places: readonly Place[]) =>
     places.map(({ after, candidates }) => `    ${quote(after)}) found=(${list(candidates)}) ;;`)
-  const [one, two] = [1, 2].map((count) =>
+  const [one, two, three] = [1, 2, 3].map((count) =>
     options.filter(({ after }) => after.split(' ').length === count),
   )
   return `#compdef pinfold
 _pinfold() {
   local -a found
-  local typed=\${words[CURRENT]} noun=\${words[2]} verb=\${words[3]}
+  local typed=\${words[CURRENT]} noun=\${words[2]} verb=\${words[3]} act=\${words[4]}
   case $CURRENT in
     2) found=(${list([...listFirstWords(commands), ...overviewOptions])}) ;;
     3) case $noun in
 ${arms(verbs).join('\n')}
+    esac ;;
+    4) case "$noun $verb" in
+${arms(acts).join('\n')}
     esac ;;
   esac
   if [[ $CURRENT -ge 3 && $typed == -* ]]; then
@@ -140,6 +168,9 @@ ${arms(one ?? []).join('\n')}
     case "$noun $verb" in
 ${arms(two ?? []).join('\n')}
     esac
+    case "$noun $verb $act" in
+${arms(three ?? []).join('\n')}
+    esac
   fi
   if (( \${#found} )); then _describe pinfold found; else _files; fi
 }
@@ -147,7 +178,7 @@ if [[ \${funcstack[1]} == _pinfold ]]; then _pinfold "$@"; else compdef _pinfold
 }
 
 function composeFish(commands: readonly cli.Command[]): string {
-  const { verbs } = listPlaces(commands)
+  const { acts, verbs } = listPlaces(commands)
   const seen = (word: string) => `__fish_seen_subcommand_from ${word}`
   const first = [...listFirstWords(commands)].map(
     ({ help, word }) =>
@@ -156,6 +187,12 @@ function composeFish(commands: readonly cli.Command[]): string {
   const second = verbs.flatMap(({ after, candidates }) => {
     const all = candidates.map(({ word }) => word).join(' ')
     const condition = quoteFish(`${seen(after)}; and not ${seen(all)}`)
+    return candidates.map(
+      ({ help, word }) => `complete -c pinfold -f -n ${condition} -a ${word} -d ${quoteFish(help)}`,
+    )
+  })
+  const third = acts.flatMap(({ after, candidates }) => {
+    const condition = quoteFish(after.split(' ').map(seen).join('; and '))
     return candidates.map(
       ({ help, word }) => `complete -c pinfold -f -n ${condition} -a ${word} -d ${quoteFish(help)}`,
     )
@@ -169,7 +206,9 @@ function composeFish(commands: readonly cli.Command[]): string {
     })
   })
   const version = 'complete -c pinfold -n __fish_use_subcommand -l version -d "prints the version"'
-  return ['# fish completion of pinfold', ...first, ...second, version, ...options].join('\n')
+  return ['# fish completion of pinfold', ...first, ...second, ...third, version, ...options].join(
+    '\n',
+  )
 }
 
 /** A quoted word of fish has two escapes. */

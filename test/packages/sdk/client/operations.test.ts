@@ -10,6 +10,7 @@ import {
   CardNotFound,
   type CreateCard,
   createPinfold,
+  DecisionAnswered,
   DecisionVersionConflict,
   type Delivery,
   InsufficientScope,
@@ -146,10 +147,24 @@ test('every operation of the document has its method, which the service understa
   await pinfold.webhooks.resend(webhookId, deliveryId)
   await pinfold.webhooks.delete(webhookId)
 
-  const { decisionEndpoint } = pinfold
+  const { decisionEndpoint, decisions } = pinfold
   const { url: decideUrl } = await openDecisionEndpoint(answerPing)
   assert.match((await decisionEndpoint.set({ url: decideUrl })).secret ?? '', /^whsec_/)
   assert.equal((await decisionEndpoint.activate()).enforced?.version, 1)
+  const { publicToken: payer } = await pinfold.cards.create(ana)
+  const purchase = { publicToken: payer, amount: 100, currency: 'EUR' } as const
+  const asked = await pinfold.simulator.authorize({ ...purchase, entryMode: 'ecommerce' })
+  const [decided] = (await decisions.list({ publicToken: payer }).page()).items
+  const decisionId = decided?.decisionId ?? ''
+  assert.equal(decided?.authorizationId, asked.authorizationId)
+  assert.equal((await decisions.retrieve(decisionId)).request.simulated, true)
+  assert.equal((await decisions.replay(decisionId)).replay.decision, 'approve')
+  await assert.rejects(decisions.answer(decisionId, { decision: 'decline' }), DecisionAnswered)
+  const stopping = new AbortController()
+  const stream = decisions.stream({ signal: stopping.signal })[Symbol.asyncIterator]()
+  const reading = assert.rejects(stream.next(), { name: 'AbortError' })
+  setTimeout(() => stopping.abort(), 200)
+  await reading
   await decisionEndpoint.set({ url: decideUrl, timeoutMs: 2_000 })
   await decisionEndpoint.activate()
   assert.equal((await decisionEndpoint.rollback()).enforced?.version, 1)

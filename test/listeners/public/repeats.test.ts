@@ -57,6 +57,8 @@ const notRepeatable = [
   `POST ${base}/cards/:publicToken/controls/back-test`,
   `POST ${base}/cards/:publicToken/controls/explain`,
   `POST ${base}/cards/:publicToken/encrypted`,
+  `POST ${base}/decisions/:decisionId/answer`,
+  `POST ${base}/decisions/:decisionId/replay`,
   `POST ${base}/simulator/advices`,
   `POST ${base}/simulator/clearings`,
   `POST ${base}/simulator/refunds`,

@@ -149,6 +149,8 @@ const bodyFor = ({ method, schema }: Route): object | undefined => {
   const { operationId = '' } = schema as { operationId?: string }
   const testedPeriod = { from: '2026-03-01T00:00:00Z', to: '2026-03-02T00:00:00Z' }
   const bodies: Readonly<Record<string, object>> = {
+    answerDecision: { decision: 'approve' },
+    replayDecision: {},
     confirmClient: { credentialsVersion: 1 },
     freezeCard: { reason: 'It was lost' },
     resendAnyDelivery: { reason: 'It was lost' },

@@ -66,6 +66,7 @@ export async function runService(
           service.links.stop(),
         ])
         service.deciding.asker.close()
+        await service.deciding.calls.answers.close()
         // During a database outage, the service stops without this record.
         const recorded = recordProcessStop(database, service.keys.processId).catch((err: unknown) =>
           log.warn({ err }, 'the stop could not be recorded'),

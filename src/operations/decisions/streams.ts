@@ -99,7 +99,10 @@ export function createDecisionStreams(
     },
     async close() {
       isClosed = true
-      for (const stream of streams) endStream(stream)
+      for (const stream of streams) {
+        endStream(stream)
+        stream.ended.abort()
+      }
       await watch.stop()
     },
   }

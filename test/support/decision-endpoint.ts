@@ -95,8 +95,6 @@ const answerJson = (response: ServerResponse, text: string): void => {
 
 export const approve: DecisionBehaviour = () => ({ decision: 'approve' })
 
-export const decline: DecisionBehaviour = () => ({ decision: 'decline' })
-
 /** Takes the request and never answers. */
 export const hang: DecisionBehaviour = () => undefined
 

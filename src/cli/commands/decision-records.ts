@@ -4,7 +4,7 @@ import { asClient } from '../connection/connection.ts'
 import { line } from '../output.ts'
 
 /** A decision as the service returns it. */
-export interface Decision {
+interface Decision {
   readonly decisionId: string
   readonly purpose: string
   readonly publicToken: string

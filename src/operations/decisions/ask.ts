@@ -28,7 +28,7 @@ export interface Asker {
 }
 
 /** What an asker does at a moment. */
-export interface AskerLoad {
+interface AskerLoad {
   /** Requests that wait for an answer. */
   readonly inFlight: number
   /** Requests after their deadline, whose answers are awaited to be reported. */

@@ -9,7 +9,7 @@ import type { Database } from '../../storage/engine/database.ts'
 import type { DecisionSigner } from './signing.ts'
 
 /** An answer with any status, or the fault of the call in one sentence. */
-export type PingAnswer =
+type PingAnswer =
   | { readonly status: number; readonly text: string }
   | { readonly fault: string }
 

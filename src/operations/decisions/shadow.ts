@@ -18,7 +18,7 @@ interface ShadowQuestion {
 }
 
 /** How a shadow version's answer compares with the answer that the network got. */
-export type ShadowResult = 'same' | 'other' | 'unanswered' | 'skipped'
+type ShadowResult = 'same' | 'other' | 'unanswered' | 'skipped'
 
 /** Asks shadow versions after the fact, without any effect on an authorization. */
 export interface Shadows {

@@ -20,7 +20,7 @@ export type AskedSide = {
   ask: (url: string, members?: AskMembers) => Promise<AskOutcome>
 }
 
-export type AskMembers = Partial<DecisionEndpoint> & {
+type AskMembers = Partial<DecisionEndpoint> & {
   decisionId?: string
   purpose?: DecisionPurpose
   partialAllowed?: boolean

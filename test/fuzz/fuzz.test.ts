@@ -46,7 +46,10 @@ before(async () => {
 })
 
 test('every answer, whatever was sent, is one that the document of its route knows', async (t) => {
-  const targets = book.routes.filter(({ method }) => method !== 'HEAD')
+  // A stream does not end.
+  const targets = book.routes.filter(
+    ({ method, url }) => method !== 'HEAD' && !url.endsWith('/stream'),
+  )
   const any = fc.oneof(
     ...targets.map((route) => ({ weight: isForeign(route) ? 1 : 5, arbitrary: plans(route) })),
   )

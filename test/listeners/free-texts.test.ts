@@ -128,6 +128,7 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
   ],
   'what is called is judged as a whole (src/outbound/target-url.ts)': [
     ...['/thr/processor/webhooks body/url', '/thr/processor/webhooks/:webhookId body/url'],
+    '/thr/processor/decision-endpoint body/url',
   ],
 }
 

@@ -60,6 +60,12 @@ const answeredCard = async () => {
   const listed = await service.call('GET', `//cards/${publicToken}/authorizations`, asAdmin)
   return { ids: { publicToken, authorizationId: listed.json[0].authorizationId } }
 }
+/** A decision endpoint that is not in force. */
+const registeredEndpoint = async () => {
+  const body = { url: 'https://decide.example.com/a', fallback: { onTimeout: 'decline' } }
+  await service.call('PUT', '/decision-endpoint', { body })
+  return { body }
+}
 const money = { amount: 1_000, currency: 'EUR' }
 
 /** A message of a network about a payment of a new card. */
@@ -100,7 +106,10 @@ before(async () => {
   service = made.service
   routes = made.routes.filter(
     ({ method, schema, url }) =>
-      !schema.hide && !['HEAD', 'OPTIONS'].includes(method) && !/^\/docs|^\/demo|\*/.test(url),
+      // A stream does not end.
+      !schema.hide &&
+      !['HEAD', 'OPTIONS'].includes(method) &&
+      !/^\/docs|^\/demo|\*|\/stream$/.test(url),
   )
   const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const deviceKey = pair.publicKey.export({ format: 'jwk' })
@@ -149,6 +158,16 @@ before(async () => {
     'POST /cards/unblock': () => ({
       body: { publicTokens: ['9999999999'], kind: 'pin', reason: 'An outage' },
     }),
+    ...Object.fromEntries(
+      ['GET', 'PUT', 'DELETE'].map((method) => [
+        `${method} ${t}/decision-endpoint`,
+        registeredEndpoint,
+      ]),
+    ),
+    [`POST ${t}/decision-endpoint/rotate-secret`]: async () => {
+      await registeredEndpoint()
+      return {}
+    },
     [`GET ${t}/authorizations/:authorizationId`]: answeredCard,
     'GET /cards/:publicToken/authorizations/:authorizationId': answeredCard,
     'GET /figures/authorizations': () => ({
@@ -283,6 +302,12 @@ const refusedHere: Readonly<Record<string, string>> = {
   'POST /keys/zones/retire': 'takes a name that was checked when the key was made',
   'POST /audit/successor': 'the log can be signed; its own test refuses that first',
   'POST /thr/processor/webhooks/:webhookId/deliveries/:deliveryId/resend': 'nothing was delivered',
+  'POST /thr/processor/decision-endpoint/activate':
+    'nothing answers the ping; test/operations/decisions does it',
+  'POST /thr/processor/decision-endpoint/rollback': 'no version was in force; likewise',
+  'GET /thr/processor/decisions/:decisionId': 'nobody was asked; likewise',
+  'POST /thr/processor/decisions/:decisionId/answer': 'likewise',
+  'POST /thr/processor/decisions/:decisionId/replay': 'likewise',
   'POST /clients/:clientId/webhooks/:webhookId/deliveries/:deliveryId/resend': 'likewise',
 }
 

@@ -34,6 +34,8 @@ interface RegisteredRecord extends EndpointRecord {
   readonly secret?: WebhookSecret
 }
 
+const noEndpoint = 'No decision endpoint is registered: PUT one first.'
+
 /** Registrations of a client must not fill the table. */
 const versionsMax = 100
 
@@ -159,7 +161,7 @@ async function requireRecord(
   reference: stored.EndpointReference,
 ): Promise<EndpointRecord> {
   const record = await readRecord(connection, reference)
-  if (!record) throw new Problem('not_found')
+  if (!record) throw new Problem('not_found', { detail: noEndpoint })
   return record
 }
 
@@ -274,7 +276,7 @@ export async function removeEndpoint(
         ? [shadowVersion]
         : [draftVersion, enforcedVersion, previousVersion, shadowVersion]
     const versions = removed.filter((version) => version !== null)
-    if (versions.length === 0) throw new Problem('not_found')
+    if (versions.length === 0) throw new Problem('not_found', { detail: noEndpoint })
     await stored.updateEndpointState(connection, reference, {
       ...(part === 'shadow' ? state : noVersions),
       shadowVersion: null,
@@ -296,7 +298,7 @@ async function requireState(
   reference: stored.EndpointReference,
 ): Promise<stored.EndpointState> {
   const state = await stored.findEndpointState(connection, reference)
-  if (!state) throw new Problem('not_found')
+  if (!state) throw new Problem('not_found', { detail: noEndpoint })
   return state
 }
 

@@ -9,9 +9,7 @@ import type { Database } from '../../storage/engine/database.ts'
 import type { DecisionSigner } from './signing.ts'
 
 /** An answer with any status, or the fault of the call in one sentence. */
-type PingAnswer =
-  | { readonly status: number; readonly text: string }
-  | { readonly fault: string }
+type PingAnswer = { readonly status: number; readonly text: string } | { readonly fault: string }
 
 /** Sends a ping to the URL of an endpoint. It takes the time-out of the endpoint at most. */
 export type PostPing = (

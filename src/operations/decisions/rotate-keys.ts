@@ -74,7 +74,10 @@ export async function rotateDecisionKeys(
   const generated = generateDecisionKeys()
   const { replayed, result } = await once(context, request, async (connection) => {
     const [present, ...former] = await lockSigningKeys(connection, clientId)
-    if (!present) throw new Problem('not_found')
+    if (!present)
+      throw new Problem('not_found', {
+        detail: 'No decision endpoint is registered: PUT one first.',
+      })
     if (former.length >= formerMax) throw refuseRotation(former.at(-1)?.signsUntil ?? null)
     await storeKeys(connection, context.hsm, clientId, generated)
     await recordAct(connection, requester, {

@@ -182,9 +182,10 @@ const faultsOf = (type: string, schema: SchemaNode): string[] => {
   if (type === 'number') return ['a number that need not be whole']
   if (type === 'array') return has('maxItems', 'items') ? [] : ['a list without an end']
   if (type === 'object') {
-    // The keys of a client: RFC 7517 has members that are not known ignored.
-    const isJwk = schema.additionalProperties === true && has('maxProperties')
-    return schema.additionalProperties === false || isJwk ? [] : ['an open object']
+    // Members that are not known are ignored: in keys by RFC 7517, in the answers of clients because
+    // they are the client's own.
+    const isIgnoring = schema.additionalProperties === true && has('maxProperties')
+    return schema.additionalProperties === false || isIgnoring ? [] : ['an open object']
   }
   return []
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { before, suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Type, { type TObject } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { generateAsyncapi } from '../../../scripts/generate-asyncapi.ts'
@@ -8,9 +9,11 @@ import { eventTypes } from '../../../src/domain/event-type.ts'
 import { bodyExamples } from '../../../src/listeners/public/openapi/examples.ts'
 import { messageSchemas, PingMessageSchema } from '../../../src/listeners/public/schemas/events.ts'
 import { expireHolds } from '../../../src/operations/payments/expiry.ts'
+import { after, approve, hang } from '../../support/decision-endpoint.ts'
 import { openPostgres } from '../../support/postgres.ts'
 import { openServerDatabase, strongPins } from '../../support/service.ts'
 import { until } from '../../support/until.ts'
+import { letClientDecide } from '../decisions/deciding.ts'
 import { type DeliveryService, openDeliveryService } from './delivery-service.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 
@@ -74,6 +77,29 @@ async function movePayments(service: DeliveryService): Promise<void> {
   await expireHolds({ database: service.database, now })
 }
 
+/**
+ * Lets a client answer too late, then not at all until its endpoint counts as degraded, and then
+ * again.
+ */
+async function answerLate(service: DeliveryService, receiver: Receiver): Promise<void> {
+  const { publicToken } = await service.createCard()
+  const { answerBy } = await letClientDecide(service, { timeoutMs: 100 })
+  const body = { publicToken, entryMode: 'ecommerce', reference: 'R-2' }
+  const options = { as: 'network', listener: 'private', body } as const
+  const authorize = () => service.call('POST', '//network/authorizations', options)
+  answerBy(after(300))
+  await authorize()
+  answerBy(hang)
+  await Promise.all(Array.from({ length: 20 }, authorize))
+  answerBy(approve)
+  // The breaker lets a probe through after some seconds.
+  for (let asked = 0; asked < 60; asked += 1) {
+    if (typesOf(receiver).has('decision_endpoint.recovered')) return
+    await authorize()
+    await sleep(500)
+  }
+}
+
 const purchase = {
   amount: 1_250,
   currency: 'EUR',
@@ -99,6 +125,7 @@ const proveOn = (open: () => Promise<DeliveryService>) => {
     receiver = await openReceiver()
     const { webhookId } = await service.createWebhook(receiver.url)
     await act(service)
+    await answerLate(service, receiver)
     await service.call('POST', `/webhooks/${webhookId}/ping`)
     const isHere = () => typesOf(receiver).size === checkers.size
     await until(isHere).catch((cause: unknown) => {
@@ -116,7 +143,7 @@ const proveOn = (open: () => Promise<DeliveryService>) => {
   })
 
   test('every event that is read is what its schema says, member for member', async () => {
-    const events: Record<string, unknown>[] = (await service.call('GET', '/events')).json
+    const events: Record<string, unknown>[] = (await service.call('GET', '/events?limit=100')).json
     assert.deepEqual(new Set(events.map(({ type }) => type)), new Set(eventTypes))
     for (const { id: _, ...message } of events) {
       const checker = checkers.get(String(message.type))

@@ -1405,6 +1405,8 @@ export interface components {
             readonly metadata?: {
                 readonly [key: string]: unknown;
             };
+        } & {
+            readonly [key: string]: unknown;
         };
         readonly DecisionEndpoint: {
             /** @description Null: for all products without an endpoint of their own. */
@@ -4941,6 +4943,7 @@ export interface operations {
             readonly 400: components["responses"]["MalformedRequest"];
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["NotFound"];
             readonly 421: components["responses"]["MisdirectedRequest"];
             readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["RateLimited"];
@@ -5104,6 +5107,7 @@ export interface operations {
             readonly 400: components["responses"]["MalformedRequest"];
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["NotFound"];
             readonly 421: components["responses"]["MisdirectedRequest"];
             readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["RateLimited"];
@@ -5200,6 +5204,7 @@ export interface operations {
             readonly 400: components["responses"]["MalformedRequest"];
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["NotFound"];
             /**
              * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
              *
@@ -5330,6 +5335,7 @@ export interface operations {
             readonly 400: components["responses"]["MalformedRequest"];
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["NotFound"];
             /**
              * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
              *
@@ -5416,6 +5422,7 @@ export interface operations {
             readonly 400: components["responses"]["MalformedRequest"];
             readonly 401: components["responses"]["Unauthenticated"];
             readonly 403: components["responses"]["InsufficientScope"];
+            readonly 404: components["responses"]["NotFound"];
             readonly 409: components["responses"]["IdempotencyKeyInUse"];
             readonly 413: components["responses"]["BodyTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];

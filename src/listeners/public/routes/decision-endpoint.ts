@@ -32,7 +32,7 @@ function findRoute({ app, base, decisionEndpoints }: PublicApi): void {
   app.get(
     `${base}/decision-endpoint`,
     {
-      config: { access },
+      config: { access, problems: ['not_found'] },
       schema: {
         operationId: 'findDecisionEndpoint',
         summary: 'Read the decision endpoint',
@@ -95,7 +95,7 @@ function removeRoute({ app, base, decisionEndpoints }: PublicApi): void {
   app.delete(
     `${base}/decision-endpoint`,
     {
-      config: { access },
+      config: { access, problems: ['not_found'] },
       schema: {
         operationId: 'removeDecisionEndpoint',
         summary: 'Remove the decision endpoint',
@@ -121,7 +121,7 @@ function activateRoute({ app, base, decisionEndpoints }: PublicApi): void {
       config: {
         access,
         repeatable: true,
-        problems: ['decision_version_conflict', 'decision_ping_failed'],
+        problems: ['not_found', 'decision_version_conflict', 'decision_ping_failed'],
       },
       schema: {
         operationId: 'activateDecisionEndpoint',
@@ -151,7 +151,11 @@ function rollBackRoute({ app, base, decisionEndpoints }: PublicApi): void {
   app.post(
     `${base}/decision-endpoint/rollback`,
     {
-      config: { access, repeatable: true, problems: ['decision_version_conflict'] },
+      config: {
+        access,
+        repeatable: true,
+        problems: ['not_found', 'decision_version_conflict'],
+      },
       schema: {
         operationId: 'rollBackDecisionEndpoint',
         summary: 'Put the previous version in force',
@@ -178,7 +182,7 @@ function rotateRoute({ app, base, decisionEndpoints }: PublicApi): void {
   app.post(
     `${base}/decision-endpoint/rotate-secret`,
     {
-      config: { access, repeatable: true },
+      config: { access, repeatable: true, problems: ['not_found'] },
       schema: {
         operationId: 'rotateDecisionSecret',
         summary: 'Change the keys that sign requests for decisions',

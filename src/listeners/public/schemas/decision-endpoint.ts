@@ -36,7 +36,7 @@ const fallbackKind = (description: string) => Type.Enum([...fallbackKinds], { de
 const onTimeout = fallbackKind('When no answer came in time. Default: `decline`.')
 const onError = fallbackKind('When an answer cannot be used. Default: `decline`.')
 const rule = nullable(
-  Type.String({ minLength: 1, maxLength: ruleLengthMax, format: 'plain-text' }),
+  Type.String({ minLength: 1, maxLength: ruleLengthMax, format: 'free-text' }),
   'A CEL expression over the request; true approves. Required by the kind `rule`.',
 )
 

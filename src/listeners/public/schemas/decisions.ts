@@ -45,38 +45,43 @@ export const ReplayQuerySchema = Type.Object(
 const decision = Type.Enum([...verdicts], {
   description: '`challenge` declines, and asks for the authentication of the cardholder.',
 })
+/** The most members of an object whose members are the client's own. */
+const openMembers = { additionalProperties: true, maxProperties: 100 } as const
 const metadata = Type.Object(
   {},
-  { additionalProperties: true, description: 'Your own, up to 2,000 characters of JSON.' },
+  { ...openMembers, description: 'Your own, up to 2,000 characters of JSON.' },
 )
 
 /** The body of an answer by a call. Unknown members are ignored, as in an answer by HTTP. */
-export const DecisionAnswerSchema = Type.Object({
-  decision,
-  amount: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: AMOUNT_MAX,
-      description: 'The part that is approved, if `partialAllowed`. Without it: all of the hold.',
-      examples: [1000],
-    }),
-  ),
-  reason: Type.Optional(
-    Type.Enum(Object.keys(clientDeclineCodes) as (keyof typeof clientDeclineCodes)[], {
-      description: 'Of a decline. Default: `do_not_honor`.',
-      examples: ['insufficient_funds'],
-    }),
-  ),
-  responseCode: Type.Optional(
-    Type.Enum(Object.values(clientDeclineCodes), {
-      description: 'Of a decline, in place of that of the reason.',
-    }),
-  ),
-  holdExpiresAt: Type.Optional(
-    Type.String({ format: 'instant', description: 'Of an approval, at most 31 days ahead.' }),
-  ),
-  metadata: Type.Optional(metadata),
-})
+export const DecisionAnswerSchema = Type.Object(
+  {
+    decision,
+    amount: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: AMOUNT_MAX,
+        description: 'The part that is approved, if `partialAllowed`. Without it: all of the hold.',
+        examples: [1000],
+      }),
+    ),
+    reason: Type.Optional(
+      Type.Enum(Object.keys(clientDeclineCodes) as (keyof typeof clientDeclineCodes)[], {
+        description: 'Of a decline. Default: `do_not_honor`.',
+        examples: ['insufficient_funds'],
+      }),
+    ),
+    responseCode: Type.Optional(
+      Type.Enum(Object.values(clientDeclineCodes), {
+        description: 'Of a decline, in place of that of the reason.',
+      }),
+    ),
+    holdExpiresAt: Type.Optional(
+      Type.String({ format: 'instant', description: 'Of an approval, at most 31 days ahead.' }),
+    ),
+    metadata: Type.Optional(metadata),
+  },
+  openMembers,
+)
 export type DecisionAnswerBody = Static<typeof DecisionAnswerSchema>
 
 /** The answer that counts from now on. */

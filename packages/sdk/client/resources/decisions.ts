@@ -50,7 +50,7 @@ export const decisions = ({ get, page, post }: Calls, transport: Transport): Dec
     listing((rest) => page<'listDecisions'>(path`/decisions`, rest, options), query),
   retrieve: (decisionId, options) => get<'findDecision'>(path`/decisions/${decisionId}`, options),
   answer: (decisionId, answer, options) =>
-    post<'answerDecision'>(path`/decisions/${decisionId}/answer`, answer, options),
+    post<'answerDecision'>(path`/decisions/${decisionId}/answer`, { ...answer }, options),
   replay: (decisionId, query = {}, options) =>
     post<'replayDecision'>(path`/decisions/${decisionId}/replay`, undefined, { ...options, query }),
   stream: (options = {}) => streamRequests(transport, options),

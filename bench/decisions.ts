@@ -196,6 +196,7 @@ async function measureTimeouts(): Promise<void> {
     },
   })
   const timeoutMs = 500
+  const nobodyCalls = new Promise<null>(() => {})
   const asking: Promise<number>[] = []
   for (let at = 0; at < timeoutsCount; at += 1) {
     // Each breaker sees less than opens it.
@@ -208,7 +209,7 @@ async function measureTimeouts(): Promise<void> {
     }
     const asked = { facts: someFacts(), reserved, purpose: 'authorize' } as const
     asking.push(
-      asker.ask(someEndpoint(settings), asked).then(({ durationMs, error }) => {
+      asker.ask(someEndpoint(settings), asked, nobodyCalls).then(({ durationMs, error }) => {
         if (error !== null) throw new Error(error)
         return durationMs - timeoutMs
       }),

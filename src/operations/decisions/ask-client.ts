@@ -25,16 +25,11 @@ export type AskClient = (
 export function createClientAsker({ answers, asker, streams }: ClientAskerOptions): AskClient {
   return async (endpoint, request) => {
     const ended = new AbortController()
-    const startedMs = performance.now()
-    const called = answers
-      .wait(request.reserved.decisionId, ended.signal)
-      .then((answer) => answer && composeOutcome(endpoint, request, startedMs, answer, null))
+    const called = answers.wait(request.reserved.decisionId, ended.signal)
     try {
-      if (endpoint.url === null) return await waitForStream(endpoint, request, startedMs, called)
-      const posted = asker.ask(endpoint, request)
-      const first = await Promise.race([called, posted])
-      // A useless answer by HTTP ends the wait: the fallback does not wait for the deadline.
-      return first ?? (await posted)
+      return endpoint.url === null
+        ? await waitForStream(endpoint, request, called)
+        : await asker.ask(endpoint, request, called)
     } finally {
       ended.abort()
     }
@@ -43,17 +38,17 @@ export function createClientAsker({ answers, asker, streams }: ClientAskerOption
   async function waitForStream(
     endpoint: DecisionEndpoint,
     request: DecisionRequest,
-    startedMs: number,
-    called: Promise<AskOutcome | null>,
+    called: Promise<CalledAnswer | null>,
   ): Promise<AskOutcome> {
+    const startedMs = performance.now()
     const { facts, reserved } = request
     const { promise: late, resolve } = Promise.withResolvers<null>()
     const leftMs = Math.max(0, reserved.deadline.getTime() - Date.now())
     const timer = setTimeout(() => resolve(null), leftMs)
     streams.offer(endpoint.clientId)
-    const outcome = await Promise.race([called, late])
+    const answered = await Promise.race([called, late])
     clearTimeout(timer)
-    if (outcome) return outcome
+    if (answered) return composeOutcome(endpoint, request, startedMs, answered, null)
     const key = { publicToken: facts.card.publicToken, decisionId: reserved.decisionId }
     // Without an answer of the database, the time ran out.
     const isTaken = await streams.isTaken(key).catch(() => true)

@@ -8,6 +8,7 @@ import type {
 } from '../../domain/decision.ts'
 import type { OutboundRules } from '../../outbound/guarded-request.ts'
 import type { Admitted, BreakerChange } from './breaker.ts'
+import type { CalledAnswer } from './calls.ts'
 import type { DecisionRequest } from './compose-request.ts'
 import { type Exchange, type ExchangeResult, runExchange } from './exchange.ts'
 import { formats } from './formats.ts'
@@ -20,8 +21,13 @@ export interface Asker {
    * Resolves with the answer, or with the reason why there is none: at the deadline at the latest.
    * Never rejects.
    * @param endpoint one with a URL.
+   * @param called the answer by a call of the client, which ends the request; null if none came.
    */
-  ask(endpoint: DecisionEndpoint, request: DecisionRequest): Promise<AskOutcome>
+  ask(
+    endpoint: DecisionEndpoint,
+    request: DecisionRequest,
+    called: Promise<CalledAnswer | null>,
+  ): Promise<AskOutcome>
   load(): AskerLoad
   /** Aborts everything that is on its way. */
   close(): void
@@ -69,7 +75,11 @@ export function createAsker({ isSandbox, observe, rules, signer }: AskerOptions)
   const lanes = createLanes(rules)
   const running = new Set<Exchange>()
 
-  async function ask(endpoint: DecisionEndpoint, request: DecisionRequest): Promise<AskOutcome> {
+  async function ask(
+    endpoint: DecisionEndpoint,
+    request: DecisionRequest,
+    called: Promise<CalledAnswer | null>,
+  ): Promise<AskOutcome> {
     const startedMs = performance.now()
     const lane = lanes.find(endpoint, request.purpose)
     const refuse = (error: AskError | null): AskOutcome => {
@@ -95,7 +105,7 @@ export function createAsker({ isSandbox, observe, rules, signer }: AskerOptions)
     running.add(exchange)
     lane.inFlight += 1
     const ended = runExchange(exchange, { send: lane.request, signer, isSandbox })
-    const result = await beforeDeadline(exchange, ended)
+    const result = await beforeDeadline(exchange, ended, called)
     lane.inFlight -= 1
     if (result === null) void awaitOverdue(exchange, lane, ended)
     else running.delete(exchange)
@@ -167,16 +177,27 @@ const composeOutcome = (
   requestHash: exchange?.isSent ? hash('sha256', exchange.body, 'buffer') : null,
 })
 
-/** @returns null if the deadline comes first. */
+/**
+ * Waits for the answer by HTTP or by a call, whichever comes first.
+ * @returns null if the deadline comes before both.
+ */
 async function beforeDeadline(
-  { deadlineMs }: Exchange,
+  { abort, deadlineMs }: Exchange,
   ended: Promise<ExchangeResult>,
+  called: Promise<CalledAnswer | null>,
 ): Promise<ExchangeResult | null> {
-  const { promise: late, resolve } = Promise.withResolvers<null>()
+  const { promise, resolve } = Promise.withResolvers<ExchangeResult | null>()
   const timer = setTimeout(() => resolve(null), deadlineMs - performance.now())
-  const result = await Promise.race([ended, late])
+  void ended.then((result) => resolve(performance.now() > deadlineMs ? null : result))
+  void called.then((answered) => {
+    if (!answered) return
+    resolve({ ...answered, error: null })
+    // Nothing that still comes by HTTP counts.
+    abort.abort()
+  })
+  const result = await promise
   clearTimeout(timer)
-  return performance.now() > deadlineMs ? null : result
+  return result
 }
 
 /** Errors that tell that nobody answers. Others are answers, if useless ones. */

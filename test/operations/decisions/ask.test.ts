@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { test } from 'node:test'
-import { isDecisionSigned, openDecisionEndpoint } from '../../support/decision-endpoint.ts'
+import { hang, isDecisionSigned, openDecisionEndpoint } from '../../support/decision-endpoint.ts'
+import { until } from '../../support/until.ts'
 import { openAsker, secret } from './asking.ts'
 
 test('a request is signed, and says its deadline, its version, its trace and its sandbox', async () => {
@@ -66,9 +67,44 @@ test('nothing is in flight after its answer, or after everything is aborted', as
   assert.deepEqual(asker.load(), { inFlight: 0, overdue: 0, openBreakers: 0 })
   endpoint.answer = () => undefined
   const hanging = ask(endpoint.url, { timeoutMs: 2_500 })
-  while (endpoint.received.length < 11) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until(() => endpoint.received.length === 11)
   assert.equal(asker.load().inFlight, 1)
   asker.close()
   assert.equal((await hanging).error, 'connection_failed')
   assert.equal(asker.load().inFlight, 0)
+})
+
+test('an answer by a call ends the request by HTTP, frees its place and counts as answered', async () => {
+  const answer = {
+    decision: 'approve',
+    amount: null,
+    reason: null,
+    responseCode: null,
+    holdExpiresAt: null,
+    metadata: null,
+  } as const
+  let closed = 0
+  const endpoint = await openDecisionEndpoint((received, response) => {
+    response.once('close', () => {
+      closed += 1
+    })
+    return hang(received, response)
+  })
+  const { ask, asked, asker, changes } = openAsker()
+  for (let turn = 1; turn <= 25; turn += 1) {
+    const called = until(() => endpoint.received.length === turn).then(() => ({
+      answer,
+      answerHash: hash('sha256', 'called', 'buffer'),
+    }))
+    const outcome = await ask(endpoint.url, { called, maxInFlight: 1, timeoutMs: 2_500 })
+    assert.deepEqual([outcome.answer?.decision, outcome.error], ['approve', null])
+  }
+  assert.equal(endpoint.received.length, 25)
+  assert.deepEqual(asker.load(), { inFlight: 0, overdue: 0, openBreakers: 0 })
+  assert.deepEqual(
+    changes.map(({ to }) => to),
+    ['answering'],
+  )
+  assert.ok(asked.every(({ outcome }) => outcome.answer?.decision === 'approve'))
+  await until(() => closed === 25)
 })

@@ -2,6 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import type { AskOutcome, DecisionEndpoint, DecisionPurpose } from '../../../src/domain/decision.ts'
 import { type Asker, createAsker, type LateAnswer } from '../../../src/operations/decisions/ask.ts'
 import type { BreakerChange } from '../../../src/operations/decisions/breaker.ts'
+import type { CalledAnswer } from '../../../src/operations/decisions/calls.ts'
 import type { DecisionRequest } from '../../../src/operations/decisions/compose-request.ts'
 import { addressPolicy } from '../../../src/outbound/address-policy.ts'
 import type { OutboundRules } from '../../../src/outbound/guarded-request.ts'
@@ -24,7 +25,11 @@ type AskMembers = Partial<DecisionEndpoint> & {
   decisionId?: string
   purpose?: DecisionPurpose
   partialAllowed?: boolean
+  /** The answer by a call; no call comes without it. */
+  called?: Promise<CalledAnswer | null>
 }
+
+const never = new Promise<null>(() => {})
 
 const loopback = addressPolicy({ allowCidrs: ['127.0.0.0/8'], ownPorts: [], ports: null })
 
@@ -63,10 +68,16 @@ export const openAsker = (rules: Partial<OutboundRules> = {}, isSandbox = true):
     asker,
     ask: (
       url,
-      { decisionId = randomUUID(), partialAllowed, purpose = 'authorize', ...members } = {},
+      {
+        called = never,
+        decisionId = randomUUID(),
+        partialAllowed,
+        purpose = 'authorize',
+        ...members
+      } = {},
     ) => {
       const endpoint = someEndpoint({ url, ...members })
-      return asker.ask(endpoint, {
+      const request: DecisionRequest = {
         facts: someFacts(partialAllowed === undefined ? {} : { partialAllowed }),
         reserved: {
           decisionId,
@@ -75,7 +86,8 @@ export const openAsker = (rules: Partial<OutboundRules> = {}, isSandbox = true):
           deadline: new Date(Date.now() + endpoint.timeoutMs),
         },
         purpose,
-      })
+      }
+      return asker.ask(endpoint, request, called)
     },
   }
 }

@@ -16,8 +16,11 @@ const embeddedPollMs = 1_000
 const heartbeatMs = 15_000
 /** The requests that are taken at once. */
 const requestsMost = 100
-/** A stream whose last request was not answered takes only what no other stream has taken. */
-const patienceMs = 200
+/**
+ * A stream whose last request was not answered takes only what no other stream takes within this
+ * time, or within a quarter of the time for an answer.
+ */
+const patienceMostMs = 200
 
 /** A request as it is sent: the exact body, with the headers that it would have by HTTP. */
 export interface StreamedRequest {
@@ -217,24 +220,27 @@ function watchRequests(
   let isStopped = false
   let timer: NodeJS.Timeout | null = null
   let renewAtMs = 0
+  let nextRestMs = restMs
   const look = async (): Promise<void> => {
     if (performance.now() >= renewAtMs) {
       renewAtMs = performance.now() + renewMs
       await renewSlots(database, streams)
     }
-    await passRequestsOn(context, streams)
+    const leftForMs = await passRequestsOn(context, streams)
+    nextRestMs = Math.min(restMs, leftForMs)
   }
   const run = () => {
     if (timer) clearTimeout(timer)
     timer = null
     isLookDue = false
+    nextRestMs = restMs
     looking = look()
       .catch(onError)
       .finally(() => {
         looking = null
         if (isStopped || streams.size === 0) return
         if (isLookDue) run()
-        else timer = setTimeout(run, restMs)
+        else timer = setTimeout(run, nextRestMs)
       })
   }
   return {
@@ -264,35 +270,44 @@ async function renewSlots(database: Database, streams: ReadonlySet<OpenStream>):
   for (const stream of leased) if (!renewed.has(stream.holder)) endStream(stream)
 }
 
-/** Takes waiting requests for the streams that can send them. */
+/**
+ * Takes waiting requests for the streams that can send them.
+ * @returns in how many milliseconds a silent stream may take one that was left.
+ */
 async function passRequestsOn(
   context: StreamContext,
   streams: ReadonlySet<OpenStream>,
-): Promise<void> {
+): Promise<number> {
   const waiting = [...streams].filter(({ isOver, notify }) => !isOver && notify !== null)
   const clientIds = [...new Set(waiting.map(({ clientId }) => clientId))]
-  if (clientIds.length === 0) return
+  let leftForMs = Number.POSITIVE_INFINITY
+  if (clientIds.length === 0) return leftForMs
   const rows = await stored.listWaitingRequests(context.database, clientIds, requestsMost)
   const chosen = new Map<OpenStream, stored.WaitingRow[]>()
   for (const row of rows) {
     const stream = chooseStream(waiting, chosen, row)
-    if (stream) chosen.set(stream, [...(chosen.get(stream) ?? []), row])
+    const patienceMs = stream?.isSilent === true ? patienceFor(row) - row.ageMs : 0
+    if (patienceMs > 0) leftForMs = Math.min(leftForMs, patienceMs)
+    else if (stream) chosen.set(stream, [...(chosen.get(stream) ?? []), row])
   }
   await Promise.all([...chosen].map(([stream, some]) => sendOn(context, stream, some)))
+  return leftForMs
 }
+
+/** How long a request waits for a stream that is not silent. */
+const patienceFor = ({ timeoutMs }: stored.WaitingRow): number =>
+  Math.min(patienceMostMs, timeoutMs / 4)
 
 /** Chooses the stream with the fewest unanswered requests, and a silent one at last. */
 function chooseStream(
   streams: readonly OpenStream[],
   chosen: ReadonlyMap<OpenStream, readonly unknown[]>,
-  { ageMs, clientId }: stored.WaitingRow,
+  { clientId }: stored.WaitingRow,
 ): OpenStream | null {
-  const load = (stream: OpenStream) =>
-    stream.unanswered.size + (chosen.get(stream)?.length ?? 0) + (stream.isSilent ? 1e6 : 0)
+  const load = (stream: OpenStream) => stream.unanswered.size + (chosen.get(stream)?.length ?? 0)
   const [best] = streams
     .filter((stream) => stream.clientId === clientId)
-    .filter(({ isSilent }) => !isSilent || ageMs >= patienceMs)
-    .toSorted((a, b) => load(a) - load(b))
+    .toSorted((a, b) => Number(a.isSilent) - Number(b.isSilent) || load(a) - load(b))
   return best ?? null
 }
 

@@ -9,7 +9,9 @@ select decision.public_token as "publicToken", decision.decision_id as "decision
   decision.endpoint_product_id as "endpointProductId",
   decision.endpoint_version as "endpointVersion", endpoint.format,
   endpoint.api_version as "apiVersion",
-  (extract(epoch from clock_timestamp() - decision.asked_at) * 1000)::double precision as "ageMs"
+  (extract(epoch from clock_timestamp() - decision.asked_at) * 1000)::double precision as "ageMs",
+  (extract(epoch from decision.deadline - decision.asked_at) * 1000)::double precision
+    as "timeoutMs"
 from decision
 join decision_endpoint endpoint
   on endpoint.client_id = decision.client_id

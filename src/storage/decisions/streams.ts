@@ -21,6 +21,8 @@ export interface WaitingRow extends DecisionKey {
   readonly apiVersion: string
   /** How long it has waited. */
   readonly ageMs: number
+  /** The whole time for its answer. */
+  readonly timeoutMs: number
 }
 
 const declare = loadStatements(import.meta.url)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, suite, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
 import {
   answerByCall,
@@ -131,6 +132,19 @@ for (const { name, open, skip } of databaseEngines) {
       reader.end()
       await begin()
       await until(() => silent.ids.length === 2)
+    })
+
+    test('a stream that missed one request gets the next one', async () => {
+      for (const timeoutMs of [200, 800, 60_000]) {
+        const reader = await openReader(streams)
+        const missed = await begin({ timeoutMs: 50 })
+        await until(() => reader.ids.includes(missed.decisionId))
+        await sleep(100)
+        const next = await begin({ timeoutMs })
+        await until(() => reader.ids.includes(next.decisionId))
+        await answer(next.decisionId).catch(() => null)
+        reader.end()
+      }
     })
 
     test('a request is on no stream of another client', async () => {

@@ -93,6 +93,8 @@ declare
     'has_early_reversal',
     'is_changeable',
     'is_off_list',
+    'is_payment_opened_since',
+    'is_payment_over_since',
     'is_transaction_reversed',
     'list_snapshot_tables',
     'lock_card',

@@ -6,7 +6,8 @@
 -- The caller has composed the answer for what it knows, and the call does nothing if that has
 -- changed; the outcome is then stale, and it returns what is true now:
 --   p_called_answer: the answer that the client gave by a call, which counts before all others.
---   p_is_reversed: whether a reversal came while the client was asked.
+--   p_is_reversed: whether the network reversed the authorization while the client was asked, ended
+--     the payment that it would raise, or opened its payment by an advice or a clearing.
 --   p_is_taken: whether the key of the request has another answer by now, or was deleted.
 --
 -- p_is_approved says whether the authorization is approved. It then holds p_held_amount, at most
@@ -103,16 +104,27 @@ begin
   v_pending := v_decision.pending::jsonb;
   called_answer := v_decision.called_answer;
   v_is_increment := jsonb_typeof(v_pending -> 'increment') = 'object';
-  is_reversed := v_decision.held_amount is not null and not v_is_increment and (
-    is_transaction_reversed(
+  -- A reversal of a part of an increment has taken it from the payment, which the increment raises.
+  is_reversed := v_decision.held_amount is not null and case
+    when v_is_increment then is_payment_over_since(
+      p_public_token, v_request.network_id, (v_pending #>> '{increment,paymentId}')::uuid,
+      v_request.network_transaction_id, v_decision.asked_at
+    )
+    else is_transaction_reversed(
       v_request.network_id,
       string_to_array(v_pending ->> 'transactionHashes', ',')::bytea[]
     )
     or v_request.network_transaction_id is not null
-    and has_early_reversal(
-      p_public_token, v_request.network_id, v_request.network_transaction_id, p_now
+    and (
+      has_early_reversal(
+        p_public_token, v_request.network_id, v_request.network_transaction_id, p_now
+      )
+      or is_payment_opened_since(
+        p_public_token, v_request.network_id, v_request.network_transaction_id,
+        v_decision.asked_at
+      )
     )
-  );
+  end;
   is_taken := false;
   if jsonb_typeof(v_pending -> 'claim') = 'object' then
     v_claimant_id := v_pending #>> '{claim,clientId}';

@@ -9,7 +9,7 @@ import type { PendingDecision } from './reserve.ts'
 export interface ConclusionState {
   /** The answer that the client gave by a call, as JSON; null without one. */
   readonly calledAnswer: string | null
-  /** Whether a reversal came while the client was asked. */
+  /** Whether a reversal, or what leaves nothing to hold, came while the client was asked. */
   readonly isReversed: boolean
   /** Whether the key of the request has another answer by now, or was deleted. */
   readonly isTaken: boolean

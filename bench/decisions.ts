@@ -8,6 +8,7 @@ import { Agent, request } from 'node:http'
 import { createInterface } from 'node:readline'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createAsker } from '../src/operations/decisions/ask.ts'
+import { createLanes } from '../src/operations/decisions/lanes.ts'
 import { addressPolicy } from '../src/outbound/address-policy.ts'
 import { someEndpoint, someFacts } from '../test/operations/decisions/requests.ts'
 import { hang, openDecisionEndpoint } from '../test/support/decision-endpoint.ts'
@@ -186,11 +187,10 @@ async function measureTimeouts(): Promise<void> {
   const endpoint = await openDecisionEndpoint(hang)
   const judgeAddress = addressPolicy({ allowCidrs: ['127.0.0.0/8'], ownPorts: [], ports: null })
   const asker = createAsker({
-    rules: { judgeAddress, resolve: async () => ['127.0.0.1'], httpsOnly: false },
+    lanes: createLanes({ judgeAddress, resolve: async () => ['127.0.0.1'], httpsOnly: false }),
     signer: { signDecision: async (_clientId, id) => ({ 'webhook-id': id }) },
     isSandbox: true,
     observe: {
-      asked: () => undefined,
       answeredLate: () => undefined,
       breakerChanged: () => undefined,
     },

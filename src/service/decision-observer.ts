@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Asker, AskObserver } from '../operations/decisions/ask.ts'
+import type { ClientAskObserver } from '../operations/decisions/ask-client.ts'
 import type { ShadowObserver } from '../operations/decisions/shadow.ts'
 import { recordLateAnswer } from '../storage/decisions/calls.ts'
 import { recordEndpointState } from '../storage/decisions/endpoint-state.ts'
@@ -15,7 +16,7 @@ export function askObserver(
   registry: Registry,
   database: Database,
   log: Logger,
-): AskObserver & Pick<ShadowObserver, 'compared'> {
+): AskObserver & ClientAskObserver & Pick<ShadowObserver, 'compared'> {
   const registers = [registry]
   const requests = new Counter({
     name: 'pinfold_decision_requests_total',

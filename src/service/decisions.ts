@@ -1,12 +1,13 @@
 import type { Hsm } from '../hsm/contract/hsm.ts'
 import type { AuthorizationContext } from '../operations/authorizations/authorization.ts'
 import { type Asker, type AskObserver, createAsker } from '../operations/decisions/ask.ts'
-import { createClientAsker } from '../operations/decisions/ask-client.ts'
+import { type ClientAskObserver, createClientAsker } from '../operations/decisions/ask-client.ts'
 import { createCalledAnswers } from '../operations/decisions/calls.ts'
 import { composeRows } from '../operations/decisions/compose-row.ts'
 import { createDecisions } from '../operations/decisions/decide.ts'
 import type { DecidingContext } from '../operations/decisions/deciding.ts'
 import type { EndpointContext } from '../operations/decisions/endpoints.ts'
+import { createLanes } from '../operations/decisions/lanes.ts'
 import { createPingPost } from '../operations/decisions/ping.ts'
 import { createEndpointRegistry } from '../operations/decisions/registry.ts'
 import { createShadows, type ShadowObserver, type Shadows } from '../operations/decisions/shadow.ts'
@@ -48,15 +49,15 @@ export function createDeciding(
   config: Config,
   authorizing: Omit<AuthorizationContext, 'decisions'>,
   { database, registry, signer }: Pick<EndpointContext, 'database' | 'registry' | 'signer'>,
-  observeAsks: AskObserver & Pick<ShadowObserver, 'compared'>,
+  observeAsks: AskObserver & ClientAskObserver & Pick<ShadowObserver, 'compared'>,
   onError: (error: unknown) => void,
 ): Deciding {
-  const rules = { ...targetRules(config), resolve: nameServers() }
-  const asker = createAsker({ rules, signer, isSandbox: config.sandbox, observe: observeAsks })
+  const lanes = createLanes({ ...targetRules(config), resolve: nameServers() })
+  const asker = createAsker({ lanes, signer, isSandbox: config.sandbox, observe: observeAsks })
   const answers = createCalledAnswers(authorizing.database, onError)
   const compose = composeRows({ signer, isSandbox: config.sandbox })
   const streams = createDecisionStreams({ database, answers, compose, onError })
-  const ask = createClientAsker({ asker, answers, streams })
+  const ask = createClientAsker({ asker, answers, streams, lanes, observe: observeAsks })
   const { compared } = observeAsks
   const shadows = createShadows({ database, ask, observe: { compared, faulted: onError } })
   const observe: AuthorizationContext['observe'] = {

@@ -1,15 +1,28 @@
 import { hash } from 'node:crypto'
-import type { AskOutcome, DecisionEndpoint } from '../../domain/decision.ts'
+import type {
+  AskError,
+  AskOutcome,
+  DecisionEndpoint,
+  DecisionPurpose,
+} from '../../domain/decision.ts'
 import type { Asker } from './ask.ts'
 import type { CalledAnswer, CalledAnswers } from './calls.ts'
 import type { DecisionRequest } from './compose-request.ts'
 import { formats } from './formats.ts'
+import type { Lane, Lanes } from './lanes.ts'
 import type { DecisionStreams } from './streams.ts'
+
+/** Receives what came of each request. */
+export interface ClientAskObserver {
+  asked(purpose: DecisionPurpose, outcome: AskOutcome): void
+}
 
 interface ClientAskerOptions {
   readonly asker: Pick<Asker, 'ask'>
   readonly answers: Pick<CalledAnswers, 'wait'>
   readonly streams: Pick<DecisionStreams, 'offer' | 'isTaken'>
+  readonly lanes: Pick<Lanes, 'find'>
+  readonly observe: ClientAskObserver
 }
 
 /** Asks a client in the way that its endpoint says, and resolves at the deadline at the latest. */
@@ -20,10 +33,31 @@ export type AskClient = (
 
 /**
  * Asks by HTTP, or on the streams of the client. In both ways the answer may also come by a call:
- * the first usable one counts.
+ * the first usable one counts. In neither way do more than `maxInFlight` requests wait.
  */
-export function createClientAsker({ answers, asker, streams }: ClientAskerOptions): AskClient {
+export function createClientAsker({
+  answers,
+  asker,
+  lanes,
+  observe,
+  streams,
+}: ClientAskerOptions): AskClient {
   return async (endpoint, request) => {
+    const lane = lanes.find(endpoint, request.purpose)
+    const outcome =
+      lane.inFlight < endpoint.maxInFlight
+        ? await askIn(lane, endpoint, request)
+        : composeOutcome(endpoint, request, performance.now(), null, 'too_many_in_flight')
+    observe.asked(request.purpose, outcome)
+    return outcome
+  }
+
+  async function askIn(
+    lane: Lane,
+    endpoint: DecisionEndpoint,
+    request: DecisionRequest,
+  ): Promise<AskOutcome> {
+    lane.inFlight += 1
     const ended = new AbortController()
     const called = answers.wait(request.reserved.decisionId, ended.signal)
     try {
@@ -31,6 +65,7 @@ export function createClientAsker({ answers, asker, streams }: ClientAskerOption
         ? await waitForStream(endpoint, request, called)
         : await asker.ask(endpoint, request, called)
     } finally {
+      lane.inFlight -= 1
       ended.abort()
     }
   }
@@ -61,7 +96,7 @@ const composeOutcome = (
   request: DecisionRequest,
   startedMs: number,
   answered: CalledAnswer | null,
-  error: 'no_stream' | null,
+  error: AskError | null,
 ): AskOutcome => ({
   answer: answered?.answer ?? null,
   error,

@@ -4,15 +4,13 @@ import type {
   AskOutcome,
   DecisionAnswer,
   DecisionEndpoint,
-  DecisionPurpose,
 } from '../../domain/decision.ts'
-import type { OutboundRules } from '../../outbound/guarded-request.ts'
 import type { Admitted, BreakerChange } from './breaker.ts'
 import type { CalledAnswer } from './calls.ts'
 import type { DecisionRequest } from './compose-request.ts'
 import { type Exchange, type ExchangeResult, runExchange } from './exchange.ts'
 import { formats } from './formats.ts'
-import { createLanes, type Lane } from './lanes.ts'
+import type { Lane, Lanes } from './lanes.ts'
 import type { DecisionSigner } from './signing.ts'
 
 /** Asks the endpoints of clients by HTTP. */
@@ -52,13 +50,12 @@ export interface LateAnswer {
 
 /** Receives what an asker notices. */
 export interface AskObserver {
-  asked(purpose: DecisionPurpose, outcome: AskOutcome): void
   answeredLate(request: DecisionRequest, late: LateAnswer): void
   breakerChanged(endpoint: DecisionEndpoint, request: DecisionRequest, change: BreakerChange): void
 }
 
 interface AskerOptions {
-  readonly rules: OutboundRules
+  readonly lanes: Lanes
   readonly signer: Pick<DecisionSigner, 'signDecision'>
   /** Whether requests say that they come from a sandbox. */
   readonly isSandbox: boolean
@@ -71,8 +68,7 @@ const overdueMostMs = 10_000
 /** How many answers of a lane are awaited after their deadline; the others are cut off. */
 const overdueMost = 32
 
-export function createAsker({ isSandbox, observe, rules, signer }: AskerOptions): Asker {
-  const lanes = createLanes(rules)
+export function createAsker({ isSandbox, lanes, observe, signer }: AskerOptions): Asker {
   const running = new Set<Exchange>()
 
   async function ask(
@@ -82,14 +78,10 @@ export function createAsker({ isSandbox, observe, rules, signer }: AskerOptions)
   ): Promise<AskOutcome> {
     const startedMs = performance.now()
     const lane = lanes.find(endpoint, request.purpose)
-    const refuse = (error: AskError | null): AskOutcome => {
-      const outcome = composeOutcome(startedMs, null, { ...noResult, error })
-      observe.asked(request.purpose, outcome)
-      return outcome
-    }
+    const refuse = (error: AskError | null): AskOutcome =>
+      composeOutcome(startedMs, null, { ...noResult, error })
     const leftMs = Math.min(request.reserved.deadline.getTime() - Date.now(), endpoint.timeoutMs)
     if (leftMs <= 0) return refuse(null)
-    if (lane.inFlight >= endpoint.maxInFlight) return refuse('too_many_in_flight')
     const admitted = lane.breaker.admit()
     if (admitted === null) return refuse('breaker_open')
     const exchange: Exchange = {
@@ -103,15 +95,12 @@ export function createAsker({ isSandbox, observe, rules, signer }: AskerOptions)
       statusCode: null,
     }
     running.add(exchange)
-    lane.inFlight += 1
     const ended = runExchange(exchange, { send: lane.request, signer, isSandbox })
     const result = await beforeDeadline(exchange, ended, called)
-    lane.inFlight -= 1
     if (result === null) void awaitOverdue(exchange, lane, ended)
     else running.delete(exchange)
     const outcome = composeOutcome(startedMs, exchange, result ?? overdueResult(exchange))
     settleBreaker(exchange, lane, admitted, outcome)
-    observe.asked(request.purpose, outcome)
     return outcome
   }
 

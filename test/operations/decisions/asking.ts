@@ -1,9 +1,11 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { AskOutcome, DecisionEndpoint, DecisionPurpose } from '../../../src/domain/decision.ts'
 import { type Asker, createAsker, type LateAnswer } from '../../../src/operations/decisions/ask.ts'
+import { createClientAsker } from '../../../src/operations/decisions/ask-client.ts'
 import type { BreakerChange } from '../../../src/operations/decisions/breaker.ts'
 import type { CalledAnswer } from '../../../src/operations/decisions/calls.ts'
 import type { DecisionRequest } from '../../../src/operations/decisions/compose-request.ts'
+import { createLanes } from '../../../src/operations/decisions/lanes.ts'
 import { addressPolicy } from '../../../src/outbound/address-policy.ts'
 import type { OutboundRules } from '../../../src/outbound/guarded-request.ts'
 import { atEndOfFile } from '../../support/end-of-file.ts'
@@ -18,7 +20,7 @@ export type AskedSide = {
   asked: { purpose: DecisionPurpose; outcome: AskOutcome }[]
   late: (LateAnswer & { request: DecisionRequest })[]
   changes: (BreakerChange & { endpoint: DecisionEndpoint })[]
-  ask: (url: string, members?: AskMembers) => Promise<AskOutcome>
+  ask: (url: string | null, members?: AskMembers) => Promise<AskOutcome>
 }
 
 type AskMembers = Partial<DecisionEndpoint> & {
@@ -35,13 +37,14 @@ const loopback = addressPolicy({ allowCidrs: ['127.0.0.0/8'], ownPorts: [], port
 
 export const openAsker = (rules: Partial<OutboundRules> = {}, isSandbox = true): AskedSide => {
   const side: Omit<AskedSide, 'asker' | 'ask'> = { asked: [], late: [], changes: [] }
+  const lanes = createLanes({
+    judgeAddress: loopback,
+    resolve: async () => ['127.0.0.1'],
+    httpsOnly: false,
+    ...rules,
+  })
   const asker = createAsker({
-    rules: {
-      judgeAddress: loopback,
-      resolve: async () => ['127.0.0.1'],
-      httpsOnly: false,
-      ...rules,
-    },
+    lanes,
     isSandbox,
     signer: {
       signDecision: async (_clientId, id, at, body) => {
@@ -57,7 +60,6 @@ export const openAsker = (rules: Partial<OutboundRules> = {}, isSandbox = true):
       },
     },
     observe: {
-      asked: (purpose, outcome) => side.asked.push({ purpose, outcome }),
       answeredLate: (request, late) => side.late.push({ ...late, request }),
       breakerChanged: (endpoint, _request, change) => side.changes.push({ ...change, endpoint }),
     },
@@ -87,7 +89,15 @@ export const openAsker = (rules: Partial<OutboundRules> = {}, isSandbox = true):
         },
         purpose,
       }
-      return asker.ask(endpoint, request, called)
+      const askClient = createClientAsker({
+        asker,
+        lanes,
+        answers: { wait: () => called },
+        // No stream is open, and each request is taken by one of another process.
+        streams: { offer: () => undefined, isTaken: async () => true },
+        observe: { asked: (purpose, outcome) => side.asked.push({ purpose, outcome }) },
+      })
+      return askClient(endpoint, request)
     },
   }
 }

@@ -16,6 +16,22 @@ test('beyond maxInFlight the fallback counts at once, and the endpoint gets no m
   assert.equal(endpoint.received.length, 5)
 })
 
+test('maxInFlight counts requests on streams, too, and they are observed like others', async () => {
+  const { ask, asked, asker } = openAsker()
+  const settings = { timeoutMs: 300, maxInFlight: 5 }
+  const running = Array.from({ length: 5 }, () => ask(null, settings))
+  assert.equal(asker.load().inFlight, 5)
+  const beyond = await ask(null, settings)
+  assert.deepEqual([beyond.error, beyond.requestHash], ['too_many_in_flight', null])
+  assert.deepEqual(
+    asked.map(({ outcome }) => outcome.error),
+    ['too_many_in_flight'],
+  )
+  await Promise.all(running)
+  assert.equal(asker.load().inFlight, 0)
+  assert.equal(asked.length, 6)
+})
+
 test('a thousand requests that hang at one client leave the requests of another alone', async () => {
   const hanging = await openDecisionEndpoint(hang)
   const answering = await openDecisionEndpoint(approve)

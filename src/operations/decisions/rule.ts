@@ -159,6 +159,9 @@ const functions: ReadonlySet<string> = new Set(['size', 'int', 'string'])
 /** The same with a text or a list before the dot. */
 const methods: ReadonlySet<string> = new Set(['size', 'startsWith', 'endsWith', 'lowerAscii'])
 
+/** The members of a request, or of its members, that are lists. */
+const listMembers: ReadonlySet<string> = new Set(['checks', 'limits'])
+
 /** Their body runs once for each element of the list before the dot. */
 const comprehensions: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'filter'])
 
@@ -168,8 +171,9 @@ const textCost = 8
 /**
  * Computes the most steps that an expression can need. A list of a request has `elementsMax`
  * elements; a text counts by its length.
- * @throws `RuleFault` for what is not allowed: `map` and `cel.bind` could double a value again and
- *   again, `matches` needs a regular expression, and times need a clock to be of use.
+ * @throws `RuleFault` for what is not allowed. `map`, `cel.bind`, `+` on lists, and a function that
+ *   binds a name to elements of a written list could double a value again and again. `matches`
+ *   needs a regular expression, and times need a clock to be of use.
  */
 function computeCost(node: ASTNode): number {
   switch (node.op) {
@@ -186,6 +190,9 @@ function computeCost(node: ASTNode): number {
       return sumCosts(node.args)
     case '?:':
       return sumCosts(node.args)
+    case '+':
+      if (node.args.some(isList)) throw refused('The operator + on lists', node, '+')
+      return sumCosts(node.args)
     case 'in':
       return sumCosts(node.args) + countElements(node.args[1])
     case 'call':
@@ -193,10 +200,13 @@ function computeCost(node: ASTNode): number {
     case 'rcall':
       return computeMethodCost(node)
     case '[]':
+      throw refused('An index in brackets', node, '[')
     case '[?]':
+      throw refused('An index in brackets', node, '[?')
     case '.?':
+      throw refused('The operator .?', node, '.?')
     case 'map':
-      throw refused('This notation', node)
+      throw refused('A map in braces', node)
     default:
       return sumCosts(node.args)
   }
@@ -213,31 +223,44 @@ function computeCallCost(node: ASTNode & { readonly op: 'call' }): number {
 
 function computeMethodCost(node: ASTNode & { readonly op: 'rcall' }): number {
   const [name, receiver, operands] = node.args
-  if (comprehensions.has(name))
-    return computeCost(receiver) + countElements(receiver) * sumCosts(operands)
+  if (comprehensions.has(name)) {
+    if (!isListOfRequest(receiver)) {
+      throw refused(`The function ${name} on anything but a list of the request`, node, name)
+    }
+    return computeCost(receiver) + elementsMax * sumCosts(operands)
+  }
   const cost = computeCost(receiver) + sumCosts(operands) + textCost
   // The search may compare each character of one text with each of the other.
   if (name === 'contains') return cost + computeCost(receiver) * sumCosts(operands)
   if (methods.has(name)) return cost
-  throw refused(`The function ${name}`, node)
+  throw refused(`The function ${name}`, node, name)
+}
+
+/** Whether an expression is a member that is a list, or what `filter` leaves of one. */
+function isListOfRequest(node: ASTNode): boolean {
+  if (node.op === '.') return listMembers.has(node.args[1])
+  return node.op === 'rcall' && node.args[0] === 'filter' && isListOfRequest(node.args[1])
+}
+
+/** Whether an expression can be a list. */
+function isList(node: ASTNode): boolean {
+  if (node.op === '?:') return node.args.some(isList)
+  return node.op === 'list' || isListOfRequest(node)
 }
 
 /** Counts the elements that a list may have. */
-function countElements(node: ASTNode): number {
-  switch (node.op) {
-    case 'list':
-      return node.args.length
-    case '.':
-      return elementsMax
-    case '+':
-      return countElements(node.args[0]) + countElements(node.args[1])
-    case 'rcall':
-      return countElements(node.args[1])
-    default:
-      // A name stands for an element of a list, which may be a list itself.
-      return literalMax
-  }
+const countElements = (node: ASTNode): number =>
+  node.op === 'list' ? node.args.length : isListOfRequest(node) ? elementsMax : literalMax
+
+/** @param sign what is not allowed, if an operand is before it in the expression. */
+function refused(what: string, node: ASTNode, sign?: string): RuleFault {
+  const { input, start } = node
+  const at = sign === undefined ? start : input.indexOf(sign, findFirstOperand(node).end)
+  return new RuleFault(`${what} is not allowed, ${describePlace(input, at)}`)
 }
 
-const refused = (what: string, { input, start }: ASTNode): RuleFault =>
-  new RuleFault(`${what} is not allowed, ${describePlace(input, start)}`)
+function findFirstOperand(node: ASTNode): ASTNode {
+  if (!Array.isArray(node.args)) return node
+  const operand = node.args.slice(0, 2).find((each) => typeof each === 'object' && 'op' in each)
+  return (operand as ASTNode | undefined) ?? node
+}

@@ -67,6 +67,30 @@ test('a rule that reads what is not there, overflows or divides by zero decides 
   }
 })
 
+const misplaced: readonly (readonly [rule: string, fault: string])[] = [
+  [
+    'request.merchant.name.matches("a")',
+    'The function matches is not allowed, at line 1, column 23',
+  ],
+  [
+    'true && (request.checks)[0].check == ""',
+    'An index in brackets is not allowed, at line 1, column 25',
+  ],
+  [
+    'size(request.checks + request.checks) > 2',
+    'The operator + on lists is not allowed, at line 1, column 21',
+  ],
+  ['true && nothing(1)', 'The function nothing is not allowed, at line 1, column 9'],
+  [
+    'true && [1].all(a, a > 0)',
+    'The function all on anything but a list of the request is not allowed, at line 1, column 13',
+  ],
+]
+
+test('a rule with something that is not allowed is told what it is, and where', () => {
+  for (const [rule, fault] of misplaced) assert.equal(checkRule(rule), fault, rule)
+})
+
 const notAllowed: readonly string[] = [
   'request.merchant.name.matches("^(a+)+$")',
   'timestamp(request.deadline) > timestamp("2026-01-01T00:00:00Z")',
@@ -82,11 +106,40 @@ const notAllowed: readonly string[] = [
   'type(1) == int',
   'bytes("a") == b"a"',
   'nothing(1)',
+  '[[1, 2]].all(a, a.size() > 0)',
+  '(true ? [1] : [2]).exists(a, a > 0)',
+  'request.checks.filter(c, true).all(c, [c].exists_one(d, true))',
+  '[request.checks].filter(c, true).size() > 0',
+  '(true ? request.checks : request.checks) + request.checks == request.checks',
+  'size([1] + [2]) > 0',
+  '1 in request.limits.filter(l, true) + request.limits',
 ]
 
 test('a rule has no regular expression, no clock, and nothing that makes values larger', () => {
   for (const rule of notAllowed) {
     assert.match(checkRule(rule) ?? '', /not allowed|Exceeded/, rule)
+  }
+})
+
+/** Binds a value again and again, each time to the former one many times over. */
+const growing = (seed: string, levels: number, times: number): string => {
+  const names = 'abcdefghijkl'.split('')
+  const bind = (at: number): string => {
+    const sum = Array.from({ length: times }, () => names[at]).join('+')
+    return at === levels
+      ? `size(${names[at]}) > 0`
+      : `[${sum}].all(${names[at + 1]}, ${bind(at + 1)})`
+  }
+  return `[${seed}].all(a, ${bind(0)})`
+}
+
+test('a rule cannot make a value grow, not even one that was registered before', () => {
+  for (const seed of ['[1,2,3,4,5,6,7,8,9,10]', '"0123456789"']) {
+    const rule = growing(seed, 7, 6)
+    assert.match(checkRule(rule) ?? '', /not allowed/)
+    const startedMs = performance.now()
+    assert.throws(() => applyRule(rule, body), /not allowed/)
+    assert.ok(performance.now() - startedMs < 500, 'nothing was run')
   }
 })
 
@@ -115,7 +168,7 @@ test('a rule that could run for long is refused before it runs', () => {
   for (const rule of bombs) {
     assert.match(
       checkRule(rule) ?? '',
-      /steps|Exceeded|exceeds/,
+      /steps|Exceeded|exceeds|not allowed/,
       `${rule.slice(0, 80)}: ${checkRule(rule)}`,
     )
   }

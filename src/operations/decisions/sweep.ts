@@ -8,6 +8,12 @@ import { composeWaitingRequest } from './waiting-request.ts'
 /** How long after its deadline a decision counts as lost with its process. */
 const lostAfterMs = 2_000
 
+/**
+ * How long after its deadline nothing is approved instead of the client any more: the network has
+ * long ended the authorization.
+ */
+const approvableMs = 30_000
+
 /** The decisions that one run concludes at once. */
 const decisionsAtOnce = 20
 
@@ -20,8 +26,10 @@ export async function concludeLost(
   context: ConcludeContext,
   waiting: WaitingDecision,
 ): Promise<void> {
+  const isApprovable = Date.now() <= waiting.deadline.getTime() + approvableMs
   const { fallback } = waiting.pending
-  const decided = standIn(fallback, 'timeout', (rule) =>
+  const inTime = isApprovable ? fallback : ({ ...fallback, onTimeout: 'decline' } as const)
+  const decided = standIn(inTime, 'timeout', (rule) =>
     applyRule(rule, composePinfoldRequest(composeWaitingRequest(waiting))),
   )
   const durationMs = Math.max(0, waiting.deadline.getTime() - Date.parse(waiting.facts.requestedAt))

@@ -8,8 +8,8 @@ import { authorize } from '../../../../src/operations/authorizations/authorize.t
 import { createDecisions } from '../../../../src/operations/decisions/decide.ts'
 import { createEndpointRegistry } from '../../../../src/operations/decisions/registry.ts'
 import { sweepDecisions } from '../../../../src/operations/decisions/sweep.ts'
-import { issueCard, pinTry } from '../../../support/network.ts'
-import type { TestService } from '../../../support/service.ts'
+import { type IssuedCard, issueCard, pinTry } from '../../../support/network.ts'
+import { sql, type TestService } from '../../../support/service.ts'
 import { connectSwitch, openLink, purchase } from '../../../support/switch.ts'
 import { onEachEngine } from '../../authorizations/engines.ts'
 import { readPayment, send } from '../../payments/network.ts'
@@ -216,24 +216,26 @@ onEachEngine((engine) => {
   }
   const networkId = () => service.sandbox?.network.clientId ?? ''
 
+  /** Begins an authorization whose process is lost while the client thinks. */
+  const loseAuthorization = ({ publicToken }: IssuedCard, fallback: object): void => {
+    const request = {
+      networkId: networkId(),
+      requestId: randomUUID(),
+      card: { publicToken },
+      entryMode: 'ecommerce',
+      reference: 'R-0',
+      transaction: toTransaction({ amount: 700, currency: 'EUR' }),
+    } as const
+    void authorize(loseProcess(fallback), request, null)
+  }
+
   for (const [onTimeout, responseCode] of [
     ['decline', '91'],
     ['approve', '00'],
   ] as const) {
     test(`the sweep concludes what a lost process left: ${onTimeout}`, async () => {
       const card = await issueRestricted(service, { limits })
-      void authorize(
-        loseProcess({ onTimeout }),
-        {
-          networkId: networkId(),
-          requestId: randomUUID(),
-          card: { publicToken: card.publicToken },
-          entryMode: 'ecommerce',
-          reference: 'R-0',
-          transaction: toTransaction({ amount: 700, currency: 'EUR' }),
-        },
-        null,
-      )
+      loseAuthorization(card, { onTimeout })
       const faults: unknown[] = []
       const sweep = () =>
         sweepDecisions(other.authorizing, (fault) => {
@@ -253,6 +255,30 @@ onEachEngine((engine) => {
       const isApproved = responseCode === '00'
       assert.equal((await spendingOf(service, card)).amount, isApproved ? 700 : 0)
       assert.equal((await readNewest(service, card)).approved, isApproved)
+    })
+  }
+
+  for (const fallback of [
+    { onTimeout: 'approve' },
+    { onTimeout: 'rule', rule: 'request.amounts.hold.amount <= 2000' },
+  ]) {
+    test(`a decision found 31 s after its deadline is declined: ${fallback.onTimeout}`, async () => {
+      const card = await issueRestricted(service, { limits })
+      loseAuthorization(card, fallback)
+      await sleep(300)
+      await sql(
+        service.database,
+        `update decision set deadline = deadline - interval '31 seconds'
+         where public_token = $1 and concluded_at is null`,
+        [card.publicToken],
+      )
+      const faults: unknown[] = []
+      await sweepDecisions(other.authorizing, (fault) => faults.push(fault))
+      assert.deepEqual(faults, [])
+      const [outcome] = await outcomesOf(service, card)
+      assert.equal(outcome?.details.responseCode, '91')
+      assert.equal(outcome?.details.decidedBy, 'fallback:timeout')
+      assert.equal((await spendingOf(service, card)).amount, 0)
     })
   }
 

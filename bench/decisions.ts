@@ -193,6 +193,7 @@ async function measureTimeouts(): Promise<void> {
     observe: {
       answeredLate: () => undefined,
       breakerChanged: () => undefined,
+      faulted: () => undefined,
     },
   })
   const timeoutMs = 500

@@ -16,7 +16,7 @@ export function askObserver(
   registry: Registry,
   database: Database,
   log: Logger,
-): AskObserver & ClientAskObserver & Pick<ShadowObserver, 'compared'> {
+): Omit<AskObserver, 'faulted'> & ClientAskObserver & Pick<ShadowObserver, 'compared'> {
   const registers = [registry]
   const requests = new Counter({
     name: 'pinfold_decision_requests_total',

@@ -49,11 +49,16 @@ export function createDeciding(
   config: Config,
   authorizing: Omit<AuthorizationContext, 'decisions'>,
   { database, registry, signer }: Pick<EndpointContext, 'database' | 'registry' | 'signer'>,
-  observeAsks: AskObserver & ClientAskObserver & Pick<ShadowObserver, 'compared'>,
+  observeAsks: Omit<AskObserver, 'faulted'> & ClientAskObserver & Pick<ShadowObserver, 'compared'>,
   onError: (error: unknown) => void,
 ): Deciding {
   const lanes = createLanes({ ...targetRules(config), resolve: nameServers() })
-  const asker = createAsker({ lanes, signer, isSandbox: config.sandbox, observe: observeAsks })
+  const asker = createAsker({
+    lanes,
+    signer,
+    isSandbox: config.sandbox,
+    observe: { ...observeAsks, faulted: onError },
+  })
   const answers = createCalledAnswers(authorizing.database, onError)
   const compose = composeRows({ signer, isSandbox: config.sandbox })
   const streams = createDecisionStreams({ database, answers, compose, onError })

@@ -51,6 +51,8 @@ export interface LateAnswer {
 /** Receives what an asker notices. */
 export interface AskObserver {
   answeredLate(request: DecisionRequest, late: LateAnswer): void
+  /** This process failed. The fallback decides. */
+  faulted(error: unknown): void
   breakerChanged(endpoint: DecisionEndpoint, request: DecisionRequest, change: BreakerChange): void
 }
 
@@ -95,7 +97,8 @@ export function createAsker({ isSandbox, lanes, observe, signer }: AskerOptions)
       statusCode: null,
     }
     running.add(exchange)
-    const ended = runExchange(exchange, { send: lane.request, signer, isSandbox })
+    const onFault = observe.faulted
+    const ended = runExchange(exchange, { send: lane.request, signer, isSandbox, onFault })
     const result = await beforeDeadline(exchange, ended, called)
     if (result === null) void awaitOverdue(exchange, lane, ended)
     else running.delete(exchange)
@@ -105,11 +108,13 @@ export function createAsker({ isSandbox, lanes, observe, signer }: AskerOptions)
   }
 
   function settleBreaker(
-    { endpoint, request }: Exchange,
+    { endpoint, isSent, request }: Exchange,
     { breaker }: Lane,
     admitted: Admitted,
     outcome: AskOutcome,
   ): void {
+    // What this process did not send tells nothing about the endpoint.
+    if (!isSent) return
     const change = breaker.settle(admitted, isAnswered(outcome))
     if (change && request.purpose === 'authorize') observe.breakerChanged(endpoint, request, change)
   }

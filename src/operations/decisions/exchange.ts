@@ -32,6 +32,8 @@ interface ExchangeOptions {
   readonly send: GuardedRequest
   readonly signer: Pick<DecisionSigner, 'signDecision'>
   readonly isSandbox: boolean
+  /** Receives the cause of a failure of this process. */
+  readonly onFault: (error: unknown) => void
 }
 
 /** A retry needs this share of the time. */
@@ -46,14 +48,19 @@ export async function runExchange(
   options: ExchangeOptions,
 ): Promise<ExchangeResult> {
   try {
-    const headers = await composeHeaders(exchange, options)
+    const headers = await composeHeaders(exchange, options).catch((error: unknown) => {
+      throw new PostFailed('signing_failed', false, error)
+    })
     const posted = await post(exchange, options, headers, 1).catch((error: unknown) => {
       if (!mayRetry(exchange, error)) throw error
       return post(exchange, options, headers, 2)
     })
     return judge(exchange, posted)
   } catch (error) {
-    const reason = error instanceof PostFailed ? error.reason : 'signing_failed'
+    if (!(error instanceof PostFailed)) options.onFault(error)
+    else if (error.reason === 'signing_failed') options.onFault(error.cause)
+    // Only an answer that this process cannot read ends in another error.
+    const reason = error instanceof PostFailed ? error.reason : 'bad_body'
     return { answer: null, error: reason, answerHash: null }
   }
 }

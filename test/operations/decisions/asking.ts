@@ -6,6 +6,7 @@ import type { BreakerChange } from '../../../src/operations/decisions/breaker.ts
 import type { CalledAnswer } from '../../../src/operations/decisions/calls.ts'
 import type { DecisionRequest } from '../../../src/operations/decisions/compose-request.ts'
 import { createLanes } from '../../../src/operations/decisions/lanes.ts'
+import type { DecisionSigner } from '../../../src/operations/decisions/signing.ts'
 import { addressPolicy } from '../../../src/outbound/address-policy.ts'
 import type { OutboundRules } from '../../../src/outbound/guarded-request.ts'
 import { atEndOfFile } from '../../support/end-of-file.ts'
@@ -18,6 +19,7 @@ export const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 export type AskedSide = {
   asker: Asker
   asked: { purpose: DecisionPurpose; outcome: AskOutcome }[]
+  faults: unknown[]
   late: (LateAnswer & { request: DecisionRequest })[]
   changes: (BreakerChange & { endpoint: DecisionEndpoint })[]
   ask: (url: string | null, members?: AskMembers) => Promise<AskOutcome>
@@ -35,8 +37,22 @@ const never = new Promise<null>(() => {})
 
 const loopback = addressPolicy({ allowCidrs: ['127.0.0.0/8'], ownPorts: [], ports: null })
 
-export const openAsker = (rules: Partial<OutboundRules> = {}, isSandbox = true): AskedSide => {
-  const side: Omit<AskedSide, 'asker' | 'ask'> = { asked: [], late: [], changes: [] }
+const signByHmac: DecisionSigner['signDecision'] = async (_clientId, id, at, body) => {
+  const timestamp = String(Math.floor(at.getTime() / 1_000))
+  const signed = createHmac('sha256', Buffer.alloc(32, 7)).update(`${id}.${timestamp}.${body}`)
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signed.digest('base64')}`,
+  }
+}
+
+export const openAsker = (
+  rules: Partial<OutboundRules> = {},
+  isSandbox = true,
+  signDecision: DecisionSigner['signDecision'] = signByHmac,
+): AskedSide => {
+  const side: Omit<AskedSide, 'asker' | 'ask'> = { asked: [], faults: [], late: [], changes: [] }
   const lanes = createLanes({
     judgeAddress: loopback,
     resolve: async () => ['127.0.0.1'],
@@ -46,21 +62,10 @@ export const openAsker = (rules: Partial<OutboundRules> = {}, isSandbox = true):
   const asker = createAsker({
     lanes,
     isSandbox,
-    signer: {
-      signDecision: async (_clientId, id, at, body) => {
-        const timestamp = String(Math.floor(at.getTime() / 1_000))
-        const signed = createHmac('sha256', Buffer.alloc(32, 7)).update(
-          `${id}.${timestamp}.${body}`,
-        )
-        return {
-          'webhook-id': id,
-          'webhook-timestamp': timestamp,
-          'webhook-signature': `v1,${signed.digest('base64')}`,
-        }
-      },
-    },
+    signer: { signDecision },
     observe: {
       answeredLate: (request, late) => side.late.push({ ...late, request }),
+      faulted: (error) => side.faults.push(error),
       breakerChanged: (endpoint, _request, change) => side.changes.push({ ...change, endpoint }),
     },
   })

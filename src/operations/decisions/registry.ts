@@ -7,8 +7,8 @@ import { createFreshValues } from './fresh-values.ts'
 /** The versions in force for a product of a client; at least one of the first and the last. */
 export interface EndpointsInForce {
   readonly enforced: DecisionEndpoint | null
-  /** Asked about the authorizations outside the sample of `enforced`. */
-  readonly previous: DecisionEndpoint | null
+  /** Asked outside the sample of `enforced`: the first one whose own sample has the request. */
+  readonly others: readonly DecisionEndpoint[]
   /** Asked beside it; its answers are recorded only. */
   readonly shadow: DecisionEndpoint | null
 }
@@ -38,33 +38,36 @@ async function readInForce(
   productId: number,
 ): Promise<EndpointsInForce | null> {
   const rows = await listEndpointsInForce(database, clientId, productId)
+  const pick = (role: EndpointRole, isOwn: boolean) =>
+    rows.find((row) => row.role === role && (row.productId !== null) === isOwn)
   // In each mode, a product's own version goes before the one for all products.
-  const isOwn = (role: EndpointRole) => rows.some((row) => row.role === role && row.productId)
-  const owns = { enforced: isOwn('enforced'), previous: isOwn('enforced'), shadow: isOwn('shadow') }
-  const pick = (role: EndpointRole) =>
-    rows.find((row) => row.role === role && (row.productId !== null) === owns[role]) ?? null
-  const enforced = pick('enforced')
-  const shadow = pick('shadow')
-  if (!enforced && !shadow) return null
-  return { enforced, previous: pick('previous'), shadow }
+  const deciding = [
+    pick('enforced', true),
+    pick('previous', true),
+    pick('enforced', false),
+    pick('previous', false),
+  ]
+  const [enforced = null, ...others] = deciding.filter((each) => each !== undefined)
+  const shadow = pick('shadow', true) ?? pick('shadow', false) ?? null
+  return enforced || shadow ? { enforced, others, shadow } : null
 }
 
 /**
- * Selects who decides an authorization: the enforced version, or the previous one outside its
- * sample. The same authorization always has the same one.
+ * Selects who decides an authorization: the enforced version, or outside its sample the
+ * previous one, or that for all products. The same authorization always has the same one.
  * @returns null if nobody is asked.
  */
 export function selectEndpoint(
-  { enforced, previous }: EndpointsInForce,
+  { enforced, others }: EndpointsInForce,
   authorizationId: string,
 ): DecisionEndpoint | null {
-  if (!enforced || enforced.samplePercent === 100) return enforced
-  return computePercentile(authorizationId) < enforced.samplePercent ? enforced : previous
+  if (!enforced || isInSample(enforced, authorizationId)) return enforced
+  return others.find((other) => isInSample(other, authorizationId)) ?? null
 }
 
-/** Whether an authorization is in the sample of a shadow version. */
-export const isInSample = (endpoint: DecisionEndpoint, authorizationId: string): boolean =>
-  computePercentile(authorizationId) < endpoint.samplePercent
+/** Whether an authorization is in the sample of a version. */
+export const isInSample = ({ samplePercent }: DecisionEndpoint, authorizationId: string): boolean =>
+  samplePercent === 100 || computePercentile(authorizationId) < samplePercent
 
 /** Spreads authorizations evenly over 0 to 99. Their ids are ordered by time, so not by these. */
 const computePercentile = (authorizationId: string): number =>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { DecisionEndpoint } from '../../../src/domain/decision.ts'
 import {
   createEndpointRegistry,
   type EndpointsInForce,
@@ -11,6 +11,7 @@ import {
 import { openDecisionEndpoint } from '../../support/decision-endpoint.ts'
 import { databaseEngines } from '../../support/engines.ts'
 import { openTestService, sql, type TestService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 import {
   activate,
   answerPing,
@@ -120,20 +121,32 @@ for (const engine of databaseEngines) {
       const read = async (id: number) => {
         const registry = createEndpointRegistry(service.database)
         const inForce = await registry.find(clientId, id)
-        const name = (part: 'enforced' | 'previous' | 'shadow') => {
-          const endpoint = inForce?.[part]
-          return endpoint ? `${endpoint.productId} ${endpoint.version}` : null
-        }
-        return [name('enforced'), name('previous'), name('shadow')]
+        const name = (endpoint: DecisionEndpoint | null | undefined) =>
+          endpoint ? `${endpoint.productId} ${endpoint.version}` : null
+        return [name(inForce?.enforced), inForce?.others.map(name), name(inForce?.shadow)]
       }
-      assert.deepEqual(await read(1001), ['null 1', null, '1001 1'])
-      assert.deepEqual(await read(1002), ['null 1', null, null])
+      assert.deepEqual(await read(1001), ['null 1', [], '1001 1'])
+      assert.deepEqual(await read(1002), ['null 1', [], null])
       await putInForce(service, { url, timeoutMs: 800 }, '?productId=1001')
       await putInForce(service, { url, timeoutMs: 700 })
-      assert.deepEqual(await read(1001), ['1001 2', null, null])
-      assert.deepEqual(await read(1002), ['null 2', 'null 1', null])
+      assert.deepEqual(await read(1001), ['1001 2', ['null 2', 'null 1'], null])
+      assert.deepEqual(await read(1002), ['null 2', ['null 1'], null])
       assert.equal((await service.call('DELETE', '/decision-endpoint?productId=1001')).status, 204)
-      assert.deepEqual(await read(1001), ['null 2', 'null 1', null])
+      assert.deepEqual(await read(1001), ['null 2', ['null 1'], null])
+    })
+
+    test('outside the sample of a product, the endpoint for all products decides', async () => {
+      const service = await openTestService({ database: await engine.open() })
+      const { url } = await openDecisionEndpoint(answerPing)
+      await putInForce(service, { url })
+      await putInForce(service, { url, sample: 10 }, '?productId=1001')
+      const inForce = await createEndpointRegistry(service.database).find(clientId, productId)
+      assert.ok(inForce)
+      const ids = Array.from({ length: 500 }, () => randomUUID())
+      const own = ids.filter((id) => selectEndpoint(inForce, id)?.productId === productId)
+      const common = ids.filter((id) => selectEndpoint(inForce, id)?.productId === null)
+      assert.ok(own.length > 0 && common.length > own.length, `${own.length} of ${ids.length}`)
+      assert.equal(own.length + common.length, ids.length, 'somebody is always asked')
     })
 
     test('a removed endpoint asks nobody, and its versions stay on record', async () => {
@@ -169,12 +182,12 @@ for (const engine of databaseEngines) {
       assert.equal(await other.find(clientId, productId), null)
       await putInForce(service, { url })
       const sinceMs = performance.now()
-      while ((await other.find(clientId, productId)) === null) await sleep(5)
+      await until(async () => (await other.find(clientId, productId)) !== null)
       assert.ok(performance.now() - sinceMs < 1_100)
       // Also where it is in use all the time, and without waiting for the database.
       await putInForce(service, { url, timeoutMs: 900 })
       const againMs = performance.now()
-      while ((await other.find(clientId, productId))?.enforced?.version !== 2) await sleep(5)
+      await until(async () => (await other.find(clientId, productId))?.enforced?.version === 2)
       assert.ok(performance.now() - againMs < 1_100)
     })
   })
@@ -199,7 +212,7 @@ const version = (number: number, samplePercent: number) => ({
 test('a sample of ten percent gets about a tenth, and the previous version the rest', () => {
   const inForce: EndpointsInForce = {
     enforced: version(2, 10),
-    previous: version(1, 100),
+    others: [version(1, 100)],
     shadow: null,
   }
   const ids = Array.from({ length: 20_000 }, () => randomUUID())
@@ -214,7 +227,7 @@ test('a sample of ten percent gets about a tenth, and the previous version the r
 })
 
 test('outside the sample nobody is asked without a previous version', () => {
-  const inForce: EndpointsInForce = { enforced: version(1, 1), previous: null, shadow: null }
+  const inForce: EndpointsInForce = { enforced: version(1, 1), others: [], shadow: null }
   const asked = Array.from({ length: 2_000 }, () => selectEndpoint(inForce, randomUUID()))
   const count = asked.filter((endpoint) => endpoint !== null).length
   assert.ok(count > 0 && count < 60, String(count))

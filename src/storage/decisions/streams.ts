@@ -31,12 +31,26 @@ const selectWaiting = declare<{ clientIds: readonly string[]; limit: number }, W
   'list_waiting_requests',
 )
 
-/** Lists requests that wait for a stream of one of these clients, the most urgent first. */
-export const listWaitingRequests = (
+/**
+ * Lists requests that wait for a stream of one of these clients, for each client the most urgent
+ * first. A client with many of them does not keep out those of another client.
+ */
+export async function listWaitingRequests(
   connection: Connection,
   clientIds: readonly string[],
   limit: number,
-): Promise<WaitingRow[]> => selectWaiting(connection, { clientIds, limit })
+): Promise<readonly WaitingRow[]> {
+  const rows = await selectWaiting(connection, { clientIds, limit })
+  if (rows.length < limit || clientIds.length === 1) return rows
+  // A cluster cannot limit the rows of each client in one statement. Those that have their share
+  // keep it, and the others are listed without them.
+  const byClient = Map.groupBy(rows, ({ clientId }) => clientId)
+  const share = rows.length / byClient.size
+  const served = new Map([...byClient].filter(([, some]) => some.length >= share))
+  const others = clientIds.filter((clientId) => !served.has(clientId))
+  const rest = others.length === 0 ? [] : await listWaitingRequests(connection, others, limit)
+  return [...[...served.values()].flat(), ...rest]
+}
 
 interface RequestKeys {
   readonly publicTokens: readonly PublicToken[]

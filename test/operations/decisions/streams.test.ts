@@ -13,6 +13,7 @@ import {
   type DecisionStreams,
   type StreamedRequest,
 } from '../../../src/operations/decisions/streams.ts'
+import { listWaitingRequests } from '../../../src/storage/decisions/streams.ts'
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { setClientActive } from '../../support/builders.ts'
 import { databaseEngines } from '../../support/engines.ts'
@@ -40,6 +41,7 @@ for (const { name, open, skip } of databaseEngines) {
       const service = await openTestService({ database })
       publicToken = (await service.createCard()).publicToken
       await registerStreamEndpoint(database)
+      await registerStreamEndpoint(database, 'demo-other-client')
     })
     beforeEach(async () => {
       await streams?.close()
@@ -145,6 +147,24 @@ for (const { name, open, skip } of databaseEngines) {
         await answer(next.decisionId).catch(() => null)
         reader.end()
       }
+    })
+
+    test('many waiting requests of one client keep out none of another client', async () => {
+      await Promise.all(
+        Array.from({ length: 300 }, () =>
+          beginWaiting(database, { publicToken, timeoutMs: 10_000 }),
+        ),
+      )
+      await sql(
+        database,
+        `update decision set client_id = 'demo-other-client'
+         where concluded_at is null and deadline > now()`,
+      )
+      const own = await beginWaiting(database, { publicToken, timeoutMs: 60_000 })
+      const rows = await listWaitingRequests(database, ['demo-other-client', 'demo-client'], 100)
+      const ids = rows.map(({ decisionId }) => decisionId)
+      assert.ok(ids.includes(own.decisionId))
+      assert.equal(new Set(ids).size, 101)
     })
 
     test('a request is on no stream of another client', async () => {

@@ -4,7 +4,7 @@
 -- p_answer: JSON, as src/storage/decisions/calls.ts writes it.
 --
 -- Returns one of these outcomes:
---   accepted: the decision has this answer now.
+--   accepted: the decision has this answer, from now on or since an earlier call.
 --   taken: it was answered before; said is the first answer.
 --   late: the deadline has passed, or something else decided instead. Nothing changed.
 --   unknown: the card has no such decision.
@@ -31,6 +31,9 @@ begin
   v_now := clock_timestamp();
   if v_decision.decision_id is null then
     outcome := 'unknown';
+  elsif v_decision.called_answer = p_answer then
+    -- A client that lost the response repeats its call. The same bytes give the same p_answer.
+    outcome := 'accepted';
   elsif v_decision.called_answer is not null then
     outcome := 'taken';
     said := v_decision.called_answer;

@@ -74,6 +74,18 @@ for (const { name, open, skip } of databaseEngines) {
       )
     })
 
+    test('an answer may be repeated: the same bytes are accepted again, and change nothing', async () => {
+      const { decisionId } = await begin()
+      const body = { decision: 'approve', amount: 1_000, metadata: { order: 7 } }
+      const first = await answer(decisionId, body)
+      await sql(database, 'update decision set deadline = asked_at where decision_id = $1::uuid', [
+        decisionId,
+      ])
+      assert.deepEqual(await answer(decisionId, body), first)
+      const other = answer(decisionId, { ...body, amount: 999 })
+      await assert.rejects(other, { code: 'decision_answered' })
+    })
+
     test('an answer after the deadline changes nothing and is kept as late', async () => {
       const { decisionId } = await begin({ timeoutMs: 1 })
       await sleep(5)

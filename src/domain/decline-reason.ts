@@ -218,7 +218,7 @@ export const declineRules = {
     responseCode: '1A',
     declinedBy: 'client',
     retry: 'with_other_data',
-    advice: 'Pay again and confirm the payment, such as with your PIN or in your app.',
+    advice: 'Pay again and confirm the payment, for example with your PIN or in your app.',
   },
   decision_unavailable: {
     responseCode: '91',

@@ -122,7 +122,7 @@ export const problemKinds = {
   },
   decision_version_conflict: {
     status: 409,
-    title: 'The decision endpoint has no version for this.',
+    title: 'The decision endpoint has no version that this call needs.',
     explanation:
       'Activation needs a draft, which must not change while it is pinged. A rollback needs a ' +
       'previous version; a second rollback has none. The detail names what is missing. Nothing ' +
@@ -247,7 +247,7 @@ export const problemKinds = {
   },
   decision_ping_failed: {
     status: 422,
-    title: 'The decision endpoint did not answer the ping rightly.',
+    title: 'The decision endpoint did not answer the ping correctly.',
     explanation:
       'Before a draft is put in force, a signed ping goes to it. It must be answered in time, ' +
       'with status 200 and a JSON object that repeats the challenge. The detail names what was ' +

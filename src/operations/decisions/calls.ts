@@ -12,6 +12,7 @@ import {
   takeDecisionAnswer,
 } from '../../storage/decisions/calls.ts'
 import type { Database } from '../../storage/engine/database.ts'
+import { decisionNotFound } from './decision-not-found.ts'
 import { checkAnswer } from './parse-answer.ts'
 
 /** An answer that came by a call of the client, with the hash of its bytes. */
@@ -133,7 +134,7 @@ export async function answerByCall(
   const found = isUuid(decisionId)
     ? await findAnsweredDecision(database, clientId, decisionId)
     : null
-  if (!found) throw new Problem('not_found', { detail: noDecision })
+  if (!found) throw decisionNotFound(decisionId)
   const { heldAmount, heldCurrencyCode: currency, publicToken } = found
   const facts = JSON.parse(found.facts) as DecisionFacts
   const parsed = checkAnswer(toMembers(body), {
@@ -146,19 +147,19 @@ export async function answerByCall(
   const stated = { answer: parsed.answer, answerHash: hash('sha256', bytes, 'buffer') }
   const key = { publicToken, decisionId }
   const { outcome, said } = await takeDecisionAnswer(database, key, stated)
-  if (outcome === 'unknown') throw new Problem('not_found', { detail: noDecision })
+  if (outcome === 'unknown') throw decisionNotFound(decisionId)
   if (outcome === 'taken') {
     throw new Problem('decision_answered', { detail: `The first answer was ${writeSaid(said)}.` })
   }
   if (outcome === 'late') {
     await recordLateAnswer(database, key, stated, requestId)
-    throw new Problem('decision_over')
+    throw new Problem('decision_over', {
+      detail: 'The deadline has passed, or the decision was made without this answer.',
+    })
   }
   answers.deliver(decisionId, stated)
   return parsed.answer
 }
-
-const noDecision = 'No decision has this decisionId.'
 
 const faults = {
   bad_amount: {

@@ -276,7 +276,10 @@ export async function removeEndpoint(
         ? [shadowVersion]
         : [draftVersion, enforcedVersion, previousVersion, shadowVersion]
     const versions = removed.filter((version) => version !== null)
-    if (versions.length === 0) throw new Problem('not_found', { detail: noEndpoint })
+    if (versions.length === 0) {
+      const detail = part === 'shadow' ? 'The endpoint has no shadow version.' : noEndpoint
+      throw new Problem('not_found', { detail })
+    }
     await stored.updateEndpointState(connection, reference, {
       ...(part === 'shadow' ? state : noVersions),
       shadowVersion: null,
@@ -312,7 +315,9 @@ async function requireVersion(
     version === null ? null : await stored.findEndpointVersion(connection, reference, version)
   if (found) return found
   throw refuseVersion(
-    name === 'draft' ? 'The endpoint has no draft.' : 'The endpoint has no previous version.',
+    name === 'draft'
+      ? 'The endpoint has no draft. Register the settings first (PUT).'
+      : 'The endpoint has no previous version. Register the wanted settings, and activate them.',
   )
 }
 

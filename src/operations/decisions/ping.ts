@@ -38,7 +38,9 @@ export async function pingEndpoint(
   if (url === null) {
     // A stream is opened by the client with its own token, which proves as much as a signature.
     if (await hasOpenStream(database, clientId)) return
-    throw refusePing('The client has no open stream.')
+    throw refusePing(
+      'The client has no open stream. Start pinfold decisions listen --exec FILE, or register a URL.',
+    )
   }
   const challenge = randomBytes(16).toString('base64url')
   const body = JSON.stringify({ type: 'decision.ping', challenge })
@@ -58,14 +60,20 @@ function findFault(
   if (status >= 300 && status < 400) {
     return `The endpoint answered with the status ${status}. Redirects are not followed.`
   }
+  if (status === 401) {
+    return (
+      'The endpoint answered with the status 401 instead of 200. If it refused the signature, ' +
+      'check that it uses the present key.'
+    )
+  }
   if (status !== 200) return `The endpoint answered with the status ${status} instead of 200.`
   if (text.length > answerBytesMax) {
     return `The body of the answer exceeds ${answerBytesMax} bytes.`
   }
   const members = parseObject(text)
   if (members === null) return 'The body of the answer is not a JSON object.'
-  if (members.challenge === undefined) return 'The answer has no member challenge.'
-  return members.challenge === challenge ? null : 'The answer has another challenge than the ping.'
+  if (members.challenge === challenge) return null
+  return 'The answer must be {"challenge": …} with the value of the ping.'
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | null {

@@ -9,11 +9,11 @@ import type {
 } from '../../domain/decision.ts'
 import { isUuid, type PublicToken } from '../../domain/identifiers.ts'
 import type { Money } from '../../domain/money.ts'
-import { Problem } from '../../domain/problem.ts'
 import * as stored from '../../storage/decisions/records.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import { composePinfoldRequest } from './compose-request.ts'
 import { toRequest } from './compose-row.ts'
+import { decisionNotFound } from './decision-not-found.ts'
 
 interface Records {
   readonly database: Database
@@ -97,7 +97,7 @@ export async function requireDecision(
   decisionId: string,
 ): Promise<stored.DecisionRow> {
   const row = isUuid(decisionId) && (await stored.findDecision(database, clientId, decisionId))
-  if (!row) throw new Problem('not_found', { detail: 'No decision has this decisionId.' })
+  if (!row) throw decisionNotFound(decisionId)
   return row
 }
 

@@ -41,7 +41,7 @@ export async function replayDecision(
     version === null
       ? await findInForce(registry, requester, facts)
       : await findVersion(database, row, version)
-  if (!endpoint) throw new Problem('not_found', { detail: 'No endpoint is in force.' })
+  if (!endpoint) throw new Problem('not_found', { detail: noneInForce })
   const { hold } = toRequest(row).reserved
   const trialId = newEventId()
   const trial = { decisionId: trialId, purpose: 'replay', endpoint, facts, hold } as const
@@ -56,6 +56,8 @@ export async function replayDecision(
   ])
   return { original, replay }
 }
+
+const noneInForce = 'No endpoint is in force. Name a version: ?version=N.'
 
 async function findInForce(
   registry: Pick<EndpointRegistry, 'find'>,

@@ -78,14 +78,21 @@ test('an activation names the version, who activated it and when in the audit lo
   })
 })
 
-test('a ping that is not answered rightly is refused with what was wrong', async () => {
+test('a ping that is not answered correctly is refused with what was wrong', async () => {
   assert.deepEqual(
     await refused(() => ({ challenge: 'another' })),
-    failed('The answer has another challenge than the ping.'),
+    failed('The answer must be {"challenge": …} with the value of the ping.'),
   )
   assert.deepEqual(
     await refused(() => ({ decision: 'approve' })),
-    failed('The answer has no member challenge.'),
+    failed('The answer must be {"challenge": …} with the value of the ping.'),
+  )
+  assert.deepEqual(
+    await refused(() => 401),
+    failed(
+      'The endpoint answered with the status 401 instead of 200. If it refused the signature, ' +
+        'check that it uses the present key.',
+    ),
   )
   assert.deepEqual(
     await refused(() => 500),
@@ -190,7 +197,7 @@ const assertNoDraft = async (fresh: TestService): Promise<void> => {
   await activate(fresh)
   const again = await activate(fresh)
   assert.equal(again.status, 409)
-  assert.equal(again.json.detail, 'The endpoint has no draft.')
+  assert.equal(again.json.detail, 'The endpoint has no draft. Register the settings first (PUT).')
   assert.equal(endpoint.received.length, 1)
 }
 
@@ -198,7 +205,11 @@ test('an endpoint without a URL is put in force while the client has an open str
   const fresh = await openTestService()
   await setEndpoint(fresh, {})
   const refused = await activate(fresh)
-  assert.deepEqual([refused.status, refused.json.detail], [422, 'The client has no open stream.'])
+  assert.equal(refused.status, 422)
+  assert.equal(
+    refused.json.detail,
+    'The client has no open stream. Start pinfold decisions listen --exec FILE, or register a URL.',
+  )
   const lease = (seconds: number) =>
     sql(
       fresh.database,

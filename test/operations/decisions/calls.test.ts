@@ -106,7 +106,12 @@ for (const { name, open, skip } of databaseEngines) {
       const refused = answer(decisionId, { decision: 'approve' }, 'demo-other-client')
       await assert.rejects(refused, { code: 'not_found' })
       for (const id of [randomUUID(), 'x', `${decisionId} `]) {
-        await assert.rejects(answer(id, { decision: 'approve' }), { code: 'not_found' })
+        await assert.rejects(answer(id, { decision: 'approve' }), {
+          code: 'not_found',
+          detail: /^[^ ]{36}$/.test(id)
+            ? `Your client has no decision ${id}.`
+            : 'The decisionId must be a UUID.',
+        })
       }
     })
 

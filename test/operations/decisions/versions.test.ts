@@ -70,7 +70,10 @@ for (const engine of databaseEngines) {
       assert.equal(back.json.enforced.timeoutMs, 1_500)
       const again = await rollBack(service)
       assert.equal(again.status, 409)
-      assert.equal(again.json.detail, 'The endpoint has no previous version.')
+      assert.equal(
+        again.json.detail,
+        'The endpoint has no previous version. Register the wanted settings, and activate them.',
+      )
       assert.deepEqual(await readNumbers(service), rolledBack)
     })
 
@@ -106,14 +109,16 @@ for (const engine of databaseEngines) {
       await putInForce(service, { url, timeoutMs: 800, mode: 'shadow' })
       const path = '/decision-endpoint?mode=shadow'
       assert.equal((await service.call('DELETE', path)).status, 204)
-      assert.equal((await service.call('DELETE', path)).status, 404)
+      const again = await service.call('DELETE', path)
+      assert.equal(again.status, 404)
+      assert.equal(again.json.detail, 'The endpoint has no shadow version.')
       assert.deepEqual(await readNumbers(service), { ...beside, shadow: null })
       await putInForce(service, { url, timeoutMs: 700, mode: 'shadow' })
       await putInForce(service, { url, timeoutMs: 700 })
       assert.equal((await readNumbers(service)).shadow, null)
     })
 
-    test('the endpoint of a product goes before the one for all products, in each mode', async () => {
+    test('the endpoint of a product takes precedence over the one for all products, in each mode', async () => {
       const service = await openTestService({ database: await engine.open() })
       const { url } = await openDecisionEndpoint(answerPing)
       await putInForce(service, { url })

@@ -5208,7 +5208,7 @@ export interface operations {
             /**
              * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
              *
-             *     `decision_version_conflict`: The decision endpoint has no version for this.
+             *     `decision_version_conflict`: The decision endpoint has no version that this call needs.
              */
             readonly 409: {
                 headers: {
@@ -5229,7 +5229,7 @@ export interface operations {
              *
              *     `idempotency_key_reused`: This Idempotency-Key belongs to another request.
              *
-             *     `decision_ping_failed`: The decision endpoint did not answer the ping rightly.
+             *     `decision_ping_failed`: The decision endpoint did not answer the ping correctly.
              */
             readonly 422: {
                 headers: {
@@ -5339,7 +5339,7 @@ export interface operations {
             /**
              * @description `idempotency_key_in_use`: A request with this Idempotency-Key is still running.
              *
-             *     `decision_version_conflict`: The decision endpoint has no version for this.
+             *     `decision_version_conflict`: The decision endpoint has no version that this call needs.
              */
             readonly 409: {
                 headers: {

@@ -39,7 +39,8 @@ export async function pingEndpoint(
     // A stream is opened by the client with its own token, which proves as much as a signature.
     if (await hasOpenStream(database, clientId)) return
     throw refusePing(
-      'The client has no open stream. Start pinfold decisions listen --exec FILE, or register a URL.',
+      'The client has no open stream. Start pinfold decisions listen --exec FILE, ' +
+        'or register a URL.',
     )
   }
   const challenge = randomBytes(16).toString('base64url')

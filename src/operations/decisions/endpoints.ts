@@ -23,6 +23,11 @@ export interface EndpointContext extends PingContext {
   readonly registry: EndpointRegistry
 }
 
+interface ActivationContext extends EndpointContext {
+  /** Called before the wait for the endpoint begins. */
+  readonly onWaiting: () => void
+}
+
 /** The settings of a version, and the version of the interface that it is registered by. */
 interface Registration {
   readonly settings: EndpointSettings
@@ -171,7 +176,7 @@ async function requireRecord(
  * @throws `Problem` `not_found`, `decision_version_conflict`, `decision_ping_failed`.
  */
 export async function activateEndpoint(
-  context: EndpointContext,
+  context: ActivationContext,
   requester: Requester,
   productId: ProductId | null,
   request: RepeatableRequest | null,
@@ -182,6 +187,7 @@ export async function activateEndpoint(
   if (first) return first
   const state = await requireState(context.database, reference)
   const draft = await requireVersion(context.database, reference, state.draftVersion, 'draft')
+  context.onWaiting()
   await pingEndpoint(context, draft)
   const answer = await once(context, request, async (connection) => {
     const locked = await stored.lockEndpoint(connection, reference)

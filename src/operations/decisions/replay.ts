@@ -15,6 +15,8 @@ interface ReplayContext {
   readonly database: Database
   readonly registry: Pick<EndpointRegistry, 'find'>
   readonly ask: AskClient
+  /** Called before the wait for the client begins. */
+  readonly onWaiting: () => void
 }
 
 /** What was decided, and what an endpoint answers now to the same facts. */
@@ -30,7 +32,7 @@ interface Replay {
  * @throws `Problem` `not_found` without such a decision, or without such an endpoint.
  */
 export async function replayDecision(
-  { ask, database, registry }: ReplayContext,
+  { ask, database, onWaiting, registry }: ReplayContext,
   requester: Requester,
   decisionId: string,
   version: number | null,
@@ -47,6 +49,7 @@ export async function replayDecision(
   const trial = { decisionId: trialId, purpose: 'replay', endpoint, facts, hold } as const
   const reserved = await beginTrial(database, trial)
   if (!reserved) throw new Problem('not_found', { detail: 'The card of this decision is gone.' })
+  onWaiting()
   const outcome = await ask(endpoint, { facts, reserved, purpose: 'replay' })
   const key = { publicToken: row.publicToken, decisionId: trialId }
   await concludeTrial(database, key, outcome)

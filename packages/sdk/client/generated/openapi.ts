@@ -548,7 +548,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Ask again about a past decision
-         * @description Sends the stored facts to the endpoint in force, or to one of its versions, and returns both outcomes. The request says that it is a replay. It changes nothing.
+         * @description Sends the stored facts to the endpoint in force, or to one of its versions, and returns both outcomes. The request says that it is a replay. It changes nothing. At most 4 replays of a client wait at once.
          */
         readonly post: operations["replayDecision"];
         readonly delete?: never;

@@ -22,15 +22,15 @@ export interface StreamedDecision {
 }
 
 export interface Decisions {
-  /** Newest first. Scope `payments.read`. */
+  /** Newest first. Scope `decisions.write` or `payments.read`. */
   list(query?: Query<'listDecisions'>, options?: CallOptions): Listing<RecordedDecision>
-  /** One with what was asked. Scope `payments.read`. */
+  /** One with what was asked. Scope `decisions.write` or `payments.read`. */
   retrieve(decisionId: string, options?: CallOptions): Promise<DecisionWithRequest>
   /** The first answer counts; another one throws `decision_answered`. Scope `decisions.write`. */
   answer(decisionId: string, answer: DecisionAnswer, options?: CallOptions): Promise<AcceptedAnswer>
   /**
    * Asks your endpoint, or one of its versions, again about a past decision. It changes nothing.
-   * Scopes `decisions.write` and `payments.read`.
+   * At most 4 replays wait at once. Scope `decisions.write`.
    */
   replay(
     decisionId: string,

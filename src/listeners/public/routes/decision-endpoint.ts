@@ -13,6 +13,7 @@ import { EmptyBodySchema } from '../../http/validation.ts'
 import { createRequester, type PublicApi } from '../api.ts'
 import { NoContentSchema } from '../schemas/cards.ts'
 import * as schemas from '../schemas/decision-endpoint.ts'
+import { boundTrials } from './decision-trials.ts'
 
 const tags = ['Decisions']
 const access = 'decisions.write'
@@ -115,6 +116,7 @@ function removeRoute({ app, base, decisionEndpoints }: PublicApi): void {
 }
 
 function activateRoute({ app, base, decisionEndpoints }: PublicApi): void {
+  const ask = boundTrials()
   app.post(
     `${base}/decision-endpoint/activate`,
     {
@@ -136,11 +138,13 @@ function activateRoute({ app, base, decisionEndpoints }: PublicApi): void {
       },
     },
     async (request, reply) => {
-      const answer = await endpoints.activateEndpoint(
-        decisionEndpoints,
-        createRequester(request),
-        parseProduct(request),
-        repeatableOf(request),
+      const answer = await ask(request, (onWaiting) =>
+        endpoints.activateEndpoint(
+          { ...decisionEndpoints, onWaiting },
+          createRequester(request),
+          parseProduct(request),
+          repeatableOf(request),
+        ),
       )
       return toAnswer(markReplay(reply, answer))
     },

@@ -12,16 +12,19 @@ import { findBody } from '../../http/request.ts'
 import { EmptyBodySchema } from '../../http/validation.ts'
 import { createRequester, type PublicApi } from '../api.ts'
 import * as schemas from '../schemas/decisions.ts'
+import { boundTrials } from './decision-trials.ts'
 
 const tags = ['Decisions']
 const params = schemas.DecisionParamsSchema
 const answerBodyLimit = 16_384
+/** One of them suffices. */
+const reading = ['decisions.write', 'payments.read'] as const
 
 export function listDecisionsRoute({ app, base, deciding }: PublicApi): void {
   app.get(
     `${base}/decisions`,
     {
-      config: { access: 'payments.read', lists: true },
+      config: { access: reading, lists: true },
       schema: {
         operationId: 'listDecisions',
         summary: 'List decisions',
@@ -56,7 +59,7 @@ export function findDecisionRoute({ app, base, deciding }: PublicApi): void {
   app.get(
     `${base}/decisions/:decisionId`,
     {
-      config: { access: 'payments.read' },
+      config: { access: reading },
       schema: {
         operationId: 'findDecision',
         summary: 'Read a decision',
@@ -104,11 +107,12 @@ export function answerDecisionRoute({ app, base, deciding }: PublicApi): void {
 }
 
 export function replayDecisionRoute({ app, base, deciding }: PublicApi): void {
+  const ask = boundTrials()
   app.post(
     `${base}/decisions/:decisionId/replay`,
     {
       config: {
-        access: ['decisions.write', 'payments.read'],
+        access: 'decisions.write',
         notRepeatable: 'each request is a trial of its own',
       },
       schema: {
@@ -116,7 +120,8 @@ export function replayDecisionRoute({ app, base, deciding }: PublicApi): void {
         summary: 'Ask again about a past decision',
         description:
           'Sends the stored facts to the endpoint in force, or to one of its versions, and ' +
-          'returns both outcomes. The request says that it is a replay. It changes nothing.',
+          'returns both outcomes. The request says that it is a replay. It changes nothing. At ' +
+          'most 4 replays of a client wait at once.',
         tags,
         params,
         querystring: schemas.ReplayQuerySchema,
@@ -127,7 +132,10 @@ export function replayDecisionRoute({ app, base, deciding }: PublicApi): void {
     async (request) => {
       const { version } = request.query
       const asked = version === undefined ? null : Number(version)
-      return replayDecision(deciding, createRequester(request), toId(request), asked)
+      const requester = createRequester(request)
+      return ask(request, (onWaiting) =>
+        replayDecision({ ...deciding, onWaiting }, requester, toId(request), asked),
+      )
     },
   )
 }

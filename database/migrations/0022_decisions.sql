@@ -36,8 +36,11 @@ create table decision_endpoint_state (
   shadow_version integer,
   -- Since when a process sends nothing but probes; null while it answers.
   degraded_since timestamptz,
+  -- The version that does not answer.
+  degraded_version integer,
   changed_at timestamptz not null default now(),
-  primary key (client_id, product_id)
+  primary key (client_id, product_id),
+  check ((degraded_since is null) = (degraded_version is null))
 );
 
 -- What signs the requests to a client's endpoints. A replaced one also signs until signs_until.

@@ -1,6 +1,7 @@
 -- Records that an endpoint stopped answering, or answers again, with an event of the card whose
 -- authorization showed it. Only a change is recorded: of several processes that see it, one reports
--- it.
+-- it. Only the version that stopped answering can answer again: another one in force, such as the
+-- previous one beside a trial, shows nothing about it.
 --
 -- p_unanswered: how many of the last 50 requests were not answered; null: it answers again.
 --
@@ -17,13 +18,17 @@ as $function$
 declare
   v_now timestamptz := clock_timestamp();
   v_since timestamptz;
+  v_version integer;
   v_card card;
 begin
-  select degraded_since into v_since
+  select degraded_since, degraded_version into v_since, v_version
   from decision_endpoint_state
   where client_id = p_client_id and product_id = p_product_id
   for no key update;
   if not found or (v_since is null) = (p_unanswered is null) then
+    return false;
+  end if;
+  if p_unanswered is null and v_version is distinct from p_version then
     return false;
   end if;
   v_card := lock_card(p_public_token);
@@ -31,7 +36,8 @@ begin
     return false;
   end if;
   update decision_endpoint_state
-  set degraded_since = case when p_unanswered is not null then v_now end
+  set degraded_since = case when p_unanswered is not null then v_now end,
+    degraded_version = case when p_unanswered is not null then p_version end
   where client_id = p_client_id and product_id = p_product_id;
   update card
   set last_sequence = v_card.last_sequence + 1

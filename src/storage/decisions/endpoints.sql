@@ -28,6 +28,9 @@ set draft_version = :draftVersion, enforced_version = :enforcedVersion,
   degraded_since = case
     when enforced_version is not distinct from :enforcedVersion then degraded_since
   end,
+  degraded_version = case
+    when enforced_version is not distinct from :enforcedVersion then degraded_version
+  end,
   changed_at = now()
 where client_id = :clientId and product_id = :productId;
 

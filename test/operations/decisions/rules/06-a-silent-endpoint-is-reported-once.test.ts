@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
+import { recordEndpointState } from '../../../../src/storage/decisions/endpoint-state.ts'
 import { hang } from '../../../support/decision-endpoint.ts'
 import { issueCard } from '../../../support/network.ts'
 import { sql, type TestService } from '../../../support/service.ts'
 import { until } from '../../../support/until.ts'
 import { onEachEngine } from '../../authorizations/engines.ts'
 import { buy, type Deciding, letClientDecide, purchaseOf } from '../deciding.ts'
+import { someEndpoint } from '../requests.ts'
 
 onEachEngine((engine) => {
   let services: readonly [TestService, TestService]
@@ -67,5 +69,25 @@ onEachEngine((engine) => {
       'select degraded_since as since from decision_endpoint_state',
     )
     assert.equal(state?.since, null)
+  })
+
+  test('the answer of another version does not end the report of a silent one', async () => {
+    const [{ database }] = services
+    const { publicToken } = await issueCard(services[0])
+    const record = (version: number, unanswered: number | null) => {
+      const endpoint = someEndpoint({ clientId: 'demo-client', version })
+      return recordEndpointState(database, endpoint, publicToken, unanswered)
+    }
+    assert.equal(await record(1, 20), true)
+    assert.equal(await record(2, null), false)
+    assert.equal(await record(1, null), true)
+    const changes = (await listChanges()).filter((change) => change.publicToken === publicToken)
+    assert.deepEqual(
+      changes.map(({ details, type }) => [type, details.version]),
+      [
+        ['decision_endpoint.degraded', 1],
+        ['decision_endpoint.recovered', 1],
+      ],
+    )
   })
 })

@@ -84,7 +84,8 @@ create table decision (
   held_amount bigint check (held_amount >= 0),
   held_currency_code text,
   asked_at timestamptz not null default clock_timestamp(),
-  deadline timestamptz not null,
+  -- In milliseconds, as the processes compare it.
+  deadline timestamptz(3) not null,
   -- What a conclusion needs, as JSON (src/storage/decisions/conclude.ts); null once concluded.
   pending text,
   -- The first answer that came by a call of the client (POST /decisions/{id}/answer), as JSON.
@@ -118,7 +119,7 @@ create unique index decision_by_sequence on decision (public_token, sequence);
 create index decision_by_client on decision (client_id, decision_id);
 create index decision_by_authorization on decision (authorization_id, public_token);
 -- What waits for an answer: few at any time.
-create index decision_waiting on decision (deadline) where concluded_at is null;
+create index decision_waiting on decision (deadline, decision_id) where concluded_at is null;
 create index decision_waiting_by_card on decision (public_token) where concluded_at is null;
 -- What the streams of a client may take.
 create index decision_offered on decision (client_id, deadline)

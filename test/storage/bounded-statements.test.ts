@@ -389,7 +389,7 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database, limit) => expireDecisions(database, 30, limit),
   (database, limit) => expireSigningKeys(database, limit),
   (database) => claimDecisionStream(database, 'client-7', holder, { slots: 10, seconds: 60 }),
-  (database, limit) => listOverdueDecisions(database, 0, limit),
+  (database, limit) => listOverdueDecisions(database, 0, null, limit),
   (database) => findPendingDecision(database, token, claimId),
   ...[true, false].map(
     (isApproved) => (database: Database) =>

@@ -39,11 +39,13 @@ export async function conclude(
   const { pending } = waiting
   const { calledAnswer } = waiting
   let state: ConclusionState = { calledAnswer, isReversed: false, isTaken: false }
+  let outcome: string = 'stale'
   for (let attempts = 0; attempts < attemptsMost; attempts += 1) {
     const conclusion = composeConclusion(waiting, chooseFound(found, state), state)
     const sealed = await sealAnswers(context, pending, conclusion)
     const now = context.now()
     const concluded = await concludeDecision(context.database, { ...conclusion, ...sealed, now })
+    outcome = concluded.outcome
     if (concluded.outcome === 'unknown') break
     if (concluded.outcome === 'stale') {
       const { calledAnswer, isReversed, isTaken } = concluded
@@ -57,7 +59,7 @@ export async function conclude(
     }
     return answer
   }
-  throw new Error('A decision could not be concluded.')
+  throw new Error(`Decision ${waiting.decisionId} could not be concluded: ${outcome}`)
 }
 
 /** An answer that the client gave by a call was acknowledged: it counts before all others. */

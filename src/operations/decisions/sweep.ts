@@ -1,4 +1,8 @@
-import { listOverdueDecisions, type WaitingDecision } from '../../storage/decisions/conclude.ts'
+import {
+  listOverdueDecisions,
+  type WaitingDecision,
+  type WaitingPosition,
+} from '../../storage/decisions/conclude.ts'
 import { composePinfoldRequest } from './compose-request.ts'
 import { type ConcludeContext, conclude } from './conclude.ts'
 import { standIn } from './decided.ts'
@@ -41,7 +45,7 @@ export async function concludeLost(
 
 /**
  * Concludes decisions whose process was lost. Several processes may do so at once: each decision is
- * concluded once.
+ * concluded once. A decision that cannot be concluded does not keep the others waiting.
  * @param stop ends it between two steps.
  * @param onError receives the error of one decision, which the next run tries again.
  */
@@ -50,11 +54,17 @@ export async function sweepDecisions(
   onError: (error: unknown) => void,
   stop: AbortSignal = new AbortController().signal,
 ): Promise<void> {
+  let last: WaitingPosition | null = null
   while (!stop.aborted) {
-    const overdue = await listOverdueDecisions(context.database, lostAfterMs, decisionsAtOnce)
+    const overdue: WaitingDecision[] = await listOverdueDecisions(
+      context.database,
+      lostAfterMs,
+      last,
+      decisionsAtOnce,
+    )
     const concluded = await Promise.allSettled(overdue.map((each) => concludeLost(context, each)))
-    const failed = concluded.filter((each) => each.status === 'rejected')
-    for (const { reason } of failed) onError(reason)
-    if (failed.length > 0 || overdue.length < decisionsAtOnce) return
+    for (const each of concluded) if (each.status === 'rejected') onError(each.reason)
+    if (overdue.length < decisionsAtOnce) return
+    last = overdue.at(-1) ?? null
   }
 }

@@ -122,17 +122,37 @@ const parseWaiting = ({ facts, pending, ...row }: WaitingRow): WaitingDecision =
   pending: JSON.parse(pending) as PendingDecision,
 })
 
-const selectOverdue = declare<{ marginMs: number; limit: number }, WaitingRow>(
-  'list_overdue_decisions',
-)
+/** The place of a waiting decision in the order in which they become overdue. */
+export type WaitingPosition = Pick<WaitingDecision, 'deadline' | 'decisionId'>
 
-/** Lists some of the decisions whose deadline passed longer ago than the margin. */
-export const listOverdueDecisions = async (
+const firstPosition: WaitingPosition = {
+  deadline: new Date(0),
+  decisionId: '00000000-0000-0000-0000-000000000000',
+}
+
+interface OverdueSelection {
+  readonly marginMs: number
+  readonly afterDeadline: Date
+  readonly afterId: string
+  readonly limit: number
+}
+
+const selectOverdue = declare<OverdueSelection, WaitingRow>('list_overdue_decisions')
+
+/**
+ * Lists the next decisions whose deadline passed longer ago than the margin.
+ * @param after the last one that the caller has seen; null for the first ones.
+ */
+export async function listOverdueDecisions(
   connection: Connection,
   marginMs: number,
+  after: WaitingPosition | null,
   limit: number,
-): Promise<WaitingDecision[]> =>
-  (await selectOverdue(connection, { marginMs, limit })).map(parseWaiting)
+): Promise<WaitingDecision[]> {
+  const { deadline: afterDeadline, decisionId: afterId } = after ?? firstPosition
+  const selection = { marginMs, afterDeadline, afterId, limit }
+  return (await selectOverdue(connection, selection)).map(parseWaiting)
+}
 
 const selectPending = declare<{ publicToken: PublicToken; claimId: string }, WaitingRow>(
   'find_pending_decision',

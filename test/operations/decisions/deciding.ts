@@ -133,3 +133,26 @@ export const outcomesOf = async (
       // biome-ignore lint/suspicious/noExplicitAny: a test reads the members that it expects
       details: JSON.parse(String(details)) as any,
     }))
+
+/** Counts the decisions that wait for an answer, of one card or of all. */
+export const countWaiting = async (
+  database: TestService['database'],
+  publicToken: string | null = null,
+): Promise<number> => {
+  const [row] = await sql<{ count: number }>(
+    database,
+    `select count(*)::integer as count
+     from decision
+     where concluded_at is null and ($1::text is null or public_token = $1)`,
+    [publicToken],
+  )
+  return row?.count ?? 0
+}
+
+/** Lets the decisions that wait count as lost with their process. */
+export const passDeadlines = (database: TestService['database']) =>
+  sql(
+    database,
+    `update decision set deadline = least(deadline, now() - interval '3 seconds')
+     where concluded_at is null`,
+  )

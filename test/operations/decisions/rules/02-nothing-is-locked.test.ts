@@ -11,15 +11,18 @@ import { sweepDecisions } from '../../../../src/operations/decisions/sweep.ts'
 import { type IssuedCard, issueCard, pinTry } from '../../../support/network.ts'
 import { sql, type TestService } from '../../../support/service.ts'
 import { connectSwitch, openLink, purchase } from '../../../support/switch.ts'
+import { until } from '../../../support/until.ts'
 import { onEachEngine } from '../../authorizations/engines.ts'
 import { readPayment, send } from '../../payments/network.ts'
 import {
   buy,
+  countWaiting,
   type Deciding,
   heldAnswer,
   issueRestricted,
   letClientDecide,
   outcomesOf,
+  passDeadlines,
   purchaseOf,
   readNewest,
   spendingOf,
@@ -202,7 +205,7 @@ onEachEngine((engine) => {
           if (!known) return null
           const enforced = {
             ...known,
-            timeoutMs: 100,
+            timeoutMs: 2_500,
             fallback: { ...known.fallback, ...fallback },
           }
           return { ...inForce, enforced }
@@ -217,7 +220,7 @@ onEachEngine((engine) => {
   const networkId = () => service.sandbox?.network.clientId ?? ''
 
   /** Begins an authorization whose process is lost while the client thinks. */
-  const loseAuthorization = ({ publicToken }: IssuedCard, fallback: object): void => {
+  const loseAuthorization = ({ publicToken }: IssuedCard, fallback: object = {}): void => {
     const request = {
       networkId: networkId(),
       requestId: randomUUID(),
@@ -228,6 +231,33 @@ onEachEngine((engine) => {
     } as const
     void authorize(loseProcess(fallback), request, null)
   }
+
+  /** Resolves when so many decisions of a card wait. */
+  const untilWaiting = ({ publicToken }: IssuedCard, count: number) =>
+    until(async () => (await countWaiting(service.database, publicToken)) === count, 30_000)
+
+  test('21 decisions that cannot be concluded do not keep a later one waiting', async () => {
+    const broken = await issueCard(service)
+    for (let count = 1; count <= 21; count += 1) {
+      loseAuthorization(broken)
+      await untilWaiting(broken, count)
+    }
+    await sql(service.database, `update decision set pending = '{}' where public_token = $1`, [
+      broken.publicToken,
+    ])
+    await passDeadlines(service.database)
+    const card = await issueCard(service)
+    loseAuthorization(card)
+    await untilWaiting(card, 1)
+    await passDeadlines(service.database)
+    const faults: unknown[] = []
+    await sweepDecisions(other.authorizing, (fault) => faults.push(fault))
+    assert.equal(faults.length, 21)
+    assert.equal((await outcomesOf(service, card)).length, 1)
+    await sql(service.database, 'delete from decision where public_token = $1', [
+      broken.publicToken,
+    ])
+  })
 
   for (const [onTimeout, responseCode] of [
     ['decline', '91'],
@@ -241,11 +271,11 @@ onEachEngine((engine) => {
         sweepDecisions(other.authorizing, (fault) => {
           faults.push(fault)
         })
-      await sleep(500)
+      await untilWaiting(card, 1)
       await sweep()
       assert.deepEqual(await outcomesOf(service, card), [])
       assert.equal((await spendingOf(service, card)).amount, 700)
-      await sleep(1_900)
+      await passDeadlines(service.database)
       await Promise.all([sweep(), sweep()])
       assert.deepEqual(faults, [])
       const [outcome, ...others] = await outcomesOf(service, card)
@@ -265,10 +295,10 @@ onEachEngine((engine) => {
     test(`a decision found 31 s after its deadline is declined: ${fallback.onTimeout}`, async () => {
       const card = await issueRestricted(service, { limits })
       loseAuthorization(card, fallback)
-      await sleep(300)
+      await untilWaiting(card, 1)
       await sql(
         service.database,
-        `update decision set deadline = deadline - interval '31 seconds'
+        `update decision set deadline = now() - interval '31 seconds'
          where public_token = $1 and concluded_at is null`,
         [card.publicToken],
       )
@@ -301,7 +331,8 @@ onEachEngine((engine) => {
     }
     const before = deciding.asked.length
     void authorize(loseProcess(), request, repeatable)
-    await sleep(100)
+    await untilWaiting(card, 1)
+    await passDeadlines(service.database)
     const repeat = await authorize(other.authorizing, request, repeatable)
     assert.equal(repeat.replayed, true)
     assert.equal(repeat.result.responseCode, '91')

@@ -17,7 +17,14 @@ import {
   type PurchaseAnswered,
   type SentPurchase,
 } from './authorizing-process.ts'
-import { letClientDecide, outcomesOf, setControls, spendingOf } from './deciding.ts'
+import {
+  countWaiting,
+  letClientDecide,
+  outcomesOf,
+  passDeadlines,
+  setControls,
+  spendingOf,
+} from './deciding.ts'
 
 const postgres = await openPostgres()
 
@@ -116,20 +123,13 @@ test(`${kills} processes killed between reservation, request and conclusion rese
   }
   await Promise.all(Array.from({ length: processesAtOnce }, killOn))
 
-  const countWaiting = async () => {
-    const [row] = await sql<{ count: number }>(
-      database,
-      'select count(*)::integer as count from decision where concluded_at is null',
-    )
-    return row?.count ?? 0
-  }
-  assert.ok((await countWaiting()) > 0, 'no process was killed while a client thought')
+  assert.ok((await countWaiting(database)) > 0, 'no process was killed while a client thought')
   assert.ok(
     purchases.some(({ told }) => told),
     'no process has answered',
   )
   // Half of what is left without an answer is concluded by repeats, the rest by a sweep.
-  await sleep(2_600)
+  await passDeadlines(database)
   await ageUnansweredKeys(database)
   const half = purchases.filter((_, index) => index % 2 === 0)
   const repeat = async (each: Purchase) => authorizePurchase(service.authorizing, each)
@@ -149,7 +149,7 @@ test(`${kills} processes killed between reservation, request and conclusion rese
     if (each.told) assert.deepEqual(withoutReplay(answer), withoutReplay(each.told))
     assert.deepEqual((await repeat(each)).result, answer)
   }
-  assert.equal(await countWaiting(), 0)
+  assert.equal(await countWaiting(database), 0)
   for (const card of cards) {
     const own = purchases.filter((each) => each.card === card)
     const approved = own.filter(({ key }) => repeats.get(key)?.approved)

@@ -115,8 +115,13 @@ create table decision (
 with (fillfactor = 50);
 
 create unique index decision_by_sequence on decision (public_token, sequence);
--- A client's decisions over all its cards, newest first.
+-- A client's decisions over all its cards, newest first; those of a purpose; and of these, those of
+-- a decider. The planner cannot take the index of the purposes for that of the deciders, because
+-- they share no column behind the client.
 create index decision_by_client on decision (client_id, decision_id);
+create index decision_by_purpose on decision (client_id, purpose, decision_id);
+create index decision_by_decider
+on decision (client_id, (purpose || ' ' || decided_by), decision_id);
 create index decision_by_authorization on decision (authorization_id, public_token);
 -- What waits for an answer: few at any time.
 create index decision_waiting on decision (deadline, decision_id) where concluded_at is null;
@@ -127,9 +132,6 @@ where concluded_at is null and called_answer is null and taken_by is null;
 -- Answers that came by a call, until the process that waits for one concludes its decision.
 create index decision_called on decision (decision_id)
 where called_answer is not null and concluded_at is null;
--- The same by their purpose, and by who decided.
-create index decision_by_purpose on decision (client_id, purpose, decision_id);
-create index decision_by_decider on decision (client_id, decided_by, decision_id);
 create index decision_by_age on decision (asked_at);
 
 -- Decisions as clients read them.
@@ -143,7 +145,8 @@ select public_token as "publicToken", decision_id as "decisionId", client_id as 
   response_code as "responseCode", error, status_code as "statusCode",
   duration_ms as "durationMs", encode(request_hash, 'hex') as "requestHash",
   encode(answer_hash, 'hex') as "answerHash", metadata, called_answer as "calledAnswer",
-  called_at as "calledAt", late_answer as "lateAnswer"
+  called_at as "calledAt", late_answer as "lateAnswer",
+  purpose || ' ' || decided_by as "purposeAndDecider"
 from decision;
 
 -- The open streams of clients, ten slots for each. A slot whose lease has expired is free.

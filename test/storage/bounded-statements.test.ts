@@ -53,6 +53,7 @@ import { deleteRetiredFingerprints } from '../../src/storage/cards/keys-of-cards
 import { expireLimits } from '../../src/storage/cards/limits.ts'
 import { findTries } from '../../src/storage/cards/tries.ts'
 import { expireAssertions } from '../../src/storage/clients/assertions.ts'
+import { listCalledAnswers } from '../../src/storage/decisions/calls.ts'
 import {
   concludeDecision,
   findPendingDecision,
@@ -69,9 +70,13 @@ import {
   listFailedDecisions,
   measureDecisions,
 } from '../../src/storage/decisions/figures.ts'
+import { findDecision, listDecisions } from '../../src/storage/decisions/records.ts'
 import { expireDecisions } from '../../src/storage/decisions/retention.ts'
 import { expireSigningKeys } from '../../src/storage/decisions/signing-keys.ts'
-import { claimStream as claimDecisionStream } from '../../src/storage/decisions/streams.ts'
+import {
+  claimStream as claimDecisionStream,
+  listWaitingRequests,
+} from '../../src/storage/decisions/streams.ts'
 import type {
   Connection,
   Database,
@@ -147,6 +152,8 @@ const examinations = [
  * limit.
  */
 const rowsEachMost = 12
+/** A statement that reads a page for a client may read the largest one. */
+const pageMost = 101
 const reference = { clientId, webhookId }
 const holder = '00000000-0000-4000-8000-000000000002'
 
@@ -299,6 +306,17 @@ const conclusion: NewConclusion = {
   metadata: null,
   now: new Date(),
 }
+const waitingUpTo = (limit: number) =>
+  Array.from({ length: limit }, (_, at) => md5Uuid(`waiting ${1 + at}`))
+/** Of the decisions by an endpoint, none has the purpose `replay`. */
+const decisionFilters = [
+  { publicToken: null, purpose: null, decidedBy: null },
+  { publicToken: null, purpose: 'authorize', decidedBy: null },
+  { publicToken: null, purpose: 'replay', decidedBy: null },
+  { publicToken: null, purpose: 'replay', decidedBy: 'endpoint' },
+  { publicToken: null, purpose: null, decidedBy: 'endpoint' },
+  { publicToken: token, purpose: 'replay', decidedBy: 'endpoint' },
+] as const
 /** The payment of a card whose hold is due. */
 const dueHold = md5Uuid('open 7900')
 const reversal: PaymentMessage = {
@@ -391,6 +409,13 @@ const calls: readonly ((database: Database, limit: number) => Promise<unknown>)[
   (database) => claimDecisionStream(database, 'client-7', holder, { slots: 10, seconds: 60 }),
   (database, limit) => listOverdueDecisions(database, 0, null, limit),
   (database) => findPendingDecision(database, token, claimId),
+  ...decisionFilters.map(
+    (filter) => (database: Database, limit: number) =>
+      listDecisions(database, clientId, { ...filter, before: null, limit }),
+  ),
+  (database) => findDecision(database, clientId, md5Uuid('over 7900')),
+  (database, limit) => listWaitingRequests(database, [clientId], limit),
+  (database, limit) => listCalledAnswers(database, waitingUpTo(limit)),
   ...[true, false].map(
     (isApproved) => (database: Database) =>
       concludeDecision(database, { ...conclusion, isApproved }).catch(() => null),
@@ -643,7 +668,8 @@ for (const [belief, bring] of Object.entries(beliefs)) {
         if (!isExamined(statement, belief, version)) continue
         const plans = await explain(client, statement, mode)
         const rows = plans.reduce((sum, plan) => sum + rowsRead(plan), 0)
-        if (rows > rowsEachMost * limit) tooMany.push(`${statement.name}: ${rows} rows`)
+        const most = /^list_decisions_/.test(statement.name) ? Math.max(limit, pageMost) : limit
+        if (rows > rowsEachMost * most) tooMany.push(`${statement.name}: ${rows} rows`)
       }
       return tooMany
     }

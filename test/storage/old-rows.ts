@@ -84,11 +84,11 @@ const fills = (to: Due): string[] => [
      'pin', 100, 1, 'unresolved', 2, '55', '[]', 1, now() from ${numbers}`,
   // Each card has a decision that waits for an answer, and one that is over.
   `insert into decision (public_token, decision_id, client_id, authorization_id, sequence, purpose,
-     endpoint_product_id, endpoint_version, facts, asked_at, deadline, pending, concluded_at)
+     endpoint_product_id, endpoint_version, facts, asked_at, deadline, pending, concluded_at, decided_by)
    select ${token}, md5(state || ' ' || n)::uuid, '${clientId}', md5(n::text)::uuid, sequence, 'authorize', 0, 1,
      '{}', ${switches.decision[to]}, now() - interval '1 day',
      case state when 'waiting' then '{"claim":null,"increment":null,"transactionHashes":null}' end,
-     case state when 'over' then now() end
+     case state when 'over' then now() end, case state when 'over' then 'endpoint' end
    from ${numbers} cross join (values ('over', 1), ('waiting', 2)) as states (state, sequence)`,
   // Each card has a hold that is due, and a payment that holds nothing.
   `insert into payment (public_token, payment_id, client_id, network_id, network_transaction_id, opened_by,

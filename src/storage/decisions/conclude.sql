@@ -47,6 +47,7 @@ select decision.public_token as "publicToken", decision.decision_id as "decision
 from decision
 where decision.concluded_at is null and decision.purpose = 'authorize'
   and decision.deadline < (select clock_timestamp() - :marginMs * interval '1 millisecond')
+  and decision.deadline >= :afterDeadline::timestamptz
   and (decision.deadline, decision.decision_id) > (:afterDeadline::timestamptz, :afterId::uuid)
 order by decision.deadline, decision.decision_id
 limit :limit;

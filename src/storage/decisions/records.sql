@@ -12,34 +12,44 @@ from (
 order by "decisionId" desc
 limit :limit;
 
+-- The bound of the id of its own makes the planner expect few rows of a table that it takes for an
+-- empty one: it then reads the index in order, and no more than the page.
 -- name: list_decisions_of_purpose
 select *
 from (
   select *
   from described_decision
-  where "clientId" = :clientId and (purpose, "decisionId") < (:purpose::text, :before::uuid)
-    and purpose >= :purpose::text
+  where "clientId" = :clientId and "decisionId" < :before::uuid
+    and (purpose, "decisionId") < (:purpose::text, :before::uuid) and purpose >= :purpose::text
   order by "clientId" desc, purpose desc, "decisionId" desc
   limit 101
 ) as record
 order by "decisionId" desc
 limit :limit;
 
--- What stood in decides for no trial, so that few decisions of a decider have another purpose.
+-- Without a purpose, the caller merges the pages of all purposes.
 -- name: list_decisions_by_decider
 select *
-from described_decision
-where "clientId" = :clientId and ("decidedBy", "decisionId") < (:decidedBy::text, :before::uuid)
-  and "decidedBy" >= :decidedBy::text
-  and (:purpose::text is null or purpose = :purpose::text)
-order by "clientId" desc, "decidedBy" desc, "decisionId" desc
+from (
+  select *
+  from described_decision
+  where "clientId" = :clientId and "decisionId" < :before::uuid
+    and ("purposeAndDecider", "decisionId")
+      < (:purpose::text || ' ' || :decidedBy::text, :before::uuid)
+    and "purposeAndDecider" >= :purpose::text || ' ' || :decidedBy::text
+  order by "clientId" desc, "purposeAndDecider" desc, "decisionId" desc
+  limit 101
+) as record
+order by "decisionId" desc
 limit :limit;
 
--- A card has few decisions: those of a purpose and a decider are searched among them.
+-- A card has few decisions: those of a purpose and a decider are searched among them. No index can
+-- search for "is not distinct from", so that no plan reads all decisions of the client.
 -- name: list_decisions_of_card
 select *
 from described_decision
-where "publicToken" = :publicToken and "clientId" = :clientId and "decisionId" < :before::uuid
+where "publicToken" = :publicToken and "decisionId" < :before::uuid
+  and "clientId" is not distinct from :clientId
   and (:purpose::text is null or purpose = :purpose::text)
   and (:decidedBy::text is null or "decidedBy" = :decidedBy::text)
 order by "publicToken" desc, "decisionId" desc

@@ -1,9 +1,10 @@
-import type {
-  AskError,
-  Decider,
-  DecisionPurpose,
-  DecisionReason,
-  DecisionVerdict,
+import {
+  type AskError,
+  type Decider,
+  type DecisionPurpose,
+  type DecisionReason,
+  type DecisionVerdict,
+  decisionPurposes,
 } from '../../domain/decision.ts'
 import type { PublicToken } from '../../domain/identifiers.ts'
 import { type Connection, firstRow } from '../engine/database.ts'
@@ -44,6 +45,8 @@ export interface DecisionRow {
   readonly calledAnswer: string | null
   readonly calledAt: Date | null
   readonly lateAnswer: string | null
+  /** Separated by a space. */
+  readonly purposeAndDecider: string | null
 }
 
 /** Selects decisions of a client. */
@@ -73,7 +76,7 @@ const selectOfPurpose = declare<ClientPage & { purpose: string }, DecisionRow>(
   'list_decisions_of_purpose',
 )
 const selectByDecider = declare<
-  ClientPage & { purpose: string | null; decidedBy: string },
+  ClientPage & { purpose: DecisionPurpose; decidedBy: string },
   DecisionRow
 >('list_decisions_by_decider')
 const selectOfCard = declare<
@@ -81,8 +84,11 @@ const selectOfCard = declare<
   DecisionRow
 >('list_decisions_of_card')
 
+const compareNewestFirst = (one: DecisionRow, other: DecisionRow): number =>
+  one.decisionId < other.decisionId ? 1 : -1
+
 /** Lists decisions of a client, newest first. */
-export function listDecisions(
+export async function listDecisions(
   connection: Connection,
   clientId: string,
   { before, decidedBy, limit, publicToken, purpose }: DecisionFilter,
@@ -91,7 +97,14 @@ export function listDecisions(
   if (publicToken !== null) {
     return selectOfCard(connection, { ...page, publicToken, purpose, decidedBy })
   }
-  if (decidedBy !== null) return selectByDecider(connection, { ...page, purpose, decidedBy })
+  if (decidedBy !== null) {
+    const pages = await Promise.all(
+      (purpose === null ? decisionPurposes : [purpose]).map((each) =>
+        selectByDecider(connection, { ...page, purpose: each, decidedBy }),
+      ),
+    )
+    return pages.flat().sort(compareNewestFirst).slice(0, limit)
+  }
   if (purpose !== null) return selectOfPurpose(connection, { ...page, purpose })
   return selectAll(connection, page)
 }

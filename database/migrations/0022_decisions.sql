@@ -111,8 +111,7 @@ create table decision (
   -- What an answer said that came too late, as JSON.
   late_answer text,
   primary key (public_token, decision_id)
-)
-with (fillfactor = 50);
+);
 
 create unique index decision_by_sequence on decision (public_token, sequence);
 -- A client's decisions over all its cards, newest first; those of a purpose; and of these, those of

@@ -3,7 +3,7 @@ import type { Requester } from '../../domain/client.ts'
 import type { DecisionAnswer, DecisionFacts } from '../../domain/decision.ts'
 import { isUuid } from '../../domain/identifiers.ts'
 import { toMembers } from '../../domain/members.ts'
-import { Problem, validationFailed } from '../../domain/problem.ts'
+import { Problem, type ProblemError, validationFailed } from '../../domain/problem.ts'
 import {
   findAnsweredDecision,
   type HashedAnswer,
@@ -115,8 +115,10 @@ interface AnswerContext {
 
 /** An answer as a client's call states it, with the exact bytes. */
 interface StatedAnswer {
-  readonly body: object
+  readonly body: unknown
   readonly bytes: Uint8Array
+  /** What the documented form does not allow. Reported only if the answer cannot be used. */
+  readonly shapeFaults: readonly ProblemError[]
 }
 
 /**
@@ -129,7 +131,7 @@ export async function answerByCall(
   { answers, database }: AnswerContext,
   { clientId, requestId }: Requester,
   decisionId: string,
-  { body, bytes }: StatedAnswer,
+  { body, bytes, shapeFaults }: StatedAnswer,
 ): Promise<DecisionAnswer> {
   const found = isUuid(decisionId)
     ? await findAnsweredDecision(database, clientId, decisionId)
@@ -143,7 +145,9 @@ export async function answerByCall(
     partialAllowed: facts.partialAllowed,
     now: new Date(),
   })
-  if ('error' in parsed) throw validationFailed(faults[parsed.error])
+  if ('error' in parsed) {
+    throw validationFailed(...(shapeFaults.length > 0 ? shapeFaults : [faults[parsed.error]]))
+  }
   const stated = { answer: parsed.answer, answerHash: hash('sha256', bytes, 'buffer') }
   const key = { publicToken, decisionId }
   const { outcome, said } = await takeDecisionAnswer(database, key, stated)

@@ -37,6 +37,7 @@ for (const { name, open, skip } of databaseEngines) {
       answerByCall({ database, answers }, { ...requester, clientId }, decisionId, {
         body,
         bytes: Buffer.from(JSON.stringify(body)),
+        shapeFaults: [],
       })
 
     test('an answer by a call reaches who waits for it in this process at once', async () => {

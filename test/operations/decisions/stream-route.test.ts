@@ -139,6 +139,27 @@ test('a hostile answer is refused, and another one still counts', async () => {
   await stream.stop()
 })
 
+test('a body that counts by HTTP counts by a call, too', async () => {
+  const { publicToken } = await service.createCard()
+  const stream = follow(() => null)
+  const bodies = [
+    { decision: 'approve', amount: null, holdExpiresAt: null, metadata: null },
+    { decision: 'approve', reason: 'no reason of the list', responseCode: 5 },
+    { decision: 'decline', amount: 'none', reason: null },
+  ]
+  for (const [at, body] of bodies.entries()) {
+    const paying = pay(publicToken)
+    await until(() => stream.requests.length === at + 1)
+    const path = `/decisions/${stream.requests[at]?.decisionId}/answer`
+    const wrong = await service.call('POST', path, { body: { ...body, metadata: [] } })
+    assert.equal(wrong.status, 422)
+    const answered = await service.call('POST', path, { body })
+    assert.equal(answered.status, 200, answered.text)
+    assert.equal((await paying).responseCode, body.decision === 'approve' ? '00' : '05')
+  }
+  await stream.stop()
+})
+
 test('a past decision is asked again, says so, and changes nothing', async () => {
   const { publicToken } = await service.createCard()
   const first = follow(() => ({ decision: 'approve' }))

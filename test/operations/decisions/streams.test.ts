@@ -65,7 +65,8 @@ for (const { name, open, skip } of databaseEngines) {
       const requester = { clientId: 'demo-client', requestId: 'request-1' }
       const body = { decision: 'approve' }
       const bytes = Buffer.from(JSON.stringify(body))
-      return answerByCall({ database, answers }, requester, decisionId, { body, bytes })
+      const stated = { body, bytes, shapeFaults: [] }
+      return answerByCall({ database, answers }, requester, decisionId, stated)
     }
 
     test('a stream gets what waits already, and then what comes, each once', async () => {

@@ -9,7 +9,7 @@ import { requireCaller } from '../../http/authentication.ts'
 import { sendEventStream } from '../../http/event-stream.ts'
 import { cutPage, parseLimit, readCursor } from '../../http/pages.ts'
 import { findBody } from '../../http/request.ts'
-import { EmptyBodySchema } from '../../http/validation.ts'
+import { EmptyBodySchema, shapeFaults } from '../../http/validation.ts'
 import { createRequester, type PublicApi } from '../api.ts'
 import * as schemas from '../schemas/decisions.ts'
 import { boundTrials } from './decision-trials.ts'
@@ -78,6 +78,8 @@ export function answerDecisionRoute({ app, base, deciding }: PublicApi): void {
     `${base}/decisions/:decisionId/answer`,
     {
       bodyLimit: answerBodyLimit,
+      // The decision judges its answer, as it judges one by HTTP. The schema only names the faults.
+      attachValidation: true,
       config: {
         access: 'decisions.write',
         bodyRequired: true,
@@ -98,8 +100,11 @@ export function answerDecisionRoute({ app, base, deciding }: PublicApi): void {
       },
     },
     async (request) => {
+      const { validationError } = request
+      if (validationError && validationError.validationContext !== 'body') throw validationError
       const decisionId = toId(request)
-      const stated = { body: request.body, bytes: findBody(request) }
+      const { body } = request
+      const stated = { body, bytes: findBody(request), shapeFaults: shapeFaults(request) }
       const answer = await answerByCall(deciding, createRequester(request), decisionId, stated)
       return { decisionId, decision: answer.decision }
     },

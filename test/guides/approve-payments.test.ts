@@ -45,17 +45,22 @@ test('by the guide, a balance on this machine decides, and gives back what ends'
   )
   const [set = '', listen = '', activate = '', create = '', first = '', second = '', list = ''] =
     commands
+  const [setRule = '', activateRule = ''] = commands.slice(7)
 
   await sh(set)
   let heard = ''
-  const child = spawn('bash', ['-c', toWords(listen)], { cwd: project, env })
-  listener = child
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      heard += text
-    })
+  const startListener = async () => {
+    heard = ''
+    const child = spawn('bash', ['-c', toWords(listen)], { cwd: project, env })
+    listener = child
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        heard += text
+      })
+    }
+    await until(() => heard.includes('Waiting for requests'))
   }
-  await until(() => heard.includes('Waiting for requests'))
+  await startListener()
   await sh(activate)
   const [card = ''] = /[1-9][0-9]{9}/.exec(await sh(create)) ?? []
   const pay = (command: string) => sh(`${command.replace('CARD', card)} --json`)
@@ -74,4 +79,11 @@ test('by the guide, a balance on this machine decides, and gives back what ends'
 
   await stopListener()
   assert.equal(JSON.parse(await pay(second)).responseCode, '91')
+
+  await startListener()
+  await sh(setRule)
+  await sh(activateRule)
+  await stopListener()
+  assert.equal(JSON.parse(await pay(second)).responseCode, '05')
+  assert.equal(JSON.parse(await pay(second.replace('60.00', '20.00'))).responseCode, '00')
 })

@@ -80,6 +80,12 @@ export interface DecisionRequest {
   }[]
 }
 
+/** What your endpoint gets at its activation. Answer with status 200 and the same `challenge`. */
+export interface DecisionPing {
+  readonly type: 'decision.ping'
+  readonly challenge: string
+}
+
 /** What your endpoint answers. */
 export interface DecisionAnswer {
   /** `challenge` declines, and asks for the authentication of the cardholder. */

@@ -1,4 +1,4 @@
-import type { DecisionRequest } from './decision.ts'
+import type { DecisionPing, DecisionRequest } from './decision.ts'
 import {
   decodeBase64,
   importSecret,
@@ -13,7 +13,13 @@ import {
 
 /**
  * Verifies a request for a decision: signed with the key, recent and unchanged. A request may come
- * twice: answer the same `decisionId` as before.
+ * twice: answer the same `decisionId` as before. A ping has a `type`.
+ *
+ * ```ts
+ * const message = await verifyDecision(request.headers, await request.text(), key)
+ * if ('type' in message) return Response.json({ challenge: message.challenge })
+ * return Response.json(decide(message))
+ * ```
  * @param body the exact bytes, before any parser.
  * @param key `whsec_…` (HMAC), or `whpk_…` (Ed25519), from your decision endpoint.
  * @throws WebhookError
@@ -23,7 +29,7 @@ export async function verifyDecision(
   body: string,
   key: string,
   options: VerifyOptions = {},
-): Promise<DecisionRequest> {
+): Promise<DecisionRequest | DecisionPing> {
   const imported = key.startsWith('whpk_') ? await importPublicKey(key) : await importSecret(key)
   await verifySignature(headers, body, imported, options)
   return parseBody(body)

@@ -4,7 +4,7 @@
  * ```ts const event = await verifyWebhook(request.headers, await request.text(), secret) if
  * (event.type === 'pin.blocked') await tellCardholder(event.data.publicToken) ```
  */
-export type { DecisionAnswer, DecisionRequest } from './decision.ts'
+export type { DecisionAnswer, DecisionPing, DecisionRequest } from './decision.ts'
 export type { PinfoldEvent, PinfoldMessage, PingMessage } from './event.ts'
 export { verifyDecision } from './verify-decision.ts'
 export {

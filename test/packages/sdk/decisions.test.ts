@@ -88,3 +88,10 @@ test('a key of a wrong form is refused', async () => {
   }
   await assert.rejects(verifyDecision(sign(), body, 'secret'), { code: 'invalid_secret' })
 })
+
+test('a ping is told from a request by its type, with the challenge to answer', async () => {
+  const ping = JSON.stringify({ type: 'decision.ping', challenge: '9mV0bq8gYFJk0lq9r2c3JQ' })
+  const verified = await verifyDecision(sign(new Date(), ping), ping, secret)
+  assert.equal('type' in verified && verified.challenge, '9mV0bq8gYFJk0lq9r2c3JQ')
+  assert.equal('type' in (await verifyDecision(sign(), body, secret)), false)
+})

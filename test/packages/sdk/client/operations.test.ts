@@ -168,11 +168,11 @@ test('every operation of the document has its method, which the service understa
   await decisionEndpoint.set({ url: decideUrl, timeoutMs: 2_000 })
   await decisionEndpoint.activate()
   assert.equal((await decisionEndpoint.rollback()).enforced?.version, 1)
-  assert.equal((await decisionEndpoint.get()).draft?.version, 2)
+  assert.equal((await decisionEndpoint.retrieve()).draft?.version, 2)
   assert.match((await decisionEndpoint.rotateSecret()).secret ?? '', /^whsec_/)
   const { productId } = product
   await decisionEndpoint.set({ url: decideUrl }, { productId })
-  assert.equal((await decisionEndpoint.get({ productId })).productId, productId)
+  assert.equal((await decisionEndpoint.retrieve({ productId })).productId, productId)
   await decisionEndpoint.remove({ productId })
   await assert.rejects(decisionEndpoint.rollback({ productId }), DecisionVersionConflict)
   await decisionEndpoint.remove()

@@ -169,9 +169,22 @@ function checkMetadata(metadata: unknown): string | null {
   if (isAbsent(metadata)) return null
   if (typeof metadata !== 'object' || Array.isArray(metadata)) throw new UnusableAnswer('bad_body')
   const text = stringify(metadata)
-  const isSound = text.length <= metadataMost && !holdsPan(withoutUuids(text))
+  const isSound = text.length <= metadataMost && !listTexts(metadata).some(mayHidePan)
   if (!isSound) throw new UnusableAnswer('bad_body')
   return text
+}
+
+/** Lists the names and the values of JSON, without its escapes. */
+function listTexts(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [String(value)]
+  if (Array.isArray(value)) return value.flatMap(listTexts)
+  return Object.entries(value).flatMap(([name, member]) => [name, ...listTexts(member)])
+}
+
+/** Whether a text may hold a PAN, also one with other signs between its groups of digits. */
+function mayHidePan(text: string): boolean {
+  const plain = withoutUuids(text)
+  return holdsPan(plain) || holdsPan(plain.replaceAll(/[^\p{L}\p{N}]+/gu, '.'))
 }
 
 function stringify(value: unknown): string {

@@ -57,6 +57,10 @@ const usable: readonly (readonly [text: string, answer: object, by?: AnswerTerms
     { ...declined, metadata: '{"case":12,"a":["x"]}' },
   ],
   [
+    '{"decision":"approve","metadata":{"at":"2026-11-28 12:00:06","lines":["4,00","12:30"]}}',
+    { ...approved, metadata: '{"at":"2026-11-28 12:00:06","lines":["4,00","12:30"]}' },
+  ],
+  [
     '{"decision":"approve","metadata":{"id":"87cbc1b5-527c-4f8c-b532-653032864aaf"}}',
     { ...approved, metadata: '{"id":"87cbc1b5-527c-4f8c-b532-653032864aaf"}' },
   ],
@@ -105,6 +109,10 @@ const badBodies: readonly (string | Uint8Array)[] = [
   '{"decision":"approve","metadata":{"card":"4242 4242-4242 4242"}}',
   '{"decision":"approve","metadata":{"card":"\\u0034242424242424242"}}',
   '{"decision":"approve","metadata":{"4242424242424242":1}}',
+  '{"decision":"approve","metadata":{"card":"4242_4242_4242_4242"}}',
+  '{"decision":"approve","metadata":{"card":"4242/4242,4242:4242"}}',
+  '{"decision":"approve","metadata":{"card":"4242\\t4242\\n4242\\r\\n4242"}}',
+  '{"decision":"approve","metadata":{"a":[{"card 4242, 4242":1},"4242 | 4242 | 4242 | 4242"]}}',
   '{"decision":"approve","metadata":{"card":4242424242424242}}',
   `{"decision":"approve","metadata":${deep}}`,
   Buffer.from('7b226465636973696f6e223a22617070726f7665222c2261223a22ff227d', 'hex'),

@@ -23,6 +23,8 @@ interface OutboundCall {
   readonly signal: AbortSignal
   /** Called with the connection of the call, which may not be connected yet. */
   readonly onSocket?: (socket: Socket) => void
+  /** Whether the call takes a new connection, and none that is kept. */
+  readonly isAlone?: boolean
 }
 
 /**
@@ -39,15 +41,9 @@ const idleMs = 3_000
  * its checked address.
  */
 export function guardedRequests(rules: OutboundRules): GuardedRequest {
-  const agents = {
-    'http:': new HttpAgent({ keepAlive: true, timeout: idleMs }),
-    'https:': new HttpsAgent({
-      keepAlive: true,
-      timeout: idleMs,
-      ...(rules.ca !== undefined && { ca: rules.ca }),
-    }),
-  }
-  return async (url, { body, headers, method, onSocket, signal }) => {
+  const keeping = createAgents(rules, true)
+  const closing = createAgents(rules, false)
+  return async (url, { body, headers, isAlone = false, method, onSocket, signal }) => {
     const isSafe = url.protocol === 'https:'
     const isOther = !isSafe && (rules.httpsOnly || url.protocol !== 'http:')
     const host = parseHost(url)
@@ -58,7 +54,7 @@ export function guardedRequests(rules: OutboundRules): GuardedRequest {
     return new Promise((resolve, reject) => {
       const sent = request(url, {
         method,
-        agent: agents[isSafe ? 'https:' : 'http:'],
+        agent: (isAlone ? closing : keeping)[isSafe ? 'https:' : 'http:'],
         signal,
         lookup: guardedLookup(rules.resolve, rules.judgeAddress, parsePort(url)),
         headers: { ...headers, 'accept-encoding': 'identity', 'user-agent': 'Pinfold' },
@@ -73,6 +69,11 @@ export function guardedRequests(rules: OutboundRules): GuardedRequest {
     })
   }
 }
+
+const createAgents = ({ ca }: OutboundRules, keepAlive: boolean) => ({
+  'http:': new HttpAgent({ keepAlive, timeout: idleMs }),
+  'https:': new HttpsAgent({ keepAlive, timeout: idleMs, ...(ca !== undefined && { ca }) }),
+})
 
 const timeoutMs = 5_000
 const lengthLimitBytes = 256 * 1_024

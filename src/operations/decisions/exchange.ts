@@ -116,6 +116,8 @@ function post(
     headers: { ...headers, 'decision-attempt': String(attempt) },
     body: exchange.body,
     signal: exchange.abort.signal,
+    // Other kept connections may have failed with the first one.
+    isAlone: attempt === 2,
     onStatus(statusCode) {
       exchange.statusCode = statusCode
     },

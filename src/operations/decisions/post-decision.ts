@@ -11,6 +11,8 @@ export interface DecisionPost {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly signal: AbortSignal
+  /** Whether it takes a new connection. */
+  readonly isAlone: boolean
   /** Called when the status of the answer is known, before its body. */
   onStatus(statusCode: number): void
 }
@@ -42,7 +44,7 @@ export class PostFailed extends Error {
  */
 export async function postDecision(
   request: GuardedRequest,
-  { body, headers, onStatus, signal, url }: DecisionPost,
+  { body, headers, isAlone, onStatus, signal, url }: DecisionPost,
 ): Promise<PostedAnswer> {
   let connection: Socket | null = null
   let bytesBefore = 0
@@ -58,6 +60,7 @@ export async function postDecision(
       },
       body,
       signal,
+      isAlone,
       onSocket(socket) {
         connection = socket
         bytesBefore = socket.bytesRead

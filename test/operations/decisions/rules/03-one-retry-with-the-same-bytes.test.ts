@@ -127,3 +127,21 @@ test('a connection that the server closed while it was kept costs nobody an answ
     assert.equal((await ask(endpoint.url)).answer?.decision, 'approve', `${turn}`)
   }
 })
+
+test('the retry takes a new connection, since all kept ones may have failed', async () => {
+  const used = new Set<unknown>()
+  const endpoint = await openDecisionEndpoint(async (_received, { socket }) => {
+    if (used.has(socket)) {
+      socket?.destroy()
+      return undefined
+    }
+    used.add(socket)
+    await sleep(50)
+    return { decision: 'approve' }
+  })
+  const { ask } = openAsker()
+  await Promise.all(Array.from({ length: 4 }, () => ask(endpoint.url)))
+  assert.equal(used.size, 4, 'four connections are kept')
+  assert.equal((await ask(endpoint.url)).answer?.decision, 'approve')
+  assert.equal(endpoint.received.length, 6)
+})

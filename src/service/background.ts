@@ -95,7 +95,7 @@ export function startBackground(
         run: (stop) => checkDue(audit, nightly, stop),
       },
       // An embedded database has neither autovacuum nor a checkpointer.
-      ...(database.load === null ? embeddedJobs(database) : []),
+      ...(database.isShared ? [] : embeddedJobs(database)),
       auditLogJob({ ...audit, database }),
       ...approvalJobs(service),
       {

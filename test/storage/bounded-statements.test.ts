@@ -546,6 +546,7 @@ const record = async (call: (typeof calls)[number], limit: number): Promise<Reco
     transaction: (work) => work(connection),
     isCluster: () => false,
     requireRoom: async () => undefined,
+    isShared: false,
     load: null,
     close: async () => undefined,
   }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Requester } from '../../domain/client.ts'
 import type { DecisionAnswer, DecisionFacts } from '../../domain/decision.ts'
 import { isUuid } from '../../domain/identifiers.ts'
@@ -32,8 +33,11 @@ export interface CalledAnswers {
 }
 
 const pollMs = 25
-/** How long an answer is kept for a wait that begins later. */
+/** The rest after a poll that failed. */
+const outageMs = 1_000
+/** How long, and how many, answers are kept for a wait that begins later. */
 const keptMs = 5_000
+const keptMost = 10_000
 
 type Settle = (answer: CalledAnswer | null) => void
 
@@ -46,8 +50,8 @@ export function createCalledAnswers(
   onError: (error: unknown) => void,
 ): CalledAnswers {
   const waiting = new Map<string, Set<Settle>>()
-  const kept = new Map<string, CalledAnswer>()
-  const isShared = database.load !== null
+  const kept = new LRUCache<string, CalledAnswer>({ max: keptMost, ttl: keptMs })
+  let restMs = pollMs
   let timer: NodeJS.Timeout | null = null
   let polling: Promise<void> | null = null
   let isClosed = false
@@ -58,19 +62,24 @@ export function createCalledAnswers(
   const poll = async () => {
     const answers = await listCalledAnswers(database, [...waiting.keys()])
     for (const [decisionId, answer] of answers) settleAll(decisionId, answer)
+    restMs = pollMs
   }
   const schedule = () => {
-    if (!isShared || isClosed || timer !== null || polling !== null || waiting.size === 0) return
+    if (!database.isShared || isClosed || timer !== null || polling !== null || waiting.size === 0)
+      return
     timer = setTimeout(() => {
       timer = null
       if (waiting.size === 0) return
       polling = poll()
-        .catch(onError)
+        .catch((error: unknown) => {
+          restMs = outageMs
+          onError(error)
+        })
         .finally(() => {
           polling = null
           schedule()
         })
-    }, pollMs)
+    }, restMs)
   }
 
   return {
@@ -96,7 +105,6 @@ export function createCalledAnswers(
     deliver(decisionId, answer) {
       // Its wait may not have begun: the request may be on a stream before.
       kept.set(decisionId, answer)
-      setTimeout(() => kept.delete(decisionId), keptMs).unref()
       settleAll(decisionId, answer)
     },
     async close() {

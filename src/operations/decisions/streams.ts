@@ -13,6 +13,8 @@ const renewEveryMs = 10_000
 const pollMs = 25
 /** An embedded database has one process: offers tell of every request. */
 const embeddedPollMs = 1_000
+/** The rest after a look that failed. */
+const outageMs = 1_000
 const heartbeatMs = 15_000
 /** The requests that are taken at once. */
 const requestsMost = 100
@@ -89,23 +91,17 @@ export function createDecisionStreams(
       watch.start()
       const finish = async () => {
         if (!streams.delete(stream)) return
-        stream.ended.abort()
+        endStream(stream)
         await leaveRequests(context, stream).catch(onError)
         watch.lookNow()
       }
-      const end = () => {
-        endStream(stream)
-        // The iteration may never have begun.
-        void finish()
-      }
+      // The iteration may never have begun.
+      const end = () => void finish()
       return { requests: readOn(stream, watch.lookNow, finish), end }
     },
     async close() {
       isClosed = true
-      for (const stream of streams) {
-        endStream(stream)
-        stream.ended.abort()
-      }
+      for (const stream of streams) endStream(stream)
       await watch.stop()
     },
   }
@@ -122,7 +118,6 @@ interface OpenStream {
   readonly unanswered: Map<string, DecisionKey>
   /** Whether its last request was not answered. */
   isSilent: boolean
-  isOver: boolean
   readonly ended: AbortController
   /** Ends the wait of its reader. Null: its reader does not wait, and so it takes nothing. */
   notify: (() => void) | null
@@ -135,13 +130,12 @@ const createStream = (clientId: string, holder: string, expiresAt: Date): OpenSt
   ready: [],
   unanswered: new Map(),
   isSilent: false,
-  isOver: false,
   ended: new AbortController(),
   notify: null,
 })
 
 function endStream(stream: OpenStream): void {
-  stream.isOver = true
+  stream.ended.abort()
   stream.notify?.()
 }
 
@@ -178,7 +172,7 @@ async function* readOn(
   finish: () => Promise<void>,
 ): AsyncGenerator<readonly StreamedRequest[]> {
   try {
-    while (!stream.isOver && Date.now() < stream.expiresAt.getTime()) {
+    while (!stream.ended.signal.aborted && Date.now() < stream.expiresAt.getTime()) {
       const requests = stream.ready
       stream.ready = []
       if (requests.length > 0) yield requests
@@ -214,7 +208,7 @@ function watchRequests(
   renewMs: number,
 ): { start(): void; lookNow(): void; stop(): Promise<void> } {
   const { database, onError } = context
-  const restMs = database.load === null ? embeddedPollMs : pollMs
+  const restMs = database.isShared ? pollMs : embeddedPollMs
   let looking: Promise<void> | null = null
   let isLookDue = false
   let isStopped = false
@@ -235,7 +229,10 @@ function watchRequests(
     isLookDue = false
     nextRestMs = restMs
     looking = look()
-      .catch(onError)
+      .catch((error: unknown) => {
+        nextRestMs = outageMs
+        onError(error)
+      })
       .finally(() => {
         looking = null
         if (isStopped || streams.size === 0) return
@@ -278,7 +275,9 @@ async function passRequestsOn(
   context: StreamContext,
   streams: ReadonlySet<OpenStream>,
 ): Promise<number> {
-  const waiting = [...streams].filter(({ isOver, notify }) => !isOver && notify !== null)
+  const waiting = [...streams].filter(
+    ({ ended, notify }) => !ended.signal.aborted && notify !== null,
+  )
   const clientIds = [...new Set(waiting.map(({ clientId }) => clientId))]
   let leftForMs = Number.POSITIVE_INFINITY
   if (clientIds.length === 0) return leftForMs

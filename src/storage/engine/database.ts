@@ -72,6 +72,8 @@ export interface Database extends Connection {
    *   succeed.
    */
   requireRoom(): Promise<void>
+  /** Whether other processes may use it, too. An embedded database belongs to one process. */
+  readonly isShared: boolean
   /** The load of its connections; null for a single shared connection. */
   readonly load: (() => PoolLoad) | null
   close(): Promise<void>

@@ -123,6 +123,7 @@ function databaseOn(engine: PGlite, folder: string | null): Database {
     ...createSharing(query),
     script: (text) => take(async () => changed(await session.script(text).then(() => undefined))),
     transaction: (work) => take(() => inTransaction(session, work)),
+    isShared: false,
     load: null,
     requireRoom: async () => room.requireRoom(),
     close: () =>

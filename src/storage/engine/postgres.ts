@@ -47,6 +47,7 @@ export function openPostgres(
     script,
     requireRoom: () => shortage.requireRoom({ script }),
     transaction: (work) => persistently(() => use((session) => inTransaction(session, work))),
+    isShared: true,
     load: sessions.load,
     close: sessions.close,
   }

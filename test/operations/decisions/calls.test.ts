@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { before, suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PublicToken } from '../../../src/domain/identifiers.ts'
+import { Problem } from '../../../src/domain/problem.ts'
 import {
   answerByCall,
   type CalledAnswers,
@@ -11,6 +12,7 @@ import {
 import type { Database } from '../../../src/storage/engine/database.ts'
 import { databaseEngines } from '../../support/engines.ts'
 import { openTestService, sql } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 import { beginWaiting, registerStreamEndpoint, type WaitingOptions } from './trials.ts'
 
 const fail = (error: unknown) => {
@@ -138,6 +140,21 @@ for (const { name, open, skip } of databaseEngines) {
       const waiting = others.wait(decisionId, AbortSignal.timeout(60_000))
       await others.close()
       assert.equal(await waiting, null)
+    })
+
+    test('during an outage of the database, answers are looked for once a second', async () => {
+      const faults: unknown[] = []
+      const query = async () => {
+        throw new Problem('unavailable')
+      }
+      const down = { ...database, isShared: true, query }
+      const others = createCalledAnswers(down, (error) => faults.push(error))
+      const { decisionId } = await begin()
+      const waiting = others.wait(decisionId, AbortSignal.timeout(400))
+      await until(() => faults.length === 1)
+      await waiting
+      assert.equal(faults.length, 1)
+      await others.close()
     })
 
     test('an answer reaches who waits for it in another process', {

@@ -93,7 +93,7 @@ export function watchAsker(registry: Registry, { load }: Pick<Asker, 'load'>): v
   })
   new Gauge({
     name: 'pinfold_decision_breakers_open',
-    help: 'Endpoints that are sent nothing but probes, because they do not answer.',
+    help: 'Endpoints in use that are sent nothing but probes, because they do not answer.',
     registers,
     collect() {
       this.set(load().openBreakers)

@@ -37,7 +37,7 @@ interface AskerLoad {
   readonly inFlight: number
   /** Requests after their deadline, whose answers are awaited to be reported. */
   readonly overdue: number
-  /** Endpoints that are sent nothing but probes. */
+  /** Endpoints in use that are sent nothing but probes. */
   readonly openBreakers: number
 }
 
@@ -145,7 +145,7 @@ export function createAsker({ isSandbox, lanes, observe, signer }: AskerOptions)
       return {
         inFlight: all.reduce((sum, { inFlight }) => sum + inFlight, 0),
         overdue: all.reduce((sum, { overdue }) => sum + overdue, 0),
-        openBreakers: all.filter(({ breaker }) => breaker.isOpen()).length,
+        openBreakers: lanes.countOpenBreakers(),
       }
     },
     close() {

@@ -51,14 +51,18 @@ export const openAsker = (
   rules: Partial<OutboundRules> = {},
   isSandbox = true,
   signDecision: DecisionSigner['signDecision'] = signByHmac,
+  now: () => number = () => performance.now(),
 ): AskedSide => {
   const side: Omit<AskedSide, 'asker' | 'ask'> = { asked: [], faults: [], late: [], changes: [] }
-  const lanes = createLanes({
-    judgeAddress: loopback,
-    resolve: async () => ['127.0.0.1'],
-    httpsOnly: false,
-    ...rules,
-  })
+  const lanes = createLanes(
+    {
+      judgeAddress: loopback,
+      resolve: async () => ['127.0.0.1'],
+      httpsOnly: false,
+      ...rules,
+    },
+    now,
+  )
   const asker = createAsker({
     lanes,
     isSandbox,

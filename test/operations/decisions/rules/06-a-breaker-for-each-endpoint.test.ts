@@ -1,53 +1,71 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { approve, hang, openDecisionEndpoint } from '../../../support/decision-endpoint.ts'
 import { openAsker } from '../asking.ts'
 
 const timeoutMs = 100
 
+/** An asker whose breakers have a clock that a test sets. */
+const openClocked = () => {
+  const clock = { nowMs: 0 }
+  const side = openAsker({}, true, undefined, () => clock.nowMs)
+  return { ...side, clock }
+}
+
 test('20 unanswered requests: nothing for 5 seconds, one probe a second, and back', async () => {
   const endpoint = await openDecisionEndpoint(hang)
-  const { ask, asker, changes } = openAsker()
+  const { ask, asker, changes, clock } = openClocked()
   const askOnce = () => ask(endpoint.url, { timeoutMs })
-  await Promise.all(Array.from({ length: 19 }, askOnce))
+  const askMany = (count: number) => Promise.all(Array.from({ length: count }, askOnce))
+  await askMany(19)
   assert.equal(asker.load().openBreakers, 0)
   await askOnce()
-  const openedMs = performance.now()
   assert.equal(asker.load().openBreakers, 1)
   assert.deepEqual(
     changes.map(({ to }) => to),
     ['degraded'],
   )
 
-  const straight = await Promise.all(Array.from({ length: 200 }, askOnce))
+  const straight = await askMany(90)
   assert.ok(straight.every(({ error, requestHash }) => error === 'breaker_open' && !requestHash))
   assert.equal(endpoint.received.length, 20)
 
-  // Asked every 50 ms, it passes on one request a second, from the fifth second on.
-  while (performance.now() - openedMs < 7_500) {
-    void askOnce()
-    await sleep(50)
-  }
-  const probes = endpoint.received.slice(20).map(({ atMs }) => atMs - openedMs)
-  assert.ok(probes.length >= 1 && probes.length <= 3, probes.join())
-  assert.ok((probes[0] ?? 0) > 4_850, probes.join())
-  for (const [at, probe] of probes.entries()) {
-    if (at > 0) assert.ok(probe - (probes[at - 1] ?? 0) > 950, probes.join())
+  for (const [nowMs, received] of [
+    [4_999, 20],
+    [5_000, 21],
+    [5_999, 21],
+    [6_000, 22],
+    [7_000, 23],
+  ] as const) {
+    clock.nowMs = nowMs
+    await askMany(10)
+    assert.equal(endpoint.received.length, received, `after ${nowMs} ms`)
   }
 
   endpoint.answer = approve
-  let outcome = await askOnce()
-  while (outcome.answer === null) {
-    await sleep(50)
-    outcome = await askOnce()
-  }
+  clock.nowMs = 8_000
+  assert.equal((await ask(endpoint.url)).answer?.decision, 'approve')
   assert.deepEqual(
     changes.map(({ to }) => to),
     ['degraded', 'answering'],
   )
   assert.equal(asker.load().openBreakers, 0)
-  assert.equal((await askOnce()).answer?.decision, 'approve')
+  assert.equal((await ask(endpoint.url)).answer?.decision, 'approve')
+})
+
+test('breakers of shadow versions, and of versions that nobody asks any more, do not count', async () => {
+  const endpoint = await openDecisionEndpoint(hang)
+  const { ask, asker, clock } = openClocked()
+  const askMany = (members: object) =>
+    Promise.all(Array.from({ length: 20 }, () => ask(endpoint.url, { timeoutMs, ...members })))
+  await askMany({ purpose: 'shadow' })
+  assert.equal(asker.load().openBreakers, 0)
+  await askMany({ version: 1 })
+  assert.equal(asker.load().openBreakers, 1)
+  clock.nowMs = 60_001
+  assert.equal(asker.load().openBreakers, 0)
+  await ask(endpoint.url, { timeoutMs, version: 1 })
+  assert.equal(asker.load().openBreakers, 1)
 })
 
 test('the breaker of one endpoint is not that of another, nor that of its shadow version', async () => {

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { DecisionKeys, decisionKeysSubject } from '../../domain/decision-keys.ts'
 import type { Hsm } from '../../hsm/contract/hsm.ts'
 import { listSigningKeys } from '../../storage/decisions/signing-keys.ts'
@@ -21,14 +22,20 @@ export interface DecisionSigner {
   forget(): void
 }
 
+/** Opened keys in memory. A client has one, and two for a day after a rotation. */
+const openedMax = 1_000
+
+/** A key is opened again after this time. What nobody uses leaves the memory. */
+const openedMs = 3_600_000
+
 interface SignerOptions {
   readonly database: Database
   readonly hsm: Hsm
 }
 
 export function createDecisionSigner({ database, hsm }: SignerOptions): DecisionSigner {
-  // Opened keys by their sealed form, so that a key is opened once.
-  let opened = new Map<string, DecisionKeys>()
+  // By their sealed form, so that a key in use is opened once an hour.
+  const opened = new LRUCache<string, DecisionKeys>({ max: openedMax, ttl: openedMs })
   const values = createFreshValues(async (clientId) => {
     const rows = await listSigningKeys(database, clientId)
     return Promise.all(
@@ -38,7 +45,6 @@ export function createDecisionSigner({ database, hsm }: SignerOptions): Decision
         const keys =
           opened.get(name) ??
           new DecisionKeys(keyId, await hsm.revealRecord('decision-keys', subject, sealedKeys))
-        if (opened.size >= openedMax) opened = new Map()
         opened.set(name, keys)
         return keys
       }),
@@ -61,5 +67,3 @@ export function createDecisionSigner({ database, hsm }: SignerOptions): Decision
     forget: values.forget,
   }
 }
-
-const openedMax = 1_000

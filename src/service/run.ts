@@ -67,6 +67,9 @@ export async function runService(
         ])
         service.deciding.asker.close()
         await service.deciding.calls.answers.close()
+        // Their requests have ended, and what came of them is recorded.
+        const compared = service.deciding.shadows.idle()
+        await Promise.race([compared, wait(finishTimeoutMs, undefined, { ref: false })])
         // During a database outage, the service stops without this record.
         const recorded = recordProcessStop(database, service.keys.processId).catch((err: unknown) =>
           log.warn({ err }, 'the stop could not be recorded'),

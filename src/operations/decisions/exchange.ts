@@ -65,11 +65,17 @@ export async function runExchange(
   }
 }
 
-const mayRetry = ({ abort, deadlineMs, startedMs }: Exchange, error: unknown): boolean =>
+const mayRetry = (exchange: Exchange, error: unknown): boolean =>
   error instanceof PostFailed &&
   error.isUntouched &&
-  !abort.signal.aborted &&
-  deadlineMs - performance.now() >= retryShare * (deadlineMs - startedMs)
+  !exchange.abort.signal.aborted &&
+  hasTimeToRetry(exchange, performance.now())
+
+/** Whether enough of the time of an exchange is left for a retry. */
+export const hasTimeToRetry = (
+  { deadlineMs, startedMs }: Pick<Exchange, 'deadlineMs' | 'startedMs'>,
+  nowMs: number,
+): boolean => deadlineMs - nowMs >= retryShare * (deadlineMs - startedMs)
 
 /** What the headers of a request depend on. */
 interface Headed {

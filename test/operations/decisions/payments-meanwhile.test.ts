@@ -145,4 +145,19 @@ onEachEngine((engine) => {
       assert.equal((await spendingOf(service, card)).amount, 0)
     })
   }
+
+  test('a reversal meanwhile counts, also after a decline of the same transaction', async () => {
+    const card = await issueRestricted(service, { limits })
+    const networkTransactionId = nextId()
+    deciding.answerBy(() => ({ decision: 'decline' }))
+    const purchase = purchaseOf(1_000, { networkTransactionId })
+    assert.equal((await buy(service, card, purchase)).json.responseCode, '05')
+    const { bought, release } = await beginPurchase(card, purchase)
+    const named = { publicToken: card.publicToken, networkTransactionId }
+    assert.equal((await messages.reversal(named)).effect, 'remember')
+    release()
+    assert.equal((await bought).json.responseCode, '94')
+    assert.deepEqual(await paymentsOf(card), [])
+    assert.equal((await spendingOf(service, card)).amount, 0)
+  })
 })

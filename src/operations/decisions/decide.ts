@@ -105,6 +105,7 @@ function prepareDecision(
       holdExpiresAt: record.hold?.expiresAt.toISOString() ?? null,
       increment: record.increment,
       fallback: endpoint.fallback,
+      format: endpoint.format,
       arrivedAtMs,
     },
     claim,

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import {
   listOverdueDecisions,
   type WaitingDecision,
@@ -6,6 +7,7 @@ import {
 import { composePinfoldRequest } from './compose-request.ts'
 import { type ConcludeContext, conclude } from './conclude.ts'
 import { standIn } from './decided.ts'
+import { formats } from './formats.ts'
 import { applyRule } from './rule.ts'
 import { composeWaitingRequest } from './waiting-request.ts'
 
@@ -31,15 +33,18 @@ export async function concludeLost(
   waiting: WaitingDecision,
 ): Promise<void> {
   const isApprovable = Date.now() <= waiting.deadline.getTime() + approvableMs
-  const { fallback } = waiting.pending
+  const { fallback, format } = waiting.pending
+  const request = composeWaitingRequest(waiting)
   const inTime = isApprovable ? fallback : ({ ...fallback, onTimeout: 'decline' } as const)
   const decided = standIn(inTime, 'timeout', (rule) =>
-    applyRule(rule, composePinfoldRequest(composeWaitingRequest(waiting))),
+    applyRule(rule, composePinfoldRequest(request)),
   )
+  // Nobody knows whether it was sent. If it was, these are its bytes.
+  const requestHash = hash('sha256', formats[format].compose(request), 'buffer')
   const durationMs = Math.max(0, waiting.deadline.getTime() - Date.parse(waiting.facts.requestedAt))
   await conclude(context, waiting, {
     decided,
-    asked: { error: null, durationMs, statusCode: null, requestHash: null, answerHash: null },
+    asked: { error: null, durationMs, statusCode: null, requestHash, answerHash: null },
   })
 }
 

@@ -1,5 +1,10 @@
 import type { AuthorizationCheck } from '../../domain/authorization-check.ts'
-import type { DecisionEndpoint, DecisionFacts, Fallback } from '../../domain/decision.ts'
+import type {
+  DecisionEndpoint,
+  DecisionFacts,
+  DecisionFormat,
+  Fallback,
+} from '../../domain/decision.ts'
 import type { Increment } from '../authorizations/settle.ts'
 import { type Claim, claimParameters } from '../idempotency/idempotency.ts'
 import { transactionParameters } from '../links/transactions.ts'
@@ -17,6 +22,8 @@ export interface PendingDecision {
   readonly holdExpiresAt: string | null
   readonly increment: Increment | null
   readonly fallback: Fallback
+  /** Of the request, which any process can compose again. */
+  readonly format: DecisionFormat
   /** When the request arrived, in milliseconds since 1970. */
   readonly arrivedAtMs: number
   /** The claim of the request's key; null without one. Hashes are separated by commas. */

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { randomBytes, randomUUID } from 'node:crypto'
+import { hash, randomBytes, randomUUID } from 'node:crypto'
 import { before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Secret } from '../../../../src/domain/secret.ts'
 import { toTransaction } from '../../../../src/domain/transaction.ts'
 import { authorize } from '../../../../src/operations/authorizations/authorize.ts'
 import { createDecisions } from '../../../../src/operations/decisions/decide.ts'
+import { formats } from '../../../../src/operations/decisions/formats.ts'
 import { createEndpointRegistry } from '../../../../src/operations/decisions/registry.ts'
 import { sweepDecisions } from '../../../../src/operations/decisions/sweep.ts'
 import { type IssuedCard, issueCard, pinTry } from '../../../support/network.ts'
@@ -193,6 +194,8 @@ onEachEngine((engine) => {
     wire.close()
   })
 
+  /** What the newest process that was lost sent. */
+  let sent = ''
   /** A process that hangs for ever after the reservation, as one that was lost. */
   const loseProcess = (fallback: object = {}) => {
     const registry = createEndpointRegistry(service.database)
@@ -211,7 +214,10 @@ onEachEngine((engine) => {
           return { ...inForce, enforced }
         },
       },
-      ask: () => new Promise(() => undefined),
+      ask(endpoint, request) {
+        sent = formats[endpoint.format].compose(request)
+        return new Promise(() => undefined)
+      },
       isSimulator: () => false,
       shadows: { expect: () => undefined },
     })
@@ -282,6 +288,7 @@ onEachEngine((engine) => {
       assert.deepEqual(others, [])
       assert.equal(outcome?.details.responseCode, responseCode)
       assert.equal(outcome?.details.decidedBy, 'fallback:timeout')
+      assert.equal(outcome?.details.decision.requestHash, hash('sha256', sent, 'hex'))
       const isApproved = responseCode === '00'
       assert.equal((await spendingOf(service, card)).amount, isApproved ? 700 : 0)
       assert.equal((await readNewest(service, card)).approved, isApproved)

@@ -7,7 +7,7 @@ import * as cli from '../command.ts'
 import { asClient } from '../connection/connection.ts'
 import type { Open, ServiceConnection } from '../connection/requests.ts'
 import { line, print, printBeside } from '../output.ts'
-import { followEvents } from './events.ts'
+import { decodeStream, followEvents } from './events.ts'
 
 /** The module of a client: its rule, and what it does with events. */
 interface Rule {
@@ -82,30 +82,38 @@ async function listen(service: ServiceConnection, call: cli.Call, rule: Rule): P
   if (!open) throw new cli.Unreachable('No server is running here. Run pinfold start first.')
   const most = cli.parseNumber(call, 'count') ?? Number.POSITIVE_INFINITY
   const { onEvent } = rule
-  if (onEvent) void follow(service, call, onEvent)
-  const deciding: Promise<void>[] = []
+  const ended = new AbortController()
+  const following = onEvent && follow(service, call, onEvent, ended.signal)
+  const deciding = new Set<Promise<void>>()
+  let begun = 0
   for await (const request of followRequests(open, `${service.base}/decisions/stream`)) {
-    deciding.push(decide(service, rule, request))
-    if (deciding.length >= most) break
-    if (deciding.length % 1_000 === 0) await Promise.all(deciding)
+    const one = decide(service, rule, request).finally(() => deciding.delete(one))
+    deciding.add(one)
+    begun += 1
+    if (begun >= most) break
   }
   await Promise.all(deciding)
-  if (onEvent) process.exit(cli.exitCodes.done)
+  ended.abort()
+  await following
 }
 
 async function follow(
   service: ServiceConnection,
   call: cli.Call,
   onEvent: (event: unknown) => unknown,
+  signal: AbortSignal,
 ): Promise<void> {
   const options = { ...call.options, count: undefined }
-  await followEvents(service, { ...call, options }, eventTypes, async (event) => {
+  const pass = async (event: string) => {
     try {
       await onEvent(JSON.parse(event))
     } catch (error) {
       printBeside(`onEvent failed: ${describeError(error)}`)
     }
-  }).catch((error: unknown) => printBeside(`Events are not followed: ${describeError(error)}`))
+  }
+  await followEvents(service, { ...call, options }, eventTypes, pass, signal).catch(
+    (error: unknown) => printBeside(`Events are not followed: ${describeError(error)}`),
+  )
 }
 
 async function decide(
@@ -135,8 +143,7 @@ async function* followRequests(open: Open, path: string): AsyncGenerator<Decisio
     try {
       const { body } = await open(path, { accept: 'text/event-stream' })
       printBeside('Waiting for requests.')
-      const text = body?.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
-      for await (const { data } of eventBlocks(text ?? new ReadableStream<string>())) {
+      for await (const { data } of eventBlocks(decodeStream(body))) {
         failures = 0
         hasBegun = true
         if (data !== undefined) yield JSON.parse(JSON.parse(data).body)

@@ -55,6 +55,7 @@ export const eventsCommand: Command = {
 /**
  * Prints events as they occur, in order, by the options --after and --count.
  * @param types separated by commas; undefined for all.
+ * @param signal ends it.
  * @throws Unreachable without a running server, since no events occur then.
  */
 export async function followEvents(
@@ -62,6 +63,7 @@ export async function followEvents(
   call: Call,
   types: string | undefined,
   pass: (event: string) => Promise<void>,
+  signal = new AbortController().signal,
 ): Promise<void> {
   if (!service.open) throw new Unreachable('No server is running here. Run pinfold start first.')
   const most = parseNumber(call, 'count') ?? Number.POSITIVE_INFINITY
@@ -69,7 +71,7 @@ export async function followEvents(
   const query = types === undefined ? '' : `?${new URLSearchParams({ types })}`
   let passed = 0
   const path = `${service.base}/events${query}`
-  for await (const event of follow(service.open, path, findText(call, 'after'))) {
+  for await (const event of follow(service.open, path, findText(call, 'after'), signal)) {
     await pass(event)
     passed += 1
     if (passed >= most) break
@@ -86,13 +88,14 @@ async function* follow(
   open: Open,
   path: string,
   after: string | undefined,
+  signal: AbortSignal,
 ): AsyncGenerator<string, undefined> {
   let last = after
   let hasBegun = false
   // The number of consecutive streams without an event.
-  for (let failures = 0; ; failures += 1) {
+  for (let failures = 0; !signal.aborted; failures += 1) {
     try {
-      for await (const { data, id } of await openStream(open, path, last)) {
+      for await (const { data, id } of await openStream(open, path, last, signal)) {
         failures = 0
         last = id ?? last
         if (data === undefined) continue
@@ -100,24 +103,43 @@ async function* follow(
         yield data
       }
     } catch (error) {
-      // A refusal, or a server that never answered, is final.
-      const isFinal = error instanceof Refused || error instanceof UsageError
-      if (isFinal || (!hasBegun && failures >= pausesMs.length)) throw error
+      if (signal.aborted) return
+      if (isFinal(error, hasBegun, failures)) throw error
       printBeside('The stream ended and is being opened again.')
     }
-    await wait(pausesMs[Math.min(failures, pausesMs.length - 1)])
+    await pause(failures, signal)
   }
 }
 
+const pause = (failures: number, signal: AbortSignal): Promise<void> =>
+  wait(pausesMs[Math.min(failures, pausesMs.length - 1)], undefined, { signal }).catch(
+    () => undefined,
+  )
+
+/** Whether a new stream would repeat an error: a refusal, or a server that never answered. */
+const isFinal = (error: unknown, hasBegun: boolean, failures: number): boolean =>
+  error instanceof Refused ||
+  error instanceof UsageError ||
+  (!hasBegun && failures >= pausesMs.length)
+
 /** Continues after the last received event, or from now on. */
-async function openStream(open: Open, path: string, last: string | undefined) {
+async function openStream(open: Open, path: string, last: string | undefined, signal: AbortSignal) {
   const { body } = await open(path, {
     accept: 'text/event-stream',
     ...(last !== undefined && { 'last-event-id': last }),
   })
   printBeside(last === undefined ? 'Following new events.' : 'Following.')
-  const text = body?.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>)
-  return eventBlocks(text ?? new ReadableStream<string>())
+  return eventBlocks(decodeStream(body, signal))
+}
+
+/** Decodes the text of a stream. @throws Unreachable if the answer has no body. */
+export function decodeStream(
+  body: ReadableStream<Uint8Array> | null,
+  signal?: AbortSignal,
+): ReadableStream<string> {
+  if (body === null) throw new Unreachable('The service answered without a stream.')
+  const decoder = new TextDecoderStream() as TransformStream<Uint8Array, string>
+  return body.pipeThrough(decoder, signal && { signal })
 }
 
 function formatEvent(text: string): string {

@@ -195,6 +195,7 @@ export async function activateEndpoint(
       throw refuseVersion('The draft has changed while it was pinged.')
     }
     const versions = await activatedVersions(connection, reference, locked, draft)
+    await requireRest(connection, reference, versions, draft)
     await stored.updateEndpointState(connection, reference, versions)
     await recordEndpointAct(connection, requester, 'activated', reference, {
       version: draft.version,
@@ -224,6 +225,22 @@ async function activatedVersions(
     previousVersion: replaced?.samplePercent === 100 ? replaced.version : previousVersion,
     shadowVersion: null,
   }
+}
+
+/** @throws `Problem` `decision_version_conflict` if nobody would decide outside of the sample. */
+async function requireRest(
+  connection: Connection,
+  { clientId, productId }: stored.EndpointReference,
+  { previousVersion }: stored.EndpointVersions,
+  { mode, samplePercent }: stored.RegisteredEndpoint,
+): Promise<void> {
+  if (mode === 'shadow' || samplePercent === 100 || previousVersion !== null) return
+  const common =
+    productId === null
+      ? null
+      : await stored.findEndpointState(connection, { clientId, productId: null })
+  if (common && common.enforcedVersion !== null) return
+  throw refuseVersion('Activate a version with sample 100 first: nobody would decide the rest.')
 }
 
 /**

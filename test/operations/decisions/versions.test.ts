@@ -94,6 +94,26 @@ for (const engine of databaseEngines) {
       assert.equal((await rollBack(service)).json.enforced.version, 1)
     })
 
+    test('a first version decides everything: a trial needs another one for the rest', async () => {
+      const service = await openTestService({ database: await engine.open() })
+      const { url } = await openDecisionEndpoint(answerPing)
+      await setEndpoint(service, { url, sample: 10 })
+      const refused = await activate(service)
+      assert.deepEqual(
+        [refused.status, refused.json.code, refused.json.detail],
+        [
+          409,
+          'decision_version_conflict',
+          'Activate a version with sample 100 first: nobody would decide the rest.',
+        ],
+      )
+      assert.deepEqual((await readNumbers(service)).enforced, null)
+      await putInForce(service, { url, sample: 10, mode: 'shadow' })
+      await putInForce(service, { url })
+      await putInForce(service, { url, sample: 10 })
+      await putInForce(service, { url, sample: 10 }, '?productId=1001')
+    })
+
     test('a shadow stands beside the enforced version until one is enforced or it is removed', async () => {
       const service = await openTestService({ database: await engine.open() })
       const { url } = await openDecisionEndpoint(answerPing)

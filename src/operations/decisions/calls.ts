@@ -14,7 +14,7 @@ import {
 } from '../../storage/decisions/calls.ts'
 import type { Database } from '../../storage/engine/database.ts'
 import { decisionNotFound } from './decision-not-found.ts'
-import { checkAnswer } from './parse-answer.ts'
+import { type AnswerMember, findAnswer } from './parse-answer.ts'
 
 /** An answer that came by a call of the client, with the hash of its bytes. */
 export type CalledAnswer = HashedAnswer
@@ -147,14 +147,15 @@ export async function answerByCall(
   if (!found) throw decisionNotFound(decisionId)
   const { heldAmount, heldCurrencyCode: currency, publicToken } = found
   const facts = JSON.parse(found.facts) as DecisionFacts
-  const parsed = checkAnswer(toMembers(body), {
+  const parsed = findAnswer(toMembers(body), {
     decisionId,
     hold: heldAmount === null || currency === null ? null : { amount: heldAmount, currency },
     partialAllowed: facts.partialAllowed,
     now: new Date(),
   })
-  if ('error' in parsed) {
-    throw validationFailed(...(shapeFaults.length > 0 ? shapeFaults : [faults[parsed.error]]))
+  if ('member' in parsed) {
+    const fault = { pointer: `/${parsed.member}`, detail: faults[parsed.member] }
+    throw validationFailed(...(shapeFaults.length > 0 ? shapeFaults : [fault]))
   }
   const stated = { answer: parsed.answer, answerHash: hash('sha256', bytes, 'buffer') }
   const key = { publicToken, decisionId }
@@ -173,16 +174,16 @@ export async function answerByCall(
   return parsed.answer
 }
 
-const faults = {
-  bad_amount: {
-    pointer: '/amount',
-    detail: 'must be from 1 to the amount of the hold, and less only if a part is allowed',
-  },
-  bad_body: {
-    pointer: '',
-    detail: 'must be an answer to this decision, with a reason and a response code of the lists',
-  },
-} as const
+const faults: Readonly<Record<AnswerMember, string>> = {
+  decision: 'must be approve, decline or challenge',
+  decisionId: 'must be the decisionId of the path',
+  amount: 'must be from 1 to the amount of the hold, and less only if a part is allowed',
+  reason: 'must be one of the reasons of the reference',
+  responseCode: 'must be one of the response codes of the reference',
+  holdExpiresAt: 'must be an instant in UTC, in the future and within 31 days',
+  metadata:
+    'must be an object that contains no card number and has at most 2,000 characters as JSON',
+}
 
 /** Writes the first answer for a person: what it decided, without what was not said. */
 function writeSaid(said: string | null): string {

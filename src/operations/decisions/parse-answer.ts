@@ -35,13 +35,26 @@ type Fault = 'bad_body' | 'bad_amount'
 /** The answer, or why it cannot be used. */
 export type ParsedAnswer = { readonly answer: DecisionAnswer } | { readonly error: Fault }
 
+/** The members that can be wrong. */
+export type AnswerMember =
+  | 'decision'
+  | 'decisionId'
+  | 'amount'
+  | 'reason'
+  | 'responseCode'
+  | 'holdExpiresAt'
+  | 'metadata'
+
+/** The answer, or the member that makes it unusable. */
+type CheckedAnswer = { readonly answer: DecisionAnswer } | { readonly member: AnswerMember }
+
 /** Thrown inside of this file only. */
 class UnusableAnswer extends Error {
-  readonly fault: Fault
+  readonly member: AnswerMember
 
-  constructor(fault: Fault) {
-    super(fault)
-    this.fault = fault
+  constructor(member: AnswerMember) {
+    super(member)
+    this.member = member
   }
 }
 
@@ -86,19 +99,27 @@ function hasDuplicates(text: string): boolean {
   return found
 }
 
+/** Checks the members of an answer by HTTP. */
+export function checkAnswer(members: Members, terms: AnswerTerms): ParsedAnswer {
+  const checked = findAnswer(members, terms)
+  if ('answer' in checked) return checked
+  return { error: checked.member === 'amount' ? 'bad_amount' : 'bad_body' }
+}
+
 /**
  * Checks the members of an answer, whatever way it came.
  * What an answer of its decision does not need is not checked, such as the amount of a decline.
  */
-export function checkAnswer(members: Members, terms: AnswerTerms): ParsedAnswer {
+export function findAnswer(members: Members, terms: AnswerTerms): CheckedAnswer {
   try {
     const { decision, decisionId } = members
     const isOther = decisionId !== undefined && decisionId !== terms.decisionId
-    if (isOther || !isVerdict(decision)) throw new UnusableAnswer('bad_body')
+    if (isOther) throw new UnusableAnswer('decisionId')
+    if (!isVerdict(decision)) throw new UnusableAnswer('decision')
     const metadata = checkMetadata(members.metadata)
     return { answer: { ...checkVerdict(decision, members, terms), metadata } }
   } catch (error) {
-    if (error instanceof UnusableAnswer) return { error: error.fault }
+    if (error instanceof UnusableAnswer) return { member: error.member }
     throw error
   }
 }
@@ -137,9 +158,9 @@ function checkAmount(amount: unknown, { hold, partialAllowed }: AnswerTerms): nu
     Number.isInteger(amount) &&
     amount >= 1 &&
     amount <= hold.amount
-  if (!isInRange) throw new UnusableAnswer('bad_amount')
+  if (!isInRange) throw new UnusableAnswer('amount')
   if (amount === hold.amount) return null
-  if (!partialAllowed) throw new UnusableAnswer('bad_amount')
+  if (!partialAllowed) throw new UnusableAnswer('amount')
   return amount
 }
 
@@ -147,13 +168,13 @@ function checkReason(reason: unknown): ClientDeclineReason | null {
   if (isAbsent(reason)) return null
   if (typeof reason === 'string' && Object.hasOwn(clientDeclineCodes, reason))
     return reason as ClientDeclineReason
-  throw new UnusableAnswer('bad_body')
+  throw new UnusableAnswer('reason')
 }
 
 function checkResponseCode(responseCode: unknown): DeclineCode | null {
   if (isAbsent(responseCode)) return null
   const known = Object.values(clientDeclineCodes).find((code) => code === responseCode)
-  if (known === undefined) throw new UnusableAnswer('bad_body')
+  if (known === undefined) throw new UnusableAnswer('responseCode')
   return known
 }
 
@@ -161,16 +182,16 @@ function checkHoldExpiry(expiry: unknown, { hold, now }: AnswerTerms): Date | nu
   if (isAbsent(expiry)) return null
   const at = typeof expiry === 'string' && isInstant(expiry) ? new Date(expiry) : null
   const lastsMs = at === null ? Number.NaN : at.getTime() - now.getTime()
-  if (!(lastsMs > 0 && lastsMs <= holdMostMs)) throw new UnusableAnswer('bad_body')
+  if (!(lastsMs > 0 && lastsMs <= holdMostMs)) throw new UnusableAnswer('holdExpiresAt')
   return hold === null ? null : at
 }
 
 function checkMetadata(metadata: unknown): string | null {
   if (isAbsent(metadata)) return null
-  if (typeof metadata !== 'object' || Array.isArray(metadata)) throw new UnusableAnswer('bad_body')
+  if (typeof metadata !== 'object' || Array.isArray(metadata)) throw new UnusableAnswer('metadata')
   const text = stringify(metadata)
   const isSound = text.length <= metadataMost && !listTexts(metadata).some(mayHidePan)
-  if (!isSound) throw new UnusableAnswer('bad_body')
+  if (!isSound) throw new UnusableAnswer('metadata')
   return text
 }
 
@@ -192,7 +213,7 @@ function stringify(value: unknown): string {
     return JSON.stringify(value)
   } catch {
     // It is nested too deeply.
-    throw new UnusableAnswer('bad_body')
+    throw new UnusableAnswer('metadata')
   }
 }
 

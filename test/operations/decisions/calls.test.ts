@@ -133,6 +133,28 @@ for (const { name, open, skip } of databaseEngines) {
       await answer(nothing.decisionId, { decision: 'approve' })
     })
 
+    test('a refused answer is told which member is wrong, and what it must be', async () => {
+      const { decisionId } = await begin()
+      const inPast = '2020-01-01T00:00:00Z'
+      const card = { card: '4242 4242 4242 4242' }
+      const wrong: readonly (readonly [member: string, body: object, detail: RegExp])[] = [
+        ['decision', { decision: 'perhaps' }, /approve, decline or challenge/],
+        ['decisionId', { decision: 'approve', decisionId: randomUUID() }, /of the path/],
+        ['amount', { decision: 'approve', amount: 0 }, /the hold/],
+        ['reason', { decision: 'decline', reason: 'mood' }, /reasons/],
+        ['responseCode', { decision: 'decline', responseCode: '00' }, /response codes/],
+        ['holdExpiresAt', { decision: 'approve', holdExpiresAt: inPast }, /within 31 days/],
+        ['metadata', { decision: 'approve', metadata: card }, /no card number/],
+      ]
+      for (const [member, body, detail] of wrong) {
+        await assert.rejects(answer(decisionId, body), ({ code, errors: [fault] }) => {
+          assert.deepEqual([code, fault.pointer], ['validation_failed', `/${member}`])
+          assert.match(fault.detail, detail)
+          return true
+        })
+      }
+    })
+
     test('a wait ends with its signal, and with the process', async () => {
       const { decisionId } = await begin()
       assert.equal(await answers.wait(decisionId, AbortSignal.timeout(10)), null)

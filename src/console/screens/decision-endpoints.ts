@@ -37,9 +37,9 @@ export const decisionEndpointsScreen: Screen = {
               : found.endpoints.map(renderEndpoint)
           }
           ${renderHour(found)}
-          <h2>Last failures</h2>
+          <h2>Failures of the last hour</h2>
           ${listed(
-            'Last failures',
+            'Failures of the last hour',
             ['When', 'Card', 'Decided by', 'Reason', { title: 'Time', isNumber: true }],
             found.failures.map(renderFailure),
             'No failure in the last hour.',
@@ -95,7 +95,7 @@ const renderVersion = (name: string, version: Version): Content => {
     <td class="number">${version.maxInFlight}</td>
     <td class="number">${version.sample} %</td>
     <td>
-      late: ${fallback.onTimeout}, error: ${fallback.onError}
+      no answer in time: ${fallback.onTimeout}, error: ${fallback.onError}
       ${fallback.rule !== null && html`<p class="fine"><code>${fallback.rule}</code></p>`}
     </td>
     <td>${version.format}</td>
@@ -112,8 +112,8 @@ function renderHour({ lastHour }: Endpoints): Content {
         ? html`<p class="empty">Nobody was asked in the last hour.</p>`
         : html`<dl>
             <dt>Decisions</dt><dd>${decisions}</dd>
-            <dt>Half within</dt><dd>${formatMs(p50Ms)}</dd>
-            <dt>99 % within</dt><dd>${formatMs(p99Ms)}</dd>
+            <dt>Median</dt><dd>${formatMs(p50Ms)}</dd>
+            <dt>99th percentile</dt><dd>${formatMs(p99Ms)}</dd>
             ${decidedBy.map(
               (each) =>
                 html`<dt>${deciderNames[each.decidedBy]}</dt>
@@ -132,11 +132,11 @@ const formatShare = (part: number, whole: number): string =>
   `${((100 * part) / whole).toFixed(1)} %`
 
 const deciderNames: Readonly<Record<Failure['decidedBy'], string>> = {
-  endpoint: 'By the endpoint',
-  'fallback:timeout': 'By the fallback, late',
-  'fallback:error': 'By the fallback, error',
-  'rule:timeout': 'By the rule, late',
-  'rule:error': 'By the rule, error',
+  endpoint: 'Endpoint',
+  'fallback:timeout': 'Fallback (no answer in time)',
+  'fallback:error': 'Fallback (error)',
+  'rule:timeout': 'Rule (no answer in time)',
+  'rule:error': 'Rule (error)',
 }
 
 function renderFailure(failure: Failure): Content {

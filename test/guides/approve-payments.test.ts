@@ -69,6 +69,19 @@ test('by the guide, a balance on this machine decides, and gives back what ends'
   assert.equal(JSON.parse(await pay(second)).responseCode, '51', heard)
   assert.match(await sh(list), /decline insufficient_funds by endpoint[\s\S]*approve by endpoint/)
 
+  const { authorizationId, decisionId } = JSON.parse(
+    await sh('npx pinfold decisions list --decided-by endpoint --limit 1 --json'),
+  )[0]
+  assert.match(
+    await sh(`npx pinfold authorizations show ${authorizationId}`),
+    /decision failed \(endpoint: insufficient_funds\)/,
+  )
+  // A replay has an id of its own: the amount that the first payment took counts against it.
+  const past = JSON.parse(await sh('npx pinfold decisions list --limit 2 --json'))
+  const approved = past.find((each: { decisionId: string }) => each.decisionId !== decisionId)
+  const retried = await sh(`${listen} --replay ${approved.decisionId}`)
+  assert.match(retried, /was approve {2}decline insufficient_funds/)
+
   // A void gives the amount back: then the second payment is covered.
   const token = await program.token()
   const [payment] = (await program.call('GET', '/payments', { token })).json

@@ -9,6 +9,9 @@ import { followEvents, followOptions } from './events.ts'
 interface Check {
   readonly check: string
   readonly result: string
+  /** Of the check `decision`. */
+  readonly decidedBy?: string
+  readonly reason?: string
 }
 
 interface Authorization extends TransactionMembers {
@@ -29,6 +32,12 @@ const describeAnswer = (
   { declineReason, responseCode }: Pick<Authorization, 'declineReason' | 'responseCode'>,
 ): string =>
   [approved ? 'Approved' : 'Declined', responseCode, declineReason].filter(Boolean).join(' ')
+
+/** `pin passed`, or `decision failed (endpoint: insufficient_funds)`. */
+function describeCheck({ check, decidedBy, reason, result }: Check): string {
+  const cause = [decidedBy, reason].filter((part) => part !== undefined).join(': ')
+  return line`${check} ${result}${cause === '' ? '' : ` (${cause})`}`
+}
 
 /** What the line of the transaction does not say of its merchant. */
 const describeMerchant = ({ city, country, id, terminalId }: Merchant) => ({
@@ -98,7 +107,7 @@ export const authorizationCommands: readonly cli.Command[] = [
           currency: ____,
           ...members
         } = others
-        const verdicts = checks.map(({ check, result }) => line`${check} ${result}`)
+        const verdicts = checks.map(describeCheck)
         return {
           json,
           text: sheet({

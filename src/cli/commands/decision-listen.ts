@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
@@ -56,13 +57,22 @@ async function loadRule(file: string | undefined): Promise<Rule> {
   return rule as Rule
 }
 
-/** Tries a rule on the requests of past decisions. Nothing is sent. */
+/**
+ * Tries a rule on the requests of past decisions. Nothing is sent. A new id, as the service makes
+ * one, so that a rule that knows the ids it has answered decides anew.
+ */
 async function tryOn({ ask, base }: ServiceConnection, rule: Rule, ids: string[]): Promise<void> {
   for (const id of ids) {
     const path = `${base}/decisions/${encodeURIComponent(id.trim())}`
     type Past = { readonly decision?: string; readonly request: DecisionRequest }
     const { decision = 'unanswered', request } = await ask<Past>('GET', path)
-    await print(await describe(rule, { ...request, purpose: 'replay' }, `was ${decision}  `))
+    await print(
+      await describe(
+        rule,
+        { ...request, decisionId: randomUUID(), purpose: 'replay' },
+        `was ${decision}  `,
+      ),
+    )
   }
 }
 

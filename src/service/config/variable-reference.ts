@@ -267,20 +267,20 @@ export const variableGroups: readonly VariableGroup[] = [
       [
         'OUTBOUND_ALLOW_CIDRS',
         'loopback in the sandbox, else none',
-        'Non-public addresses allowed for webhooks and outside issuers: ' +
+        'Non-public addresses allowed for webhooks, decision endpoints and outside issuers: ' +
           '`10.20.0.0/16,fd12:3456::/32`',
       ],
       [
         'OUTBOUND_PORTS',
         "all but the service's own",
-        'Ports allowed for webhooks and outside issuers: `443,8443`',
+        'Ports allowed for webhooks, decision endpoints and outside issuers: `443,8443`',
       ],
       ['DELIVERY_TIMEOUT_MS', '`10000`', 'Time limit of one webhook request'],
       ['EVENT_RETENTION_DAYS', '`30`', 'Retention of events and deliveries'],
       [
         'ATTEMPT_RETENTION_DAYS',
         '`400`',
-        'Retention of PIN and CVV attempts and of authorizations',
+        'Retention of PIN and CVV attempts, and of authorizations and decisions',
       ],
       ['PAYMENT_RETENTION_DAYS', '`400`', 'Retention of payments that are over'],
     ],

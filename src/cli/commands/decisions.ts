@@ -11,8 +11,15 @@ interface EndpointVersion {
   readonly version: number
   readonly url: string | null
   readonly timeoutMs: number
+  readonly maxInFlight: number
+  readonly fallback: {
+    readonly onTimeout: string
+    readonly onError: string
+    readonly rule: string | null
+  }
   readonly mode: string
   readonly sample: number
+  readonly format: string
 }
 
 interface Endpoint {
@@ -45,7 +52,7 @@ const settingOptions: cli.Options = {
   file: {
     type: 'string',
     value: 'FILE',
-    help: 'the settings as JSON; the other options go before it',
+    help: 'the settings as JSON; the other options take precedence over it',
   },
   'endpoint-url': {
     type: 'string',
@@ -58,6 +65,12 @@ const settingOptions: cli.Options = {
     value: 'N',
     help: 'the time for an answer, 100 to 2500; 1500 unless given',
     pointer: '/timeoutMs',
+  },
+  'max-in-flight': {
+    type: 'string',
+    value: 'N',
+    help: 'how many requests may wait at once, 1 to 1000; 100 unless given',
+    pointer: '/maxInFlight',
   },
   mode: {
     type: 'string',
@@ -80,13 +93,13 @@ const settingOptions: cli.Options = {
   'on-timeout': {
     type: 'string',
     value: 'KIND',
-    help: `${fallbackKinds.join(', ')}: what stands in for a late answer`,
+    help: `${fallbackKinds.join(', ')}: replaces a late answer; decline unless given`,
     pointer: '/fallback/onTimeout',
   },
   'on-error': {
     type: 'string',
     value: 'KIND',
-    help: `${fallbackKinds.join(', ')}: what stands in for an unusable answer`,
+    help: `${fallbackKinds.join(', ')}: replaces an unusable answer; decline unless given`,
     pointer: '/fallback/onError',
   },
   rule: {
@@ -114,6 +127,9 @@ const endpointCommands: readonly cli.Command[] = [
   {
     words: 'decisions endpoint set',
     summary: 'registers a draft of the decision endpoint; the first time, prints the secret',
+    description:
+      'It replaces all settings: an option that is left out gets its default. The draft decides\n' +
+      'nothing until it is activated.',
     options: { ...productOption, ...settingOptions },
     connection: cli.clientConnection,
     example: 'pinfold decisions endpoint set --endpoint-url https://client.example/decide',
@@ -121,7 +137,8 @@ const endpointCommands: readonly cli.Command[] = [
       asClient(call, async (service) => {
         const settings = await readSettings(call)
         const json = await service.ask<Endpoint>('PUT', pathOf(call, service), settings)
-        return { json, text: [describeEndpoint(json), ...describeSecret(json)].join('\n') }
+        const next = json.draft === null ? [] : [composeNextStep(call)]
+        return { json, text: [describeEndpoint(json), ...describeSecret(json), ...next].join('\n') }
       }),
   },
   {
@@ -211,6 +228,7 @@ async function readSettings(call: cli.Call): Promise<object> {
     ...cli.given({
       url: cli.findText(call, 'endpoint-url'),
       timeoutMs: cli.parseNumber(call, 'timeout-ms'),
+      maxInFlight: cli.parseNumber(call, 'max-in-flight'),
       mode: cli.findText(call, 'mode'),
       sample: cli.parseNumber(call, 'sample'),
       format: cli.findText(call, 'format'),
@@ -239,9 +257,22 @@ function describeEndpoint(endpoint: Endpoint): string {
 
 function describeVersion(name: string, version: EndpointVersion | null): string {
   if (version === null) return `${name.padEnd(10)}none`
-  const { sample, timeoutMs, url } = version
+  const { fallback, format, maxInFlight, mode, sample, timeoutMs, url } = version
+  const { onError, onTimeout, rule } = fallback
   const target = url ?? 'the stream'
-  return line`${name.padEnd(10)}version ${version.version}: ${target}, ${timeoutMs} ms, ${sample} %`
+  const margin = ' '.repeat(10)
+  return [
+    line`${name.padEnd(10)}version ${version.version}: ${target}, ${timeoutMs} ms, ${sample} %`,
+    line`${margin}${mode}, format ${format}, at most ${maxInFlight} in flight`,
+    line`${margin}fallback: ${onTimeout} on time-out, ${onError} on error`,
+    ...(rule === null ? [] : [line`${margin}rule: ${rule}`]),
+  ].join('\n')
+}
+
+function composeNextStep(call: cli.Call): string {
+  const product = cli.findText(call, 'product')
+  const option = product === undefined ? '' : ` --product ${product}`
+  return line`Not in force yet. Next: pinfold decisions endpoint activate${option}`
 }
 
 const describeKey = ({ keyId, publicKey, signsUntil }: SigningKey): string =>

@@ -25,8 +25,8 @@
 -- does nothing. is_reversed: a reversal came before this approval, which the caller declines. Also
 -- returns whether to report guessing now, the response code that limits or a merchant lock gave,
 -- null if they allow all, whether an increment is flagged, the approved part of the amount, or
--- null, and what reserve_decision returns if the approval was reserved, otherwise null. p_now is the
--- time of the service.
+-- null, and what reserve_decision returns if the approval was reserved, otherwise null. p_now is
+-- the time of the service.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function answer_authorization(
@@ -92,6 +92,8 @@ declare
   v_event_type text := p_event_type;
   v_details text := p_details;
   v_checks text := p_checks;
+  v_duration_ms integer := p_duration_ms;
+  v_decided_at timestamptz;
   v_reserved record;
   v_taken jsonb;
   v_held_amount bigint := p_held_amount;
@@ -154,6 +156,10 @@ begin
       p_public_token, p_client_id, p_authorization_id, p_decision, v_checks, v_details,
       v_held_amount, p_held_currency_code, approved_amount, null, null
     );
+    v_response_code := null;
+    v_checks := null;
+    v_duration_ms := null;
+    approved_amount := null;
   -- An increment raises a payment; any other approval that holds an amount opens one.
   elsif p_held_amount is not null and p_is_increment and v_response_code in ('00', '10') then
     v_raised := raise_payment(
@@ -182,6 +188,9 @@ begin
       where client_id = p_claimant_id and key_hash = v_key_hash;
     end loop;
   end if;
+  if not v_is_reserved then
+    v_decided_at := clock_timestamp();
+  end if;
   insert into authorization_request (
     public_token, authorization_id, client_id, network_id, request_id, reference, entry_mode,
     transaction_type, amount, currency_code, billing_amount, billing_currency_code,
@@ -192,12 +201,9 @@ begin
     p_public_token, p_authorization_id, p_client_id, p_network_id, p_request_id, p_reference,
     p_entry_mode, p_transaction_type, p_amount, p_currency_code, p_billing_amount,
     p_billing_currency_code, p_cashback_amount, p_merchant, p_network_transaction_id,
-    case when not v_is_reserved then approved_amount end, v_payment_id,
-    case when not v_is_reserved then v_response_code end,
-    case when not v_is_reserved then v_checks end, (p_spending ->> 'productVersion')::integer,
-    (p_spending ->> 'cardVersion')::integer, v_taken,
-    case when not v_is_reserved then p_duration_ms end,
-    case when not v_is_reserved then clock_timestamp() end
+    approved_amount, v_payment_id, v_response_code, v_checks,
+    (p_spending ->> 'productVersion')::integer, (p_spending ->> 'cardVersion')::integer, v_taken,
+    v_duration_ms, v_decided_at
   );
   if v_is_reserved then
     return;

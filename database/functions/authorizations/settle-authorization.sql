@@ -30,8 +30,8 @@
 -- Returns how many tries remain, null if the counter does not exist; the stored answer of the key,
 -- null if it has none; whether it is the answer of this call; whether a reversal came first; the
 -- response code that limits or a merchant lock gave, null if they allow all; whether an increment
--- is flagged; the approved part of the amount, or null; and, what
--- reserve_decision returns if the approval was reserved, otherwise null. p_now is the time of the service.
+-- is flagged; the approved part of the amount, or null; and what reserve_decision returns if the
+-- approval was reserved, otherwise null. p_now is the time of the service.
 --
 -- Distributed by p_public_token, beside card.
 create or replace function settle_authorization(
@@ -87,6 +87,7 @@ declare
   v_event_type text := p_event_type;
   v_details text := p_details;
   v_checks text := p_checks;
+  v_duration_ms integer := p_duration_ms;
   v_reserved record;
   v_taken jsonb;
   v_sequence integer;
@@ -190,6 +191,8 @@ begin
     );
     v_response_code := null;
     v_checks := null;
+    v_duration_ms := null;
+    approved_amount := null;
   -- An increment raises a payment; any other approval that holds an amount opens one.
   elsif p_held_amount is not null and v_response_code in ('00', '10') and p_is_increment then
     v_raised := raise_payment(
@@ -257,11 +260,9 @@ begin
     product_controls_version = (p_spending ->> 'productVersion')::integer,
     card_controls_version = (p_spending ->> 'cardVersion')::integer,
     spending = v_taken,
-    duration_ms = case when not v_is_reserved then p_duration_ms end,
+    duration_ms = v_duration_ms,
     decided_at = v_decided_at,
-    approved_amount = case
-      when not v_is_reserved then settle_authorization.approved_amount
-    end,
+    approved_amount = settle_authorization.approved_amount,
     payment_id = v_payment_id
   where request.public_token = p_public_token and request.authorization_id = p_authorization_id;
   if v_settled.restored_tries <> '{}' and v_settled.restored_tries <> array[p_try_number] then

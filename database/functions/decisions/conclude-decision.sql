@@ -57,8 +57,7 @@ create or replace function conclude_decision(
   out is_taken boolean,
   out response_code text,
   out approved_amount bigint,
-  out payment_id uuid,
-  out is_flagged boolean
+  out payment_id uuid
 )
 language plpgsql
 as $function$
@@ -75,13 +74,13 @@ declare
   v_claim_id uuid;
   v_known_answer bytea;
   v_is_increment boolean;
+  v_is_flagged boolean := false;
   v_held_amount bigint := p_held_amount;
   v_raised record;
   v_details text := p_details;
   -- Citus rejects clock functions in an update.
   v_concluded_at timestamptz;
 begin
-  is_flagged := false;
   select * into v_decision
   from decision
   where decision.public_token = p_public_token and decision.decision_id = p_decision_id
@@ -182,7 +181,7 @@ begin
         v_decision.held_currency_code, p_hold_expires_at
       );
       payment_id := (v_raised.raised).payment_id;
-      is_flagged := coalesce(
+      v_is_flagged := coalesce(
         payment_id <> (v_pending #>> '{increment,paymentId}')::uuid, false
       );
       v_details := (v_details::jsonb || jsonb_build_object('paymentId', payment_id))::text;
@@ -202,7 +201,7 @@ begin
   if not is_taken then
     foreach v_key_hash in array coalesce(v_key_hashes, '{}') loop
       update idempotency_record as record
-      set answer = case when is_flagged then p_flagged_answer else p_answer end
+      set answer = case when v_is_flagged then p_flagged_answer else p_answer end
       where record.client_id = v_claimant_id and record.key_hash = v_key_hash;
     end loop;
   end if;

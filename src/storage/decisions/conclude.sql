@@ -5,7 +5,7 @@ select concluded.outcome, concluded.called_answer as "calledAnswer",
   concluded.is_reversed as "isReversed", concluded.is_taken as "isTaken",
   concluded.response_code as "responseCode",
   concluded.approved_amount::double precision as "approvedAmount",
-  concluded.payment_id as "paymentId", concluded.is_flagged as "isFlagged"
+  concluded.payment_id as "paymentId"
 from conclude_decision(
   p_public_token => :publicToken,
   p_decision_id => :decisionId,

@@ -70,7 +70,6 @@ interface ConclusionRow {
   readonly responseCode: ResponseCode | null
   readonly approvedAmount: number | null
   readonly paymentId: string | null
-  readonly isFlagged: boolean
 }
 
 const declare = loadStatements(import.meta.url)

@@ -291,16 +291,7 @@ export async function prepareDecision(
   claim: Claim | null,
 ): Promise<PreparedDecision | null> {
   if (!decisions || !isApprovalCode(approval.answer.responseCode)) return null
-  const prepared = await decisions.prepare({ request, ...approval, claim })
-  return (
-    prepared && {
-      ...prepared,
-      decide(reserved) {
-        request.onWaiting?.()
-        return prepared.decide(reserved)
-      },
-    }
-  )
+  return decisions.prepare({ request, ...approval, claim })
 }
 
 /**

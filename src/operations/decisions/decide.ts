@@ -113,6 +113,7 @@ function prepareDecision(
   return {
     reservation,
     async decide(text) {
+      approval.request.onWaiting?.()
       const { heldAmount, pending, sequence } = parseReserved(text)
       expectShadow(heldAmount)
       const waiting: WaitingDecision = {

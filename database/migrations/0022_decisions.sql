@@ -63,8 +63,8 @@ create unique index decision_signing_key_present on decision_signing_key (client
   where signs_until is null;
 
 -- A question to a client about an authorization, with the reservation that waits for its answer.
--- The row is written when the limits are reserved, and completed when the authorization is answered:
--- by the process that asked, or, if that was lost, by a sweep.
+-- The row is written when the limits are reserved, and completed when the authorization is
+-- answered: by the process that asked, or, if that was lost, by a sweep.
 create table decision (
   public_token text not null,
   -- A version 7 UUID.

@@ -1,5 +1,5 @@
--- Records a trial, before its client is asked: a decision of the purpose 'shadow' or 'replay', which
--- decides nothing. So its answer may also come by a call, and any process may send the request.
+-- Records a trial, before its client is asked: a decision of the purpose 'shadow' or 'replay',
+-- which decides nothing. Its answer may also come by a call, and any process may send the request.
 --
 -- Returns its number among the decisions of the card; null without such a card.
 --

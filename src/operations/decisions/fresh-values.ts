@@ -29,7 +29,9 @@ export function createFreshValues<Value>(
   function readAgain(key: string): Promise<Value> {
     const running = reading.get(key)
     if (running) return running
-    const [values, readings, sinceMs] = [known, reading, performance.now()]
+    const values = known
+    const readings = reading
+    const sinceMs = performance.now()
     const started = read(key)
       .then((value) => {
         values.delete(key)

@@ -1,4 +1,5 @@
--- The keys that sign the requests for a client's decisions. Replaced ones sign for another 24 hours.
+-- The keys that sign the requests for a client's decisions. A replaced key signs for another 24
+-- hours.
 
 -- name: lock_decision_signing_keys
 select client_id as "clientId"

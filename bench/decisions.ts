@@ -190,6 +190,7 @@ async function measureTimeouts(): Promise<void> {
     lanes: createLanes({ judgeAddress, resolve: async () => ['127.0.0.1'], httpsOnly: false }),
     signer: { signDecision: async (_clientId, id) => ({ 'webhook-id': id }) },
     isSandbox: true,
+    now: () => new Date(),
     observe: {
       answeredLate: () => undefined,
       breakerChanged: () => undefined,

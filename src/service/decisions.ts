@@ -57,6 +57,7 @@ export function createDeciding(
     lanes,
     signer,
     isSandbox: config.sandbox,
+    now: authorizing.now,
     observe: { ...observeAsks, faulted: onError },
   })
   const answers = createCalledAnswers(authorizing.database, onError)
@@ -80,6 +81,6 @@ export function createDeciding(
     shadows,
     isSimulator: (networkId) => networkId === simulatorNetwork.clientId,
   })
-  const calls = { database, registry, answers, streams, ask }
+  const calls = { database, now: authorizing.now, registry, answers, streams, ask }
   return { asker, decisions, observe, shadows, calls }
 }

@@ -61,6 +61,8 @@ interface AskerOptions {
   readonly signer: Pick<DecisionSigner, 'signDecision'>
   /** Whether requests say that they come from a sandbox. */
   readonly isSandbox: boolean
+  /** The clock of the service, by which holds expire. */
+  readonly now: () => Date
   readonly observe: AskObserver
 }
 
@@ -70,7 +72,7 @@ const overdueMostMs = 10_000
 /** How many answers of a lane are awaited after their deadline; the others are cut off. */
 const overdueMost = 32
 
-export function createAsker({ isSandbox, lanes, observe, signer }: AskerOptions): Asker {
+export function createAsker({ isSandbox, lanes, now, observe, signer }: AskerOptions): Asker {
   const running = new Set<Exchange>()
 
   async function ask(
@@ -98,7 +100,7 @@ export function createAsker({ isSandbox, lanes, observe, signer }: AskerOptions)
     }
     running.add(exchange)
     const onFault = observe.faulted
-    const ended = runExchange(exchange, { send: lane.request, signer, isSandbox, onFault })
+    const ended = runExchange(exchange, { send: lane.request, signer, isSandbox, now, onFault })
     const result = await beforeDeadline(exchange, ended, called)
     if (result === null) void awaitOverdue(exchange, lane, ended)
     else running.delete(exchange)

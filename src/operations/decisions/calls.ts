@@ -119,6 +119,8 @@ export function createCalledAnswers(
 interface AnswerContext {
   readonly database: Database
   readonly answers: Pick<CalledAnswers, 'deliver'>
+  /** The clock of the service, by which holds expire. */
+  readonly now: () => Date
 }
 
 /** An answer as a client's call states it, with the exact bytes. */
@@ -136,7 +138,7 @@ interface StatedAnswer {
  *   answer was first, `decision_over` if it comes too late: then it is reported.
  */
 export async function answerByCall(
-  { answers, database }: AnswerContext,
+  { answers, database, now }: AnswerContext,
   { clientId, requestId }: Requester,
   decisionId: string,
   { body, bytes, shapeFaults }: StatedAnswer,
@@ -151,7 +153,7 @@ export async function answerByCall(
     decisionId,
     hold: heldAmount === null || currency === null ? null : { amount: heldAmount, currency },
     partialAllowed: facts.partialAllowed,
-    now: new Date(),
+    now: now(),
   })
   if ('member' in parsed) {
     const fault = { pointer: `/${parsed.member}`, detail: faults[parsed.member] }

@@ -7,6 +7,7 @@ import type { DecisionStreams } from './streams.ts'
 /** The dependencies of what clients do with decisions. */
 export interface DecidingContext {
   readonly database: Database
+  readonly now: () => Date
   readonly answers: CalledAnswers
   readonly streams: DecisionStreams
   readonly registry: Pick<EndpointRegistry, 'find'>

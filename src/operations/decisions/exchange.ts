@@ -32,6 +32,8 @@ interface ExchangeOptions {
   readonly send: GuardedRequest
   readonly signer: Pick<DecisionSigner, 'signDecision'>
   readonly isSandbox: boolean
+  /** The clock of the service, by which holds expire. */
+  readonly now: () => Date
   /** Receives the cause of a failure of this process. */
   readonly onFault: (error: unknown) => void
 }
@@ -55,7 +57,7 @@ export async function runExchange(
       if (!mayRetry(exchange, error)) throw error
       return post(exchange, options, headers, 2)
     })
-    return judge(exchange, posted)
+    return judge(exchange, posted, options.now())
   } catch (error) {
     if (!(error instanceof PostFailed)) options.onFault(error)
     else if (error.reason === 'signing_failed') options.onFault(error.cause)
@@ -133,6 +135,7 @@ function post(
 function judge(
   { endpoint, request }: Exchange,
   { bytes, mayBeJson, statusCode }: PostedAnswer,
+  now: Date,
 ): ExchangeResult {
   const answerHash = hash('sha256', bytes, 'buffer')
   if (statusCode !== 200) return { answer: null, error: 'bad_status', answerHash }
@@ -142,7 +145,7 @@ function judge(
     decisionId: reserved.decisionId,
     hold: reserved.hold,
     partialAllowed: facts.partialAllowed,
-    now: new Date(),
+    now,
   })
   return 'error' in parsed
     ? { answer: null, error: parsed.error, answerHash }

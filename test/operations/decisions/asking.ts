@@ -66,6 +66,7 @@ export const openAsker = (
   const asker = createAsker({
     lanes,
     isSandbox,
+    now: () => new Date(),
     signer: { signDecision },
     observe: {
       answeredLate: (request, late) => side.late.push({ ...late, request }),

@@ -36,11 +36,16 @@ for (const { name, open, skip } of databaseEngines) {
     const begin = (options: Omit<WaitingOptions, 'publicToken'> = {}) =>
       beginWaiting(database, { publicToken, ...options })
     const answer = (decisionId: string, body: object, clientId = 'demo-client') =>
-      answerByCall({ database, answers }, { ...requester, clientId }, decisionId, {
-        body,
-        bytes: Buffer.from(JSON.stringify(body)),
-        shapeFaults: [],
-      })
+      answerByCall(
+        { database, answers, now: () => new Date() },
+        { ...requester, clientId },
+        decisionId,
+        {
+          body,
+          bytes: Buffer.from(JSON.stringify(body)),
+          shapeFaults: [],
+        },
+      )
 
     test('an answer by a call reaches who waits for it in this process at once', async () => {
       const { decisionId } = await begin()

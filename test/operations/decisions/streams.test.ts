@@ -66,7 +66,12 @@ for (const { name, open, skip } of databaseEngines) {
       const body = { decision: 'approve' }
       const bytes = Buffer.from(JSON.stringify(body))
       const stated = { body, bytes, shapeFaults: [] }
-      return answerByCall({ database, answers }, requester, decisionId, stated)
+      return answerByCall(
+        { database, answers, now: () => new Date() },
+        requester,
+        decisionId,
+        stated,
+      )
     }
 
     test('a stream gets what waits already, and then what comes, each once', async () => {

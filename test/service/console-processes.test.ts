@@ -29,7 +29,10 @@ suite('in two processes on one server', { skip: postgres.leftOut }, () => {
   const pidOf = (number: number): number => {
     const lines = program.stdout().matchAll(/^\{.*"a process is ready"\}$/gm)
     const ready = [...lines].map(([line]) => JSON.parse(line) as { process: number; pid: number })
-    return ready.find(({ process }) => process === number)?.pid ?? 0
+    const found = ready.find(({ process }) => process === number)
+    // A signal to 0 would stop all tests.
+    if (!found) throw new Error(`Process ${number} is not ready.`)
+    return found.pid
   }
 
   const answeredBy = async (number: number): Promise<number> => {

@@ -133,9 +133,11 @@ const findHost = (server: TestPostgres): string => new URL(requireUrl(server)).h
  * of one that is gone.
  */
 export const signalAll = (
-  { pid = 0 }: TestPostgres,
+  { pid }: TestPostgres,
   signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL',
 ): void => {
+  // 0 names the processes of the tests themselves.
+  if (!pid) return
   const first = signal === 'SIGKILL' ? 'SIGSTOP' : signal
   if (!trySignal(pid, first)) return
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
